@@ -1,0 +1,41 @@
+"""The core: environments, spaces, components, rollouts and the registry."""
+
+from fairgym.core.components import ComponentInfo, Components, component
+from fairgym.core.entities import Entities
+from fairgym.core.environment import Environment, by_group, check_shape
+from fairgym.core.errors import FairgymError
+from fairgym.core.params import ParamInfo, Params, param
+from fairgym.core.registry import Registry, make, register_environment
+from fairgym.core.rollout import Episode, rollout
+from fairgym.core.selection import draw, highest
+from fairgym.core.spaces import ActionSpace, EntitySpace, Feature, PerEntity, Shares, Unit
+from fairgym.core.struct import Struct, person_index
+
+__all__ = [
+    "ActionSpace",
+    "ComponentInfo",
+    "Components",
+    "Entities",
+    "EntitySpace",
+    "Environment",
+    "Episode",
+    "FairgymError",
+    "Feature",
+    "ParamInfo",
+    "Params",
+    "PerEntity",
+    "Registry",
+    "Shares",
+    "Struct",
+    "Unit",
+    "by_group",
+    "check_shape",
+    "component",
+    "draw",
+    "highest",
+    "make",
+    "param",
+    "person_index",
+    "register_environment",
+    "rollout",
+]

@@ -1,0 +1,94 @@
+"""Components: the named counts and sums that an environment emits at every step.
+
+An environment never computes a rate, a reward or a disparity. It counts; `fairgym.fairness`
+turns sums of these counts into measures.
+"""
+
+import dataclasses
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from fairgym.core.struct import Struct
+
+
+@dataclasses.dataclass(frozen=True)
+class ComponentInfo:
+    """What one component means.
+
+    Attributes:
+        description: in plain words.
+        unit: "people", "thousand dollars", ...
+        symbol: the symbol in the source.
+        used_by: the agents whose reward or fairness function it belongs to; empty means all.
+        per: "" for one number, otherwise what it has an entry for ("group", "region").
+        nonnegative: whether it can never be below zero.
+    """
+
+    description: str
+    unit: str
+    symbol: str = ""
+    used_by: tuple[str, ...] = ()
+    per: str = ""
+    nonnegative: bool = True
+
+
+def component(
+    description: str,
+    *,
+    unit: str,
+    symbol: str = "",
+    used_by: tuple[str, ...] = (),
+    per: str = "",
+    nonnegative: bool = True,
+) -> Any:
+    """Declare a field of a `Components` struct, with what it means."""
+    info = ComponentInfo(description, unit, symbol, used_by, per, nonnegative)
+    return eqx.field(metadata={"component": info})
+
+
+class Components(Struct):
+    """Base of the component structs: float32 fields, scalar or one entry per group."""
+
+    @classmethod
+    def info(cls) -> dict[str, ComponentInfo]:
+        """Field name -> what it means."""
+        return {
+            field.name: field.metadata["component"]
+            for field in dataclasses.fields(cls)
+            if "component" in field.metadata
+        }
+
+    def masked(self, alive: jax.Array) -> Self:
+        """These components where `alive`, else zeros."""
+        return jax.tree.map(lambda x: jnp.where(alive, x, 0.0), self)
+
+
+def add_compensated(total: Any, lost: Any, value: Any) -> tuple[Any, Any]:
+    """Neumaier summation, leaf by leaf: `total + lost` is the exact sum to about 48 bits.
+
+    Args:
+        total: running sums, float32.
+        lost: what rounding has lost so far.
+        value: what to add.
+
+    Returns:
+        The new `(total, lost)`. A plain float32 sum would lose people beyond 2^24.
+    """
+
+    def one(s: jax.Array, c: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        t = s + x
+        c = c + jnp.where(jnp.abs(s) >= jnp.abs(x), (s - t) + x, (x - t) + s)
+        return t, c
+
+    leaves, treedef = jax.tree.flatten(total)
+    pairs = [
+        one(s, c, x)
+        for s, c, x in zip(leaves, jax.tree.leaves(lost), jax.tree.leaves(value), strict=True)
+    ]
+    return (
+        jax.tree.unflatten(treedef, [p[0] for p in pairs]),
+        jax.tree.unflatten(treedef, [p[1] for p in pairs]),
+    )

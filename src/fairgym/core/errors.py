@@ -1,0 +1,8 @@
+"""The one error that a user's input can cause."""
+
+
+class FairgymError(ValueError):
+    """Bad input, told in one sentence that names the field, what it got and what it takes.
+
+    The command line prints the sentence alone and exits with code 2.
+    """

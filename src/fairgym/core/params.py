@@ -1,0 +1,71 @@
+"""Parameters of an environment: numbers with a unit, a meaning and an allowed range."""
+
+import dataclasses
+import math
+import numbers
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+
+from fairgym.core.errors import FairgymError
+from fairgym.core.struct import Struct
+
+
+@dataclasses.dataclass(frozen=True)
+class ParamInfo:
+    """What one parameter means and takes.
+
+    Attributes:
+        description: in plain words, with the symbol of the source.
+        unit: "per year", "months", ...
+        low: smallest allowed value.
+        high: largest allowed value.
+    """
+
+    description: str
+    unit: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+
+
+def param(
+    default: float,
+    description: str,
+    *,
+    unit: str = "",
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> Any:
+    """Declare a field of a `Params` struct with its default, meaning and range."""
+    return eqx.field(default=default, metadata={"param": ParamInfo(description, unit, low, high)})
+
+
+class Params(Struct):
+    """Base of the parameter structs: a frozen pytree of numbers, checked when it is made.
+
+    Values may be Python numbers or arrays (to vmap over); traced arrays are not checked.
+    """
+
+    def __check_init__(self) -> None:
+        """Raise a FairgymError for a value that is not a number or out of its range."""
+        for field in dataclasses.fields(self):
+            info = field.metadata.get("param")
+            value = getattr(self, field.name)
+            if info is None or (hasattr(value, "dtype") and not isinstance(value, np.ndarray)):
+                continue
+            number = isinstance(value, numbers.Real | np.ndarray)
+            if not (number and np.all((value >= info.low) & (value <= info.high))):
+                raise FairgymError(
+                    f"{type(self).__name__}.{field.name} is {value!r}; it takes a number"
+                    f" from {info.low:g} to {info.high:g}"
+                )
+
+    @classmethod
+    def info(cls) -> dict[str, ParamInfo]:
+        """Field name -> what it means and takes."""
+        return {
+            field.name: field.metadata["param"]
+            for field in dataclasses.fields(cls)
+            if "param" in field.metadata
+        }

@@ -1,0 +1,160 @@
+"""One episode, from reset to its end, as a single compiled loop."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from fairgym.core.components import add_compensated
+from fairgym.core.environment import Environment, check_shape, require_agents
+from fairgym.core.spaces import PerEntity
+from fairgym.core.struct import Struct
+
+
+class Episode(Struct):
+    """What came of one episode.
+
+    Attributes:
+        totals: discounted sums of the components, exact to float32 rounding of the final sum.
+        length: number of steps made.
+        terminated: True if the episode failed before its horizon.
+        final_state: the state after the last step.
+        mean_actions: per agent the mean action over the episode: a vector for group-level
+            actions; for per-person actions one number, the mean over the people present.
+        trace: the components of each step, stacked along a first axis `horizon` and zero after
+            the end; None unless asked for.
+    """
+
+    totals: Any
+    length: Int[Array, ""]
+    terminated: Bool[Array, ""]
+    final_state: Any
+    mean_actions: dict[str, Float[Array, "..."]]
+    trace: Any
+
+
+class _Loop(Struct):
+    state: Any
+    totals: Any
+    lost: Any
+    discount: Float[Array, ""]
+    terminated: Bool[Array, ""]
+    step: Int[Array, ""]
+    action_sums: dict[str, Float[Array, "..."]]
+    action_counts: dict[str, Float[Array, ""]]
+    trace: Any
+
+
+def rollout(
+    env: Environment,
+    params: Any,
+    policies: Mapping[str, Any],
+    key: PRNGKeyArray,
+    horizon: int | None = None,
+    *,
+    discount: float | Float[Array, ""] = 1.0,
+    trace: bool = False,
+) -> Episode:
+    """Run one episode. Pure: it jits, and vmaps over params, policies and keys.
+
+    The loop ends as soon as the environment terminates, so a failed episode costs no more than
+    the steps that it lasted (under vmap: the steps of the longest).
+
+    Args:
+        env: the environment.
+        params: as `env.default_params`.
+        policies: agent -> policy, called as `policy(observation, key) -> action`.
+        key: a JAX key.
+        horizon: number of steps, at most `env.horizon`, which is the default.
+        discount: gamma of the sums, 1 for plain sums.
+        trace: whether to return the components of every step.
+
+    Raises:
+        FairgymError: an agent without a policy, an unknown agent, a horizon out of range.
+    """
+    require_agents(env, policies, "policy")
+    steps = env.horizon if horizon is None else check_shape("horizon", horizon, 1, env.horizon)
+    reset_key, run_key = jax.random.split(key)
+
+    def act(state: Any, key: PRNGKeyArray) -> tuple[dict, dict, dict]:
+        observations = env.observe(state, params)
+        keys = jax.random.split(key, len(env.agents))
+        actions, sums, counts = {}, {}, {}
+        for agent, agent_key in zip(env.agents, keys, strict=True):
+            space = env.action_space(agent)
+            action = space.clip(policies[agent](observations[agent], agent_key))
+            actions[agent] = action
+            if isinstance(space, PerEntity):
+                mask = observations[agent].mask
+                sums[agent] = jnp.sum(jnp.where(mask, action, 0.0))
+                counts[agent] = jnp.sum(mask, dtype=jnp.float32)
+            else:
+                sums[agent], counts[agent] = action, jnp.float32(1.0)
+        return actions, sums, counts
+
+    def body(loop: _Loop) -> _Loop:
+        act_key, step_key = jax.random.split(jax.random.fold_in(run_key, loop.step))
+        actions, sums, counts = act(loop.state, act_key)
+        state, components, terminated = env.advance(step_key, loop.state, actions, params)
+        totals, lost = add_compensated(
+            loop.totals, loop.lost, jax.tree.map(lambda x: x * loop.discount, components)
+        )
+        return _Loop(
+            state=state,
+            totals=totals,
+            lost=lost,
+            discount=loop.discount * discount,
+            terminated=terminated,
+            step=loop.step + 1,
+            action_sums=jax.tree.map(jnp.add, loop.action_sums, sums),
+            action_counts=jax.tree.map(jnp.add, loop.action_counts, counts),
+            trace=jax.tree.map(
+                lambda rows, x: lax.dynamic_update_index_in_dim(rows, x, loop.step, 0),
+                loop.trace,
+                components,
+            )
+            if trace
+            else None,
+        )
+
+    state = env.initial_state(reset_key, params)
+    shapes = jax.eval_shape(
+        lambda s: (
+            env.advance(run_key, s, act(s, run_key)[0], params)[1],
+            act(s, run_key)[1:],
+        ),
+        state,
+    )
+    zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+    components, (sums, counts) = zeros
+    start = _Loop(
+        state=state,
+        totals=components,
+        lost=components,
+        discount=jnp.float32(1.0),
+        terminated=jnp.array(False),
+        step=jnp.int32(0),
+        action_sums=sums,
+        action_counts=counts,
+        trace=jax.tree.map(lambda x: jnp.zeros((steps, *x.shape), x.dtype), components)
+        if trace
+        else None,
+    )
+    end = lax.while_loop(lambda loop: ~loop.terminated & (loop.step < steps), body, start)
+    return Episode(
+        totals=jax.tree.map(jnp.add, end.totals, end.lost),
+        length=end.step,
+        terminated=end.terminated,
+        final_state=end.state,
+        mean_actions={
+            agent: end.action_sums[agent] / jnp.maximum(end.action_counts[agent], 1.0)
+            for agent in env.agents
+        },
+        trace=end.trace,
+    )
+
+
+__all__ = ["Episode", "rollout"]

@@ -1,0 +1,40 @@
+"""Frozen pytrees with named fields: parameters, states and components."""
+
+import dataclasses
+from typing import Any, Self
+
+import equinox as eqx
+
+from fairgym.core.errors import FairgymError
+
+
+class Struct(eqx.Module):
+    """A frozen dataclass that is a JAX pytree, with `replace`.
+
+    Subclass it with annotated fields; each field is a pytree leaf or subtree.
+    """
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed.
+
+        Raises:
+            FairgymError: a name is not a field of this struct.
+        """
+        names = [field.name for field in dataclasses.fields(self)]
+        for name in changes:
+            if name not in names:
+                raise FairgymError(
+                    f"{type(self).__name__} has no field {name!r}; its fields are: "
+                    + ", ".join(names)
+                )
+        return dataclasses.replace(self, **changes)
+
+
+def person_index(**kwargs: Any) -> Any:
+    """A state field whose VALUES are row numbers of people.
+
+    A plain field of a state whose first axis is as long as the population is taken to hold one
+    entry per person. A field declared with `person_index` holds references to people instead;
+    `fairgym.testing` needs to know when it relabels them.
+    """
+    return eqx.field(metadata={"person_index": True}, **kwargs)

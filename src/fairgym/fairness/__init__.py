@@ -1,0 +1,6 @@
+"""Measures of fairness and reward, and the objectives made of them."""
+
+from fairgym.fairness.metrics import Direct, Disparity, Metric, Rate
+from fairgym.fairness.objective import Objective
+
+__all__ = ["Direct", "Disparity", "Metric", "Objective", "Rate"]

@@ -1,0 +1,134 @@
+"""Measures: pure functions of components, summed over an episode or of a single step.
+
+Every metric is written so that more is better (MAFE, appendix B): a rate that should be low has
+`sign=-1`, and a disparity is never above 0.
+"""
+
+import dataclasses
+from typing import Any, Literal, Protocol
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+Kind = Literal["direct", "rate", "fair"]
+
+
+class Metric(Protocol):
+    """What every metric offers."""
+
+    @property
+    def kind(self) -> Kind:
+        """ "direct" for sums, "rate" for ratios, "fair" for disparities."""
+        ...
+
+    def value(self, totals: Any) -> Float[Array, ""]:
+        """The metric of these component sums."""
+        ...
+
+    def normalised(self, totals: Any) -> Float[Array, ""]:
+        """The metric divided by its normaliser, of order 1."""
+        ...
+
+    def defined(self, totals: Any) -> Array:
+        """False where the value is 0/0, which counts as 0."""
+        ...
+
+
+def ratio(numerator: Array, denominator: Array) -> Array:
+    """numerator / denominator, and 0 for 0/0."""
+    return jnp.where(denominator > 0, numerator / jnp.where(denominator > 0, denominator, 1.0), 0.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Direct:
+    """A sum of a component over time, such as profit (MAFE, equation 2, first term).
+
+    Attributes:
+        component: name of the component; entries per group are added up.
+        normaliser: what to divide by so that the value is of order 1.
+        sign: -1 if less is better.
+    """
+
+    component: str
+    normaliser: float = 1.0
+    sign: int = 1
+    kind: Kind = dataclasses.field(default="direct", init=False)
+
+    def value(self, totals: Any) -> Float[Array, ""]:
+        """The (signed) sum, in the component's unit."""
+        return self.sign * jnp.sum(getattr(totals, self.component))
+
+    def normalised(self, totals: Any) -> Float[Array, ""]:
+        """The sum divided by the normaliser."""
+        return self.value(totals) / self.normaliser
+
+    def defined(self, totals: Any) -> Array:
+        """Always True."""
+        return jnp.array(True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rate:
+    """A ratio of two summed components (MAFE, equation 2, second term).
+
+    Attributes:
+        numerator: name of the component counted.
+        denominator: name of the component that it is a share of.
+        sign: -1 if less is better.
+    """
+
+    numerator: str
+    denominator: str
+    sign: int = 1
+    kind: Kind = dataclasses.field(default="rate", init=False)
+
+    def value(self, totals: Any) -> Float[Array, ""]:
+        """The (signed) ratio over everybody; 0/0 is 0."""
+        return self.sign * ratio(
+            jnp.sum(getattr(totals, self.numerator)), jnp.sum(getattr(totals, self.denominator))
+        )
+
+    def normalised(self, totals: Any) -> Float[Array, ""]:
+        """The same: a rate is of order 1 already."""
+        return self.value(totals)
+
+    def per_group(self, totals: Any) -> Float[Array, " groups"]:
+        """The unsigned ratio of each group; 0/0 is 0."""
+        return ratio(getattr(totals, self.numerator), getattr(totals, self.denominator))
+
+    def defined(self, totals: Any) -> Array:
+        """True if the denominator is positive."""
+        return jnp.sum(getattr(totals, self.denominator)) > 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Disparity:
+    """How far a rate differs between groups (MAFE, equations 3 and 4); 0 is parity.
+
+    Two groups: minus the absolute difference. More: minus the population standard deviation.
+
+    Attributes:
+        rate: the rate compared.
+        normalise_by_sum: divide by the sum of the groups' rates (table 8: waits, salaries).
+    """
+
+    rate: Rate
+    normalise_by_sum: bool = False
+    kind: Kind = dataclasses.field(default="fair", init=False)
+
+    def value(self, totals: Any) -> Float[Array, ""]:
+        """The (never positive) disparity, in the unit of the rate."""
+        rates = self.rate.per_group(totals)
+        if rates.shape[0] == 2:
+            return -jnp.abs(rates[0] - rates[1])
+        return -jnp.std(rates)
+
+    def normalised(self, totals: Any) -> Float[Array, ""]:
+        """The disparity, divided by the sum of the rates if so declared."""
+        if not self.normalise_by_sum:
+            return self.value(totals)
+        return -ratio(-self.value(totals), jnp.sum(self.rate.per_group(totals)))
+
+    def defined(self, totals: Any) -> Array:
+        """True if every group's denominator is positive."""
+        return jnp.all(getattr(totals, self.rate.denominator) > 0)

@@ -1,0 +1,115 @@
+"""What every algorithm offers, so that the training loop is written once."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
+
+from fairgym.core import Environment, FairgymError, Registry, Struct
+from fairgym.fairness import Objective
+
+algorithms = Registry("fairgym.algorithms", "algorithm")
+
+Objectives = Objective | Mapping[str, Objective]
+
+
+class TrainState(Struct):
+    """Everything that a run in progress consists of; subclasses add what they learn.
+
+    Attributes:
+        env: the environment; static.
+        objectives: pairs (agent, objective), one per trained agent; static.
+        params: the environment's parameters.
+        fixed: the policies of the agents that are not trained.
+        key: raw key data, advanced by every chunk.
+        chunk: number of chunks done.
+    """
+
+    env: Environment = eqx.field(static=True)
+    objectives: tuple[tuple[str, Objective], ...] = eqx.field(static=True)
+    params: Any
+    fixed: dict[str, Any]
+    key: UInt32[Array, "..."]
+    chunk: Int[Array, ""]
+
+    def next_key(self) -> tuple[PRNGKeyArray, UInt32[Array, "..."]]:
+        """A key for this chunk, and the raw key of the next."""
+        now, later = jax.random.split(jax.random.wrap_key_data(self.key))
+        return now, jax.random.key_data(later)
+
+
+class Algorithm(Protocol):
+    """A frozen dataclass of hyperparameters with these methods."""
+
+    @property
+    def chunks(self) -> int:
+        """How many times `train_chunk` is called in a whole run."""
+        ...
+
+    def init(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        *,
+        params: Any = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The state before the first chunk.
+
+        Args:
+            key: a JAX key; everything random follows from it.
+            env: the environment.
+            objective: one objective for all, or one per agent (non-cooperative).
+            params: the environment's parameters; its defaults if None.
+            fixed: policies of agents that are not to be trained.
+        """
+        ...
+
+    def train_chunk(self, state: Any) -> tuple[Any, dict[str, Float[Array, ""]]]:
+        """One epoch (or a fixed number of updates), compiled: the next state, and what to log.
+
+        The log is flat: "objective" (of the learned policy), "metrics/NAME", "actions/AGENT/
+        ELEMENT", and whatever else the algorithm reports.
+        """
+        ...
+
+    def policies(self, state: Any) -> dict[str, Any]:
+        """The policies learned so far, fixed ones included: agent -> policy."""
+        ...
+
+
+def objectives_of(
+    env: Environment, objective: Objectives, fixed: Mapping[str, Any]
+) -> tuple[tuple[str, Objective], ...]:
+    """Pairs (agent, objective) of the trained agents.
+
+    Raises:
+        FairgymError: an unknown agent, a trained agent without an objective, or none to train.
+    """
+    given = objective if isinstance(objective, Mapping) else dict.fromkeys(env.agents, objective)
+    for agent in [*given, *fixed]:
+        if agent not in env.agents:
+            raise FairgymError(
+                f"unknown agent {agent!r}; {env.name} has the agents: {', '.join(env.agents)}"
+            )
+    trained = [agent for agent in env.agents if agent not in fixed]
+    missing = [agent for agent in trained if agent not in given]
+    if missing or not trained:
+        raise FairgymError(
+            f"no objective for agent {missing[0]!r}" if missing else "no agent is left to train"
+        )
+    return tuple((agent, given[agent]) for agent in trained)
+
+
+def log_actions(env: Environment, mean_actions: Mapping[str, Array]) -> dict[str, Array]:
+    """Mean actions as flat log entries: "actions/AGENT/ELEMENT"."""
+    log = {}
+    for agent, action in mean_actions.items():
+        space = env.action_space(agent)
+        names = getattr(space, "names", None) or (getattr(space, "name", "action"),)
+        for name, value in zip(names, action.reshape(-1), strict=True):
+            log[f"actions/{agent}/{name}"] = value
+    return log

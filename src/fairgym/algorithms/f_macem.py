@@ -1,0 +1,268 @@
+"""F-MACEM: the fair multi-agent cross-entropy method (MAFE, algorithm 1).
+
+One Gaussian with diagonal covariance over the joint parameters of all agents' policies. Each
+epoch draws a population of parameters, runs one episode with each, ranks the episodes by the
+objective and fits the Gaussian to the elite. The result is the mean.
+
+| symbol | name here |
+| --- | --- |
+| theta | `candidates` |
+| mu, sigma^2 | `mean`, `spread` squared |
+| p% | `elite_share` |
+| alpha, beta | the objective's weights |
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fairgym.algorithms._base import (
+    Objectives,
+    TrainState,
+    algorithms,
+    log_actions,
+    objectives_of,
+)
+from fairgym.core import Environment, FairgymError, rollout
+from fairgym.core.batching import map_episodes, replicated
+from fairgym.policies import equivariant, partition
+
+
+class FMacemState(TrainState):
+    """The search distribution.
+
+    Attributes:
+        mean: mean of the learned parameters: agent -> policy with only its learned arrays.
+        spread: standard deviation, same structure.
+        skeleton: the policies without their learned arrays (standardisation, shapes).
+        multipliers: per trained agent, one multiplier per bound of its objective.
+    """
+
+    mean: dict[str, Any]
+    spread: dict[str, Any]
+    skeleton: dict[str, Any]
+    multipliers: tuple[Float[Array, " bounds"], ...]
+
+
+@algorithms.register("f-macem")
+@dataclasses.dataclass(frozen=True)
+class FMacem:
+    """Hyperparameters of F-MACEM; the defaults are the paper's where it gives them.
+
+    Attributes:
+        epochs: number of updates of the distribution (table 8: 40).
+        episodes_per_epoch: candidates per epoch (table 8: 100).
+        elite_share: share of the candidates that the update keeps (table 8: 0.2).
+        hidden: hidden units of the two-layer networks.
+        pooled: whether per-person networks also see the mean person.
+        initial_spread: standard deviation of every parameter at the start.
+        noise_floor: added (in quadrature) to the standard deviation after each update, against
+            early collapse; 0 is the plain method.
+        smoothing: share of the old mean and variance that an update keeps; 0 is the plain method.
+        common_random_numbers: all candidates of an epoch face the same people and the same luck.
+        evaluation_episodes: episodes per epoch in which the mean policy is measured for the log.
+        multiplier_rate: step of the multipliers of a bounded objective.
+        discount: gamma of the component sums.
+        batch_size: how many episodes are vmapped together; 0 chooses by device.
+    """
+
+    epochs: int = 40
+    episodes_per_epoch: int = 100
+    elite_share: float = 0.2
+    hidden: int = 32
+    pooled: bool = False
+    initial_spread: float = 1.0
+    noise_floor: float = 0.0
+    smoothing: float = 0.0
+    common_random_numbers: bool = False
+    evaluation_episodes: int = 4
+    multiplier_rate: float = 1.0
+    discount: float = 1.0
+    batch_size: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        whole = {"epochs": 1, "episodes_per_epoch": 2, "hidden": 1}
+        whole |= {"evaluation_episodes": 1, "batch_size": 0}
+        for name, low in whole.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < low:
+                raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low}")
+        unit = {"elite_share": 1.0, "smoothing": 1.0, "discount": 1.0}
+        for name in (*unit, "initial_spread", "noise_floor", "multiplier_rate"):
+            value, high = getattr(self, name), unit.get(name, float("inf"))
+            if not (isinstance(value, int | float) and 0.0 <= value <= high):
+                raise FairgymError(f"{name} is {value!r}; it takes a number from 0 to {high:g}")
+
+    @property
+    def chunks(self) -> int:
+        """One chunk is one epoch."""
+        return self.epochs
+
+    @property
+    def elites(self) -> int:
+        """Number of candidates that the update keeps, at least 1."""
+        return max(1, round(self.elite_share * self.episodes_per_epoch))
+
+    def init(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        *,
+        params: Any = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> FMacemState:
+        """A standard normal distribution (times `initial_spread`) around zero parameters.
+
+        Arguments and errors as in `fairgym.algorithms._base.Algorithm.init`.
+        """
+        params = env.default_params if params is None else params
+        fixed = dict(fixed or {})
+        objectives = objectives_of(env, objective, fixed)
+        policies = equivariant(env, key, self.hidden, pooled=self.pooled, params=params)
+        learned, skeleton = partition({agent: policies[agent] for agent, _ in objectives})
+        return FMacemState(
+            env=env,
+            objectives=objectives,
+            params=jax.tree.map(jnp.asarray, params),
+            fixed=fixed,
+            key=jax.random.key_data(key),
+            chunk=jnp.int32(0),
+            mean=jax.tree.map(jnp.zeros_like, learned),
+            spread=jax.tree.map(lambda x: jnp.full_like(x, self.initial_spread), learned),
+            skeleton=skeleton,
+            multipliers=tuple(o.initial_multipliers() for _, o in objectives),
+        )
+
+    def policies(self, state: FMacemState) -> dict[str, Any]:
+        """The mean policy of each trained agent, and the fixed ones."""
+        return self._policies(state, state.mean)
+
+    def _policies(self, state: FMacemState, learned: Any) -> dict[str, Any]:
+        policies = eqx.combine(learned, state.skeleton) | state.fixed
+        return {agent: policies[agent] for agent in state.env.agents}
+
+    def train_chunk(self, state: FMacemState) -> tuple[FMacemState, dict[str, Array]]:
+        """One epoch: draw, run, rank, update, and measure the new mean."""
+        return self._epoch(replicated(state))
+
+    @eqx.filter_jit
+    def _epoch(self, state: FMacemState) -> tuple[FMacemState, dict[str, Array]]:
+        env = state.env
+        key, next_key = state.next_key()
+        draw_key, episode_key, mean_key = jax.random.split(key, 3)
+
+        def episodes(learned: Any, keys: Array) -> Any:
+            """One episode for each set of parameters and key."""
+
+            def one(item: tuple[Any, Array]) -> Any:
+                policies = self._policies(state, item[0])
+                episode = rollout(env, state.params, policies, item[1], discount=self.discount)
+                return episode.replace(final_state=None)
+
+            return map_episodes(one, (learned, keys), self.batch_size or None)
+
+        # Draw the candidates, run an episode with each
+        count = self.episodes_per_epoch
+        leaves, treedef = jax.tree.flatten(state.mean)
+        normals = jax.tree.unflatten(
+            treedef,
+            [
+                jax.random.normal(k, (count, *leaf.shape))
+                for k, leaf in zip(jax.random.split(draw_key, len(leaves)), leaves, strict=True)
+            ],
+        )
+        candidates = jax.tree.map(lambda m, s, z: m + s * z, state.mean, state.spread, normals)
+        keys = jax.random.split(episode_key, count)
+        if self.common_random_numbers:
+            keys = jnp.broadcast_to(keys[:1], keys.shape)
+        results = episodes(candidates, keys)
+
+        # Rank by each agent's objective and fit its block of the Gaussian to the elite
+        mean, spread, multipliers, scores = {}, {}, [], {}
+        for (agent, objective), multiplier in zip(state.objectives, state.multipliers, strict=True):
+            score = jax.vmap(lambda t, o=objective, m=multiplier: o.score(t, m))(results.totals)
+            scores[agent] = score = jnp.where(jnp.isfinite(score), score, -jnp.inf)
+            elite = jax.lax.top_k(score, self.elites)[1]
+            best = jax.tree.map(lambda x, e=elite: x[e], candidates[agent])
+            mean[agent], spread[agent] = self._update(state.mean[agent], state.spread[agent], best)
+            excess = jnp.mean(
+                jax.vmap(objective.excess)(jax.tree.map(lambda x, e=elite: x[e], results.totals)),
+                axis=0,
+            )
+            multipliers.append(
+                objective.raise_multipliers(multiplier, excess, self.multiplier_rate)
+            )
+
+        # Measure the new mean policy
+        repeat = self.evaluation_episodes
+        measured = episodes(
+            jax.tree.map(lambda x: jnp.broadcast_to(x, (repeat, *x.shape)), mean),
+            jax.random.split(mean_key, repeat),
+        )
+        log = self._log(state, scores, results, measured, spread, multipliers)
+        state = state.replace(
+            mean=mean,
+            spread=spread,
+            multipliers=tuple(multipliers),
+            key=next_key,
+            chunk=state.chunk + 1,
+        )
+        return state, log
+
+    def _update(self, mean: Any, spread: Any, elite: Any) -> tuple[Any, Any]:
+        keep = self.smoothing
+
+        def variance(old: Array, best: Array) -> Array:
+            mixed = keep * old**2 + (1.0 - keep) * jnp.var(best, axis=0)
+            return jnp.sqrt(mixed + self.noise_floor**2)
+
+        return (
+            jax.tree.map(lambda old, x: keep * old + (1.0 - keep) * jnp.mean(x, 0), mean, elite),
+            jax.tree.map(variance, spread, elite),
+        )
+
+    def _log(
+        self,
+        state: FMacemState,
+        scores: dict[str, Array],
+        results: Any,
+        measured: Any,
+        spread: Any,
+        multipliers: list[Array],
+    ) -> dict[str, Array]:
+        def mean_values(totals: Any) -> dict[str, Array]:
+            values = jax.vmap(state.objectives[0][1].values)(totals)
+            return {name: jnp.mean(value) for name, value in values.items()}
+
+        own = {
+            agent: jnp.mean(jax.vmap(objective.score)(measured.totals))
+            for agent, objective in state.objectives
+        }
+        first = state.objectives[0][0]
+        log = {"objective": jnp.mean(jnp.stack(list(own.values())))}
+        if len({objective for _, objective in state.objectives}) > 1:
+            log |= {f"objective/{agent}": value for agent, value in own.items()}
+        log |= {f"metrics/{name}": v for name, v in mean_values(measured.totals).items()}
+        log |= log_actions(
+            state.env, jax.tree.map(lambda x: jnp.mean(x, axis=0), measured.mean_actions)
+        )
+        log["survived"] = jnp.mean(1.0 - measured.terminated.astype(jnp.float32))
+        finite = jnp.where(jnp.isfinite(scores[first]), scores[first], 0.0)
+        log["population/objective"] = jnp.mean(finite)
+        log["population/objective_best"] = jnp.max(finite)
+        log |= {f"population/{name}": v for name, v in mean_values(results.totals).items()}
+        log["population/survived"] = jnp.mean(1.0 - results.terminated.astype(jnp.float32))
+        log["population/steps"] = jnp.sum(results.length).astype(jnp.float32)
+        flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(spread)])
+        log["spread"] = jnp.sqrt(jnp.mean(flat**2))
+        for (agent, objective), multiplier in zip(state.objectives, multipliers, strict=True):
+            for name, value in zip(objective.bounds, multiplier, strict=True):
+                log[f"multipliers/{agent}/{name}"] = value
+        return log

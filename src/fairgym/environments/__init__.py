@@ -1,0 +1,1 @@
+"""The environments: one folder each, found by name with `fairgym.make`."""

@@ -1,0 +1,161 @@
+"""The formulas of the loan environment (MAFE, appendix F).
+
+| symbol | name here |
+| --- | --- |
+| B_t (BALANCE) | `balance` |
+| r (INTRATE / 12) | `rate` |
+| m - t + 1 (payments left, this one included) | `remaining` |
+| S_t | `scheduled` |
+| Y_t (CURRINSTALL) | `requested` |
+| X_t | `paid` |
+| p_t, N_t | `propensity`, `noise` |
+| a (relief) | `relief` |
+| TOTREQUEST, TOTRECEIVE, WARNING | `total_requested`, `total_received`, `warning` |
+| P_t | `profit` |
+
+All functions work elementwise on arrays of any equal shape, in dollars and months.
+"""
+
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from fairgym.data import Score
+
+FICO_RANGE = (300.0, 850.0)
+MONTHS_PER_YEAR = 12.0
+
+Numbers = Float[Array, "..."]
+Flags = Bool[Array, "..."]
+
+
+def monthly_rate(interest_rate: Numbers) -> Numbers:
+    """r = INTRATE / 12: the monthly rate of an annual one (fractions, not percent)."""
+    return interest_rate / MONTHS_PER_YEAR
+
+
+def scheduled_installment(balance: Numbers, rate: Numbers, remaining: Numbers) -> Numbers:
+    """Equation (7): S = r / (1 - (1 + r)^-remaining) * B, and B / remaining where r = 0.
+
+    Args:
+        balance: dollars still owed.
+        rate: monthly interest rate.
+        remaining: payments left, this one included; less than 1 counts as 1.
+
+    Returns:
+        The constant monthly payment, in dollars, that clears the balance in `remaining` payments.
+    """
+    remaining = jnp.maximum(remaining, 1.0)
+    shrink = -jnp.expm1(-remaining * jnp.log1p(rate))
+    return (
+        jnp.where(rate > 0.0, rate / jnp.where(rate > 0.0, shrink, 1.0), 1.0 / remaining) * balance
+    )
+
+
+def requested_installment(scheduled: Numbers, relief: Numbers) -> Numbers:
+    """Y = (1 - a) S: what the debt management agent asks for after relief a in [0, 1]."""
+    return (1.0 - relief) * scheduled
+
+
+def payment(propensity: Numbers, noise: Numbers, scheduled: Numbers, requested: Numbers) -> Numbers:
+    """Equation (8): X = min(clip(p + n, 0, 1) S, Y).
+
+    A borrower can pay the share p + n of the scheduled installment, and never pays more than is
+    requested. Without relief this is the paper's X = clip(p + n, 0, 1) Y; with relief the paper
+    taken literally would make X / Y independent of relief.
+    """
+    return jnp.minimum(jnp.clip(propensity + noise, 0.0, 1.0) * scheduled, requested)
+
+
+def next_balance(balance: Numbers, rate: Numbers, paid: Numbers) -> Numbers:
+    """Equation (6): B_t = (1 + r) B_{t-1} - X_t, not below zero (float rounding apart)."""
+    return jnp.maximum((1.0 + rate) * balance - paid, 0.0)
+
+
+def default_flags(
+    total_requested: Numbers, total_received: Numbers, warning: Flags, default_ratio: Numbers
+) -> tuple[Flags, Flags]:
+    """Default: behind (TOTRECEIVE < 0.9 TOTREQUEST) at two consecutive steps.
+
+    Args:
+        total_requested: all that was requested on this loan, this step included.
+        total_received: all that was paid on it.
+        warning: was the borrower behind one step ago?
+        default_ratio: 0.9 in the paper ("behind by more than 10%").
+
+    Returns:
+        `(defaulted, warning)`: in default now; behind now.
+    """
+    behind = total_received < default_ratio * total_requested
+    return behind & warning, behind
+
+
+def termination_update(
+    value: Numbers,
+    repaid: Flags,
+    defaulted: Flags,
+    change: Numbers,
+    low: Numbers | float,
+    high: Numbers | float,
+) -> Numbers:
+    """Equation (9): v + c for those who repaid, v - c for those who defaulted, else v.
+
+    The result is kept within [low, high] where it changes.
+    """
+    step = jnp.where(repaid, change, jnp.where(defaulted, -change, 0.0))
+    return jnp.where(repaid | defaulted, jnp.clip(value + step, low, high), value)
+
+
+def debt_to_income_with(
+    debt_to_income: Numbers, installment: Numbers, annual_income: Numbers
+) -> Numbers:
+    """DTI in percent with the current loan's monthly installment on top of other debt."""
+    return debt_to_income + 100.0 * MONTHS_PER_YEAR * installment / jnp.maximum(annual_income, 1.0)
+
+
+def linear_predictor(score: Score, columns: Mapping[str, Numbers]) -> Numbers:
+    """Intercept plus weighted columns of a fitted score."""
+    total = jnp.float32(score.intercept)
+    for name, weight in score.coefficients.items():
+        total = total + jnp.float32(weight) * columns[name]
+    return total
+
+
+def qualification_score(score: Score, columns: Mapping[str, Numbers]) -> Numbers:
+    """QUALSCORE: the fitted logistic regression of "repaid", in (0, 1)."""
+    return jax.nn.sigmoid(linear_predictor(score, columns))
+
+
+def payment_propensity(score: Score, columns: Mapping[str, Numbers]) -> Numbers:
+    """p: the fitted linear regression of the paid share of the term, clipped to [0, 1]."""
+    return jnp.clip(linear_predictor(score, columns), 0.0, 1.0)
+
+
+def deposits_due(
+    principal: Float[Array, " loans"],
+    term: Float[Array, " loans"],
+    paid_out: Bool[Array, " loans"],
+    deposit_rate: Numbers,
+    months: int,
+) -> Float[Array, " months"]:
+    """What newly paid-out loans add to the bank's payments to depositors in each month ahead.
+
+    Each payout is funded by a deposit that is returned as an annuity at the deposit rate over the
+    term of the loan, whatever the borrower does.
+
+    Returns:
+        Dollars due 1, 2, ..., `months` steps from now.
+    """
+    annuity = scheduled_installment(
+        principal, monthly_rate(jnp.full_like(term, 1.0) * deposit_rate), term
+    )
+    annuity = jnp.where(paid_out, annuity, 0.0)
+    ahead = jnp.arange(1, months + 1, dtype=jnp.float32)
+    return jnp.sum(jnp.where(ahead[:, None] <= term, annuity, 0.0), axis=1)
+
+
+def is_bankrupt(total_losses: Numbers, total_payments: Numbers) -> Flags:
+    """Bankrupt when the sum of all losses, sum max(0, -P), exceeds all payments received."""
+    return total_losses > total_payments

@@ -1,0 +1,76 @@
+"""The numbers of the loan environment (MAFE, table 8, where published)."""
+
+from fairgym.core import Params, param
+
+
+class LoanParams(Params):
+    """Parameters of the loan environment; every field may be vmapped over.
+
+    Published values are marked with their source; the others are documented choices, see the
+    environment's card.
+    """
+
+    payment_noise: float = param(
+        0.025,
+        "standard deviation sigma of the payment noise (table 8, equation 8)",
+        low=0.0,
+        high=1.0,
+    )
+    default_ratio: float = param(
+        0.9,
+        "a borrower is behind when less than this share of all requests was paid"
+        " (appendix F: more than 10% behind)",
+        low=0.0,
+        high=1.0,
+    )
+    deposit_rate: float = param(
+        0.03,
+        "interest that the bank pays on the deposits that fund its loans",
+        unit="per year",
+        low=0.0,
+        high=1.0,
+    )
+    fico_change: float = param(
+        100.0,
+        "c for FICO_LOW and FICO_HIGH: gained on repayment, lost on default (table 8, equation 9)",
+        unit="points",
+        low=0.0,
+        high=550.0,
+    )
+    delinquency_change: float = param(
+        5.0,
+        "c for MTHS_SINCE_LAST_DELINQ (table 8, equation 9)",
+        unit="months",
+        low=0.0,
+        high=1000.0,
+    )
+    income_change: float = param(
+        0.0,
+        "c for ANNUALINC (equation 9; not published)",
+        unit="dollars per year",
+        low=0.0,
+        high=1e6,
+    )
+    debt_to_income_change: float = param(
+        0.0,
+        "lowering of DTI on repayment, rise on default (equation 9; not published)",
+        unit="percent",
+        low=0.0,
+        high=100.0,
+    )
+    bias_strength: float = param(
+        0.0,
+        "how far the groups' qualification scores are drawn apart at the start:"
+        " weights exp(s z) and exp(-s z) when people are resampled",
+        low=-10.0,
+        high=10.0,
+    )
+    disadvantaged_share: float = param(
+        0.5, "share of the disadvantaged group in the population", low=0.0, high=1.0
+    )
+    observe_group: float = param(
+        1.0,
+        "1: agents see the group of each person (table 8); 0: that feature reads 0",
+        low=0.0,
+        high=1.0,
+    )

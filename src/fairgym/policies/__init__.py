@@ -1,0 +1,16 @@
+"""Policies: learnable equivariant networks and fixed rules."""
+
+from fairgym.policies.fixed import Constant, FirstCome, Function, Random, fixed_policies
+from fairgym.policies.networks import EquivariantPolicy, Standardiser, equivariant, partition
+
+__all__ = [
+    "Constant",
+    "EquivariantPolicy",
+    "FirstCome",
+    "Function",
+    "Random",
+    "Standardiser",
+    "equivariant",
+    "fixed_policies",
+    "partition",
+]

@@ -1,0 +1,137 @@
+"""Policies that do not learn: the baselines of every comparison."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fairgym.core import ActionSpace, Entities, FairgymError, PerEntity
+
+
+class Constant(eqx.Module):
+    """The same action at every step.
+
+    Args:
+        space: the agent's action space.
+        value: one number for all elements, or one per element.
+
+    Raises:
+        FairgymError: the value is not a number, or does not fit the space.
+    """
+
+    action: Float[Array, "..."]
+
+    def __init__(self, space: ActionSpace, value: Any) -> None:
+        """Check the value and spread it over the space's shape."""
+        try:
+            given = jnp.asarray(np.asarray(value, dtype=np.float32))
+            self.action = jnp.broadcast_to(given, space.shape)
+        except (TypeError, ValueError) as error:
+            raise FairgymError(
+                f"a constant action is {value!r}; it takes one number, or {space.shape[0]} numbers"
+            ) from error
+        if not bool(space.contains(self.action)):
+            raise FairgymError(
+                f"a constant action is {value!r}; it must lie in the space {space!r}"
+            )
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, "..."]:
+        """The constant."""
+        return self.action
+
+
+class Random(eqx.Module):
+    """A uniform draw from the action space at every step.
+
+    Args:
+        space: the agent's action space.
+    """
+
+    space: Any = eqx.field(static=True)
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, "..."]:
+        """A fresh draw."""
+        return self.space.sample(key)
+
+
+class FirstCome(eqx.Module):
+    """First come, first served: the longest-waiting person has the highest score.
+
+    Args:
+        env: the environment.
+        agent: the agent that orders a queue.
+        feature: the observed time that counts; "time_waited" by default.
+
+    Raises:
+        FairgymError: the agent does not score people, or does not see the feature.
+    """
+
+    column: int = eqx.field(static=True)
+
+    def __init__(self, env: Any, agent: str, feature: str = "time_waited") -> None:
+        """Find the column of the waiting time."""
+        names = [f.name for f in env.observation_space(agent).features]
+        if feature not in names or not isinstance(env.action_space(agent), PerEntity):
+            raise FairgymError(
+                f"first come, first served needs an agent that scores people and sees {feature!r};"
+                f" {agent!r} sees: {', '.join(names)}"
+            )
+        self.column = names.index(feature)
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, " capacity"]:
+        """Waiting time over waiting time plus one: rises with the wait, stays below 1."""
+        waited = jnp.maximum(observation.features[:, self.column], 0.0)
+        return jnp.where(observation.mask, waited / (waited + 1.0), 0.0)
+
+
+class Function(eqx.Module):
+    """A hand-written rule.
+
+    Args:
+        rule: `rule(observation, key) -> action`, a pure JAX function that treats people alike
+            whatever their order.
+    """
+
+    rule: Callable[[Entities, PRNGKeyArray], Array] = eqx.field(static=True)
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
+        """What the rule says."""
+        return self.rule(observation, key)
+
+
+def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]:
+    """Build fixed policies from plain values, as in `env.baselines` and in run configurations.
+
+    Args:
+        env: the environment.
+        specification: agent -> "random", "first-come", one number, or one number per element of
+            the action.
+
+    Returns:
+        Agent -> policy, for the agents named.
+
+    Raises:
+        FairgymError: an unknown agent or word, or a value that does not fit the agent's space.
+    """
+    policies = {}
+    for agent, value in specification.items():
+        if agent not in env.agents:
+            raise FairgymError(
+                f"unknown agent {agent!r}; {env.name} has the agents: {', '.join(env.agents)}"
+            )
+        space = env.action_space(agent)
+        if value == "random":
+            policies[agent] = Random(space)
+        elif value == "first-come":
+            policies[agent] = FirstCome(env, agent)
+        elif isinstance(value, str):
+            raise FairgymError(
+                f"the fixed policy of {agent!r} is {value!r}; it takes 'random', 'first-come',"
+                " a number, or one number per element of the action"
+            )
+        else:
+            policies[agent] = Constant(space, value)
+    return policies

@@ -1,0 +1,193 @@
+"""Permutation-equivariant networks: what is learned never depends on the order of the people.
+
+Weights are drawn from Normal(0, 1) and divided by the square root of the number of inputs when
+they are used, so that every parameter has the same scale whatever the layer: a search
+distribution of unit variance over the parameters is a sensible start.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fairgym.core import Entities, Environment, EntitySpace, PerEntity, Shares
+
+
+class Standardiser(eqx.Module):
+    """Shifts and scales that bring features and context to mean 0 and spread 1. Not learned.
+
+    Attributes:
+        shift, scale: of each feature.
+        context_shift, context_scale: of each element of the context.
+    """
+
+    shift: Float[Array, " features"]
+    scale: Float[Array, " features"]
+    context_shift: Float[Array, " context"]
+    context_scale: Float[Array, " context"]
+
+
+def standardiser(env: Environment, agent: str, key: PRNGKeyArray, params: Any) -> Standardiser:
+    """Take mean and standard deviation of each feature over the people at reset.
+
+    A feature in which the people at reset do not differ (what only the dynamics make, such as a
+    loan's balance) and the context are scaled by the range that the space declares for them.
+    """
+    state = jax.jit(env.initial_state)(key, params)
+    people = {name: np.asarray(column) for name, column in env.people(state).items()}
+    space: EntitySpace = env.observation_space(agent)
+    shift, scale = [], []
+    for feature in space.features:
+        column = people.get(feature.name)
+        spread = 0.0 if column is None else float(column.std())
+        if column is not None and spread > 1e-6:
+            shift.append(float(column.mean()))
+            scale.append(spread)
+        else:
+            shift.append(feature.low)
+            scale.append(feature.high - feature.low)
+    return Standardiser(
+        jnp.array(shift, jnp.float32),
+        jnp.array(scale, jnp.float32),
+        jnp.array([f.low for f in space.context], jnp.float32),
+        jnp.array([f.high - f.low for f in space.context], jnp.float32),
+    )
+
+
+class EquivariantPolicy(eqx.Module):
+    """A two-layer network over a set of people.
+
+    Layer 1 maps each person's standardised features (and the context, and if `pooled` the mean
+    features of all people present) to `hidden` units. For a per-person action layer 2 maps each
+    person's units to that person's number. For a group-level action the units are first averaged
+    over the people present (a deep set), then layer 2 maps the average to the action: numbers
+    through a sigmoid, shares through a softmax per simplex.
+
+    Attributes:
+        first, first_bias: layer 1, `[hidden, features]` and `[hidden]`.
+        of_context: layer 1 on the context, `[hidden, context]`.
+        of_pooled: layer 1 on the mean features, `[hidden, features]`; None unless pooled.
+        second, second_bias: layer 2, `[outputs, hidden]` and `[outputs]`.
+        scaling: the standardiser; not learned.
+        space: the action space; static.
+    """
+
+    first: Float[Array, "hidden features"]
+    first_bias: Float[Array, " hidden"]
+    of_context: Float[Array, "hidden context"]
+    of_pooled: Float[Array, "hidden features"] | None
+    second: Float[Array, "outputs hidden"]
+    second_bias: Float[Array, " outputs"]
+    scaling: Standardiser
+    space: Any = eqx.field(static=True)
+
+    def __init__(
+        self,
+        scaling: Standardiser,
+        space: Any,
+        key: PRNGKeyArray,
+        hidden: int = 32,
+        pooled: bool = False,
+    ) -> None:
+        """Draw the weights; biases start at 0.
+
+        Args:
+            scaling: standardiser of the agent's observations.
+            space: the agent's action space.
+            key: a JAX key.
+            hidden: number of hidden units.
+            pooled: whether each person's units see the mean features of all people present.
+        """
+        features, context = scaling.shift.size, scaling.context_shift.size
+        outputs = 1 if isinstance(space, PerEntity) else space.shape[0]
+        keys = jax.random.split(key, 4)
+        self.first = jax.random.normal(keys[0], (hidden, features))
+        self.of_context = jax.random.normal(keys[1], (hidden, context))
+        self.of_pooled = jax.random.normal(keys[2], (hidden, features)) if pooled else None
+        self.second = jax.random.normal(keys[3], (outputs, hidden))
+        self.first_bias = jnp.zeros((hidden,))
+        self.second_bias = jnp.zeros((outputs,))
+        self.scaling = scaling
+        self.space = space
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, " action"]:
+        """The action for this observation; `key` is not used (the policy is deterministic)."""
+        scaling = self.scaling
+        inputs = self.first.shape[1] + self.of_context.shape[1]
+        if self.of_pooled is not None:
+            inputs += self.of_pooled.shape[1]
+        present = observation.mask.astype(jnp.float32)
+        people = jnp.maximum(jnp.sum(present), 1.0)
+
+        # The standardisation is folded into the weights: one product over the population.
+        weights = self.first / scaling.scale / jnp.sqrt(inputs)
+        context = (observation.context - scaling.context_shift) / scaling.context_scale
+        bias = (
+            self.first_bias - weights @ scaling.shift + self.of_context @ context / jnp.sqrt(inputs)
+        )
+        if self.of_pooled is not None:
+            mean = jnp.sum(observation.features, axis=0) / people
+            bias = bias + self.of_pooled @ ((mean - scaling.shift) / scaling.scale) / jnp.sqrt(
+                inputs
+            )
+        units = jax.nn.relu(weights @ observation.features.T + bias[:, None])
+
+        second = self.second / jnp.sqrt(self.second.shape[1])
+        if isinstance(self.space, PerEntity):
+            score = jax.nn.sigmoid(second[0] @ units + self.second_bias[0])
+            return jnp.where(observation.mask, score, 0.0)
+        output = second @ (units @ present / people) + self.second_bias
+        if isinstance(self.space, Shares):
+            return jnp.concatenate([jax.nn.softmax(part) for part in self.space.split(output)])
+        return jax.nn.sigmoid(output)
+
+
+def equivariant(
+    env: Environment,
+    key: PRNGKeyArray,
+    hidden: int = 32,
+    *,
+    pooled: bool = False,
+    params: Any = None,
+) -> dict[str, EquivariantPolicy]:
+    """One learnable policy per agent, features standardised on the environment at reset.
+
+    Args:
+        env: the environment.
+        key: a JAX key for the weights. The standardisation is taken from a reset with a fixed
+            key, so that it is the same for every seed.
+        hidden: number of hidden units.
+        pooled: whether each person's units also see the mean features of all people present.
+        params: parameters of the reset; `env.default_params` if None.
+
+    Returns:
+        Agent -> policy.
+    """
+    params = env.default_params if params is None else params
+    keys = jax.random.split(key, len(env.agents))
+    return {
+        agent: EquivariantPolicy(
+            standardiser(env, agent, jax.random.key(0), params),
+            env.action_space(agent),
+            agent_key,
+            hidden,
+            pooled,
+        )
+        for agent, agent_key in zip(env.agents, keys, strict=True)
+    }
+
+
+def partition(policies: Any) -> tuple[Any, Any]:
+    """Split policies into what is learned and the rest (`equinox.combine` joins them again).
+
+    Arrays of floats are learned, except those of a `Standardiser`.
+    """
+    learned = jax.tree.map(
+        lambda leaf: not isinstance(leaf, Standardiser) and eqx.is_inexact_array(leaf),
+        policies,
+        is_leaf=lambda leaf: isinstance(leaf, Standardiser),
+    )
+    return eqx.partition(policies, learned, is_leaf=lambda leaf: isinstance(leaf, Standardiser))

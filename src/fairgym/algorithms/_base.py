@@ -1,7 +1,7 @@
 """What every algorithm offers, so that the training loop is written once."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -40,6 +40,7 @@ class TrainState(Struct):
         return now, jax.random.key_data(later)
 
 
+@runtime_checkable
 class Algorithm(Protocol):
     """A frozen dataclass of hyperparameters with these methods."""
 

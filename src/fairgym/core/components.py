@@ -5,7 +5,7 @@ turns sums of these counts into measures.
 """
 
 import dataclasses
-from typing import Any, Self
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -60,10 +60,6 @@ class Components(Struct):
             for field in dataclasses.fields(cls)
             if "component" in field.metadata
         }
-
-    def masked(self, alive: jax.Array) -> Self:
-        """These components where `alive`, else zeros."""
-        return jax.tree.map(lambda x: jnp.where(alive, x, 0.0), self)
 
 
 def add_compensated(total: Any, lost: Any, value: Any) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ into the space; environments call it inside `step`, so that no policy can break 
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from fairgym.core.entities import Entities
 from fairgym.core.errors import FairgymError
 
 
+@runtime_checkable
 class ActionSpace(Protocol):
     """What every action space offers."""
 

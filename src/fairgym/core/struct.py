@@ -1,11 +1,13 @@
 """Frozen pytrees with named fields: parameters, states and components."""
 
 import dataclasses
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import equinox as eqx
 
 from fairgym.core.errors import FairgymError
+
+S = TypeVar("S", bound="Struct")
 
 
 class Struct(eqx.Module):
@@ -14,7 +16,7 @@ class Struct(eqx.Module):
     Subclass it with annotated fields; each field is a pytree leaf or subtree.
     """
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self: S, **changes: Any) -> S:
         """Return a copy with some fields changed.
 
         Raises:

@@ -5,7 +5,7 @@ Every metric is written so that more is better (MAFE, appendix B): a rate that s
 """
 
 import dataclasses
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -13,12 +13,13 @@ from jaxtyping import Array, Float
 Kind = Literal["direct", "rate", "fair"]
 
 
+@runtime_checkable
 class Metric(Protocol):
     """What every metric offers."""
 
     @property
     def kind(self) -> Kind:
-        """ "direct" for sums, "rate" for ratios, "fair" for disparities."""
+        """One of: "direct" for sums, "rate" for ratios, "fair" for disparities."""
         ...
 
     def value(self, totals: Any) -> Float[Array, ""]:
@@ -35,7 +36,7 @@ class Metric(Protocol):
 
 
 def ratio(numerator: Array, denominator: Array) -> Array:
-    """numerator / denominator, and 0 for 0/0."""
+    """Numerator / denominator, and 0 for 0/0."""
     return jnp.where(denominator > 0, numerator / jnp.where(denominator > 0, denominator, 1.0), 0.0)
 
 

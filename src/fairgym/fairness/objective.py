@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -51,32 +51,32 @@ class Objective:
     # ---------------------------------------------------------------- constructors
 
     @classmethod
-    def weighted(cls, env: Environment, weights: Mapping[str, float]) -> Self:
+    def weighted(cls, env: Environment, weights: Mapping[str, float]) -> "Objective":
         """Weights by metric name."""
         return cls(env.metrics, dict(weights))
 
     @classmethod
-    def uniform(cls, env: Environment) -> Self:
+    def uniform(cls, env: Environment) -> "Objective":
         """Every metric weighs alike: 1 / (K + M) each."""
         return cls._of_kinds(env, ("direct", "rate", "fair"))
 
     @classmethod
-    def direct(cls, env: Environment) -> Self:
+    def direct(cls, env: Environment) -> "Objective":
         """Only direct rewards (MAFE, section 6.2, setting 1)."""
         return cls._of_kinds(env, ("direct",))
 
     @classmethod
-    def direct_fair(cls, env: Environment) -> Self:
+    def direct_fair(cls, env: Environment) -> "Objective":
         """Direct rewards and disparities, weighted alike (setting 2)."""
         return cls._of_kinds(env, ("direct", "fair"))
 
     @classmethod
-    def direct_fair_rate(cls, env: Environment) -> Self:
-        """Direct rewards, disparities and rates, weighted alike (setting 3): the same as uniform."""
+    def direct_fair_rate(cls, env: Environment) -> "Objective":
+        """Direct, disparities and rates, weighted alike (setting 3): the same as uniform."""
         return cls._of_kinds(env, ("direct", "fair", "rate"))
 
     @classmethod
-    def frontier(cls, env: Environment, lam: float) -> Self:
+    def frontier(cls, env: Environment, lam: float) -> "Objective":
         """alpha_k = lambda / K for rewards, beta_m = (1 - lambda) / M for disparities (D.4).
 
         Raises:
@@ -90,7 +90,7 @@ class Objective:
         return cls(env.metrics, weights | {name: (1.0 - lam) / len(fair) for name in fair})
 
     @classmethod
-    def named(cls, env: Environment, name: str) -> Self:
+    def named(cls, env: Environment, name: str) -> "Objective":
         """An objective by its name on the command line.
 
         Args:
@@ -120,11 +120,11 @@ class Objective:
         )
 
     @classmethod
-    def _of_kinds(cls, env: Environment, kinds: tuple[str, ...]) -> Self:
+    def _of_kinds(cls, env: Environment, kinds: tuple[str, ...]) -> "Objective":
         names = [name for name, metric in env.metrics.items() if metric.kind in kinds]
         return cls(env.metrics, {name: 1.0 / len(names) for name in names})
 
-    def bounded(self, bounds: Mapping[str, float] | float) -> Self:
+    def bounded(self, bounds: Mapping[str, float] | float) -> "Objective":
         """This objective under bounds: |disparity| < epsilon.
 
         Args:

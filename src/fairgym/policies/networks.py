@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.core import Entities, Environment, EntitySpace, PerEntity, Shares
+from fairgym.core import Entities, EntitySpace, Environment, PerEntity, Shares
 
 
 class Standardiser(eqx.Module):

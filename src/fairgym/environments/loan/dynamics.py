@@ -32,7 +32,7 @@ Flags = Bool[Array, "..."]
 
 
 def monthly_rate(interest_rate: Numbers) -> Numbers:
-    """r = INTRATE / 12: the monthly rate of an annual one (fractions, not percent)."""
+    """R = INTRATE / 12: the monthly rate of an annual one (fractions, not percent)."""
     return interest_rate / MONTHS_PER_YEAR
 
 

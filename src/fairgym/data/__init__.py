@@ -1,0 +1,40 @@
+"""Where the people come from: built-in populations, fitted scores and importers.
+
+    >>> from fairgym.data import load_population
+    >>> people = load_population("loan")
+    >>> len(people), people.columns["fico_low"].dtype
+    (10000, dtype('float32'))
+
+Importing this package needs numpy only; pyarrow, pandas and scikit-learn (the extra
+`fairgym[data]`) are imported by the functions that use them.
+"""
+
+from fairgym.data.bias import (
+    resampling_weights,
+    standardised_mean_difference,
+    strength_for,
+)
+from fairgym.data.importers import available_importers
+from fairgym.data.importers.lending_club import Report, import_lending_club
+from fairgym.data.population import Population, Score, load_population, sources
+from fairgym.data.populations import population_names
+from fairgym.data.populations.loan import fit_loan_scores
+from fairgym.data.store import data_home
+from fairgym.data.summary import describe
+
+__all__ = [
+    "Population",
+    "Report",
+    "Score",
+    "available_importers",
+    "data_home",
+    "describe",
+    "fit_loan_scores",
+    "import_lending_club",
+    "load_population",
+    "population_names",
+    "resampling_weights",
+    "sources",
+    "standardised_mean_difference",
+    "strength_for",
+]

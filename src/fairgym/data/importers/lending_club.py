@@ -1,0 +1,292 @@
+"""Import of the full Lending Club file: the Kaggle CSV of accepted loans, 2007 to 2018.
+
+The file has about 2.3 million rows of 150 columns. It is read in pieces, of which only the
+needed columns of resolved loans are kept, so that memory stays far below the file's size.
+"""
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairgym.core.errors import FairgymError
+from fairgym.data import store
+from fairgym.data.imputation import stream
+from fairgym.data.population import FILES, encode_scores
+from fairgym.data.populations import loan
+from fairgym.data.race import ENTRY, table_from_json
+
+SOURCE = "lending-club"
+ROWS_AT_ONCE = 50_000
+
+NEEDED = (
+    "loan_amnt",
+    "term",
+    "int_rate",
+    "annual_inc",
+    "dti",
+    "fico_range_low",
+    "fico_range_high",
+    "mths_since_last_delinq",
+    "loan_status",
+    "issue_d",
+    "last_pymnt_d",
+    "sub_grade",
+    "application_type",
+)
+# Joint applications have their own income and debt ratio, in files from 2015 on.
+OPTIONAL = ("annual_inc_joint", "dti_joint")
+
+_OUTSIDE_POLICY = "Does not meet the credit policy. Status:"
+REPAID = ("Fully Paid", _OUTSIDE_POLICY + "Fully Paid")
+DEFAULTED = ("Charged Off", "Default", _OUTSIDE_POLICY + "Charged Off")
+
+# Where a loan's numbers come from, in the order in which `_keep` looks at them.
+_SOURCE_NAMES = (
+    "loan_amnt",
+    "term",
+    "int_rate",
+    "annual_inc",
+    "dti",
+    "fico_range_low",
+    "fico_range_high",
+)
+
+# Not strptime: its month names change with the user's locale.
+_MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(" "))}
+
+
+@dataclass
+class Report:
+    """What an import did; `print` it.
+
+    Attributes:
+        path: the file that was read.
+        folder: where the population now is.
+        read: rows read.
+        kept: loans kept.
+        dropped: reason -> rows left out for it (each row counts once, for the first reason).
+        default_share: of the loans kept.
+        bias_strength: fitted resampling strength.
+        metrics: score -> its figures on held-out rows.
+    """
+
+    path: str
+    folder: str
+    read: int = 0
+    kept: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    default_share: float = 0.0
+    bias_strength: float = 0.0
+    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        rows = [("rows read", self.read)]
+        rows += [(f"  dropped: {reason}", count) for reason, count in self.dropped.items()]
+        rows += [("loans kept", self.kept)]
+        width = max(len(label) for label, _ in rows)
+        lines = [f"{SOURCE}: imported {self.path}", f"into {self.folder}"]
+        lines += [f"  {label.ljust(width)}  {count:>12,}" for label, count in rows]
+        lines.append(f"  default share {self.default_share:.1%}")
+        for name, metrics in self.metrics.items():
+            measure = "auc" if "auc" in metrics else "r2"
+            label = {"auc": "AUC", "r2": "R2"}[measure]
+            lines.append(f"  {name} score: {label} {metrics[measure]:.3f} on rows held out")
+        lines.append(f"  bias_strength {self.bias_strength:g}")
+        return "\n".join(lines)
+
+
+def _month_number(dates: Any) -> np.ndarray:
+    """Months since year 0 of "Dec-2015"; NaN where there is no such date."""
+    pd = store.need("pandas", "importing")
+    month = dates.str.slice(0, 3).map(_MONTHS).to_numpy(np.float64)
+    year = pd.to_numeric(dates.str.slice(4, 8), errors="coerce").to_numpy(np.float64)
+    return 12 * year + month
+
+
+def _number(column: Any) -> np.ndarray:
+    """Numbers of a text column such as "13.99", " 13.99%" or " 36 months"; NaN where none."""
+    pd = store.need("pandas", "importing")
+    cleaned = column.str.replace("%", "").str.replace("months", "").str.strip()
+    return pd.to_numeric(cleaned, errors="coerce").to_numpy(np.float64)
+
+
+def _keep(piece: Any, dropped: dict[str, int]) -> dict[str, np.ndarray]:
+    """The columns of the resolved loans in a piece of the file; counts the others."""
+    status = piece["loan_status"].str.strip()
+    left = np.ones(len(piece), bool)
+
+    def drop(reason: str, rows: np.ndarray) -> None:
+        nonlocal left
+        dropped[reason] = dropped.get(reason, 0) + int((left & rows).sum())
+        left = left & ~rows
+
+    amount = _number(piece["loan_amnt"])
+    bad = status.isin(DEFAULTED).to_numpy()
+    drop("footer or empty row", np.isnan(amount) & status.isna().to_numpy())
+    drop("not resolved yet", ~(bad | status.isin(REPAID).to_numpy()))
+
+    joint = piece["application_type"].str.strip().str.lower().str.startswith("joint")
+    joint = joint.fillna(False).to_numpy(bool)
+    income, ratio = _number(piece["annual_inc"]), _number(piece["dti"])
+    if "annual_inc_joint" in piece:
+        shared = _number(piece["annual_inc_joint"])
+        income = np.where(joint & ~np.isnan(shared), shared, income)
+    if "dti_joint" in piece:
+        shared = _number(piece["dti_joint"])
+        ratio = np.where(joint & ~np.isnan(shared), shared, ratio)
+    columns = {
+        "principal": amount,
+        "term": _number(piece["term"]),
+        "interest_rate": _number(piece["int_rate"]) / 100,
+        "annual_income": income,
+        "debt_to_income": ratio,
+        "fico_low": _number(piece["fico_range_low"]),
+        "fico_high": _number(piece["fico_range_high"]),
+    }
+    for name, values in zip(_SOURCE_NAMES, columns.values(), strict=True):
+        drop(f"{name} missing or unreadable", np.isnan(values))
+    sub_grade = piece["sub_grade"].str.strip()
+    known = sub_grade.str.fullmatch("[A-G][1-5]", na=False).to_numpy(bool)
+    drop("sub_grade missing or unreadable", ~known)
+    drop("no income", columns["annual_income"] <= 0)
+    drop("dti below zero", columns["debt_to_income"] < 0)
+    for name, values in zip(_SOURCE_NAMES[:3], columns.values(), strict=False):
+        drop(f"{name} not above zero", values <= 0)
+
+    term = columns["term"]
+    # A loan that was charged off before any payment has no last payment: it paid 0 months.
+    issued, last = _month_number(piece["issue_d"]), _month_number(piece["last_pymnt_d"])
+    paid = np.where(piece["last_pymnt_d"].isna().to_numpy(), 0.0, last - issued)
+    drop("issue_d or last_pymnt_d unreadable", bad & (np.isnan(paid) | np.isnan(issued)))
+    columns["months_to_default"] = np.where(bad, np.clip(paid, 0, term), term)
+    columns["months_since_delinquency"] = _number(piece["mths_since_last_delinq"])
+    kept = {name: values[left].astype(np.float32) for name, values in columns.items()}
+    kept["defaulted"] = bad[left].astype(np.int8)
+    kept["sub_grade"] = sub_grade.to_numpy(object)[left].astype("U2")
+    return kept
+
+
+def _pieces(path: Path, progress: Callable[[int, int], None] | None) -> Iterator[Any]:
+    """Pieces of the file as data frames of text, with only the columns that are used."""
+    pd = store.need("pandas", "importing")
+    wanted = set(NEEDED) | set(OPTIONAL)
+    total = path.stat().st_size
+    with open(path, "rb") as raw:
+        start = raw.read(4)
+        raw.seek(0)
+        if not start:
+            raise FairgymError(f"{path} is empty, expected the Lending Club CSV")
+        if start.startswith(b"PK"):
+            raise FairgymError(f"{path} is a zip archive: unpack it and import the CSV in it")
+        packed = start.startswith(b"\x1f\x8b")
+        binary: Any = gzip.GzipFile(fileobj=raw) if packed else raw
+        text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="replace", newline="")
+        reader = pd.read_csv(
+            text,
+            usecols=lambda name: name in wanted,
+            dtype=str,
+            chunksize=ROWS_AT_ONCE,
+            index_col=False,
+        )
+        first = True
+        for piece in reader:
+            absent = [name for name in NEEDED if name not in piece.columns]
+            if first and absent:
+                raise FairgymError(
+                    f"{path} has no column {', '.join(absent)}: expected the Lending Club CSV of "
+                    "accepted loans, with its own column names"
+                )
+            first = False
+            yield piece
+            if progress is not None:
+                progress(raw.tell(), total)
+
+
+def _read(
+    path: Path, report: Report, progress: Callable[[int, int], None] | None
+) -> dict[str, np.ndarray]:
+    """Streams the file; says in one sentence why it cannot be read."""
+    pd = store.need("pandas", "importing")
+    parts: list[dict[str, np.ndarray]] = []
+    try:
+        for piece in _pieces(path, progress):
+            report.read += len(piece)
+            parts.append(_keep(piece, report.dropped))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FairgymError(f"{path} is a truncated or damaged gzip file: {error}") from error
+    except pd.errors.EmptyDataError as error:
+        raise FairgymError(f"{path} has no header, expected the Lending Club CSV") from error
+    except pd.errors.ParserError as error:
+        reason = " ".join(str(error).split())
+        raise FairgymError(f"{path} is not a CSV file that can be read: {reason}") from error
+    except OSError as error:
+        raise FairgymError(f"{path} cannot be read: {error.strerror or error}") from error
+    report.dropped = {reason: count for reason, count in report.dropped.items() if count}
+    report.kept = sum(len(part["defaulted"]) for part in parts)
+    if not report.kept:
+        raise FairgymError(
+            f"{path} has no resolved loan that can be used ({report.read:,} rows read; dropped: "
+            + (", ".join(f"{c:,} {r}" for r, c in report.dropped.items()) or "none")
+            + ")"
+        )
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def import_lending_club(
+    path: str | Path,
+    *,
+    home: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Imports the full Lending Club file; afterwards the source "lending-club" exists.
+
+    Kept are the resolved loans (fully paid, charged off or in default) with every needed value.
+    Joint applications count with their joint income and debt ratio where the file has them.
+    The months to default run from issue_d to last_pymnt_d. Race is imputed from FICO, as in the
+    built-in population; scores and bias_strength are fitted on the import.
+
+    An earlier import is replaced only when the new one is complete.
+
+    Args:
+        path: the CSV, or the CSV compressed with gzip.
+        home: data folder to write to; None takes `data_home()`.
+        progress: called with (bytes read so far, bytes in all) after every piece.
+
+    Returns:
+        Counts of rows read, kept and dropped by reason, and the figures of the fitted scores.
+
+    Raises:
+        FairgymError: no such file; not a CSV; a truncated gzip file; a needed column is absent
+            (the sentence names it); no usable loan; the data folder cannot be written.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FairgymError(f"{path} is not a file, expected the Lending Club CSV or CSV.gz")
+    folder = (store.data_home() if home is None else Path(home)) / SOURCE
+    report = Report(str(path), str(folder))
+    columns: dict[str, np.ndarray] = _read(path, report, progress)
+
+    table_content, _, _ = store.read_verified(FILES, ENTRY)
+    rng = stream(0, "loan", SOURCE, "race")
+    columns = loan.complete(columns, table_from_json(table_content), rng)
+    scores = loan.fit_loan_scores(columns)
+    report.bias_strength = loan.fit_bias_strength(columns, scores)
+    report.default_share = float(columns["defaulted"].mean())
+    report.metrics = {name: score.metrics for name, score in scores.items()}
+    about = {"population": "loan", "source": SOURCE}
+    files = {
+        "loan.parquet": store.encode_table(columns, loan.COLUMNS, loan.IMPUTED_BY_COMPLETE, about),
+        "loan_scores.json": encode_scores(scores, report.bias_strength),
+    }
+    store.write_files(folder, files, versioned=True)
+    return report
+
+
+run = import_lending_club

@@ -1,0 +1,175 @@
+"""Populations and the scores fitted on them, read from package data or the user's data folder."""
+
+import contextlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from fairgym.core.errors import FairgymError
+from fairgym.data import store
+from fairgym.data.populations import population_module
+
+BUILT_IN = "built-in"
+FILES = Path(__file__).parent / "files"
+
+
+@dataclass(frozen=True)
+class Score:
+    """A fitted regression, with coefficients in the raw units of the columns.
+
+    Attributes:
+        kind: "logistic" (a probability) or "linear" (clipped to [0, 1]).
+        intercept: the constant term.
+        coefficients: column name -> weight per unit of that column.
+        metrics: how it did on rows that it was not fitted on ("auc" or "r2"), "rows" (fitted on)
+            and "held_out_rows".
+    """
+
+    kind: Literal["logistic", "linear"]
+    intercept: float
+    coefficients: dict[str, float]
+    metrics: dict[str, float] = field(default_factory=dict)
+
+    def predict(self, columns: Any) -> Any:
+        """The score of each person.
+
+        Args:
+            columns: mapping from column name to array of shape (n,), numpy or JAX (inside jit
+                too), with every name in `coefficients`.
+
+        Returns:
+            Array of shape (n,) in [0, 1].
+        """
+        total: Any = self.intercept
+        for name, coefficient in self.coefficients.items():
+            total = total + coefficient * columns[name]
+        if not hasattr(total, "__array_namespace__"):
+            total = np.asarray(total, np.float64)
+        xp = total.__array_namespace__()
+        if self.kind == "linear":
+            return xp.clip(total, 0.0, 1.0)
+        return 1.0 / (1.0 + xp.exp(-xp.clip(total, -80.0, 80.0)))
+
+    def as_json(self) -> dict[str, Any]:
+        """The score as JSON values."""
+        return {
+            "kind": self.kind,
+            "intercept": self.intercept,
+            "coefficients": dict(self.coefficients),
+            "metrics": dict(self.metrics),
+        }
+
+
+@dataclass(frozen=True)
+class Population:
+    """The people that an environment draws from.
+
+    Attributes:
+        name: the system they belong to, such as "loan".
+        source: "built-in" or the name of an import, such as "lending-club".
+        columns: column name -> array of shape (n,), read-only; float32, int8 or text.
+        imputed: imputed column -> how it was imputed; the others are as observed.
+        units: column name -> unit.
+        scores: the fitted scores by name.
+        checksum: sha256 of the parquet file, for the record of a run.
+        bias_strength: the resampling strength at which the groups' scores differ by 0.5 pooled
+            standard deviations (`resampling_weights`).
+        details: whatever else the scores file says, such as calibration figures.
+    """
+
+    name: str
+    source: str
+    columns: dict[str, np.ndarray]
+    imputed: dict[str, str]
+    units: dict[str, str]
+    scores: dict[str, Score]
+    checksum: str
+    bias_strength: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """The number of people."""
+        return len(next(iter(self.columns.values())))
+
+
+def sources(name: str = "loan") -> list[str]:
+    """The sources that exist for a population: "built-in" and what the user has imported."""
+    home = store.data_home()
+    folders = {BUILT_IN: FILES}
+    if home.is_dir():
+        folders |= {path.name: path for path in sorted(home.iterdir()) if path.is_dir()}
+    found = []
+    for source, folder in folders.items():
+        with contextlib.suppress(FairgymError):  # an unreadable folder is no source
+            if f"{name}.parquet" in store.read_checksums(folder):
+                found.append(source)
+    return found
+
+
+def load_population(name: str = "loan", source: str = BUILT_IN) -> Population:
+    """Reads a population, after checking that its files are whole and unaltered.
+
+    Args:
+        name: the system, such as "loan".
+        source: "built-in", or an import in the user's data folder, such as "lending-club".
+
+    Raises:
+        FairgymError: no such population or source; a file that is absent, truncated, altered or
+            of another schema (the sentence names it, what was found and what was expected); or
+            pyarrow is not installed.
+    """
+    module = population_module(name)
+    folder = FILES if source == BUILT_IN else _imported_folder(name, source)
+    content, checksum, path = store.read_verified(folder, f"{name}.parquet")
+    columns, imputed = store.decode_table(content, module.COLUMNS, path)
+    content, _, path = store.read_verified(folder, f"{name}_scores.json")
+    try:
+        fitted = json.loads(content)
+        scores = {key: Score(**value) for key, value in fitted.pop("scores").items()}
+        strength = float(fitted.pop("bias_strength"))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise FairgymError(
+            f"{path} cannot be read, expected JSON with scores and bias_strength"
+        ) from error
+    return Population(
+        name=name,
+        source=source,
+        columns=columns,
+        imputed=imputed,
+        units={key: column.unit for key, column in module.COLUMNS.items()},
+        scores=scores,
+        checksum=checksum,
+        bias_strength=strength,
+        details=fitted,
+    )
+
+
+def _imported_folder(name: str, source: str) -> Path:
+    """The folder of an import, or an error that lists the sources there are."""
+    home = store.data_home()
+    # Compared with the listing, so that a source can never be a path to somewhere else.
+    folders = {path.name: path for path in home.iterdir()} if home.is_dir() else {}
+    if source in folders and f"{name}.parquet" in store.read_checksums(folders[source]):
+        return folders[source]
+    from fairgym.data.importers import available_importers
+
+    hint = ""
+    if source in available_importers():
+        hint = f" (import it first: fairgym data import {source} FILE)"
+    raise FairgymError(
+        f"unknown source {source!r} for population {name!r}{hint}: there is "
+        f"{', '.join(sources(name)) or 'none'}"
+    )
+
+
+def encode_scores(scores: dict[str, Score], bias_strength: float, **details: Any) -> bytes:
+    """The content of a scores file, as `load_population` reads it."""
+    content = {
+        "scores": {name: score.as_json() for name, score in scores.items()},
+        "bias_strength": bias_strength,
+        **details,
+    }
+    return (json.dumps(content, indent=2, sort_keys=True) + "\n").encode()

@@ -1,0 +1,188 @@
+"""The loan population: its columns, its repairs and its two fitted scores."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fairgym.core.errors import FairgymError
+from fairgym.data.bias import strength_for
+from fairgym.data.population import Score
+from fairgym.data.race import HOW as RACE_HOW
+from fairgym.data.race import RaceTable, draw_race, group_of_race
+from fairgym.data.store import Column, need
+
+COLUMNS = {
+    "interest_rate": Column("float32", "fraction per year"),
+    "term": Column("float32", "months"),
+    "principal": Column("float32", "dollars"),
+    "annual_income": Column("float32", "dollars per year"),
+    "debt_to_income": Column("float32", "percent"),
+    "fico_low": Column("float32", "points"),
+    "fico_high": Column("float32", "points"),
+    "months_since_delinquency": Column("float32", "months"),
+    "group": Column("int8", "0 advantaged, 1 disadvantaged"),
+    "race": Column("string", "white, asian, black, hispanic"),
+    "sub_grade": Column("string", "A1 (best) to G5"),
+    "defaulted": Column("int8", "0 no, 1 yes"),
+    "months_to_default": Column("float32", "months"),
+}
+CORE_SCORE = "qualification"
+GROUPS = ("advantaged", "disadvantaged")
+
+# What the scores are fitted on: only what the data have, never group, race or sub-grade, nor
+# anything that the environment makes. "fico" is the mean of fico_low and fico_high.
+FEATURES = (
+    "interest_rate",
+    "term",
+    "principal",
+    "annual_income",
+    "debt_to_income",
+    "fico",
+    "months_since_delinquency",
+)
+
+# Incomes and debt ratios above this quantile of the file are set to it: the largest are a
+# hundred times the median, and a linear score follows them out of all proportion.
+CAP_QUANTILE = 0.995
+# A borrower who was never delinquent. The longest observed gap in the built-in file is 118.
+NEVER_DELINQUENT = 120.0
+NEVER_HOW = "where never delinquent (no value in the source): 120"
+
+
+def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What happened to each loan: defaulted, and the share of the term that was paid."""
+    return {
+        "default share": columns["defaulted"].astype(np.float64),
+        "share of term paid": columns["months_to_default"].astype(np.float64) / columns["term"],
+    }
+
+
+def cap(values: np.ndarray, quantile: float = CAP_QUANTILE) -> np.ndarray:
+    """Values above a quantile of theirs, set to it; shape (n,)."""
+    return np.minimum(values, np.quantile(values, quantile))
+
+
+def complete(
+    columns: Mapping[str, np.ndarray], table: RaceTable, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """Repairs shared by the built-in file and imports, and the imputed race and group.
+
+    Args:
+        columns: every column but group and race; months_since_delinquency is NaN where the
+            borrower was never delinquent.
+        table: P(race | FICO).
+        rng: for race.
+
+    Returns:
+        All of `COLUMNS`, as float64, int8 or text.
+    """
+    done = dict(columns)
+    done["annual_income"] = cap(columns["annual_income"])
+    done["debt_to_income"] = cap(columns["debt_to_income"])
+    since = columns["months_since_delinquency"]
+    done["months_since_delinquency"] = np.where(
+        np.isnan(since), NEVER_DELINQUENT, np.minimum(since, NEVER_DELINQUENT)
+    )
+    done["race"] = draw_race(table, columns["fico_low"], rng)
+    done["group"] = group_of_race(done["race"])
+    return {name: done[name] for name in COLUMNS}
+
+
+IMPUTED_BY_COMPLETE = {
+    "months_since_delinquency": NEVER_HOW,
+    "race": RACE_HOW,
+    "group": f"from race, {RACE_HOW}",
+}
+
+
+def feature_matrix(columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The columns of `FEATURES` side by side, float64, shape (n, 7)."""
+    fico = (np.asarray(columns["fico_low"], np.float64) + columns["fico_high"]) / 2
+    with_fico = {**columns, "fico": fico}
+    return np.stack([np.asarray(with_fico[name], np.float64) for name in FEATURES], axis=1)
+
+
+def _score(kind: Any, model: Any, centre: Any, scale: Any, metrics: dict[str, float]) -> Score:
+    """A model fitted on standardised features, in raw units and to 9 digits.
+
+    Rounding makes the built file independent of the last bits, which differ between processors.
+    """
+    raw = np.ravel(model.coef_) / scale
+    intercept = float(np.ravel(model.intercept_)[0] - raw @ centre)
+    coefficients: dict[str, float] = {}
+    for name, weight in zip(FEATURES, raw, strict=True):
+        # Half the weight on either end of the FICO band is the whole weight on its middle.
+        parts = ("fico_low", "fico_high") if name == "fico" else (name,)
+        for part in parts:
+            coefficients[part] = _digits(weight / len(parts))
+    return Score(kind, _digits(intercept), coefficients, metrics)
+
+
+def _digits(value: float) -> float:
+    return float(f"{float(value):.9g}")
+
+
+def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Score]:
+    """Fits the qualification score and the payment propensity.
+
+    "qualification" is a logistic regression (no penalty) of repaid (1 - defaulted).
+    "propensity" is a linear regression of 1 if the loan did not default, else the months to
+    default divided by the term. Both are fitted on `FEATURES` of 80% of the rows, drawn at
+    random with the default share kept, and judged on the other 20%.
+
+    Args:
+        columns: at least `FEATURES` (fico_low and fico_high for fico), defaulted and
+            months_to_default, shape (n,) each.
+        seed: of the split.
+
+    Returns:
+        The two scores, by name. Metrics: "auc" (qualification) or "r2" (propensity) on the
+        held-out rows, "rows", "held_out_rows".
+
+    Raises:
+        FairgymError: fewer than 20 rows, fewer than 5 of an outcome, or no scikit-learn.
+    """
+    linear_model = need("sklearn.linear_model", "fitting scores")
+    metrics = need("sklearn.metrics", "fitting scores")
+    selection = need("sklearn.model_selection", "fitting scores")
+    features = feature_matrix(columns)
+    defaulted = np.asarray(columns["defaulted"]).astype(bool)
+    bad, good = int(defaulted.sum()), int((~defaulted).sum())
+    if bad + good < 20 or min(bad, good) < 5:
+        raise FairgymError(
+            f"scores need at least 20 loans, 5 of them defaulted and 5 repaid; there are {bad} "
+            f"defaulted and {good} repaid"
+        )
+    paid = np.asarray(columns["months_to_default"], np.float64) / columns["term"]
+    label = np.where(defaulted, paid, 1.0)
+    train, test = selection.train_test_split(
+        np.arange(len(label)), test_size=0.2, random_state=seed, stratify=defaulted
+    )
+    centre, scale = features[train].mean(axis=0), features[train].std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)  # a constant column gets the weight 0
+    x = (features - centre) / scale
+    counts = {"rows": float(len(train)), "held_out_rows": float(len(test))}
+
+    logistic = linear_model.LogisticRegression(
+        C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=200
+    ).fit(x[train], ~defaulted[train])
+    auc = metrics.roc_auc_score(~defaulted[test], logistic.decision_function(x[test]))
+    linear = linear_model.LinearRegression().fit(x[train], label[train])
+    r2 = metrics.r2_score(label[test], linear.predict(x[test]))
+    return {
+        "qualification": _score(
+            "logistic", logistic, centre, scale, {"auc": round(float(auc), 6), **counts}
+        ),
+        "propensity": _score(
+            "linear", linear, centre, scale, {"r2": round(float(r2), 6), **counts}
+        ),
+    }
+
+
+def fit_bias_strength(columns: Mapping[str, np.ndarray], scores: Mapping[str, Score]) -> float:
+    """The `bias_strength` that sets the groups' qualification scores 0.5 apart, to 4 digits."""
+    score = scores[CORE_SCORE].predict(
+        {name: np.asarray(columns[name], np.float64) for name in scores[CORE_SCORE].coefficients}
+    )
+    return round(strength_for(score, columns["group"]), 4)

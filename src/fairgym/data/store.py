@@ -1,0 +1,250 @@
+"""Population files on disk: written whole, read only if whole.
+
+A folder holds `<name>.parquet` (the people), `<name>_scores.json` (what was fitted on them) and
+`checksums.json`, which says for each the file that holds it, its size and its sha256. Writing
+replaces `checksums.json` last, by one rename, so that a reader sees the old files or the new ones
+and never a mixture.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairgym.core.errors import FairgymError
+
+CHECKSUMS = "checksums.json"
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a population's column must be.
+
+    Attributes:
+        kind: "float32", "int8" or "string" (stored as a dictionary).
+        unit: the unit, or the meaning of the codes.
+    """
+
+    kind: str
+    unit: str
+
+
+def data_home() -> Path:
+    """The user's data folder: `FAIRGYM_DATA_HOME`, or else the platform's place for it."""
+    chosen = os.environ.get("FAIRGYM_DATA_HOME")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "fairgym"
+
+
+def need(module: str, doing: str) -> Any:
+    """Imports a module of the extra `data`, or says how to get it."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = {"sklearn": "scikit-learn"}.get(module.split(".")[0], module.split(".")[0])
+        raise FairgymError(f"{doing} needs {package}: pip install 'fairgym[data]'") from error
+
+
+def read_checksums(folder: Path) -> dict[str, dict[str, Any]]:
+    """The entries of a folder's checksums.json; empty if there is no such file.
+
+    Raises:
+        FairgymError: the file is not what `write_files` writes.
+    """
+    path = folder / CHECKSUMS
+    if not path.is_file():
+        return {}
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        whole = all({"file", "bytes", "sha256"} <= set(entry) for entry in entries.values())
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise FairgymError(
+            f"{path} cannot be read, expected JSON with file, bytes and sha256 for each entry"
+        ) from error
+    if not whole:
+        raise FairgymError(f"{path} has an entry without file, bytes or sha256")
+    return entries
+
+
+def read_verified(folder: Path, entry_name: str) -> tuple[bytes, str, Path]:
+    """A file's bytes, its sha256 and its path, once size and sha256 are as recorded.
+
+    Raises:
+        FairgymError: the file is not recorded, absent, truncated or altered.
+    """
+    entry = read_checksums(folder).get(entry_name)
+    if entry is None:
+        raise FairgymError(f"{folder / CHECKSUMS} has no entry for {entry_name}")
+    path = folder / entry["file"]
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FairgymError(f"{path} cannot be read: {error.strerror or error}") from error
+    if len(content) != entry["bytes"]:
+        raise FairgymError(
+            f"{path} has {len(content):,} bytes, expected {entry['bytes']:,}: it was truncated "
+            "or altered, so install or import it again"
+        )
+    found = hashlib.sha256(content).hexdigest()
+    if found != entry["sha256"]:
+        raise FairgymError(
+            f"{path} has sha256 {found[:16]}..., expected {entry['sha256'][:16]}...: it was "
+            "altered, so install or import it again"
+        )
+    return content, found, path
+
+
+def encode_table(
+    columns: Mapping[str, np.ndarray],
+    schema: Mapping[str, Column],
+    imputed: Mapping[str, str],
+    about: Mapping[str, str],
+) -> bytes:
+    """A population as the bytes of a parquet file.
+
+    Args:
+        columns: one array of the same length for each name in `schema`.
+        schema: the columns, in the order in which they are written.
+        imputed: for each imputed column, how; kept in the field's metadata beside the unit.
+        about: facts about the whole file, kept in the schema's metadata.
+    """
+    pa = need("pyarrow", "writing populations")
+    pq = need("pyarrow.parquet", "writing populations")
+    types = {"float32": pa.float32(), "int8": pa.int8()}
+    fields, arrays = [], []
+    for name, column in schema.items():
+        if column.kind == "string":
+            levels, codes = np.unique(np.asarray(columns[name], dtype=str), return_inverse=True)
+            array = pa.DictionaryArray.from_arrays(
+                pa.array(codes.astype(np.int8)), pa.array(levels.tolist(), pa.string())
+            )
+        else:
+            array = pa.array(np.asarray(columns[name]).astype(column.kind), types[column.kind])
+        metadata = {"unit": column.unit}
+        if name in imputed:
+            metadata["imputed"] = imputed[name]
+        fields.append(pa.field(name, array.type, nullable=False, metadata=metadata))
+        arrays.append(array)
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=dict(about)))
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", compression_level=19)
+    return sink.getvalue().to_pybytes()
+
+
+def decode_table(
+    content: bytes, schema: Mapping[str, Column], path: Path
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The columns of a population file and, for each imputed column, how it was imputed.
+
+    Raises:
+        FairgymError: not a parquet file, or not the columns and types of `schema`.
+    """
+    pa = need("pyarrow", "reading populations")
+    pq = need("pyarrow.parquet", "reading populations")
+    try:
+        table = pq.read_table(pa.BufferReader(content))
+    except (pa.ArrowException, OSError) as error:
+        raise FairgymError(f"{path} is not a parquet file that can be read") from error
+    absent = [name for name in schema if name not in table.column_names]
+    if absent:
+        raise FairgymError(
+            f"{path} has no column {', '.join(absent)}; expected {', '.join(schema)}"
+        )
+    columns, imputed = {}, {}
+    for name, column in schema.items():
+        data, field = table.column(name), table.schema.field(name)
+        text = pa.types.is_dictionary(field.type) or pa.types.is_string(field.type)
+        found = "string" if text else {"float": "float32"}.get(str(field.type), str(field.type))
+        if found != column.kind:
+            raise FairgymError(f"{path}: column {name} is {found}, expected {column.kind}")
+        if data.null_count:
+            raise FairgymError(f"{path}: column {name} has missing values, expected none")
+        if text:
+            array = data.cast(pa.string()).dictionary_encode().combine_chunks()
+            levels = np.array(array.dictionary.to_pylist(), dtype=str)
+            values = levels[array.indices.to_numpy()]
+        else:
+            values = np.array(data.to_numpy())  # an own copy: Arrow's buffers go with the table
+        values.flags.writeable = False
+        columns[name] = values
+        how = (field.metadata or {}).get(b"imputed")
+        if how is not None:
+            imputed[name] = how.decode()
+    return columns, imputed
+
+
+@contextlib.contextmanager
+def _written(path: Path) -> Iterator[None]:
+    """Turns an operating-system error while writing into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise FairgymError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Writes a file whole or not at all: write aside, flush to the disk, rename."""
+    aside = path.with_name(path.name + ".tmp")
+    try:
+        with open(aside, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        raise
+
+
+def write_files(folder: Path, files: Mapping[str, bytes], versioned: bool) -> None:
+    """Writes files and the checksums.json that names them, replacing what was there.
+
+    Args:
+        folder: made if absent.
+        files: content by entry name, such as "loan.parquet". Entries of an existing
+            checksums.json that are not among them stay.
+        versioned: put the start of the sha256 into the file names, so that a reader of the old
+            checksums.json still finds the old files until the new one is in place; files that
+            nothing names any longer are then removed.
+
+    Raises:
+        FairgymError: the folder cannot be written (no right, full disk).
+    """
+    with _written(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        entries = {}
+        with contextlib.suppress(FairgymError):  # an unreadable one is replaced
+            entries = read_checksums(folder)
+        for name, content in sorted(files.items()):
+            digest = hashlib.sha256(content).hexdigest()
+            stem, dot, suffix = name.partition(".")
+            file = f"{stem}-{digest[:12]}{dot}{suffix}" if versioned else name
+            _replace(folder / file, content)
+            entries[name] = {"file": file, "bytes": len(content), "sha256": digest}
+        text = json.dumps(entries, indent=2, sort_keys=True) + "\n"
+        _replace(folder / CHECKSUMS, text.encode())
+    if versioned:
+        named = {entry["file"] for entry in entries.values()} | {CHECKSUMS}
+        for name in files:
+            stem, _, suffix = name.partition(".")
+            for path in folder.glob(f"{stem}-*.{suffix}*"):
+                if path.name not in named:
+                    with contextlib.suppress(OSError):
+                        path.unlink()

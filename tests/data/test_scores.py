@@ -1,0 +1,108 @@
+import jax
+import numpy as np
+import pytest
+from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.model_selection import train_test_split
+
+from fairgym.core.errors import FairgymError
+from fairgym.data import Score, fit_loan_scores, load_population
+from fairgym.data.populations.loan import FEATURES, fit_bias_strength
+
+
+@pytest.fixture(scope="module")
+def people():
+    return load_population("loan")
+
+
+@pytest.fixture(scope="module")
+def table(people):
+    """Features in raw units with a constant in front, outcome, label, and the rows of the split."""
+    columns = {name: c.astype(float) for name, c in people.columns.items() if c.dtype.kind != "U"}
+    columns["fico"] = (columns["fico_low"] + columns["fico_high"]) / 2
+    x = np.stack([np.ones(len(people)), *(columns[name] for name in FEATURES)], axis=1)
+    repaid = 1 - columns["defaulted"]
+    label = np.where(repaid == 1, 1.0, columns["months_to_default"] / columns["term"])
+    train, test = train_test_split(
+        np.arange(len(people)), test_size=0.2, random_state=0, stratify=repaid == 0
+    )
+    return x, repaid, label, train, test
+
+
+def raw_coefficients(score):
+    weights = [
+        2 * score.coefficients["fico_low"] if name == "fico" else score.coefficients[name]
+        for name in FEATURES
+    ]
+    return np.array([score.intercept, *weights])
+
+
+def test_qualification_is_the_maximum_likelihood_fit(people, table):
+    x, repaid, _, train, test = table
+    coefficients = raw_coefficients(people.scores["qualification"])
+    fitted = 1 / (1 + np.exp(-x @ coefficients))
+    # at the maximum the residuals are orthogonal to every feature
+    gradient = x[train].T @ (repaid - fitted)[train] / np.abs(x[train]).sum(axis=0)
+    np.testing.assert_allclose(gradient, 0, atol=1e-7)
+    auc = roc_auc_score(repaid[test], fitted[test])
+    assert people.scores["qualification"].metrics["auc"] == pytest.approx(auc, abs=1e-6)
+
+
+def test_propensity_is_the_least_squares_fit(people, table):
+    x, _, label, train, test = table
+    scale = np.abs(x).max(axis=0)
+    expected = np.linalg.lstsq(x[train] / scale, label[train], rcond=None)[0] / scale
+    score = people.scores["propensity"]
+    np.testing.assert_allclose(raw_coefficients(score), expected, rtol=1e-5)
+    r2 = r2_score(label[test], x[test] @ expected)
+    assert score.metrics["r2"] == pytest.approx(r2, abs=1e-5)
+    assert score.metrics["rows"] == 8000 and score.metrics["held_out_rows"] == 2000
+
+
+def test_stored_scores_are_what_the_columns_give(people):
+    fitted = fit_loan_scores(people.columns)
+    for name, score in fitted.items():
+        stored = people.scores[name]
+        assert score.kind == stored.kind
+        assert score.intercept == pytest.approx(stored.intercept, rel=1e-6)
+        assert score.coefficients == pytest.approx(stored.coefficients, rel=1e-6)
+        assert set(score.coefficients) == {*FEATURES, "fico_low", "fico_high"} - {"fico"}
+    assert fit_bias_strength(people.columns, fitted) == pytest.approx(people.bias_strength)
+
+
+def test_quantiles_are_of_the_expected_kind(people):
+    expected = {
+        "propensity": (0.757, 0.867, 0.902, 0.970),
+        "qualification": (0.524, 0.790, 0.847, 0.928),
+    }
+    for name, values in expected.items():
+        score = people.scores[name].predict(people.columns)
+        np.testing.assert_allclose(np.quantile(score, [0.01, 0.25, 0.5, 0.99]), values, atol=0.06)
+
+
+@pytest.mark.parametrize("name", ["qualification", "propensity"])
+def test_fico_raises_both_scores(people, name):
+    score = people.scores[name]
+    before = score.predict(people.columns)
+    better = dict(people.columns)
+    better["fico_low"] = better["fico_low"] + 100
+    better["fico_high"] = better["fico_high"] + 100
+    gain = score.predict(better) - before
+    assert (gain >= 0).all() and gain.mean() > 0.02
+    assert score.coefficients["fico_low"] == score.coefficients["fico_high"]
+    assert score.coefficients["interest_rate"] < 0
+
+
+def test_predict_agrees_between_numpy_and_jit(people):
+    for score in people.scores.values():
+        inside = jax.jit(score.predict)({k: people.columns[k] for k in score.coefficients})
+        assert isinstance(inside, jax.Array)
+        np.testing.assert_allclose(inside, score.predict(people.columns), rtol=2e-5)
+    line = Score("linear", 0.5, {"a": 1.0})
+    np.testing.assert_array_equal(line.predict({"a": np.array([-2.0, 0.1, 3.0])}), [0, 0.6, 1])
+
+
+def test_too_few_of_an_outcome(people):
+    columns = {name: values[:100] for name, values in people.columns.items()}
+    columns["defaulted"] = np.zeros(100, np.int8)
+    with pytest.raises(FairgymError, match="5 of them defaulted"):
+        fit_loan_scores(columns)

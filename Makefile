@@ -1,0 +1,72 @@
+# A fresh machine needs Python 3.11 or newer and make. `make` alone lists the targets.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST_ARGS ?=
+PIP := $(BIN)/python -m pip install -qq --no-compile --require-hashes --only-binary :all:
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
+
+# uv without its configuration files, so that the lock is all there is to say, and with the
+# certificates of the system.
+export UV_NO_CONFIG := 1
+export UV_SYSTEM_CERTS := 1
+# Nothing is compiled to bytecode at install; what is used is compiled when first imported.
+unexport PYTHONDONTWRITEBYTECODE
+# No look at the network for a newer pyright.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test format docs data lock clean .venv
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 10
+
+demo: .venv ## train a fair lending policy on real loans and write a report (a few minutes)
+	$(BIN)/fairgym demo
+
+test: .venv ## lint, format check, types, tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+format: .venv ## format the code and mend what the linter can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+docs: .venv ## build the site into site/
+	@mkdir -p build
+	@# All cards as one text, their headings one level lower.
+	@awk '/^```/ { code = !code } /^#/ && !code { $$0 = "#" $$0 } FNR == 1 { print "" } 1' \
+		src/fairgym/environments/*/README.md > build/cards.md
+	$(BIN)/zensical build --clean --strict
+
+data: .venv ## rebuild the built-in data files
+	$(BIN)/python tools/build_data.py
+
+lock: .venv ## compile requirements.lock anew from pyproject.toml
+	$(BIN)/uv pip compile pyproject.toml --output-file requirements.lock --quiet \
+		--universal --python-version 3.11 --generate-hashes \
+		--extra data --extra plot --extra interop --extra docs --extra dev \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+
+clean: ## remove the environment, caches and everything built; runs stay
+	rm -rf .venv .cache .jax-cache .hypothesis .pytest_cache .ruff_cache build dist site
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+.venv: .venv/stamp
+
+# pip, which every Python brings, installs uv; uv installs the rest in a fraction of pip's time.
+# Should uv not get through (a mirror that only pip is told of), pip does it all.
+.venv/stamp: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "fairgym needs Python 3.11 or newer, and '$(PYTHON)' is not that." >&2; \
+		echo "Name one that is: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@echo "Setting up .venv (once; about half a minute)"
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
+	@sed -n '/^uv==/,/# via/p' requirements.lock > .venv/uv.txt
+	@$(PIP) -r .venv/uv.txt
+	@$(UV) --require-hashes --no-build -r requirements.lock || { \
+		echo "uv did not get through; pip takes over, which is slower"; $(PIP) -r requirements.lock; }
+	@$(UV) --offline --no-deps --no-build-isolation --editable .
+	@touch $@

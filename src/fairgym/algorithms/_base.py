@@ -5,6 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 from fairgym.core import Environment, FairgymError, Registry, Struct
@@ -105,12 +106,40 @@ def objectives_of(
     return tuple((agent, given[agent]) for agent in trained)
 
 
-def log_actions(env: Environment, mean_actions: Mapping[str, Array]) -> dict[str, Array]:
-    """Mean actions as flat log entries: "actions/AGENT/ELEMENT"."""
-    log = {}
-    for agent, action in mean_actions.items():
+def log_episodes(
+    env: Environment, objectives: tuple[tuple[str, Objective], ...], episodes: Any
+) -> dict[str, Array]:
+    """What the log says of a policy, as means over the episodes that it ran.
+
+    Args:
+        env: the environment.
+        objectives: pairs (agent, objective).
+        episodes: an `Episode` whose leaves have a first axis over episodes.
+
+    Returns:
+        "objective" (mean over agents, and "objective/AGENT" where they differ), "metrics/NAME",
+        "actions/AGENT/ELEMENT" and "survived", the share of episodes that did not fail.
+    """
+    own = {
+        agent: jnp.mean(jax.vmap(objective.score)(episodes.totals))
+        for agent, objective in objectives
+    }
+    log = {"objective": jnp.mean(jnp.stack(list(own.values())))}
+    if len({objective for _, objective in objectives}) > 1:
+        log |= {f"objective/{agent}": value for agent, value in own.items()}
+    log |= {f"metrics/{name}": x for name, x in mean_metrics(env, episodes).items()}
+    for agent, action in episodes.mean_actions.items():
         space = env.action_space(agent)
         names = getattr(space, "names", None) or (getattr(space, "name", "action"),)
-        for name, value in zip(names, action.reshape(-1), strict=True):
+        for name, value in zip(names, jnp.mean(action, axis=0).reshape(-1), strict=True):
             log[f"actions/{agent}/{name}"] = value
+    log["survived"] = jnp.mean(1.0 - episodes.terminated.astype(jnp.float32))
     return log
+
+
+def mean_metrics(env: Environment, episodes: Any) -> dict[str, Array]:
+    """Mean of every metric's raw value over the episodes."""
+    return {
+        name: jnp.mean(jax.vmap(metric.value)(episodes.totals))
+        for name, metric in env.metrics.items()
+    }

@@ -25,7 +25,8 @@ from fairgym.algorithms._base import (
     Objectives,
     TrainState,
     algorithms,
-    log_actions,
+    log_episodes,
+    mean_metrics,
     objectives_of,
 )
 from fairgym.core import Environment, FairgymError, rollout
@@ -237,27 +238,12 @@ class FMacem:
         spread: Any,
         multipliers: list[Array],
     ) -> dict[str, Array]:
-        def mean_values(totals: Any) -> dict[str, Array]:
-            values = jax.vmap(state.objectives[0][1].values)(totals)
-            return {name: jnp.mean(value) for name, value in values.items()}
-
-        own = {
-            agent: jnp.mean(jax.vmap(objective.score)(measured.totals))
-            for agent, objective in state.objectives
-        }
+        log = log_episodes(state.env, state.objectives, measured)
         first = state.objectives[0][0]
-        log = {"objective": jnp.mean(jnp.stack(list(own.values())))}
-        if len({objective for _, objective in state.objectives}) > 1:
-            log |= {f"objective/{agent}": value for agent, value in own.items()}
-        log |= {f"metrics/{name}": v for name, v in mean_values(measured.totals).items()}
-        log |= log_actions(
-            state.env, jax.tree.map(lambda x: jnp.mean(x, axis=0), measured.mean_actions)
-        )
-        log["survived"] = jnp.mean(1.0 - measured.terminated.astype(jnp.float32))
         finite = jnp.where(jnp.isfinite(scores[first]), scores[first], 0.0)
         log["population/objective"] = jnp.mean(finite)
         log["population/objective_best"] = jnp.max(finite)
-        log |= {f"population/{name}": v for name, v in mean_values(results.totals).items()}
+        log |= {f"population/{name}": x for name, x in mean_metrics(state.env, results).items()}
         log["population/survived"] = jnp.mean(1.0 - results.terminated.astype(jnp.float32))
         log["population/steps"] = jnp.sum(results.length).astype(jnp.float32)
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(spread)])

@@ -29,10 +29,11 @@ MONTHS_PER_YEAR = 12.0
 
 Numbers = Float[Array, "..."]
 Flags = Bool[Array, "..."]
+Parameter = float | Numbers
 
 
 def monthly_rate(interest_rate: Numbers) -> Numbers:
-    """R = INTRATE / 12: the monthly rate of an annual one (fractions, not percent)."""
+    """Rate r = INTRATE / 12: the monthly rate of an annual one (fractions, not percent)."""
     return interest_rate / MONTHS_PER_YEAR
 
 
@@ -54,8 +55,8 @@ def scheduled_installment(balance: Numbers, rate: Numbers, remaining: Numbers) -
     )
 
 
-def requested_installment(scheduled: Numbers, relief: Numbers) -> Numbers:
-    """Y = (1 - a) S: what the debt management agent asks for after relief a in [0, 1]."""
+def requested_installment(scheduled: Numbers, relief: Parameter) -> Numbers:
+    """Request Y = (1 - a) S: what the debt management agent asks for after relief a in [0, 1]."""
     return (1.0 - relief) * scheduled
 
 
@@ -75,7 +76,7 @@ def next_balance(balance: Numbers, rate: Numbers, paid: Numbers) -> Numbers:
 
 
 def default_flags(
-    total_requested: Numbers, total_received: Numbers, warning: Flags, default_ratio: Numbers
+    total_requested: Numbers, total_received: Numbers, warning: Flags, default_ratio: Parameter
 ) -> tuple[Flags, Flags]:
     """Default: behind (TOTRECEIVE < 0.9 TOTREQUEST) at two consecutive steps.
 
@@ -96,9 +97,9 @@ def termination_update(
     value: Numbers,
     repaid: Flags,
     defaulted: Flags,
-    change: Numbers,
-    low: Numbers | float,
-    high: Numbers | float,
+    change: Parameter,
+    low: Parameter,
+    high: Parameter,
 ) -> Numbers:
     """Equation (9): v + c for those who repaid, v - c for those who defaulted, else v.
 
@@ -137,7 +138,7 @@ def deposits_due(
     principal: Float[Array, " loans"],
     term: Float[Array, " loans"],
     paid_out: Bool[Array, " loans"],
-    deposit_rate: Numbers,
+    deposit_rate: Parameter,
     months: int,
 ) -> Float[Array, " months"]:
     """What newly paid-out loans add to the bank's payments to depositors in each month ahead.
@@ -149,7 +150,7 @@ def deposits_due(
         Dollars due 1, 2, ..., `months` steps from now.
     """
     annuity = scheduled_installment(
-        principal, monthly_rate(jnp.full_like(term, 1.0) * deposit_rate), term
+        principal, monthly_rate(jnp.full_like(term, deposit_rate)), term
     )
     annuity = jnp.where(paid_out, annuity, 0.0)
     ahead = jnp.arange(1, months + 1, dtype=jnp.float32)

@@ -72,12 +72,12 @@ class LoanState(Struct):
     total_requested: Float[Array, " people"]
     total_received: Float[Array, " people"]
     warning: Bool[Array, " people"]
-    applicants: Int[Array, " applicants"] = person_index()
     applying: Bool[Array, " applicants"]
     deposit_schedule: Float[Array, " months"]
     total_profit: Float[Array, ""]
     total_losses: Float[Array, ""]
     total_payments: Float[Array, ""]
+    applicants: Int[Array, " applicants"] = person_index()
 
 
 class LoanComponents(Components):
@@ -220,7 +220,7 @@ class Loan(Environment):
     def _data(self) -> Population:
         return load_population("loan", self.population_source)
 
-    @cached_property
+    @property
     def default_params(self) -> LoanParams:
         """Table 8; bias strength and group share as fitted on the population's data."""
         return LoanParams(
@@ -228,7 +228,7 @@ class Loan(Environment):
             disadvantaged_share=float(np.mean(self._data.columns["group"])),
         )
 
-    @cached_property
+    @property
     def metrics(self) -> Mapping[str, Metric]:
         """Rewards and disparities of MAFE, appendix F, with the normalisers of table 8.
 
@@ -248,7 +248,7 @@ class Loan(Environment):
             "default_disparity": Disparity(default),
         }
 
-    @cached_property
+    @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Two simple rules, and the paper's grid-searched fixed policy (appendix D.3)."""
 
@@ -394,7 +394,7 @@ class Loan(Environment):
         """Applicants drawn for this month, the queue, the borrowers."""
         people = self.people(state)
         people["group"] = people["group"] * params.observe_group
-        context = [state.time, state.total_profit]
+        context = [state.time.astype(jnp.float32), state.total_profit]
 
         def view(agent: str, mask: Array, rows: Array | None = None) -> Entities:
             columns = [people[feature.name] for feature in _FEATURES[agent]]

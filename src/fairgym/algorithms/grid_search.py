@@ -1,0 +1,181 @@
+"""The two-tier grid search for a fixed policy (MAFE, appendix D.3).
+
+Tier 1 looks for the best pair (or triple, ...) of global values: every group-level action gets
+one number for all its elements, from a grid over [0, 1]. Tier 2 looks for the best deviation of
+each element (each group) from its global value. Agents that score people queue them at random.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fairgym.algorithms._base import (
+    Objectives,
+    TrainState,
+    algorithms,
+    log_episodes,
+    objectives_of,
+)
+from fairgym.core import Environment, FairgymError, PerEntity, Unit, rollout
+from fairgym.core.batching import map_episodes
+from fairgym.policies import Constant, Random
+
+
+class GridSearchState(TrainState):
+    """The best actions so far: agent -> one number per element."""
+
+    best: dict[str, Float[Array, " elements"]]
+
+
+@algorithms.register("grid-search")
+@dataclasses.dataclass(frozen=True)
+class GridSearch:
+    """Two-tier grid search over constant actions.
+
+    Attributes:
+        steps: values per agent in tier 1, evenly over [0, 1].
+        deviation: largest deviation from the global value in tier 2; None: one step of tier 1.
+        deviation_steps: values per element in tier 2, evenly over [-deviation, deviation].
+        episodes: episodes per candidate; all candidates face the same people and the same luck.
+        batch_size: how many episodes are vmapped together; 0 chooses by device.
+    """
+
+    steps: int = 11
+    deviation: float | None = None
+    deviation_steps: int = 5
+    episodes: int = 4
+    batch_size: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        lows = {"steps": 2, "deviation_steps": 1, "episodes": 1, "batch_size": 0}
+        for name, low in lows.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < low:
+                raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low}")
+        if self.deviation is not None and not 0.0 <= self.deviation <= 1.0:
+            raise FairgymError(f"deviation is {self.deviation!r}; it takes a number from 0 to 1")
+
+    @property
+    def chunks(self) -> int:
+        """One chunk for each tier."""
+        return 2
+
+    def init(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        *,
+        params: Any = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> GridSearchState:
+        """Start with every element at one half.
+
+        Arguments as in `Algorithm.init`.
+
+        Raises:
+            FairgymError: the agents have different objectives, or one of them divides shares.
+        """
+        fixed = dict(fixed or {})
+        objectives = objectives_of(env, objective, fixed)
+        if len({objective for _, objective in objectives}) > 1:
+            raise FairgymError("grid search takes one objective for all agents")
+        best = {}
+        for agent, _ in objectives:
+            space = env.action_space(agent)
+            if isinstance(space, PerEntity):
+                fixed[agent] = Random(space)
+            elif isinstance(space, Unit):
+                best[agent] = jnp.full(space.shape, 0.5)
+            else:
+                raise FairgymError(
+                    f"grid search takes agents that set numbers or score people;"
+                    f" {agent!r} divides shares: give it a fixed policy"
+                )
+        return GridSearchState(
+            env=env,
+            objectives=objectives,
+            params=jax.tree.map(jnp.asarray, env.default_params if params is None else params),
+            fixed=fixed,
+            key=jax.random.key_data(key),
+            chunk=jnp.int32(0),
+            best=best,
+        )
+
+    def policies(self, state: GridSearchState) -> dict[str, Any]:
+        """Constant policies at the best values found."""
+        found = {
+            agent: Constant(state.env.action_space(agent), np.asarray(value))
+            for agent, value in state.best.items()
+        }
+        policies = found | state.fixed
+        return {agent: policies[agent] for agent in state.env.agents}
+
+    def candidates(self, state: GridSearchState) -> dict[str, Float[Array, "candidates elements"]]:
+        """The actions that the next chunk compares: tier 1 first, then tier 2."""
+        sizes = {agent: value.size for agent, value in state.best.items()}
+        if int(state.chunk) == 0:
+            grid = np.linspace(0.0, 1.0, self.steps)
+            axes = np.meshgrid(*[grid] * len(sizes), indexing="ij")
+            flat = [
+                np.repeat(axis.reshape(-1, 1), n, 1)
+                for axis, n in zip(axes, sizes.values(), strict=True)
+            ]
+            tier = dict(zip(sizes, flat, strict=True))
+        else:
+            reach = 1.0 / (self.steps - 1) if self.deviation is None else self.deviation
+            offsets = np.linspace(-reach, reach, self.deviation_steps)
+            axes = np.meshgrid(*[offsets] * sum(sizes.values()), indexing="ij")
+            table = np.stack([axis.reshape(-1) for axis in axes], axis=1)
+            tier, start = {}, 0
+            for agent, n in sizes.items():
+                tier[agent] = np.asarray(state.best[agent]) + table[:, start : start + n]
+                start += n
+        clipped = np.concatenate([np.clip(t, 0.0, 1.0) for t in tier.values()], axis=1)
+        # clipping at 0 and 1 makes equal candidates: keep one of each
+        kept = np.unique(np.round(clipped, 6), axis=0).astype(np.float32)
+        parts = np.split(kept, np.cumsum(list(sizes.values()))[:-1], axis=1)
+        return {agent: jnp.asarray(part) for agent, part in zip(sizes, parts, strict=True)}
+
+    def train_chunk(self, state: GridSearchState) -> tuple[GridSearchState, dict[str, Array]]:
+        """One tier: score all its candidates and keep the best."""
+        candidates = self.candidates(state)
+        scores, episodes = self._measure(state, candidates)
+        winner = int(jnp.argmax(scores))
+        best = {agent: jnp.asarray(values[winner]) for agent, values in candidates.items()}
+        winning = jax.tree.map(lambda x: x[winner], episodes)
+        log = log_episodes(state.env, state.objectives, winning)
+        log["candidates"] = jnp.float32(scores.size)
+        log["candidates/objective"] = jnp.mean(scores)
+        return state.replace(best=best, chunk=state.chunk + 1), log
+
+    @eqx.filter_jit
+    def _measure(
+        self, state: GridSearchState, candidates: dict[str, Array]
+    ) -> tuple[Float[Array, " candidates"], Any]:
+        """Mean score of each candidate, and its episodes; every tier uses the same keys."""
+        keys = jax.random.split(jax.random.wrap_key_data(state.key), self.episodes)
+        count = jax.tree.leaves(candidates)[0].shape[0]
+
+        def one(item: tuple[dict[str, Array], Array]) -> Any:
+            values, key = item
+            policies = {agent: lambda o, k, a=action: a for agent, action in values.items()}
+            episode = rollout(state.env, state.params, policies | state.fixed, key)
+            return episode.replace(final_state=None)
+
+        flat = (
+            jax.tree.map(lambda x: jnp.repeat(x, self.episodes, axis=0), candidates),
+            jnp.tile(keys, count),
+        )
+        episodes = map_episodes(one, flat, self.batch_size or None)
+        score = state.objectives[0][1].score
+        episodes = jax.tree.map(lambda x: x.reshape(count, self.episodes, *x.shape[1:]), episodes)
+        scores = jnp.mean(jax.vmap(jax.vmap(score))(episodes.totals), axis=1)
+        return jnp.where(jnp.isfinite(scores), scores, -jnp.inf), episodes

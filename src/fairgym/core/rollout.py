@@ -77,7 +77,7 @@ def rollout(
     """
     require_agents(env, policies, "policy")
     steps = env.horizon if horizon is None else check_shape("horizon", horizon, 1, env.horizon)
-    reset_key, run_key = jax.random.split(key)
+    reset_key, policy_key, noise_key = jax.random.split(key, 3)
 
     def act(state: Any, key: PRNGKeyArray) -> tuple[dict, dict, dict]:
         observations = env.observe(state, params)
@@ -96,8 +96,9 @@ def rollout(
         return actions, sums, counts
 
     def body(loop: _Loop) -> _Loop:
-        act_key, step_key = jax.random.split(jax.random.fold_in(run_key, loop.step))
-        actions, sums, counts = act(loop.state, act_key)
+        # two separate keys: where no policy uses its key, making it costs nothing
+        step_key = jax.random.fold_in(noise_key, loop.step)
+        actions, sums, counts = act(loop.state, jax.random.fold_in(policy_key, loop.step))
         state, components, terminated = env.advance(step_key, loop.state, actions, params)
         totals, lost = add_compensated(
             loop.totals, loop.lost, jax.tree.map(lambda x: x * loop.discount, components)
@@ -123,8 +124,8 @@ def rollout(
     state = env.initial_state(reset_key, params)
     shapes = jax.eval_shape(
         lambda s: (
-            env.advance(run_key, s, act(s, run_key)[0], params)[1],
-            act(s, run_key)[1:],
+            env.advance(key, s, act(s, key)[0], params)[1],
+            act(s, key)[1:],
         ),
         state,
     )

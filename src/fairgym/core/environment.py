@@ -96,6 +96,11 @@ class Environment(abc.ABC):
         """Every feature of every person by name, for reports, tests and plots."""
 
     @property
+    def data_checksum(self) -> str:
+        """sha256 of the data that the people are drawn from; "" for made-up people."""
+        return ""
+
+    @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Fixed joint policies to compare with: name -> agent -> specification.
 

@@ -1,6 +1,7 @@
 """The loan environment: one bank, three agents (Lazri et al., MAFE, appendix F)."""
 
-from fairgym.environments.loan.environment import Loan, LoanComponents, LoanState
+from fairgym.environments.loan.environment import Loan
 from fairgym.environments.loan.params import LoanParams
+from fairgym.environments.loan.records import LoanComponents, LoanNoise, LoanState
 
-__all__ = ["Loan", "LoanComponents", "LoanParams", "LoanState"]
+__all__ = ["Loan", "LoanComponents", "LoanNoise", "LoanParams", "LoanState"]

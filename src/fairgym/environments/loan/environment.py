@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
     ActionSpace,
@@ -21,156 +21,26 @@ from fairgym.core import (
     Entities,
     EntitySpace,
     Environment,
-    Feature,
-    PerEntity,
-    Struct,
-    Unit,
     by_group,
     check_shape,
-    component,
     draw,
     highest,
-    person_index,
     register_environment,
 )
 from fairgym.data import Population, load_population, resampling_weights
-from fairgym.environments.loan import dynamics
+from fairgym.data.drawing import draw_rows
+from fairgym.environments.loan import dynamics, measures
 from fairgym.environments.loan.params import LoanParams
-from fairgym.fairness import Direct, Disparity, Metric, Rate
+from fairgym.environments.loan.records import LoanComponents, LoanNoise, LoanState
+from fairgym.environments.loan.spaces import (
+    DATA_COLUMNS,
+    FEATURES,
+    action_spaces,
+    observation_spaces,
+)
+from fairgym.fairness import Metric
 
 IDLE, WAITING, REPAYING = 0, 1, 2
-
-DATA_COLUMNS = (
-    "interest_rate",
-    "term",
-    "principal",
-    "annual_income",
-    "debt_to_income",
-    "fico_low",
-    "fico_high",
-    "months_since_delinquency",
-)
-
-
-class LoanState(Struct):
-    """The bank and its people. Per-person arrays have length `population`; times are steps."""
-
-    time: Int[Array, ""]
-    group: Int[Array, " people"]
-    stage: Int[Array, " people"]
-    interest_rate: Float[Array, " people"]
-    term: Float[Array, " people"]
-    principal: Float[Array, " people"]
-    annual_income: Float[Array, " people"]
-    debt_to_income: Float[Array, " people"]
-    fico_low: Float[Array, " people"]
-    fico_high: Float[Array, " people"]
-    months_since_delinquency: Float[Array, " people"]
-    waiting_since: Int[Array, " people"]
-    matures_at: Int[Array, " people"]
-    balance: Float[Array, " people"]
-    installment: Float[Array, " people"]
-    total_requested: Float[Array, " people"]
-    total_received: Float[Array, " people"]
-    warning: Bool[Array, " people"]
-    applying: Bool[Array, " applicants"]
-    deposit_schedule: Float[Array, " months"]
-    total_profit: Float[Array, ""]
-    total_losses: Float[Array, ""]
-    total_payments: Float[Array, ""]
-    applicants: Int[Array, " applicants"] = person_index()
-
-
-class LoanComponents(Components):
-    """What the bank reports each month (MAFE, table 3)."""
-
-    profit: Float[Array, ""] = component(
-        "payments received less payments to depositors",
-        unit="thousand dollars",
-        symbol="P_t",
-        nonnegative=False,
-    )
-    applied: Float[Array, " groups"] = component(
-        "people who applied for a loan",
-        unit="people",
-        symbol="N_L",
-        per="group",
-        used_by=("admissions",),
-    )
-    approved: Float[Array, " groups"] = component(
-        "people approved for a loan",
-        unit="people",
-        symbol="N_A",
-        per="group",
-        used_by=("admissions",),
-    )
-    disbursed: Float[Array, " groups"] = component(
-        "people whose loan was paid out",
-        unit="people",
-        symbol="N_D",
-        per="group",
-        used_by=("disbursement",),
-    )
-    waited: Float[Array, " groups"] = component(
-        "steps that those paid out had waited, summed",
-        unit="people x months",
-        symbol="N_T",
-        per="group",
-        used_by=("disbursement",),
-    )
-    ended: Float[Array, " groups"] = component(
-        "loans ended, repaid or defaulted",
-        unit="loans",
-        symbol="N_R",
-        per="group",
-        used_by=("debt_management",),
-    )
-    defaulted: Float[Array, " groups"] = component(
-        "loans ended by default",
-        unit="loans",
-        symbol="N_F",
-        per="group",
-        used_by=("debt_management",),
-    )
-
-
-class LoanNoise(Struct):
-    """The randomness of one step.
-
-    `priority` draws the next applicants among the idle and breaks ties among the waiting: no
-    person is both, so that one number each is enough.
-    """
-
-    payment: Float[Array, " people"]
-    priority: Float[Array, " people"]
-
-
-_GROUP = Feature("group", 0, 1, "", "RACE: 0 advantaged, 1 disadvantaged; 0 if not observed")
-_PERSON = (
-    _GROUP,
-    Feature("interest_rate", 0.05, 0.31, "per year", "INTRATE"),
-    Feature("term", 36, 60, "months", "TERM"),
-    Feature("principal", 1_000, 40_000, "dollars", "PRINCIPAL"),
-    Feature("annual_income", 0, 300_000, "dollars per year", "ANNUALINC"),
-    Feature("debt_to_income", 0, 100, "percent", "DTI, current installment included"),
-    Feature("fico_low", 300, 850, "points", "FICO_RANGE_LOW"),
-    Feature("fico_high", 300, 850, "points", "FICO_RANGE_HIGH"),
-    Feature("months_since_delinquency", 0, 150, "months", "MTHS_SINCE_LAST_DELINQ"),
-    Feature("qualification_score", 0, 1, "", "QUALSCORE"),
-)
-_LOAN = (
-    Feature("balance", 0, 40_000, "dollars", "BALANCE"),
-    Feature("time_to_maturity", 0, 60, "months", "TIMETOMATURITY"),
-    Feature("warning", 0, 1, "", "WARNING"),
-    Feature("total_requested", 0, 60_000, "dollars", "TOTREQUEST"),
-    Feature("total_received", 0, 60_000, "dollars", "TOTRECEIVE"),
-    Feature("installment", 0, 1_500, "dollars", "CURRINSTALL"),
-)
-_FEATURES = {
-    "admissions": _PERSON,
-    "disbursement": (*_PERSON, Feature("time_waited", 0, 100, "months")),
-    "debt_management": (*_PERSON, *_LOAN),
-}
 
 
 @register_environment("loan")
@@ -222,6 +92,11 @@ class Loan(Environment):
         return load_population("loan", self.population_source)
 
     @property
+    def data_checksum(self) -> str:
+        """sha256 of the population's file."""
+        return self._data.checksum
+
+    @property
     def default_params(self) -> LoanParams:
         """Table 8; bias strength and group share as fitted on the population's data."""
         return LoanParams(
@@ -230,67 +105,28 @@ class Loan(Environment):
         )
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """Rewards and disparities of MAFE, appendix F, with the normalisers of table 8.
+    def _profit_scale(self) -> float:
+        return measures.profit_scale(self.population, self.horizon)
 
-        The published profit normaliser, 8.9e4 thousand dollars, belongs to 10,000 people and 400
-        months; it is scaled with both.
-        """
-        scale = 8.9e4 * (self.population / 10_000) * (self.horizon / 400)
-        admission = Rate("approved", "applied")
-        wait = Rate("waited", "disbursed")
-        default = Rate("defaulted", "ended", sign=-1)
-        return {
-            "profit": Direct("profit", normaliser=scale),
-            "admission_rate": admission,
-            "default_rate": default,
-            "admission_disparity": Disparity(admission),
-            "wait_disparity": Disparity(wait, normalise_by_sum=True),
-            "default_disparity": Disparity(default),
-        }
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Rewards and disparities of MAFE, appendix F, with the normalisers of table 8."""
+        return measures.metrics(self._profit_scale)
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Two simple rules, and the paper's grid-searched fixed policy (appendix D.3)."""
-
-        def fixed(threshold: Any, relief: Any) -> dict[str, Any]:
-            values = {"admissions": threshold, "debt_management": relief}
-            if self.action_groups == 1:
-                values = {agent: float(np.mean(value)) for agent, value in values.items()}
-            return values | {"disbursement": "random"}
-
-        return {
-            "admit all, no relief": fixed(0.0, 0.0),
-            "thresholds 0.5, no relief": fixed(0.5, 0.0),
-            "published fixed policy": fixed((0.0, 0.0), (0.12, 0.18)),
-        }
+        return measures.baselines(self.action_groups)
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        profit = 8.9e4 * self.population / 10_000
-        context = (
-            Feature("time", 0, self.horizon, "months"),
-            Feature("total_profit", 0, profit, "thousand dollars", "TOTBANKPROF"),
+        return observation_spaces(
+            self.population, self._applicants, self.horizon, self._profit_scale
         )
-        assert self.applicants is not None
-        rows = {"admissions": self.applicants}
-        return {
-            agent: EntitySpace(rows.get(agent, self.population), _FEATURES[agent], context)
-            for agent in self.agents
-        }
 
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
-        def names(what: str) -> tuple[str, ...]:
-            if self.action_groups == 1:
-                return (what,)
-            return tuple(f"{what}, {group}" for group in self.groups)
-
-        return {
-            "admissions": Unit(names("threshold")),
-            "disbursement": PerEntity(self.population, "priority"),
-            "debt_management": Unit(names("relief")),
-        }
+        return action_spaces(self.population, self.groups if self.action_groups == 2 else ())
 
     def observation_space(self, agent: str) -> EntitySpace:
         """Applicants, waiting people or borrowers; time and bank profit as context."""
@@ -313,40 +149,12 @@ class Loan(Environment):
 
         disadvantaged = jnp.round(params.disadvantaged_share * people)
         group = (jnp.arange(people) >= people - disadvantaged).astype(jnp.int32)
-        position = jax.random.uniform(row_key, (people,))
-        rows = jnp.zeros((people,), jnp.int32)
-        for g in range(len(self.groups)):
-            # inverse of the weighted distribution over the rows of this group
-            cumulative = jnp.cumsum(jnp.where(data_group == g, weights, 0.0))
-            found = jnp.searchsorted(cumulative, position * cumulative[-1], side="right")
-            rows = jnp.where(group == g, jnp.minimum(found, len(data_group) - 1), rows)
-
+        rows = draw_rows(row_key, weights, data_group, group, len(self.groups))
         drawn = {name: column[rows] for name, column in data.items()}
         first, applying = draw(
             jax.random.uniform(draw_key, (people,)), jnp.ones((people,), bool), self._applicants
         )
-        nothing = jnp.zeros((people,), jnp.float32)
-        never = jnp.zeros((people,), jnp.int32)
-        zero = jnp.float32(0.0)
-        return LoanState(
-            time=jnp.int32(0),
-            group=group,
-            stage=never,
-            **drawn,
-            waiting_since=never,
-            matures_at=never,
-            balance=nothing,
-            installment=nothing,
-            total_requested=nothing,
-            total_received=nothing,
-            warning=jnp.zeros((people,), bool),
-            applicants=first,
-            applying=applying,
-            deposit_schedule=jnp.zeros((self._longest_term,), jnp.float32),
-            total_profit=zero,
-            total_losses=zero,
-            total_payments=zero,
-        )
+        return LoanState.at_start(group, drawn, first, applying, self._longest_term)
 
     @property
     def _applicants(self) -> int:
@@ -398,7 +206,7 @@ class Loan(Environment):
         context = [state.time.astype(jnp.float32), state.total_profit]
 
         def view(agent: str, mask: Array, rows: Array | None = None) -> Entities:
-            columns = [people[feature.name] for feature in _FEATURES[agent]]
+            columns = [people[feature.name] for feature in FEATURES[agent]]
             if rows is not None:
                 columns = [column[rows] for column in columns]
             return Entities.from_columns(columns, mask, context)

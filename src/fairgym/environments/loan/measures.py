@@ -1,0 +1,47 @@
+"""The published measures of the loan environment, and the fixed policies it is compared with."""
+
+from typing import Any
+
+import numpy as np
+
+from fairgym.fairness import Direct, Disparity, Metric, Rate
+
+
+def profit_scale(population: int, horizon: int) -> float:
+    """Table 8's 8.9e4 thousand dollars, scaled from 10,000 people and 400 months."""
+    return 8.9e4 * (population / 10_000) * (horizon / 400)
+
+
+def metrics(profit_normaliser: float) -> dict[str, Metric]:
+    """Three rewards and three disparities (MAFE, appendix F, "Reward and Disparity")."""
+    admission = Rate("approved", "applied")
+    wait = Rate("waited", "disbursed")
+    default = Rate("defaulted", "ended", sign=-1)
+    return {
+        "profit": Direct("profit", normaliser=profit_normaliser),
+        "admission_rate": admission,
+        "default_rate": default,
+        "admission_disparity": Disparity(admission),
+        "wait_disparity": Disparity(wait, normalise_by_sum=True),
+        "default_disparity": Disparity(default),
+    }
+
+
+def baselines(action_groups: int) -> dict[str, dict[str, Any]]:
+    """Two simple rules, and the grid-searched fixed policy of appendix D.3.
+
+    With one threshold and one relief share for all (`action_groups` 1) the published pairs are
+    averaged.
+    """
+
+    def fixed(threshold: Any, relief: Any) -> dict[str, Any]:
+        values = {"admissions": threshold, "debt_management": relief}
+        if action_groups == 1:
+            values = {agent: float(np.mean(value)) for agent, value in values.items()}
+        return values | {"disbursement": "random"}
+
+    return {
+        "admit all, no relief": fixed(0.0, 0.0),
+        "thresholds 0.5, no relief": fixed(0.5, 0.0),
+        "published fixed policy": fixed((0.0, 0.0), (0.12, 0.18)),
+    }

@@ -6,6 +6,7 @@ import numbers
 from typing import Any
 
 import equinox as eqx
+import jax
 import numpy as np
 
 from fairgym.core.errors import FairgymError
@@ -52,9 +53,11 @@ class Params(Struct):
         for field in dataclasses.fields(self):
             info = field.metadata.get("param")
             value = getattr(self, field.name)
-            if info is None or (hasattr(value, "dtype") and not isinstance(value, np.ndarray)):
+            if info is None or isinstance(value, jax.core.Tracer):
                 continue
-            number = isinstance(value, numbers.Real | np.ndarray)
+            number = isinstance(value, numbers.Real) or (
+                isinstance(value, np.ndarray | jax.Array) and value.dtype.kind in "biuf"
+            )
             if not (number and np.all((value >= info.low) & (value <= info.high))):
                 raise FairgymError(
                     f"{type(self).__name__}.{field.name} is {value!r}; it takes a number"

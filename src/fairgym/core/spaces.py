@@ -154,12 +154,12 @@ class Shares:
     def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
         """Set negative shares to 0 and divide each block by its sum; an empty block is uniform."""
         parts = []
-        for part in self.split(jnp.nan_to_num(action, nan=0.0, posinf=1e6, neginf=0.0)):
+        for part in self.split(jnp.nan_to_num(action, nan=0.0)):
             part = jnp.maximum(part, 0.0)
-            total = jnp.sum(part)
-            parts.append(
-                jnp.where(total > 0.0, part / jnp.where(total > 0.0, total, 1.0), 1 / part.size)
-            )
+            largest = jnp.max(part)
+            # divided by the largest first: a sum of huge shares would overflow
+            part = jnp.where(largest > 0.0, part / jnp.where(largest > 0.0, largest, 1.0), 1.0)
+            parts.append(part / jnp.sum(part))
         return jnp.concatenate(parts)
 
 

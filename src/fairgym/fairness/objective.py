@@ -1,6 +1,8 @@
 """Objectives: weighted sums of metrics, and reward under bounds on disparity."""
 
 import dataclasses
+import math
+import numbers
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,16 +39,23 @@ class Objective:
         for field, given in (("weights", self.weights), ("bounds", self.bounds)):
             for name, number in given.items():
                 _known(name, self.metrics)
-                if isinstance(number, bool) or not isinstance(number, int | float):
+                number_given = isinstance(number, numbers.Real) and not isinstance(number, bool)
+                if not (number_given and math.isfinite(number)):
                     raise FairgymError(f"{field} of {name!r} is {number!r}; it takes a number")
         for name, epsilon in self.bounds.items():
             if epsilon < 0:
                 raise FairgymError(f"the bound of {name!r} is {epsilon!r}; it takes 0 or more")
 
+    def _parts(self) -> tuple[tuple[tuple[str, Any], ...], ...]:
+        return tuple(tuple(part.items()) for part in (self.metrics, self.weights, self.bounds))
+
+    def __eq__(self, other: object) -> bool:
+        """Same names and numbers in the same order: multipliers follow the order of `bounds`."""
+        return isinstance(other, Objective) and self._parts() == other._parts()
+
     def __hash__(self) -> int:
         """Equal objectives share compiled programs."""
-        parts = (self.metrics, self.weights, self.bounds)
-        return hash(tuple(tuple(part.items()) for part in parts))
+        return hash(self._parts())
 
     # ---------------------------------------------------------------- constructors
 

@@ -123,15 +123,15 @@ def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]
                 f"unknown agent {agent!r}; {env.name} has the agents: {', '.join(env.agents)}"
             )
         space = env.action_space(agent)
-        if value == "random":
+        if not isinstance(value, str):
+            policies[agent] = Constant(space, value)
+        elif value == "random":
             policies[agent] = Random(space)
         elif value == "first-come":
             policies[agent] = FirstCome(env, agent)
-        elif isinstance(value, str):
+        else:
             raise FairgymError(
                 f"the fixed policy of {agent!r} is {value!r}; it takes 'random', 'first-come',"
                 " a number, or one number per element of the action"
             )
-        else:
-            policies[agent] = Constant(space, value)
     return policies

@@ -310,12 +310,10 @@ class Loan(Environment):
 
         fico_low = moved(state.fico_low, params.fico_change, *dynamics.FICO_RANGE)
         fico_high = moved(state.fico_high, params.fico_change, fico_low, dynamics.FICO_RANGE[1])
-        after = {
-            "balance": jnp.where(ended, 0.0, balance),
-            "installment": jnp.where(ended, 0.0, requested),
-            "total_requested": jnp.where(ended, 0.0, total_requested),
-            "total_received": jnp.where(ended, 0.0, total_received),
-        }
+
+        def closed(value: Array) -> Array:
+            return jnp.where(ended, 0.0, value)
+
         stage = jnp.where(ended, IDLE, stage)
 
         # 8. profit, in thousands
@@ -329,24 +327,21 @@ class Loan(Environment):
         stage = start(stage, REPAYING)
         applicants, applying_next = draw(noise.priority, stage == IDLE, self._applicants)
 
-        ones = jnp.ones_like(qualification)
-        groups = len(self.groups)
+        def count(who: Array, group: Array) -> Array:
+            return by_group(who.astype(jnp.float32), group, len(self.groups))
+
         components = LoanComponents(
             profit=profit,
-            applied=by_group(jnp.where(applying, ones, 0.0), group, groups),
-            approved=by_group(jnp.where(approved, ones, 0.0), group, groups),
-            disbursed=by_group(paid_out.astype(jnp.float32), served_group, groups),
-            waited=by_group(jnp.where(paid_out, waited, 0.0), served_group, groups),
-            ended=by_group(ended.astype(jnp.float32), state.group, groups),
-            defaulted=by_group(defaulted.astype(jnp.float32), state.group, groups),
+            applied=count(applying, group),
+            approved=count(approved, group),
+            disbursed=count(paid_out, served_group),
+            waited=count(jnp.where(paid_out, waited, 0.0), served_group),
+            ended=count(ended, state.group),
+            defaulted=count(defaulted, state.group),
         )
-        state = LoanState(
+        state = state.replace(
             time=now + 1,
-            group=state.group,
             stage=stage,
-            interest_rate=state.interest_rate,
-            term=state.term,
-            principal=state.principal,
             annual_income=moved(state.annual_income, params.income_change, 0.0, jnp.inf),
             debt_to_income=moved(state.debt_to_income, -params.debt_to_income_change, 0.0, jnp.inf),
             fico_low=fico_low,
@@ -356,10 +351,10 @@ class Loan(Environment):
             ),
             waiting_since=waiting_since,
             matures_at=start(state.matures_at, now + 1 + term.astype(jnp.int32)),
-            balance=start(after["balance"], principal),
-            installment=after["installment"],
-            total_requested=after["total_requested"],
-            total_received=after["total_received"],
+            balance=start(closed(balance), principal),
+            installment=closed(requested),
+            total_requested=closed(total_requested),
+            total_received=closed(total_received),
             warning=behind & repaying & ~ended,
             applicants=applicants,
             applying=applying_next,

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
@@ -221,13 +220,7 @@ class Loan(Environment):
 
     def noise(self, key: PRNGKeyArray, params: LoanParams) -> LoanNoise:
         """Payment noise N ~ Normal(0, sigma^2) and a uniform priority, for every person."""
-        # One array for both; a standard normal is sqrt(2) erfinv(u), u uniform in (-1, 1).
-        low = np.nextafter(np.float32(-1.0), np.float32(0.0))
-        draws = jax.random.uniform(key, (2, self.population), minval=low, maxval=1.0)
-        return LoanNoise(
-            payment=params.payment_noise * np.float32(np.sqrt(2.0)) * lax.erf_inv(draws[0]),
-            priority=0.5 * (draws[1] + 1.0),
-        )
+        return LoanNoise.draw(key, self.population, params.payment_noise)
 
     def transition(
         self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Any], params: LoanParams

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import Components, Struct, component, person_index
 
@@ -87,6 +90,19 @@ class LoanNoise(Struct):
 
     payment: Float[Array, " people"]
     priority: Float[Array, " people"]
+
+    @classmethod
+    def draw(
+        cls, key: PRNGKeyArray, people: int, payment_noise: float | Float[Array, ""]
+    ) -> "LoanNoise":
+        """Payment noise from Normal(0, payment_noise^2), priorities uniform in [0, 1)."""
+        # One array for both; a standard normal is sqrt(2) erfinv(u), u uniform in (-1, 1).
+        low = np.nextafter(np.float32(-1.0), np.float32(0.0))
+        draws = jax.random.uniform(key, (2, people), minval=low, maxval=1.0)
+        return cls(
+            payment=payment_noise * np.float32(np.sqrt(2.0)) * lax.erf_inv(draws[0]),
+            priority=0.5 * (draws[1] + 1.0),
+        )
 
 
 class LoanComponents(Components):

@@ -48,6 +48,12 @@ class _Loop(Struct):
     trace: Any
 
 
+def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArray]:
+    """The keys that `rollout` makes of its own: for the reset, the policies and the noise."""
+    reset, policies, noise = jax.random.split(key, 3)
+    return reset, policies, noise
+
+
 def rollout(
     env: Environment,
     params: Any,
@@ -77,7 +83,7 @@ def rollout(
     """
     require_agents(env, policies, "policy")
     steps = env.horizon if horizon is None else check_shape("horizon", horizon, 1, env.horizon)
-    reset_key, policy_key, noise_key = jax.random.split(key, 3)
+    reset_key, policy_key, noise_key = episode_keys(key)
 
     def act(state: Any, key: PRNGKeyArray) -> tuple[dict, dict, dict]:
         observations = env.observe(state, params)
@@ -158,4 +164,4 @@ def rollout(
     )
 
 
-__all__ = ["Episode", "rollout"]
+__all__ = ["Episode", "episode_keys", "rollout"]

@@ -1,0 +1,14 @@
+"""Figures (matplotlib) and the one-file HTML report of one or more runs."""
+
+from fairgym.report.episodes import core_attribute_distribution, group_rates, metric_comparison
+from fairgym.report.html import write_report
+from fairgym.report.learning import learning_curves, mean_actions
+
+__all__ = [
+    "core_attribute_distribution",
+    "group_rates",
+    "learning_curves",
+    "mean_actions",
+    "metric_comparison",
+    "write_report",
+]

@@ -1,0 +1,195 @@
+"""Key findings: plain sentences made from the numbers at hand, never canned."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fairgym.core import Shares
+from fairgym.report.grouping import RunGroup
+from fairgym.report.learning import split_group
+from fairgym.report.measures import OBJECTIVE, disparities, measure, rate_title
+from fairgym.report.results import Estimate, Result, core_values, cumulative_rates, group_gap
+from fairgym.report.style import number, title, words
+
+LEVEL = 0.05  # a mean action that moves by less is said to stay
+
+
+def findings(groups: Sequence[RunGroup], results: Sequence[Result], env: Any) -> list[str]:
+    """Sentences on the objective, every metric, people's standing, actions and what went wrong.
+
+    Args:
+        groups: the configurations, with their runs.
+        results: their evaluations in the same order, then those of the baselines.
+        env: the environment of all of them.
+    """
+    learned = [result for result in results if result.learned]
+    baselines = [result for result in results if not result.learned]
+    best = _best(baselines)
+    found = [objective_sentence(result, baselines) for result in learned]
+    found += [metric_sentence(name, learned, best, env) for name in env.metrics]
+    found += [core_sentence(result, env, len(learned) > 1) for result in learned]
+    for group in groups:
+        found += action_sentences(group)
+    for result in results:
+        found += trouble_sentences(result, env)
+    return found
+
+
+def interval(value: Estimate) -> str:
+    """An estimate in text: "0.93 [0.91, 0.95]"."""
+    if not np.isfinite(value.low):
+        return number(value.mean)
+    return f"{number(value.mean)} [{number(value.low)}, {number(value.high)}]"
+
+
+def _best(baselines: Sequence[Result]) -> Result | None:
+    ranked = [(b.estimate(OBJECTIVE).mean, b) for b in baselines]
+    ranked = [pair for pair in ranked if np.isfinite(pair[0])]
+    return max(ranked, key=lambda pair: pair[0])[1] if ranked else None
+
+
+def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:
+    """How the policy stands against the best baseline on what it was trained for."""
+    own = result.estimate(OBJECTIVE)
+    text = f"{_who(result)} scores {interval(own)} on the training objective"
+    best = _best(baselines)
+    if best is None:
+        return f"{text}."
+    other = best.estimate(OBJECTIVE)
+    beside = f"“{best.name}” with {interval(other)}"
+    if not own.differs(other):
+        return f"{text}, no clear difference from the best baseline, {beside}."
+    if own.mean > other.mean:
+        few = "the baseline" if len(baselines) == 1 else f"all {len(baselines)} baselines"
+        return f"{text}, above {few}; the best of them is {beside}."
+    return f"{text}, below the best baseline, {beside}."
+
+
+def metric_sentence(name: str, learned: Sequence[Result], best: Result | None, env: Any) -> str:
+    """One metric of every learned policy beside the best baseline."""
+    shown = measure(env, name)
+    unit = "" if shown.unit in ("", "share") else f" {shown.unit}"
+    own = [result.estimate(shown) for result in learned]
+    if len(learned) == 1:
+        text = f"{shown.title} {interval(own[0])}{unit}{_by_group(learned[0], name, env)}"
+    else:
+        text = f"{shown.title}: " + ", ".join(
+            f"{interval(value)}{unit} with {result.name}"
+            for value, result in zip(own, learned, strict=True)
+        )
+    if best is None:
+        return f"{text}."
+    other = best.estimate(shown)
+    text = f"{text}, beside {interval(other)}{unit} for “{best.name}”"
+    if len(learned) > 1 or not np.isfinite([own[0].mean, other.mean]).all():
+        return f"{text}."
+    if not own[0].differs(other):
+        return f"{text}: no clear difference."
+    better = (own[0].mean < other.mean) == shown.flipped
+    return f"{text}: {'better' if better else 'worse'}."
+
+
+def _by_group(result: Result, name: str, env: Any) -> str:
+    """The groups' rates behind a disparity, at the end of the episode."""
+    if name not in disparities(env):
+        return ""
+    rate = env.metrics[name].rate
+    traces = [e for e in result.evaluations if e.trace is not None]
+    if not traces:
+        return ""
+    rates = np.concatenate([cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in traces])
+    known = [r[np.isfinite(r)] for r in rates.T]
+    parts = [
+        f"{number(r.mean() if r.size else np.nan)} for the {words(group)}"
+        for r, group in zip(known, env.groups, strict=True)
+    ]
+    return f" ({rate_title(env, rate).lower()} {', '.join(parts)})"
+
+
+def core_sentence(result: Result, env: Any, several: bool) -> str:
+    """How people's standing changes over an episode."""
+    moves, gaps = [], []
+    start = [core_values(env, e.people_start) for e in result.evaluations]
+    end = [core_values(env, e.people_end) for e in result.evaluations]
+    for code, group in enumerate(env.groups):
+        before, after = (
+            np.concatenate([a[g == code] for a, g in moment]) for moment in (start, end)
+        )
+        if before.size and after.size:
+            moves.append(
+                f"{number(before.mean())} to {number(after.mean())} for the {words(group)}"
+            )
+    for moment in (start, end):
+        gaps.append(
+            np.concatenate([np.abs(group_gap(a, g, len(env.groups))) for a, g in moment]).mean()
+        )
+    change = "narrows" if gaps[1] < gaps[0] else "widens"
+    if number(gaps[0]) == number(gaps[1]):
+        change = "stays"
+    span = number(gaps[0]) if change == "stays" else f"{number(gaps[0])} to {number(gaps[1])}"
+    who = f" with {result.name}" if several else ""
+    return (
+        f"Over an episode{who} the mean {words(env.core_attribute)} goes from {', '.join(moves)};"
+        f" the gap between the groups {change} ({'at' if change == 'stays' else 'from'} {span}"
+        " standard deviations)."
+    )
+
+
+def action_sentences(group: RunGroup) -> list[str]:
+    """How each agent's mean action moved over training."""
+    sentences, env = [], group.env
+    where = f" ({group.label})" if group.label else ""
+    for agent in env.agents:
+        space = env.action_space(agent)
+        names = getattr(space, "names", None) or (space.name,)
+        curves = {name: group.series(f"actions/{agent}/{name}") for name in names}
+        curves = {name: c for name, c in curves.items() if c.epochs.size and np.isfinite(c.mean[0])}
+        if not curves:
+            continue
+        if isinstance(space, Shares):
+            top = max(curves, key=lambda name: curves[name].mean[-1])
+            sentences.append(
+                f"{title(agent)}{where}: after training the largest share goes to {words(top)},"
+                f" {number(curves[top].mean[-1])}, from {number(curves[top].mean[0])} at first."
+            )
+            continue
+        parts = [_move(name, env.groups, curve) for name, curve in curves.items()]
+        first, last = (next(iter(curves.values())).epochs[i] for i in (0, -1))
+        sentences.append(
+            f"{title(agent)}{where}: from epoch {first} to {last}, " + "; ".join(parts) + "."
+        )
+    return sentences
+
+
+def _move(name: str, groups: Sequence[str], curve: Any) -> str:
+    base, member = split_group(name, groups)
+    what = f"{words(base)} for the {words(member)}" if member else f"mean {words(base)}"
+    first, last = curve.mean[0], curve.mean[-1]
+    if abs(last - first) < LEVEL:
+        return f"{what} stays near {number(last)} ({number(first)} at first)"
+    return f"{what} {'rises' if last > first else 'falls'} from {number(first)} to {number(last)}"
+
+
+def trouble_sentences(result: Result, env: Any) -> list[str]:
+    """Episodes that ended early, and measures that could not be taken."""
+    sentences = []
+    early, episodes = result.ended_early
+    if early:
+        sentences.append(
+            f"{_who(result)}: {early} of {episodes} episodes ended before the horizon."
+        )
+    for name in env.metrics:
+        value = result.estimate(measure(env, name))
+        if value.undefined:
+            sentences.append(
+                f"{_who(result)}: {title(name).lower()} is undefined in {value.undefined} of"
+                f" {value.episodes} episodes, where nobody counts in its denominator."
+            )
+    return sentences
+
+
+def _who(result: Result) -> str:
+    if not result.learned:
+        return f"Baseline “{result.name}”"
+    return "The learned policy" if result.name == "learned policy" else title(result.name)

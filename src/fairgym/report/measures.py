@@ -1,0 +1,122 @@
+"""Metrics as a reader meets them: a title, a unit, and which way is better.
+
+Inside the program every metric is written so that more is better: default rates and disparities
+carry a minus sign. Reports show them as plain rates and gaps, marked "lower is better".
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fairgym.core import ComponentInfo, Environment
+from fairgym.report.style import title, words
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """One metric, or the objective, as it is shown.
+
+    Attributes:
+        name: as in `env.metrics`; "objective" for the objective.
+        title: in words.
+        unit: of the shown value; "" for a number without unit.
+        flipped: whether the shown value is minus the program's.
+        kind: "objective", "direct", "rate" or "fair".
+    """
+
+    name: str
+    title: str
+    unit: str
+    flipped: bool
+    kind: str
+
+    @property
+    def key(self) -> str:
+        """Its key in the metrics of a run."""
+        return "objective" if self.kind == "objective" else f"metrics/{self.name}"
+
+    @property
+    def better(self) -> str:
+        """Which way is better, for the shown value."""
+        return "lower is better" if self.flipped else "higher is better"
+
+    @property
+    def arrow(self) -> str:
+        """The same as a sign."""
+        return "↓" if self.flipped else "↑"
+
+    @property
+    def label(self) -> str:
+        """The unit for an axis."""
+        return self.unit or ("score" if self.kind == "objective" else "")
+
+    def shown(self, values: Any) -> Any:
+        """The program's values as they are shown."""
+        values = np.asarray(values, np.float64)
+        return 0.0 - values if self.flipped else values
+
+
+OBJECTIVE = Measure("objective", "Objective", "", False, "objective")
+
+
+def measures(env: Environment) -> list[Measure]:
+    """The objective and every metric of an environment, in its order."""
+    return [OBJECTIVE, *(measure(env, name) for name in env.metrics)]
+
+
+def measure(env: Environment, name: str) -> Measure:
+    """One metric of an environment."""
+    metric = env.metrics[name]
+    rate = getattr(metric, "rate", metric)
+    info = env.component_info
+    if hasattr(rate, "numerator"):
+        unit = rate_unit(info, rate)
+    else:
+        unit = info[metric.component].unit if hasattr(metric, "component") else ""
+    flipped = metric.kind == "fair" or getattr(metric, "sign", 1) < 0
+    return Measure(name, title(name), unit, flipped, metric.kind)
+
+
+def rate_unit(info: Mapping[str, ComponentInfo], rate: Any) -> str:
+    """The unit of a ratio of two components: a share, or what is left after cancelling."""
+    above, below = info[rate.numerator].unit, info[rate.denominator].unit
+    if above == below:
+        return "share"
+    if above.startswith(f"{below} x "):
+        return above.removeprefix(f"{below} x ")
+    return f"{above} per {below}"
+
+
+def rate_title(env: Environment, rate: Any) -> str:
+    """A rate in words: the name of the metric it is, else what is counted per what."""
+    for name, metric in env.metrics.items():
+        if getattr(metric, "numerator", None) == rate.numerator and (
+            getattr(metric, "denominator", None) == rate.denominator
+        ):
+            return title(name)
+    return title(f"{words(rate.numerator)} per {words(rate.denominator)}")
+
+
+def disparities(env: Environment) -> dict[str, Any]:
+    """The metrics that compare groups, by name."""
+    return {name: metric for name, metric in env.metrics.items() if hasattr(metric, "rate")}
+
+
+def time_unit(env: Environment) -> str:
+    """What one step is: the unit of the observed time, such as "months"; "steps" if unknown."""
+    for agent in env.agents:
+        for feature in env.observation_space(agent).context:
+            if feature.name == "time" and feature.unit:
+                return feature.unit
+    return "steps"
+
+
+def attribute_unit(env: Environment, name: str) -> str:
+    """The unit of an observed feature; "" if it has none or nobody observes it."""
+    for agent in env.agents:
+        for feature in env.observation_space(agent).features:
+            if feature.name == name:
+                return feature.unit
+    return ""

@@ -1,0 +1,144 @@
+"""What policies achieve: evaluations of learned policies and baselines, with intervals."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fairgym.data import standardised_mean_difference
+from fairgym.report.measures import Measure
+from fairgym.training.statistics import mean_interval
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """A mean with its 95% interval.
+
+    Attributes:
+        mean: NaN if the value is nowhere defined.
+        low: lower end of the interval; NaN if fewer than two values are known.
+        high: upper end.
+        undefined: number of episodes in which the value is 0/0.
+        episodes: number of episodes in all.
+    """
+
+    mean: float
+    low: float
+    high: float
+    undefined: int = 0
+    episodes: int = 0
+
+    @classmethod
+    def of(cls, values: Any, undefined: int = 0, episodes: int = 0) -> "Estimate":
+        """The mean of independent values; those that are not numbers are left out."""
+        values = np.asarray(values, np.float64)
+        known = values[np.isfinite(values)]
+        if known.size < 2:
+            mean = float(known[0]) if known.size else np.nan
+            return cls(mean, np.nan, np.nan, undefined, episodes)
+        mean, low, high = (float(x) for x in mean_interval(known))
+        return cls(mean, low, high, undefined, episodes)
+
+    def differs(self, other: "Estimate") -> bool:
+        """True if the two intervals do not overlap."""
+        if not np.isfinite([self.low, self.high, other.low, other.high]).all():
+            return False
+        return self.low > other.high or self.high < other.low
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """One policy, measured.
+
+    Attributes:
+        name: of the configuration or the baseline.
+        learned: False for a baseline.
+        evaluations: one per seed that it was trained with; one for a baseline.
+    """
+
+    name: str
+    learned: bool
+    evaluations: tuple[Any, ...]
+
+    def values(self, measure: Measure) -> list[np.ndarray]:
+        """Per evaluation the shown value of every episode; NaN where undefined."""
+        found = []
+        for evaluation in self.evaluations:
+            if measure.kind == "objective":
+                values, defined = evaluation.objective, True
+            else:
+                values = evaluation.metrics[measure.name]
+                defined = evaluation.defined[measure.name]
+            found.append(measure.shown(np.where(np.asarray(defined), np.asarray(values), np.nan)))
+        return found
+
+    def estimate(self, measure: Measure) -> Estimate:
+        """Mean and 95% interval: over episodes, or over seeds where there are several."""
+        return estimate(self.values(measure))
+
+    @property
+    def ended_early(self) -> tuple[int, int]:
+        """Episodes that ended before their horizon, and all episodes."""
+        flags = np.concatenate([np.asarray(e.terminated).reshape(-1) for e in self.evaluations])
+        return int(flags.sum()), len(flags)
+
+
+def estimate(values: Sequence[np.ndarray]) -> Estimate:
+    """Mean and interval of per-episode values, one array per seed.
+
+    With several seeds each seed's mean counts as one value: episodes of one policy say nothing
+    of how much another training run would differ.
+    """
+    undefined = sum(int(np.isnan(v).sum()) for v in values)
+    episodes = sum(v.size for v in values)
+    if len(values) > 1:
+        means = [np.nanmean(v) if np.isfinite(v).any() else np.nan for v in values]
+        return Estimate.of(means, undefined, episodes)
+    return Estimate.of(values[0] if values else [], undefined, episodes)
+
+
+def cumulative_rates(trace: Any, rate: Any, discount: float = 1.0) -> np.ndarray:
+    """Each group's rate over all steps so far: (episodes, steps, groups), NaN before the first.
+
+    Args:
+        trace: components per episode and step, zero after an episode's end, so that its rate
+            stays as it was.
+        rate: a `Rate`.
+        discount: gamma; the last column then agrees with the metric.
+    """
+    above, below = (
+        np.asarray(getattr(trace, name), np.float64) for name in (rate.numerator, rate.denominator)
+    )
+    weights = discount ** np.arange(above.shape[1], dtype=np.float64)[None, :, None]
+    above, below = np.cumsum(weights * above, axis=1), np.cumsum(weights * below, axis=1)
+    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
+
+
+def core_values(env: Any, people: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The core attribute and the group of every person: two arrays (episodes, people)."""
+    attribute = np.asarray(people[env.core_attribute], np.float64)
+    group = np.asarray(people["group"]).astype(int)
+    return np.atleast_2d(attribute), np.atleast_2d(group)
+
+
+def group_gap(attribute: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """The standardised mean difference of each episode, shape (episodes,).
+
+    Two groups: mean of the first minus mean of the second, in pooled standard deviations. More:
+    the largest over all pairs of groups, without sign.
+    """
+    if groups == 2:
+        return np.array(
+            [standardised_mean_difference(a, g) for a, g in zip(attribute, group, strict=True)]
+        )
+    gaps = []
+    for values, codes in zip(attribute, group, strict=True):
+        pairs = [(i, j) for i in range(groups) for j in range(i)]
+        gaps.append(max(abs(_pair_gap(values, codes, i, j)) for i, j in pairs) if pairs else 0.0)
+    return np.array(gaps)
+
+
+def _pair_gap(values: np.ndarray, codes: np.ndarray, first: int, second: int) -> float:
+    both = (codes == first) | (codes == second)
+    return float(standardised_mean_difference(values[both], (codes[both] == second).astype(int)))

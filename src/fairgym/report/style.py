@@ -1,0 +1,195 @@
+"""How every figure looks: colours, fonts, names and numbers in a reader's words."""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec
+
+from fairgym.core import FairgymError
+
+try:
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+except ImportError as error:  # pragma: no cover - needs an installation without the extra
+    raise FairgymError(
+        "figures and reports need matplotlib, which is not installed: pip install 'fairgym[plot]'"
+    ) from error
+
+P = ParamSpec("P")
+
+INK, MUTED, GRID, PAPER = "#1d242c", "#5f6b78", "#dde2e8", "#ffffff"
+# Groups and policies never share a colour, so that blue cannot be read as both. Both rows are
+# told apart with any of the common colour deficiencies.
+GROUP_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3f4b9e")
+POLICY_COLOURS = ("#6a3d9a", "#1b7837", "#b8860b", "#c51b7d", "#0b7a8f", "#8c510a")
+BASELINE_COLOUR = "#7a8591"
+DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
+MARKERS = ("s", "D", "^", "v", "P", "X")
+BAND_ALPHA = 0.18
+
+WIDTH = 10.0  # inches
+_STYLE = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": MUTED,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.labelcolor": MUTED,
+    "axes.labelsize": 8.5,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "figure.dpi": 100,
+    "figure.facecolor": PAPER,
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.8,
+    "savefig.facecolor": PAPER,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "fairgym",
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "xtick.labelsize": 8,
+    "ytick.color": MUTED,
+    "ytick.labelsize": 8,
+}
+
+
+def styled(function: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Decorator: draw with the project's style, whatever the caller's settings are."""
+
+    @functools.wraps(function)
+    def draw(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(_STYLE)
+            return function(*args, **kwargs)
+
+    return draw
+
+
+def save_style() -> Any:
+    """A context in which to write a figure to a file."""
+    return matplotlib.rc_context({k: v for k, v in _STYLE.items() if k.startswith("svg")})
+
+
+def panels(
+    count: int, columns: int, height: float, *, legend_rows: int = 0, **kwargs: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure with `count` panels in rows of `columns`, `height` inches a row.
+
+    Args:
+        count: number of panels.
+        columns: panels per row.
+        height: inches per row.
+        legend_rows: rows of a legend above the panels that the figure grows for.
+        **kwargs: for `Figure.subplots`.
+    """
+    columns = max(1, min(columns, count))
+    rows = math.ceil(count / columns)
+    figure = Figure(
+        figsize=(WIDTH, rows * height + 0.22 * legend_rows), layout="constrained", facecolor=PAPER
+    )
+    figure.get_layout_engine().set(h_pad=0.09, w_pad=0.08, hspace=0.02, wspace=0.03)  # type: ignore[union-attr]
+    grid = figure.subplots(rows, columns, squeeze=False, **kwargs)
+    axes = list(grid.flat)
+    for spare in axes[count:]:
+        spare.remove()
+    return figure, axes[:count]
+
+
+def epoch_axis(axes: Axes, label: str = "epoch") -> None:
+    """Whole numbers along x."""
+    axes.set_xlabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+
+
+def top_legend(figure: Figure, handles: Sequence[Any]) -> None:
+    """A legend above all panels, where it covers nothing."""
+    if handles:
+        figure.legend(
+            handles=list(handles),
+            loc="outside upper left",
+            ncols=legend_columns([h.get_label() for h in handles]),
+            handlelength=1.8,
+            columnspacing=1.6,
+        )
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """As many columns as the longest label leaves room for."""
+    longest = max((len(label) for label in labels), default=1)
+    return max(1, min(len(labels), int(140 / (longest + 7))))
+
+
+def legend_rows(labels: Sequence[str]) -> int:
+    """Rows that `top_legend` takes for these labels."""
+    return math.ceil(len(labels) / legend_columns(labels)) if labels else 0
+
+
+def label_line_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
+    """Names at the right ends of lines, moved apart where they would overlap.
+
+    Args:
+        axes: axes whose limits are final.
+        ends: pairs of the last y value, the name and the colour of each line.
+    """
+    low, high = axes.get_ylim()
+    gap = 0.085 * (high - low)
+    order = sorted(range(len(ends)), key=lambda i: ends[i][0])
+    places = [ends[i][0] for i in order]
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + gap)
+    over = max(0.0, (places[-1] if places else low) - high)
+    for place, i in zip(places, order, strict=True):
+        axes.annotate(
+            ends[i][1],
+            (1.0, place - over),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=ends[i][2],
+        )
+
+
+def words(name: str) -> str:
+    """A name in code as words: `debt_management` -> "debt management"."""
+    return name.replace("_", " ").strip()
+
+
+def title(name: str) -> str:
+    """The same with a capital at the start."""
+    text = words(name)
+    return text[:1].upper() + text[1:]
+
+
+def number(value: float) -> str:
+    """A number to a reader's precision: 0.043, 1.00, 12.3, 8,931."""
+    if value is None or not math.isfinite(value):
+        return "undefined"
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if size >= 100:
+        text = f"{value:,.0f}"
+    elif size >= 10:
+        text = f"{value:.1f}"
+    elif size >= 0.1:
+        text = f"{value:.2f}"
+    elif size >= 0.0005:
+        text = f"{value:.3f}"
+    else:
+        text = f"{value:.1e}"
+    return text.replace("-", "−")

@@ -1,0 +1,73 @@
+"""Figures inside a page: SVG whose colours follow the page's light or dark scheme."""
+
+import io
+import re
+
+from matplotlib.figure import Figure
+
+from fairgym.report import style
+
+# Colour on paper -> (name of the page's variable, the same colour on a dark ground).
+_DARK_GROUPS = ("#56b4e9", "#ff8a4c", "#2fc79b", "#e39cc4", "#d9b64a", "#96a3f0")
+_DARK_POLICIES = ("#b79ae8", "#63c77d", "#e0b04a", "#f06fb4", "#4fc4d8", "#d9a066")
+COLOURS: dict[str, tuple[str, str]] = {
+    style.INK: ("ink", "#e6e9ed"),
+    style.MUTED: ("muted", "#9aa5b1"),
+    style.GRID: ("grid", "#323a44"),
+    style.PAPER: ("paper", "#1a1f26"),
+    style.BASELINE_COLOUR: ("baseline", "#98a3af"),
+    **{
+        colour: (f"group-{i}", dark)
+        for i, (colour, dark) in enumerate(zip(style.GROUP_COLOURS, _DARK_GROUPS, strict=True))
+    },
+    **{
+        colour: (f"policy-{i}", dark)
+        for i, (colour, dark) in enumerate(zip(style.POLICY_COLOURS, _DARK_POLICIES, strict=True))
+    },
+}
+
+
+def variables(dark: bool) -> str:
+    """The colours as CSS custom properties."""
+    return " ".join(
+        f"--{name}: {other if dark else colour};" for colour, (name, other) in COLOURS.items()
+    )
+
+
+def inline_svg(figure: Figure, name: str, description: str) -> str:
+    """A figure as an SVG element to stand in an HTML page.
+
+    Args:
+        figure: the figure.
+        name: unique in the page; put before every id of the drawing.
+        description: what a screen reader says.
+    """
+    buffer = io.StringIO()
+    with style.save_style():
+        empty = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        figure.savefig(buffer, format="svg", metadata=empty)
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\s(xmlns(:\w+)?|version)="[^"]*"', "", text, count=4)
+    text = re.sub(r'\bid="', f'id="{name}-', text)
+    text = re.sub(r'href="#', f'href="#{name}-', text)
+    text = re.sub(r"url\(#", f"url(#{name}-", text)
+    for colour, (variable, _) in COLOURS.items():
+        text = text.replace(colour, f"var(--{variable})")
+    # The page scales the drawing to its column: only the viewBox keeps the size.
+    head, rest = text.split(">", 1)
+    head = re.sub(r'\s(width|height)="[^"]*"', "", head)
+    return f'{head} role="img" aria-label="{_attribute(description)}">{rest}'.strip()
+
+
+def png(figure: Figure, dpi: int = 200) -> bytes:
+    """A figure as the content of a PNG file."""
+    buffer = io.BytesIO()
+    with style.save_style():
+        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _attribute(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

@@ -1,5 +1,7 @@
 """fairgym: long-term fairness in decision systems with several agents."""
 
+from typing import TYPE_CHECKING, Any
+
 from fairgym.core import (
     Entities,
     Environment,
@@ -10,6 +12,9 @@ from fairgym.core import (
     rollout,
 )
 
+if TYPE_CHECKING:
+    from fairgym.training import RunConfig, evaluate, load, train
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -17,7 +22,20 @@ __all__ = [
     "Environment",
     "Episode",
     "FairgymError",
+    "RunConfig",
+    "evaluate",
+    "load",
     "make",
     "register_environment",
     "rollout",
+    "train",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What belongs to training is imported when it is first asked for."""
+    if name in ("RunConfig", "evaluate", "load", "train"):
+        from fairgym import training
+
+        return getattr(training, name)
+    raise AttributeError(f"module 'fairgym' has no attribute {name!r}")

@@ -1,0 +1,97 @@
+"""The command line: `fairgym COMMAND ...`.
+
+Whatever the user gets wrong ends as one sentence on standard error and exit code 2.
+"""
+
+import contextlib
+import errno
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+# command -> (module, function, what it does)
+COMMANDS = {
+    "train": ("train", "train", "train policies and leave a run folder"),
+    "evaluate": ("evaluate", "evaluate", "measure runs beside fixed baselines"),
+    "report": ("others", "report", "write one HTML page about runs"),
+    "bench": ("others", "bench", "measure the speed of environments"),
+    "data": ("others", "data", "describe or import populations"),
+    "demo": ("demo", "demo", "train, evaluate and report a small example"),
+    "list": ("others", "list_all", "list environments and algorithms"),
+    "version": ("others", "version", "print the version"),
+}
+
+
+def usage() -> str:
+    """What `fairgym --help` prints."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name.ljust(width)}  {about}" for name, (_, _, about) in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: fairgym COMMAND ...",
+            "",
+            "Long-term fairness in decision systems with several agents.",
+            "",
+            *lines,
+            "",
+            "fairgym COMMAND --help tells more about one.",
+        ]
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: the arguments; those of the process by default.
+
+    Returns:
+        The exit code: 0, 2 for bad input, 130 when interrupted.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # signs that it lacks become question marks
+            stream.reconfigure(errors="replace")
+    from fairgym.core import FairgymError
+
+    try:
+        return _run(arguments)
+    except FairgymError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt as stop:
+        told = str(stop) or "interrupted"
+        print(told, file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+            raise
+        return _fail(f"{error.filename or 'a file'} cannot be written: {error.strerror}")
+
+
+def _run(arguments: list[str]) -> int:
+    from fairgym.core import FairgymError
+
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0
+    name = "version" if arguments[0] == "--version" else arguments[0]
+    if name not in COMMANDS:
+        raise FairgymError(f"unknown command {name!r}; there are: {', '.join(COMMANDS)}")
+    module, function, _ = COMMANDS[name]
+    command = getattr(importlib.import_module(f"fairgym.cli.{module}"), function)
+    try:
+        command(arguments[1:])
+    except SystemExit as stop:  # --help of a command
+        return int(stop.code or 0)
+    return 0
+
+
+def _fail(sentence: str) -> int:
+    print(f"fairgym: {' '.join(sentence.split())}", file=sys.stderr)
+    return 2

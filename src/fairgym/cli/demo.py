@@ -1,0 +1,75 @@
+"""`fairgym demo`: from nothing to a page of figures, in a few minutes."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairgym.cli.parsing import parse, typed
+from fairgym.core import FairgymError
+
+EPOCHS, POPULATION, EPISODES = 40, 1000, 16
+
+
+@typed(metavars={"out": "FOLDER"})
+@dataclasses.dataclass(frozen=True)
+class DemoFlags:
+    """Train a bank's three agents on borrowers drawn from real loans, and write a report.
+
+    Attributes:
+        out: the run folder; a finished demo in it is made anew, an unfinished one continued.
+        epochs: epochs of training.
+        population_size: people in the simulated town.
+    """
+
+    out: str = "runs/demo"
+    epochs: int = EPOCHS
+    population_size: int = POPULATION
+
+
+def demo(arguments: Sequence[str]) -> None:
+    """Train, compare, report."""
+    flags: Any = parse(DemoFlags, arguments, "fairgym demo")
+    from fairgym.training import devices
+
+    devices.configure()
+    from fairgym.cli.evaluate import compare, show
+    from fairgym.report import write_report
+    from fairgym.report.html import PEOPLE_EPISODES
+    from fairgym.training.config import RunConfig
+    from fairgym.training.folder import RunFolder
+    from fairgym.training.progress import shown
+    from fairgym.training.run import train
+
+    config = RunConfig(
+        "loan",
+        environment_args={"population": flags.population_size},
+        algorithm_args={"epochs": flags.epochs},
+    )
+    complete = config.build().config
+    out, folder = Path(flags.out), RunFolder(flags.out)
+    again = folder.kind() == "run"
+    resume = again and not folder.read_summary()
+    if again:
+        for field, here, there in complete.differences(folder.read_config()[0]):
+            raise FairgymError(
+                f"{field} is {here!r}, but the run in {out} has {there!r}; out takes a new folder,"
+                " or one with the same demo"
+            )
+    print(
+        "Three agents of a bank learn who gets a loan, when, and how much relief:"
+        f" {flags.population_size:,} people drawn from real loans, {flags.epochs} epochs of"
+        " 100 episodes."
+    )
+    with shown("loan, f-macem") as progress:
+        run = train(config, out, resume=resume, overwrite=again and not resume, progress=progress)
+    print(f"Measuring the learned policy beside fixed ones, {EPISODES} episodes each ...")
+    # exactly what the report measures, so that nothing is compiled twice
+    options = {"random": False, "trace": True, "people": PEOPLE_EPISODES}
+    for runs, row in compare([run], EPISODES, seed=1, **options):
+        show(runs[0], row)
+    print("Drawing the report ...", flush=True)
+    page = write_report([out], episodes=EPISODES, seed=1)
+    print(f"run      {out}")
+    print(f"figures  {page.parent / 'figures'}")
+    print(f"report   {page} (open it in a browser)")

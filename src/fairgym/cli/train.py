@@ -1,0 +1,274 @@
+"""`fairgym train`: every setting is a flag, a key of a file, or its default, in this order."""
+
+import dataclasses
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from fairgym.cli.parsing import flag, parse, typed
+from fairgym.core import FairgymError
+from fairgym.training.config import RunConfig, check_fields, settings_of
+from fairgym.training.config_file import read_config_file
+from fairgym.training.folder import RunFolder
+from fairgym.training.settings import ALGORITHM, ENVIRONMENT, PARAMS, Setting, algorithm_settings
+
+PROG = "fairgym train"
+HINT = "fairgym train ENVIRONMENT [flags]"
+
+
+@typed(metavars={"seeds": "START:STOP", "out": "FOLDER", "config": "FILE"})
+@dataclasses.dataclass(frozen=True)
+class Common:
+    """Flags of every training.
+
+    Attributes:
+        algorithm: the algorithm; fairgym list names them.
+        objective: uniform, direct, direct-fair, direct-fair-rate or frontier:LAMBDA.
+        seed: everything random in the run follows from it.
+        seeds: several runs in one command, in OUT/seed-N: START:STOP or a list such as 0,3,7.
+        out: the run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default.
+        config: a YAML, JSON or TOML file with settings; flags go before it.
+        resume: continue the run in OUT; the settings are read from there.
+        overwrite: replace the run in OUT.
+    """
+
+    algorithm: str = "f-macem"
+    objective: str = "uniform"
+    seed: int | None = None
+    seeds: str | None = None
+    out: str | None = None
+    config: str | None = None
+    resume: bool = False
+    overwrite: bool = False
+
+
+# Flags that may be given several times: name -> metavar, key of the configuration, help.
+PAIRS = {
+    "fix": ("AGENT=POLICY", "fixed", "do not train this agent; random, first-come, or numbers"),
+    "bound": ("METRIC=EPSILON", "bounds", "keep this disparity below epsilon"),
+    "agent_objective": ("AGENT=OBJECTIVE", "objectives", "an objective of this agent's own"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What a command line asks for."""
+
+    config: RunConfig
+    out: Path
+    seeds: tuple[int, ...] | None
+    resume: bool
+    overwrite: bool
+
+
+def train(arguments: Sequence[str]) -> None:
+    """Train as the arguments say, with progress."""
+    from fairgym.training import devices
+
+    devices.configure()
+    plan = plan_of(arguments)
+    from fairgym.training.progress import shown
+    from fairgym.training.run import train as train_one
+    from fairgym.training.run import train_seeds
+
+    options = {"resume": plan.resume, "overwrite": plan.overwrite}
+    what = f"{plan.config.environment}, {plan.config.algorithm}"
+    try:
+        if plan.seeds is None:
+            with shown(what) as progress:
+                runs = [train_one(plan.config, plan.out, progress=progress, **options)]
+        else:
+            runs = train_seeds(
+                plan.config,
+                plan.out,
+                plan.seeds,
+                progress=lambda seed: shown(f"{what}, seed {seed}"),
+                **options,
+            )
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(f"interrupted; continue with: {_again(arguments)}") from stop
+    for run in runs:
+        summary = run.summary
+        objective = summary["objective"]
+        text = "undefined" if objective is None else f"{objective:.4f}"
+        print(
+            f"{run.folder}: objective {text} after {summary['epochs']} epochs,"
+            f" {summary['wall_time_s']:.0f} s"
+        )
+
+
+def plan_of(arguments: Sequence[str]) -> Plan:
+    """Flags over the file over the defaults.
+
+    Raises:
+        FairgymError: anything unknown, missing or of the wrong type.
+    """
+    words = list(arguments)
+    named = words.pop(0) if words and not words[0].startswith("-") else None
+    base = _base(words, named)
+    helping = any(word in ("-h", "--help") for word in words)
+    if not isinstance(base.get("environment"), str):
+        if not helping:
+            raise FairgymError(
+                f"environment is not given; it takes a name right after train: {HINT}"
+            )
+        settings = algorithm_settings(str(base.get("algorithm", "f-macem")))
+        config = RunConfig("ENVIRONMENT")
+    else:
+        extra = {key: base.pop(key) for key in ("out", "seeds") if key in base}
+        config = RunConfig.from_mapping(base)
+        base |= extra
+        settings = settings_of(config.environment, config.algorithm)
+    prog = f"{PROG} {config.environment}"
+    flags, places = _flags(settings, config, base)
+    given = parse(flags, words, prog, places)
+
+    sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
+    for setting in settings:
+        value = getattr(given, f"{setting.section}__{setting.name}")
+        if setting.section != PARAMS or value is not None:
+            sections[setting.section][setting.name] = value
+    pairs = {
+        key: {**getattr(config, key), **_pairs(name, getattr(given, name))}
+        for name, (_, key, _) in PAIRS.items()
+    }
+    seeds = None if given.seeds is None else parse_seeds(given.seeds)
+    if seeds is not None and given.seed is not None:
+        raise FairgymError("seed and seeds are both given; a command takes one of them")
+    check_fields(pairs)
+    config = RunConfig(
+        environment=config.environment,
+        algorithm=given.algorithm,
+        objective=given.objective,
+        seed=config.seed if given.seed is None else given.seed,
+        **sections,
+        **pairs,
+    )
+    name = f"{config.environment}-{config.algorithm}-{config.objective.replace(':', '-')}"
+    out = Path(given.out) if given.out else Path("runs") / name
+    return Plan(config, out, seeds, given.resume, given.overwrite)
+
+
+def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
+    """The keys of --config, or of the run to be resumed; the flags' environment and algorithm."""
+    path, out = peek(words, "--config"), peek(words, "--out")
+    base: dict[str, Any] = {}
+    if path is not None:
+        base = {str(k).replace("-", "_"): v for k, v in read_config_file(Path(path)).items()}
+    elif "--resume" in words and out is not None:
+        folders = [Path(out), *sorted(Path(out).glob("seed-*"))]
+        stored = [f for f in folders if (f / "config.json").is_file()]
+        if stored:
+            base = RunFolder(stored[0]).read_config()[0].as_json()
+            if stored[0] != Path(out):
+                base.pop("seed")
+    changed = named is not None and base.get("environment", named) != named
+    if changed and path is None:
+        raise FairgymError(
+            f"environment is {named!r}, but the run in {out} has {base['environment']!r};"
+            " resume takes the same configuration"
+        )
+    if named is not None:
+        base["environment"] = named
+    algorithm = peek(words, "--algorithm")
+    if algorithm is not None and path is None and base.get("algorithm", algorithm) != algorithm:
+        base[ALGORITHM] = {}
+    if algorithm is not None:
+        base["algorithm"] = algorithm
+    return base
+
+
+def _flags(
+    settings: Sequence[Setting], config: RunConfig, base: Mapping[str, Any]
+) -> tuple[type[Any], list[str]]:
+    """The class of all flags with the file's values as defaults, and the flags' names."""
+    fields: list[Any] = []
+    for field in dataclasses.fields(Common):
+        default = {"algorithm": config.algorithm, "objective": config.objective}.get(
+            field.name, base.get(field.name, field.default)
+        )
+        if field.name == "seed":
+            default = None  # so that --seed beside --seeds is noticed; the file's is in `config`
+        if field.name in ("seeds", "out") and default is not None:
+            default = ",".join(map(str, default)) if isinstance(default, list) else str(default)
+        fields.append((field.name, field.type, dataclasses.field(default=default)))
+    for name, (metavar, _, about) in PAIRS.items():
+        kind = tyro.conf.arg(metavar=metavar, help=about)
+        fields.append((name, Annotated[tuple[str, ...], kind], dataclasses.field(default=())))
+    taken = {field[0] for field in fields}
+    names = [f"--{name.replace('_', '-')}" for name in taken]
+    for setting in settings:
+        plain, aliases = setting.name.replace("_", "-"), []
+        if setting.section == PARAMS:
+            name, default = f"params.{plain}", config.params.get(setting.name)
+        else:
+            name = plain if setting.name not in taken else f"{setting.section}.{plain}"
+            taken.add(setting.name)
+            default = getattr(config, setting.section).get(setting.name, setting.default)
+        if (setting.section, setting.name) == (ENVIRONMENT, "population"):
+            name, aliases = "population-size", ["--population"]
+        about = dataclasses.replace(setting, name=f"{setting.section}__{setting.name}")
+        shown = setting.default if default is None else default
+        field = flag(setting, default, name, *aliases, shown=shown)
+        fields.append((about.name, *field[1:]))
+        names += [f"--{name}", *aliases]
+    doc = f"Train policies in {config.environment} and leave a run folder.\n\n{HINT}"
+    return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc}), names
+
+
+def peek(words: Sequence[str], name: str) -> str | None:
+    """The value of a flag before the flags are parsed; the last one counts."""
+    found = None
+    for index, word in enumerate(words):
+        if word == name and index + 1 < len(words):
+            found = words[index + 1]
+        elif word.startswith(f"{name}="):
+            found = word.partition("=")[2]
+    return found
+
+
+def _pairs(name: str, given: Sequence[str]) -> dict[str, Any]:
+    """KEY=VALUE texts; values are numbers where they read as such."""
+    pairs = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not (key and equals and value):
+            raise FairgymError(f"{name.replace('_', '-')} is {text!r}; it takes {PAIRS[name][0]}")
+        parts = [_number(part) for part in value.split(",")]
+        pairs[key] = value if None in parts else parts[0] if len(parts) == 1 else parts
+    return pairs
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Read 0:5 as 0, 1, 2, 3, 4 and 0,3,7 as these three; both may be mixed.
+
+    Raises:
+        FairgymError: it is neither, or names no seed or one twice.
+    """
+    seeds: list[int] = []
+    try:
+        for part in str(text).split(","):
+            start, colon, stop = part.partition(":")
+            seeds += range(int(start or 0), int(stop)) if colon else [int(start)]
+    except ValueError:
+        seeds = []
+    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
+        raise FairgymError(
+            f"seeds is {text!r}; it takes START:STOP or a list such as 0,3,7, each seed once"
+        )
+    return tuple(seeds)
+
+
+def _again(arguments: Sequence[str]) -> str:
+    words = [word for word in arguments if word not in ("--overwrite", "--resume")]
+    return shlex.join([*PROG.split(), *words, "--resume"])

@@ -1,0 +1,22 @@
+"""Training, run folders, evaluation: everything around an algorithm, written once."""
+
+from fairgym.training.config import Job, RunConfig
+from fairgym.training.config_file import read_config_file
+from fairgym.training.devices import configure
+from fairgym.training.evaluation import Evaluation, evaluate
+from fairgym.training.run import Run, load, train, train_seeds
+from fairgym.training.statistics import mean_interval
+
+__all__ = [
+    "Evaluation",
+    "Job",
+    "Run",
+    "RunConfig",
+    "configure",
+    "evaluate",
+    "load",
+    "mean_interval",
+    "read_config_file",
+    "train",
+    "train_seeds",
+]

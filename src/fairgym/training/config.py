@@ -1,0 +1,277 @@
+"""What a run is: its configuration, from flags, files or Python, checked and completed."""
+
+import dataclasses
+import difflib
+import json
+import numbers
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairgym.algorithms import Algorithm, algorithms
+from fairgym.core import Environment, FairgymError, make
+from fairgym.fairness import Objective
+from fairgym.policies import fixed_policies
+from fairgym.training.settings import (
+    ALGORITHM,
+    ENVIRONMENT,
+    PARAMS,
+    Setting,
+    algorithm_settings,
+    environment_settings,
+    params_settings,
+)
+
+ALIASES = {"population_size": "population"}
+# What config.json holds besides the configuration.
+RECORDS = ("format", "provenance")
+
+
+class Job(NamedTuple):
+    """A configuration come to life.
+
+    Attributes:
+        config: the configuration with every default filled in.
+        env: the environment.
+        params: its parameters.
+        objective: one for all agents, or one per trained agent.
+        fixed: the policies of the agents that are not trained.
+        algorithm: the algorithm with its hyperparameters.
+    """
+
+    config: "RunConfig"
+    env: Environment
+    params: Any
+    objective: Objective | dict[str, Objective]
+    fixed: dict[str, Any]
+    algorithm: Algorithm
+
+
+@dataclasses.dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides what a run computes.
+
+    Attributes:
+        environment: name of the environment.
+        environment_args: fields of the environment's constructor (population, horizon, ...).
+        params: numbers that differ from the environment's default parameters.
+        algorithm: name of the algorithm.
+        algorithm_args: its hyperparameters.
+        objective: name of the objective, as `Objective.named` takes it.
+        objectives: agents with an objective of their own (non-cooperative): agent -> name.
+        bounds: disparities that are bounded instead of weighed: metric -> epsilon.
+        fixed: agents that are not trained: agent -> "random", "first-come", a number, or one
+            number per element of the action.
+        seed: everything random in the run follows from it.
+    """
+
+    environment: str
+    environment_args: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    algorithm: str = "f-macem"
+    algorithm_args: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    objective: str = "uniform"
+    objectives: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    bounds: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the types of the fields."""
+        check_fields({field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
+
+    @classmethod
+    def from_mapping(cls, given: Mapping[str, Any]) -> "RunConfig":
+        """A configuration from the keys of a file.
+
+        Args:
+            given: the fields of this class; a field of the environment, its parameters or the
+                algorithm may also stand at the top, by its own name (epochs: 40). Hyphens do for
+                underscores, and `population_size` for `population`.
+
+        Raises:
+            FairgymError: an unknown key (the sentence names it and the nearest that exist), a
+                key given twice, or a value of the wrong type.
+        """
+        own = {field.name for field in dataclasses.fields(cls)}
+        fields = {_plain(key): value for key, value in given.items()}
+        for key in RECORDS:
+            fields.pop(key, None)
+        if not isinstance(fields.get("environment"), str):
+            raise FairgymError(
+                f"environment is {fields.get('environment')!r}; it takes the name of one"
+            )
+        settings = settings_of(fields["environment"], fields.get("algorithm", cls.algorithm))
+        sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
+        for section, content in sections.items():
+            value = fields.pop(section, {})
+            if not isinstance(value, Mapping):
+                raise FairgymError(f"{section} is {value!r}; it takes names with values")
+            known = {s.name: s for s in settings if s.section == section}
+            for key, entry in value.items():
+                name = _plain(key)
+                if name not in known:
+                    raise _unknown(name, known, section)
+                content[name] = known[name].check(entry)
+        flat = {s.name: s for s in reversed(settings)}
+        for key in [key for key in fields if key not in own]:
+            section, _, name = key.rpartition(".")
+            found = {f"{s.section}.{s.name}": s for s in settings}.get(key, flat.get(key))
+            if found is None:
+                raise _unknown(key, [*own, *flat])
+            if found.name in sections[found.section]:
+                raise FairgymError(f"{found.name} is given twice; it takes one value")
+            sections[found.section][found.name] = found.check(fields.pop(key))
+        complete: dict[str, Any] = {**fields, **sections}
+        check_fields(complete)
+        return cls(**complete)
+
+    def build(self) -> Job:
+        """Make the environment, parameters, objective, fixed policies and algorithm.
+
+        Raises:
+            FairgymError: anything unknown or out of its range.
+        """
+        env = make(self.environment, **self.environment_args)
+        params = env.default_params
+        given = {}
+        for setting in params_settings(params):
+            if setting.name in self.params:
+                value = setting.check(self.params[setting.name])
+                given[setting.name] = (
+                    np.asarray(value, np.float32) if isinstance(value, tuple) else value
+                )
+        unknown = [name for name in self.params if name not in given]
+        if unknown:
+            raise _unknown(unknown[0], [s.name for s in params_settings(params)], PARAMS)
+        params = params.replace(**given)
+        cls = algorithms.get(self.algorithm)
+        known = {s.name: s for s in algorithm_settings(self.algorithm)}
+        for name in self.algorithm_args:
+            if name not in known:
+                raise _unknown(name, known, ALGORITHM)
+        algorithm = cls(**{n: known[n].check(v) for n, v in self.algorithm_args.items()})
+        fixed: dict[str, Any] = {}
+        for agent, specification in self.fixed.items():
+            try:
+                fixed |= fixed_policies(env, {agent: specification})
+            except FairgymError as error:
+                about = "" if repr(agent) in str(error) else f"the fixed policy of {agent!r}: "
+                raise FairgymError(f"{about}{error}") from error
+        trained = [agent for agent in env.agents if agent not in fixed]
+        if not trained:
+            raise FairgymError(
+                f"fixed names every agent; one of {', '.join(env.agents)} is left to train"
+            )
+        for agent in self.objectives:
+            if agent not in trained:
+                raise FairgymError(
+                    f"objectives names {agent!r}; the agents that are trained are:"
+                    f" {', '.join(trained)}"
+                )
+        names = {agent: self.objectives.get(agent, self.objective) for agent in trained}
+        objectives = {agent: self._objective(env, name) for agent, name in names.items()}
+        objective = objectives if self.objectives else self._objective(env, self.objective)
+        config = dataclasses.replace(
+            self,
+            environment_args=_values(env, environment_settings(self.environment)),
+            params=_values(params, params_settings(params)),
+            algorithm_args=_values(algorithm, list(known.values())),
+            objectives=names if self.objectives else {},
+        )
+        return Job(config, env, params, objective, fixed, algorithm)
+
+    def _objective(self, env: Environment, name: str) -> Objective:
+        objective = Objective.named(env, name)
+        return objective.bounded(self.bounds) if self.bounds else objective
+
+    def differences(self, other: "RunConfig") -> list[tuple[str, Any, Any]]:
+        """Where two complete configurations differ: (field, value here, value there)."""
+        here, there = _flat(self), _flat(other)
+        return [
+            (key, here.get(key), there.get(key))
+            for key in {**here, **there}
+            if here.get(key) != there.get(key)
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """The configuration as JSON values."""
+        return json.loads(json.dumps(dataclasses.asdict(self)))
+
+
+def check_fields(fields: Mapping[str, Any]) -> None:
+    """Raise a FairgymError unless these fields of a `RunConfig` are of its types."""
+    for field in ("environment", "algorithm", "objective"):
+        if not isinstance(fields.get(field, ""), str):
+            raise FairgymError(f"{field} is {fields[field]!r}; it takes a name")
+    for field in (ENVIRONMENT, PARAMS, ALGORITHM, "objectives", "bounds", "fixed"):
+        if not isinstance(fields.get(field, {}), Mapping):
+            raise FairgymError(f"{field} is {fields[field]!r}; it takes names with values")
+    seed = fields.get("seed", 0)
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise FairgymError(f"seed is {seed!r}; it takes a whole number from 0 to {2**32 - 1}")
+    for metric, value in fields.get("bounds", {}).items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise FairgymError(f"the bound of {metric!r} is {value!r}; it takes a number from 0")
+    for agent, value in fields.get("objectives", {}).items():
+        if not isinstance(value, str):
+            raise FairgymError(f"the objective of {agent!r} is {value!r}; it takes a name")
+    for agent, value in fields.get("fixed", {}).items():
+        entries = value if isinstance(value, list | tuple) else [value]
+        number = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in entries)
+        if not (isinstance(value, str) or (number and entries)):
+            raise FairgymError(
+                f"the fixed policy of {agent!r} is {value!r}; it takes 'random', 'first-come',"
+                " a number, or one number per element of the action"
+            )
+
+
+def settings_of(environment: str, algorithm: Any) -> list[Setting]:
+    """All settings of a run, the environment's first; of equal names the first goes by it alone.
+
+    Raises:
+        FairgymError: an unknown environment or algorithm.
+    """
+    if not isinstance(algorithm, str):
+        raise FairgymError(f"algorithm is {algorithm!r}; it takes a name")
+    params = make(environment).default_params
+    return [
+        *environment_settings(environment),
+        *algorithm_settings(algorithm),
+        *params_settings(params),
+    ]
+
+
+def _plain(key: Any) -> str:
+    name = str(key).replace("-", "_")
+    return ALIASES.get(name, name)
+
+
+def _unknown(key: str, known: Iterable[str], section: str = "") -> FairgymError:
+    """An error that names the unknown key, the nearest that exist, and all that exist."""
+    names = sorted(known)
+    near = difflib.get_close_matches(key, names, n=3)
+    hint = f" (perhaps {' or '.join(near)})" if near else ""
+    where = f"{section} takes" if section else "there are"
+    full = f"{section}.{key}" if section else key
+    return FairgymError(f"unknown key {full!r}{hint}; {where}: {', '.join(names)}")
+
+
+def _values(thing: Any, settings: list[Setting]) -> dict[str, Any]:
+    """The fields of a dataclass as JSON values."""
+
+    def plain(value: Any) -> Any:
+        return np.asarray(value).tolist() if hasattr(value, "dtype") else value
+
+    return {s.name: plain(getattr(thing, s.name)) for s in settings}
+
+
+def _flat(config: RunConfig) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in config.as_json().items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{name}": entry for name, entry in value.items()}
+        else:
+            flat[key] = value
+    return flat

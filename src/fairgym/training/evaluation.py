@@ -1,0 +1,173 @@
+"""Measuring policies: many episodes, every metric, the same luck for every policy compared."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key, PRNGKeyArray
+
+from fairgym.core import Environment, check_shape, rollout
+from fairgym.core.batching import map_episodes
+from fairgym.core.environment import require_agents
+from fairgym.core.rollout import episode_keys
+from fairgym.fairness import Objective
+from fairgym.training.statistics import mean_interval
+
+# People of all episodes whose features are held at once, so that memory stays bounded.
+_PEOPLE_AT_ONCE = 2_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """What came of the episodes of one joint policy; NumPy arrays, first axis the episodes.
+
+    Attributes:
+        metrics: metric name -> raw value, more is better; 0/0 counts as 0.
+        defined: metric name -> False where the value is 0/0.
+        objective: the score (mean over agents that have their own); None without an objective.
+        lengths: steps made.
+        terminated: whether the episode failed before its horizon.
+        mean_actions: agent -> mean action; one number for per-person actions.
+        trace: components of every step, a second axis over time; None unless asked for.
+        people_start: feature name -> value of every person at the start, of the first episodes
+            (as many as asked for).
+        people_end: the same after the last step.
+        discount: gamma of the component sums that metrics and objective act on.
+    """
+
+    metrics: dict[str, np.ndarray]
+    defined: dict[str, np.ndarray]
+    objective: np.ndarray | None
+    lengths: np.ndarray
+    terminated: np.ndarray
+    mean_actions: dict[str, np.ndarray]
+    trace: Any
+    people_start: dict[str, np.ndarray]
+    people_end: dict[str, np.ndarray]
+    discount: float = 1.0
+
+    @property
+    def episodes(self) -> int:
+        """Number of episodes."""
+        return len(self.lengths)
+
+    def interval(self, name: str, level: float = 0.95) -> tuple[float, float, float]:
+        """Mean over the episodes and its interval.
+
+        Args:
+            name: a metric, "objective", or "survived" (the share that did not fail).
+            level: of the interval.
+        """
+        if name == "survived":
+            return mean_interval(1.0 - self.terminated, level)
+        return mean_interval(self.objective if name == "objective" else self.metrics[name], level)
+
+    def undefined(self, name: str) -> int:
+        """Episodes in which the metric is 0/0."""
+        return int(np.sum(~self.defined[name])) if name in self.defined else 0
+
+
+def evaluate(
+    env: Environment,
+    params: Any,
+    policies: Mapping[str, Any],
+    key: PRNGKeyArray,
+    episodes: int = 32,
+    *,
+    objective: Objective | Mapping[str, Objective] | None = None,
+    discount: float = 1.0,
+    trace: bool = False,
+    people: int = 0,
+) -> Evaluation:
+    """Run episodes with fixed policies and measure them.
+
+    The same key gives the same people and the same luck, whatever the policies: differences
+    between policies are paired. Policies of equal structure share one compiled program.
+
+    Args:
+        env: the environment.
+        params: as `env.default_params`.
+        policies: agent -> policy.
+        key: a JAX key.
+        episodes: how many.
+        objective: what to score the episodes by: one for all, or one per agent.
+        discount: gamma of the component sums, 1 for plain sums.
+        trace: whether to return the components of every step.
+        people: of how many of the first episodes to return everybody's features.
+
+    Raises:
+        FairgymError: a missing or unknown agent, or a number of episodes below 1.
+    """
+    require_agents(env, policies, "policy")
+    check_shape("episodes", episodes, 1, 1_000_000)
+    objectives = tuple(objective.values()) if isinstance(objective, Mapping) else (objective,)
+    params = jax.tree.map(jnp.asarray, params)
+    devices = jax.local_device_count()
+    at_once = max(devices, _PEOPLE_AT_ONCE // env.population // devices * devices)
+    at_once = min(at_once, episodes) if people else episodes
+    keys = jax.random.split(key, episodes)
+    parts, shown = [], []
+    for start in range(0, episodes, at_once):
+        # the last part is filled up, so that it is the same program
+        index = jnp.minimum(jnp.arange(start, start + at_once), episodes - 1)
+        part, everybody = _measure(
+            env,
+            objectives,
+            params,
+            dict(policies),
+            keys[index],
+            jnp.float32(discount),
+            trace,
+            people > start,
+        )
+        parts.append(_first(part, episodes - start))
+        if people > start:
+            shown.append(_first(everybody, min(people, episodes) - start))
+    together = jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
+    begin, end = jax.tree.map(lambda *xs: np.concatenate(xs), *shown) if shown else ({}, {})
+    for name, order in (("metrics", env.metrics), ("defined", env.metrics)):
+        together[name] = {key: together[name][key] for key in order}
+    return Evaluation(**together, people_start=begin, people_end=end, discount=discount)
+
+
+def _first(tree: Any, count: int) -> Any:
+    """The first entries of every array, as NumPy arrays of their own."""
+    return jax.tree.map(lambda x: np.asarray(x)[:count], tree)
+
+
+@eqx.filter_jit
+def _measure(
+    env: Environment,
+    objectives: tuple[Objective | None, ...],
+    params: Any,
+    policies: dict[str, Any],
+    keys: Key[Array, " episodes"],
+    discount: Float[Array, ""],
+    trace: bool,
+    people: bool,
+) -> Any:
+    """The episodes of these keys: the fields of `Evaluation`, and the people."""
+
+    def one(key: PRNGKeyArray) -> Any:
+        episode = rollout(env, params, policies, key, discount=discount, trace=trace)
+        totals, metrics = episode.totals, env.metrics
+        scores = [o.score(totals) for o in objectives if o is not None]
+        results = {
+            "metrics": {name: metric.value(totals) for name, metric in metrics.items()},
+            "defined": {name: metric.defined(totals) for name, metric in metrics.items()},
+            "objective": jnp.mean(jnp.stack(scores)) if scores else None,
+            "lengths": episode.length,
+            "terminated": episode.terminated,
+            "mean_actions": {a: jnp.reshape(x, -1) for a, x in episode.mean_actions.items()},
+            "trace": episode.trace,
+        }
+        if not people:
+            return results, None
+        start = env.initial_state(episode_keys(key)[0], params)
+        return results, (env.people(start), env.people(episode.final_state))
+
+    return map_episodes(one, keys)

@@ -1,0 +1,283 @@
+"""The run folder: what is in it, who may write to it, and what it says about itself."""
+
+import contextlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+import jax
+
+from fairgym.core import Environment, FairgymError
+from fairgym.training.checkpoint import Checkpoints
+from fairgym.training.config import RunConfig, check_fields
+from fairgym.training.files import append_line, is_temporary, told, write_whole
+
+FORMAT = "fairgym-run-1"
+
+
+class RunFolder:
+    """The files of one run.
+
+    Attributes:
+        path: the folder.
+        config: config.json: configuration, and provenance (versions, device, commit, data).
+        metrics: metrics.jsonl: one line per chunk.
+        policy: policy.eqx: the learned policies.
+        summary: summary.json, written last: a run with one is finished.
+        checkpoints: the checkpoints.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.config = self.path / "config.json"
+        self.metrics = self.path / "metrics.jsonl"
+        self.policy = self.path / "policy.eqx"
+        self.summary = self.path / "summary.json"
+        self.checkpoints = Checkpoints(self.path / "checkpoints")
+
+    # ---------------------------------------------------------------- before anything is written
+
+    def kind(self) -> Literal["free", "run", "foreign"]:
+        """What is there: nothing yet, a run, or something else."""
+        try:
+            names = sorted(self.path.iterdir()) if self.path.exists() else []
+        except OSError:
+            return "foreign"
+        if all(is_temporary(name) or self._is_empty_checkpoints(name) for name in names):
+            return "free"
+        return "run" if self.config in names and self._claims_to_be_a_run() else "foreign"
+
+    def _is_empty_checkpoints(self, path: Path) -> bool:
+        """What a run leaves that was killed before it wrote its config.json."""
+        return path == self.checkpoints.folder and not any(path.iterdir())
+
+    def _claims_to_be_a_run(self) -> bool:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            return str(self._read_json(self.config).get("format", "")).startswith("fairgym-run")
+        return False
+
+    def admit(self, config: RunConfig, checksum: str, *, resume: bool, overwrite: bool) -> None:
+        """Check that a run of this (complete) configuration may be written here.
+
+        Raises:
+            FairgymError: the folder holds something else; or a run, and neither `resume` nor
+                `overwrite` is set; or a run of another configuration or on other data, and
+                `resume` is set.
+        """
+        if resume and overwrite:
+            raise FairgymError("resume and overwrite are both set; a run takes one of them")
+        kind = self.kind()
+        if kind == "foreign":
+            raise FairgymError(
+                f"{self.path} holds something that is not a fairgym run; out takes a new or empty"
+                " folder, or one with a run"
+            )
+        if kind == "free" or overwrite:
+            return
+        if not resume:
+            raise FairgymError(
+                f"{self.path} already holds a run; out takes a new folder, or give --resume to"
+                " continue the run or --overwrite to replace it"
+            )
+        stored, provenance = self.read_config()
+        for field, here, there in config.differences(stored):
+            raise FairgymError(
+                f"{field} is {here!r}, but the run in {self.path} has {there!r}; resume takes the"
+                " same configuration"
+            )
+        if provenance.get("data_checksum", "") != checksum:
+            raise FairgymError(
+                f"the data of {config.environment} have sha256 {checksum!r}, but the run in"
+                f" {self.path} began on {provenance.get('data_checksum')!r}; resume takes the same"
+                " data"
+            )
+
+    # ---------------------------------------------------------------- writing
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder, and keep other processes from writing to it meanwhile.
+
+        Raises:
+            FairgymError: it cannot be made, or another process is training in it.
+        """
+        with told(self.path):
+            (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.path, os.O_RDONLY) if os.name == "posix" else None
+        try:
+            if handle is not None:
+                import fcntl
+
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise FairgymError(
+                        f"another process is training in {self.path}; out takes another folder,"
+                        " or wait until it is done"
+                    ) from error
+                except OSError:
+                    pass  # a file system without locks
+            yield
+        finally:
+            if not self.config.exists():  # nothing was begun
+                with contextlib.suppress(OSError):
+                    self.checkpoints.folder.rmdir()
+                    self.path.rmdir()
+            if handle is not None:
+                os.close(handle)  # which also lets go of the lock
+
+    def clear(self) -> None:
+        """Delete the results that fairgym wrote here; config.json and other files stay."""
+        with told(self.path):
+            for path in (self.summary, self.policy, *self.checkpoints.paths(), self.metrics):
+                path.unlink(missing_ok=True)
+
+    def clean(self) -> None:
+        """Delete files that were never finished."""
+        with told(self.path):
+            for folder in (self.path, self.checkpoints.folder):
+                for path in folder.iterdir():
+                    if is_temporary(path):
+                        path.unlink(missing_ok=True)
+
+    def write_config(self, config: RunConfig, provenance: Mapping[str, Any]) -> None:
+        """Write config.json."""
+        content = {"format": FORMAT, **config.as_json(), "provenance": dict(provenance)}
+        self._write_json(self.config, content)
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Write summary.json."""
+        self._write_json(self.summary, summary)
+
+    def append_metrics(self, line: Mapping[str, Any]) -> None:
+        """Add a line to metrics.jsonl."""
+        append_line(self.metrics, json.dumps(line, allow_nan=False))
+
+    def cut_metrics(self, epochs: int) -> list[dict[str, Any]]:
+        """Keep the lines of the first epochs only, and return them."""
+        lines = self.read_metrics()[:epochs]
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        write_whole(self.metrics, text.encode())
+        return lines
+
+    # ---------------------------------------------------------------- reading
+
+    def read_config(self) -> tuple[RunConfig, dict[str, Any]]:
+        """The configuration, and the provenance.
+
+        Raises:
+            FairgymError: there is no run here, or its config.json cannot be read.
+        """
+        if not self.path.is_dir():
+            raise FairgymError(f"{self.path} is not a folder; it takes the folder of a run")
+        if not self.config.exists():
+            raise FairgymError(f"{self.path} holds no config.json; it takes the folder of a run")
+        try:
+            content = self._read_json(self.config)
+            if content.pop("format") != FORMAT:
+                raise ValueError(f"its format is not {FORMAT}")
+            provenance = content.pop("provenance")
+            check_fields(content)
+            return RunConfig(**content), provenance
+        except FairgymError as error:
+            raise FairgymError(f"{self.config} is damaged: {error}") from error
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            reason = " ".join(str(error).split())
+            raise FairgymError(
+                f"{self.config} cannot be read ({reason}); it takes the config.json of a run"
+            ) from error
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """The whole lines of metrics.jsonl up to the first damaged one."""
+        lines: list[dict[str, Any]] = []
+        if not self.metrics.exists():
+            return lines
+        for text in self.metrics.read_bytes().splitlines(keepends=True):
+            try:
+                line = json.loads(text)
+            except ValueError:
+                break
+            if not text.endswith(b"\n") or line.get("epoch") != len(lines) + 1:
+                break
+            lines.append(line)
+        return lines
+
+    def read_summary(self) -> dict[str, Any]:
+        """The content of summary.json; empty for a run that is not finished."""
+        if not self.summary.exists():
+            return {}
+        try:
+            return self._read_json(self.summary)
+        except (OSError, ValueError) as error:
+            raise FairgymError(f"{self.summary} cannot be read; it takes JSON") from error
+
+    @staticmethod
+    def _read_json(path: Path) -> dict[str, Any]:
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    @staticmethod
+    def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+        write_whole(path, (json.dumps(content, indent=2, allow_nan=False) + "\n").encode())
+
+
+def provenance(env: Environment) -> dict[str, Any]:
+    """Where a result comes from: versions, device, source commit, data, and when it began."""
+    device = jax.local_devices()[0]
+    return {
+        "versions": {
+            "python": platform.python_version(),
+            **{name: _version(name) for name in ("fairgym", "jax", "jaxlib", "equinox", "numpy")},
+        },
+        "platform": f"{sys.platform} {platform.machine()}",
+        "device": {
+            "platform": device.platform,
+            "kind": device.device_kind,
+            "count": jax.local_device_count(),
+        },
+        "git_commit": source_commit(),
+        "data_checksum": env.data_checksum,
+        "started": now(),
+    }
+
+
+def now() -> str:
+    """This moment in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _version(name: str) -> str:
+    if name == "fairgym":
+        import fairgym
+
+        return fairgym.__version__
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def source_commit() -> str:
+    """The commit of the source tree, with "+changes" if files differ; "" for an installation."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return ""
+
+    def git(*arguments: str) -> str:
+        result = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10
+        )
+        return result.stdout.strip() if result.returncode == 0 else ""
+
+    try:
+        commit = git("rev-parse", "HEAD")
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "src")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return f"{commit}+changes" if commit and changed else commit

@@ -1,0 +1,88 @@
+"""Progress on the screen: a bar on a terminal, plain lines elsewhere."""
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich import progress as bars
+from rich.console import Console
+
+from fairgym.training.run import Progress
+
+
+@contextlib.contextmanager
+def shown(label: str, console: Console | None = None) -> Iterator[Progress]:
+    """Show a training while it goes on.
+
+    Args:
+        label: what is trained.
+        console: where; standard output by default.
+
+    Yields:
+        What `fairgym.training.train` takes as `progress`.
+    """
+    console = console or Console()
+    if console.is_terminal:
+        with _bar(label, console) as told:
+            yield told
+    else:
+        yield _Lines(label, console)
+
+
+class _Lines:
+    """A line per chunk, but not more than about one per second."""
+
+    def __init__(self, label: str, console: Console) -> None:
+        self.label, self.console = label, console
+        self.began = self.last = time.perf_counter()
+
+    def __call__(self, epoch: int, epochs: int, line: Mapping[str, Any] | None) -> None:
+        now = time.perf_counter()
+        if line is None:
+            done = f" after epoch {epoch}" if epoch else ""
+            text = f"compiling the training program, then {epochs - epoch} epochs{done}"
+        elif epoch == epochs or epoch == 1 or now - self.last > 1.0:
+            text = f"epoch {epoch}/{epochs}  objective {_objective(line)}  {now - self.began:.0f} s"
+        else:
+            return
+        self.last = now
+        self.console.print(f"{self.label}: {text}", highlight=False, markup=False, soft_wrap=True)
+        self.console.file.flush()
+
+
+@contextlib.contextmanager
+def _bar(label: str, console: Console) -> Iterator[Progress]:
+    columns = (
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(bar_width=24),
+        bars.TextColumn("{task.fields[count]}"),
+        bars.TimeElapsedColumn(),
+        bars.TextColumn("left"),
+        bars.TimeRemainingColumn(),
+        bars.TextColumn("{task.fields[objective]}"),
+    )
+    with bars.Progress(*columns, console=console) as display:
+        task = display.add_task(f"{label}: preparing ...", total=None, count="", objective="")
+
+        def told(epoch: int, epochs: int, line: Mapping[str, Any] | None) -> None:
+            if line is None and epoch < epochs:
+                display.update(task, description=f"{label}: compiling ...", refresh=True)
+                return
+            objective = "" if line is None else f"objective {_objective(line)}"
+            display.update(
+                task,
+                description=label,
+                total=epochs,
+                completed=epoch,
+                count=f"epoch {epoch}/{epochs}",
+                objective=objective,
+                refresh=True,
+            )
+
+        yield told
+
+
+def _objective(line: Mapping[str, Any]) -> str:
+    value = line.get("objective")
+    return "undefined" if value is None else f"{value:.4f}"

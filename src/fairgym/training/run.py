@@ -1,0 +1,287 @@
+"""Training: from a configuration to a finished run folder, whatever happens in between."""
+
+import contextlib
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from fairgym.core import Environment, FairgymError
+from fairgym.fairness import Objective
+from fairgym.training.checkpoint import decode, encode
+from fairgym.training.config import Job, RunConfig
+from fairgym.training.files import write_whole
+from fairgym.training.folder import RunFolder, now, provenance
+
+# Told before the first chunk and after each one: chunks done, chunks in all, and what was logged
+# for this one (None before the first).
+Progress = Callable[[int, int, Mapping[str, Any] | None], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A run folder, read back; its parts are made when they are first asked for.
+
+    Attributes:
+        folder: where it is.
+        config: the complete configuration.
+        provenance: versions, device, commit and data that it was made with.
+    """
+
+    folder: Path
+    config: RunConfig
+    provenance: Mapping[str, Any]
+
+    @cached_property
+    def job(self) -> Job:
+        """The configuration come to life."""
+        return self.config.build()
+
+    @property
+    def env(self) -> Environment:
+        """The environment."""
+        return self.job.env
+
+    @property
+    def params(self) -> Any:
+        """The environment's parameters."""
+        return self.job.params
+
+    @property
+    def objective(self) -> Objective | dict[str, Objective]:
+        """One objective for all agents, or one per trained agent."""
+        return self.job.objective
+
+    @property
+    def discount(self) -> float:
+        """Gamma of the component sums that the objective acts on; 1 unless the algorithm has it."""
+        return float(getattr(self.job.algorithm, "discount", 1.0))
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl: "epoch", "objective", "metrics/NAME", ..."""
+        return RunFolder(self.folder).read_metrics()
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The content of summary.json; empty while the run is not finished."""
+        return RunFolder(self.folder).read_summary()
+
+    @cached_property
+    def policies(self) -> dict[str, Any]:
+        """Agent -> learned or fixed policy; of an unfinished run those of the last checkpoint.
+
+        Raises:
+            FairgymError: there is none yet, or policy.eqx is damaged.
+        """
+        folder = RunFolder(self.folder)
+        state = _initial_state(self.job)
+        if folder.policy.exists():
+            like = self.job.algorithm.policies(state)
+            found = decode(folder.policy.read_bytes(), like, folder.policy)[0]
+        else:
+            latest = folder.checkpoints.latest(state, len(self.metrics))
+            if latest is None:
+                raise FairgymError(
+                    f"{self.folder} has no policy yet; it takes a run with a checkpoint"
+                )
+            found = self.job.algorithm.policies(latest[0])
+        return {agent: found[agent] for agent in self.env.agents}
+
+
+def load(folder: str | Path) -> Run:
+    """Read a run back.
+
+    Args:
+        folder: a run folder, finished or not.
+
+    Raises:
+        FairgymError: it is not the folder of a run, or cannot be read.
+    """
+    config, origin = RunFolder(folder).read_config()
+    return Run(Path(folder), config, origin)
+
+
+def train(
+    config: RunConfig,
+    out: str | Path,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    checkpoint_seconds: float = 5.0,
+) -> Run:
+    """Train, and leave a complete run folder.
+
+    A run that was cut off at any moment ends with the same bits when it is resumed as one that
+    was not, on the same machine with the same versions.
+
+    Args:
+        config: what to train.
+        out: the run folder; made if absent.
+        resume: continue the run in `out` (or begin it, if there is none yet).
+        overwrite: delete the run in `out` first.
+        progress: told of every chunk.
+        checkpoint_seconds: a checkpoint is written after the first chunk that ends this long
+            after the last one, at the end, and when interrupted by Ctrl-C.
+
+    Raises:
+        FairgymError: bad configuration, a folder that may not be written to, a full disk. What
+            was there before is as it was.
+    """
+    job = config.build()
+    folder = RunFolder(out)
+    checksum = job.env.data_checksum
+    folder.admit(job.config, checksum, resume=resume, overwrite=overwrite)
+    if resume and folder.kind() == "run" and folder.read_summary():
+        return load(out)
+    start = _initial_state(job)
+    with folder.held():
+        folder.admit(job.config, checksum, resume=resume, overwrite=overwrite)
+        if overwrite:
+            folder.clear()
+        if overwrite or not folder.config.exists():
+            folder.write_config(job.config, provenance(job.env))
+        _train(job, folder, start, progress, checkpoint_seconds)
+    return load(out)
+
+
+def train_seeds(
+    config: RunConfig,
+    out: str | Path,
+    seeds: Sequence[int],
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Callable[[int], contextlib.AbstractContextManager[Progress]] | None = None,
+    checkpoint_seconds: float = 5.0,
+) -> list[Run]:
+    """Train the same configuration with several seeds, in `out`/seed-N; compiled once.
+
+    Args:
+        config: what to train; its own seed does not count.
+        out: the folder that holds the run folders.
+        seeds: the seeds.
+        resume: as for `train`; finished seeds are passed over.
+        overwrite: as for `train`.
+        progress: seed -> context that yields what `train` takes.
+        checkpoint_seconds: as for `train`.
+
+    Raises:
+        FairgymError: as `train`; nothing is trained if one of the folders may not be written to.
+    """
+    if RunFolder(out).kind() == "run":
+        raise FairgymError(f"{out} is itself the folder of a run; several seeds take another one")
+    configs = [dataclasses.replace(config, seed=seed) for seed in seeds]
+    folders = [Path(out) / f"seed-{seed}" for seed in seeds]
+    for one, folder in zip(configs, folders, strict=True):
+        job = one.build()
+        checksum = job.env.data_checksum
+        RunFolder(folder).admit(job.config, checksum, resume=resume, overwrite=overwrite)
+    runs = []
+    for one, folder in zip(configs, folders, strict=True):
+        with contextlib.nullcontext() if progress is None else progress(one.seed) as told:
+            runs.append(
+                train(
+                    one,
+                    folder,
+                    resume=resume,
+                    overwrite=overwrite,
+                    progress=told,
+                    checkpoint_seconds=checkpoint_seconds,
+                )
+            )
+    return runs
+
+
+def _initial_state(job: Job) -> Any:
+    """The state before the first chunk."""
+    return job.algorithm.init(
+        jax.random.key(job.config.seed),
+        job.env,
+        job.objective,
+        params=job.params,
+        fixed=job.fixed,
+    )
+
+
+def _train(
+    job: Job, folder: RunFolder, start: Any, progress: Progress | None, checkpoint_seconds: float
+) -> None:
+    """From the last checkpoint to the end."""
+    folder.clean()
+    algorithm, epochs = job.algorithm, job.algorithm.chunks
+    checkpoints = folder.checkpoints
+    latest = checkpoints.latest(start, len(folder.read_metrics()))
+    if latest is None:
+        # Read back too: a resumed run must not differ in anything, not even in weak types.
+        latest = decode(encode(start), start, folder.path)[0], 0
+    state, epoch = latest
+    lines = folder.cut_metrics(epoch)
+    before = lines[-1]["wall_time_s"] if lines else 0.0
+    began = saved = time.perf_counter()
+    if progress is not None:
+        progress(epoch, epochs, None)
+    kept = epoch
+    try:
+        while epoch < epochs:
+            after, log = algorithm.train_chunk(state)
+            line = {"epoch": epoch + 1, **_numbers(job.env, log)}
+            line["wall_time_s"] = round(before + time.perf_counter() - began, 3)
+            folder.append_metrics(line)
+            state, epoch = after, epoch + 1
+            lines.append(line)
+            if epoch == epochs or time.perf_counter() - saved >= checkpoint_seconds:
+                checkpoints.save(epoch, state)
+                kept, saved = epoch, time.perf_counter()
+            if progress is not None:
+                progress(epoch, epochs, line)
+    except KeyboardInterrupt:
+        if kept < epoch:
+            checkpoints.save(epoch, state)
+        raise
+    policies = encode(algorithm.policies(state))
+    write_whole(folder.policy, policies)
+    folder.write_summary(_summary(job, lines, folder.read_config()[1]["started"]))
+
+
+def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, Any]:
+    """The result in short; equal for equal runs but for the last three entries."""
+    last = lines[-1] if lines else {}
+    config = job.config
+    return {
+        "environment": config.environment,
+        "algorithm": config.algorithm,
+        "objective_name": config.objective,
+        "seed": config.seed,
+        "epochs": len(lines),
+        "objective": last.get("objective"),
+        "best_objective": max(
+            (line["objective"] for line in lines if line.get("objective") is not None),
+            default=None,
+        ),
+        "metrics": _under("metrics/", last),
+        "actions": _under("actions/", last),
+        "survived": last.get("survived"),
+        "started": started,
+        "finished": now(),
+        "wall_time_s": last.get("wall_time_s"),
+    }
+
+
+def _under(prefix: str, line: Mapping[str, Any]) -> dict[str, Any]:
+    return {k.removeprefix(prefix): v for k, v in line.items() if k.startswith(prefix)}
+
+
+def _numbers(env: Environment, log: Mapping[str, Any]) -> dict[str, float | None]:
+    """A log as JSON numbers, objective and metrics first; what is not finite becomes null."""
+    values = {name: float(value) for name, value in jax.device_get(dict(log)).items()}
+    first = [name for name in ("objective", *(f"metrics/{m}" for m in env.metrics))]
+    order = [name for name in first if name in values]
+    order += [name for name in values if name not in order]
+    return {name: values[name] if math.isfinite(values[name]) else None for name in order}

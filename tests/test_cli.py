@@ -1,0 +1,374 @@
+"""The command line through its own entry: exit codes, one sentence, nothing written."""
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from fairgym.cli import COMMANDS, main
+from fairgym.cli import train as train_module
+from fairgym.cli.evaluate import run_folders
+from fairgym.cli.train import parse_seeds, peek, plan_of
+from fairgym.core import FairgymError
+from fairgym.training import devices, load
+
+SMALL = "--population-size 60 --horizon 20 --epochs 2 --episodes-per-epoch 4 --hidden 4".split()
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test in an empty folder, with JAX as the tests have set it up."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(devices, "configure", lambda: None)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A small run of the command itself."""
+    out = tmp_path_factory.mktemp("cli") / "x"
+    assert main(["train", "loan", *SMALL, "--out", str(out)]) == 0
+    return out
+
+
+# ------------------------------------------------------------------ what is wrong
+
+TRAIN = [
+    ("train", "environment is not given; it takes a name right after train"),
+    ("train --seed 3 loan", "environment is not given"),
+    ("train nope", "unknown environment 'nope'; there are: .*loan"),
+    ("train loan --algorithm nope", "unknown algorithm 'nope'; there are: f-macem, grid-search"),
+    ("train loan extra", "unknown argument 'extra'"),
+    ("train loan --epocs 3", "unknown flag '--epocs'; perhaps --epochs is meant"),
+    ("train loan --params.deposit 3", "unknown flag '--params.deposit'; perhaps --params.deposit-"),
+    ("train loan --epochs", "--epochs is given without a value"),
+    ("train loan --epochs abc", "epochs is 'abc'; it takes a whole number"),
+    ("train loan --epochs 2.5", "epochs is '2.5'; it takes a whole number"),
+    ("train loan --epochs 0", "epochs is 0; it takes a whole number from 1"),
+    ("train loan --elite-share nan", "elite_share is nan; it takes a number from 0 to 1"),
+    ("train loan --params.deposit-rate -0.5", "deposit_rate is -0.5; it takes a number from 0"),
+    ("train loan --params.deposit-rate low", "deposit_rate is 'low'; it takes a number"),
+    ("train loan --population-size 10 --applicants 11", "applicants is 11; .* from 1 to 10"),
+    ("train loan --population-size 1", "population is 1; it takes a whole number from 2"),
+    ("train loan --population-source nope", "unknown source 'nope'"),
+    ("train loan --objective nope", "objective is 'nope'; it takes: uniform, direct"),
+    ("train loan --objective frontier:2", "objective is 'frontier:2'; it takes: uniform"),
+    ("train loan --agent-objective bank=direct", "objectives names 'bank'; .*admissions"),
+    ("train loan --agent-objective admissions", "agent-objective is 'admissions'; it takes AGENT="),
+    ("train loan --bound gap=0.1", "unknown metric 'gap'; there are: profit"),
+    ("train loan --bound wait_disparity=-1", "'wait_disparity' is -1.0; it takes 0 or more"),
+    ("train loan --bound wait_disparity=low", "bound of 'wait_disparity' is 'low'; .* a number"),
+    ("train loan --fix bank=0", "unknown agent 'bank'; loan has the agents: admissions"),
+    ("train loan --fix admissions=high", "'admissions' is 'high'; it takes 'random'"),
+    ("train loan --fix admissions=1,2,3", "'admissions': .* it takes one number, or 2 numbers"),
+    ("train loan --fix admissions=2", "'admissions': .* is 2.0; it must lie in"),
+    ("train loan --fix admissions=0 --fix disbursement=random --fix debt_management=0", "fixed na"),
+    ("train loan --seed -1", "seed is -1; it takes a whole number from 0"),
+    ("train loan --seed 1 --seeds 0:3", "seed and seeds are both given"),
+    ("train loan --seeds 3:0", "seeds is '3:0'; it takes START:STOP"),
+    ("train loan --seeds 1,1", "seeds is '1,1'; .* each seed once"),
+    ("train loan --resume --overwrite --out x", "resume and overwrite are both set"),
+    ("train loan --config nope.yaml", "nope.yaml cannot be read: No such file"),
+    ("train loan --algorithm grid-search --steps 1", "steps is 1; it takes a whole number from 2"),
+    ("train loan --algorithm grid-search --epochs 3", "unknown flag '--epochs'"),
+]
+OTHERS = [
+    ("nope", "unknown command 'nope'; there are: train, evaluate"),
+    ("evaluate", "no run folder is given"),
+    ("evaluate nope", "nope is not a folder; it takes the folder of a run"),
+    ("evaluate .", r"\. holds no config\.json"),
+    ("evaluate . --episodes 0", "episodes is 0; it takes a whole number from 1"),
+    ("evaluate . --episodes few", "episodes is 'few'; it takes a whole number"),
+    ("report", "no run folder is given"),
+    ("report nope", "nope is not a folder"),
+    ("bench", "no environment is given; there are: .*loan"),
+    ("bench loan --populations few", "populations is 'few'; it takes a list"),
+    ("data nope", "unknown action 'nope'; data takes: describe, import"),
+    ("data describe", "no population is given; there are: .*loan"),
+    ("data describe nope", "nope"),
+    ("data describe loan --source nope", "unknown source 'nope'"),
+    ("data import", "source is not given; data import takes: .*lending-club"),
+    ("data import nope x", "source is 'nope'; data import takes: .*lending-club"),
+    ("data import lending-club", "data import lending-club got 0 files; it takes one"),
+    ("data import lending-club nope.csv", "nope.csv is not a file"),
+    ("demo --epochs few", "epochs is 'few'; it takes a whole number"),
+    ("demo --epochs 0", "epochs is 0; it takes a whole number from 1"),
+    ("list nope", "unknown argument 'nope'"),
+    ("version nope", "unknown argument 'nope'"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), TRAIN + OTHERS, ids=lambda x: x[:60])
+def test_bad_input_is_one_sentence(words, message, capsys, here):
+    assert main(words.split()) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1 and err.startswith("fairgym: ")
+    assert re.search(message, err)
+    assert not list(here.iterdir()), "nothing is written"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.yaml", "epocs: 3\n", r"unknown key 'epocs' \(perhaps epochs\)"),
+        ("a.yaml", "fixed: {admissions: ['0.5', '0.5']}\n", "'admissions' is .'0.5', '0.5'."),
+        ("a.json", '{"epochs": "40"}', "epochs is '40'; it takes a whole number"),
+        ("a.toml", "[params]\ndeposit_rate = -1\n", "deposit_rate is -1.0; it takes a number"),
+        ("a.yaml", "a: [", "a.yaml is not valid YAML"),
+        ("a.yaml", "seeds: x", "seeds is 'x'; it takes START:STOP"),
+    ],
+)
+def test_bad_files_are_one_sentence(name, content, message, capsys, here):
+    (here / name).write_text(content)
+    assert main(["train", "loan", "--config", name]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and re.search(message, err)
+    assert [p.name for p in here.iterdir()] == [name]
+
+
+def test_the_folders_of_others_are_safe(run, capsys, here):
+    before = {p: p.read_bytes() for p in run.rglob("*") if p.is_file()}
+    (here / "mine").mkdir()
+    (here / "mine" / "notes.txt").write_text("mine")
+    for words, message in (
+        (["loan", *SMALL, "--out", str(run)], "already holds a run"),
+        (["loan", *SMALL, "--epochs", "3", "--resume", "--out", str(run)], "epochs is 3, but the"),
+        (["loan", *SMALL, "--seeds", "0:2", "--out", str(run)], "is itself the folder of a run"),
+        (["loan", *SMALL, "--overwrite", "--out", "mine"], "is not a fairgym run"),
+        (["loan", *SMALL, "--out", "mine/notes.txt"], "is not a fairgym run"),
+        (["loan", *SMALL, "--out", "/proc/x"], "/proc/x cannot be written"),
+    ):
+        assert main(["train", *words]) == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1 and message in err
+    assert before == {p: p.read_bytes() for p in run.rglob("*") if p.is_file()}
+    assert (here / "mine" / "notes.txt").read_text() == "mine"
+
+
+# ------------------------------------------------------------------ what is right
+
+
+def test_flags_over_file_over_defaults(here):
+    (here / "a.yaml").write_text(
+        "environment: loan\nepochs: 3\nhorizon: 50\nparams: {deposit_rate: 0.02}\n"
+        "algorithm_args: {smoothing: 0.5}\nfixed: {admissions: 0.1}\nseed: 4\nout: there\n"
+    )
+    plan = plan_of("--config a.yaml --epochs 7 --params.fico-change 50".split())
+    config = plan.config
+    assert config.algorithm_args["epochs"] == 7 and config.algorithm_args["smoothing"] == 0.5
+    assert config.algorithm_args["elite_share"] == 0.2
+    assert config.environment_args["horizon"] == 50
+    assert config.params == {"deposit_rate": 0.02, "fico_change": 50.0}
+    assert config.fixed == {"admissions": 0.1} and config.seed == 4
+    assert str(plan.out) == "there"
+    over = plan_of("loan --config a.yaml --fix admissions=0,0 --seed 5 --out x".split())
+    assert over.config.fixed == {"admissions": [0.0, 0.0]} and over.config.seed == 5
+    assert str(over.out) == "x"
+
+
+def test_every_kind_of_flag():
+    plan = plan_of(
+        "loan --population 70 --pooled --fix disbursement=first-come --bound wait_disparity=0.1"
+        " --agent-objective admissions=direct --objective frontier:0.5 --seeds 0:2,7".split()
+    )
+    assert plan.config.environment_args["population"] == 70
+    assert plan.config.algorithm_args["pooled"] is True
+    assert plan.config.fixed == {"disbursement": "first-come"}
+    assert plan.config.bounds == {"wait_disparity": 0.1}
+    assert plan.config.objectives == {"admissions": "direct"}
+    assert plan.seeds == (0, 1, 7)
+    assert str(plan.out) == "runs/loan-f-macem-frontier-0.5"
+
+
+def test_small_parts():
+    assert parse_seeds("0:3") == (0, 1, 2) and parse_seeds("4") == (4,)
+    with pytest.raises(FairgymError):
+        parse_seeds("-1:2")
+    assert peek(["--out", "a", "--out=b"], "--out") == "b"
+    assert peek(["--out"], "--out") is None
+
+
+def test_train_tells_lines_and_leaves_a_run(run, capsys, here):
+    assert main(["train", "loan", *SMALL, "--out", "x", "--seed", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "compiling" in out and "epoch 2/2  objective" in out
+    assert "x: objective" in out and "after 2 epochs" in out
+    assert load("x").config == dataclasses.replace(load(run).config, seed=1)
+
+
+def test_resume_reads_the_settings_from_the_run(run, capsys):
+    """Neither the environment nor any setting has to be said again."""
+    before = (run / "summary.json").read_bytes()
+    assert main(["train", "--resume", "--out", str(run)]) == 0
+    assert main(["train", "loan", "--resume", "--out", str(run)]) == 0
+    assert (run / "summary.json").read_bytes() == before
+
+
+def test_seeds_then_evaluate_them(run, capsys, here):
+    assert main(["train", "loan", *SMALL, "--out", "many", "--seeds", "0:2"]) == 0
+    capsys.readouterr()
+    assert [p.name for p in run_folders("many")] == ["seed-0", "seed-1"]
+    one, other = (
+        json.loads((here / "many" / f"seed-{s}" / "summary.json").read_text()) for s in (0, 1)
+    )
+    assert one["seed"] == 0 and other["seed"] == 1 and one["objective"] != other["objective"]
+    whole = json.loads((run / "summary.json").read_text())
+    assert one["metrics"] == whole["metrics"]
+
+    assert main(["evaluate", "many", "--episodes", "3", "--seed", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    env = load(run).env
+    assert [entry["policy"] for entry in found] == [
+        "many/seed-0",
+        "many/seed-1",
+        *env.baselines,
+        "random",
+    ]
+    for entry in found:
+        assert list(entry["measures"]) == ["objective", *env.metrics, "survived"]
+        for value in entry["measures"].values():
+            assert value["low"] <= value["mean"] <= value["high"]
+    assert found[0]["run"] == "many/seed-0" and found[2]["run"] is None
+
+    assert main(["evaluate", str(run), "--episodes", "3", "--seed", "1"]) == 0
+    table = capsys.readouterr().out
+    for words in ("objective", "profit", "default disparity", "learned", "random", "95% interval"):
+        assert words in table
+    mean = found[0]["measures"]["profit"]["mean"]
+    assert f"{mean:.1f} ±" in table or f"{mean:.0f} ±" in table or f"{mean:.2f} ±" in table
+
+
+def test_ctrl_c_says_how_to_go_on(monkeypatch, capsys, here):
+    def interrupted(config, out, *, progress, **_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fairgym.training.run.train", interrupted)
+    assert main(["train", "loan", *SMALL, "--out", "a b", "--overwrite"]) == 130
+    err = capsys.readouterr().err
+    assert err == (
+        f"interrupted; continue with: fairgym train loan {' '.join(SMALL)} --out 'a b' --resume\n"
+    )
+
+
+def test_a_full_disk(monkeypatch, capsys, here):
+    import errno
+    import os
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("fairgym.training.files.os.fsync", fail)
+    assert main(["train", "loan", *SMALL, "--out", "x"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and "cannot be written (No space left on device)" in err
+    assert not list(here.iterdir())
+
+
+def test_demo_starts_over_only_what_is_a_demo(monkeypatch, capsys, here):
+    pages = []
+
+    def report(folders, **_):
+        pages.append(folders)
+        return folders[0] / "report.html"
+
+    monkeypatch.setattr("fairgym.report.write_report", report)
+    monkeypatch.setattr("fairgym.cli.evaluate.compare", lambda *_, **__: [])
+    demo = ["demo", "--population-size", "60", "--epochs", "1", "--out", "d"]
+    assert main(demo) == 0
+    out = capsys.readouterr().out
+    assert "epoch 1/1" in out and "d/report.html" in out and "d/figures" in out
+    began = load("d").provenance
+    (here / "d" / "summary.json").unlink()
+    assert main(demo) == 0, "an unfinished one is continued"
+    assert load("d").provenance == began and load("d").summary["epochs"] == 1
+    policy = (here / "d" / "policy.eqx").stat().st_mtime_ns
+    assert main(demo) == 0, "a finished one is made anew"
+    assert (here / "d" / "policy.eqx").stat().st_mtime_ns > policy
+    assert len(pages) == 3
+    capsys.readouterr()
+    assert main([*demo, "--epochs", "2"]) == 2
+    err = capsys.readouterr().err
+    assert "epochs is 2, but the run in d has 1; out takes a new folder" in err
+
+
+def test_report_takes_a_folder_of_seeds(run, monkeypatch, capsys):
+    taken = []
+    monkeypatch.setattr(
+        "fairgym.report.write_report", lambda folders, out, **_: taken.append(folders) or "page"
+    )
+    assert main(["report", str(run)]) == 0
+    assert capsys.readouterr().out == "page\n" and taken == [(str(run),)]
+
+
+def test_help(capsys):
+    assert main([]) == 0 and main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in COMMANDS)
+    for words in (["train"], ["train", "loan"], ["evaluate"], ["report"], ["bench"], ["demo"]):
+        assert main([*words, "--help"]) == 0
+        assert "usage: fairgym" in capsys.readouterr().out
+    assert main(["train", "loan", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for flag in ("--population-size", "--params.deposit-rate", "--epochs", "--fix", "--seeds"):
+        assert flag in text
+    assert main(["data", "--help"]) == 0
+
+
+def test_list_version_and_data(capsys):
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"  loan +\w+", out) and re.search(r"  f-macem +F-MACEM", out)
+    assert main(["version"]) == 0 and main(["--version"]) == 0
+    assert re.fullmatch(r"(fairgym \d+\.\d+\.\d+\n){2}", capsys.readouterr().out)
+    assert main(["data", "describe", "loan"]) == 0
+    assert "Groups and outcomes" in capsys.readouterr().out
+
+
+def test_importing_fairgym_stays_light():
+    """Nothing of the command line, and nothing that an extra installs."""
+    code = (
+        "import sys, fairgym\n"
+        "heavy = 'tyro rich yaml pandas pyarrow sklearn matplotlib scipy fairgym.training'\n"
+        "print([name for name in heavy.split() if name in sys.modules])\n"
+        "fairgym.load, fairgym.train"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_devices_are_set_up_once_and_the_user_decides(tmp_path):
+    code = (
+        "import jax\nfrom fairgym.training import configure, devices\n"
+        "configure(); configure()\n"
+        "print(jax.local_device_count() == devices.cores(), jax.config.jax_compilation_cache_dir)\n"
+        "configure()"
+    )
+
+    def told(**environment):
+        import os
+
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=kept | {"JAX_PLATFORMS": "cpu"} | environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split()
+
+    assert told(XDG_CACHE_HOME="/tmp/a") == ["True", "/tmp/a/fairgym/jax"]
+    own = told(JAX_NUM_CPU_DEVICES="7", JAX_COMPILATION_CACHE_DIR="/tmp/b")
+    assert own == ["False", "/tmp/b"]
+
+
+def test_the_command_is_the_module(capsys):
+    assert train_module.HINT.startswith("fairgym train ENVIRONMENT")
+    done = subprocess.run(
+        [sys.executable, "-m", "fairgym.cli", "version"], capture_output=True, text=True
+    )
+    assert done.returncode == 0 and done.stdout.startswith("fairgym ")

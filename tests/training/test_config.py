@@ -1,0 +1,169 @@
+import dataclasses
+import json
+from typing import Literal
+
+import pytest
+
+from fairgym.core import FairgymError
+from fairgym.training import RunConfig, read_config_file
+from fairgym.training.settings import Setting, algorithm_settings, check_kind
+
+FLAT = {"population": 60, "horizon": 20, "epochs": 3, "deposit_rate": 0.02}
+
+
+def test_flat_nested_and_dotted_keys_say_the_same():
+    nested = {
+        "environment_args": {"population": 60, "horizon": 20},
+        "algorithm_args": {"epochs": 3},
+        "params": {"deposit_rate": 0.02},
+    }
+    dotted = {
+        "population-size": 60,
+        "environment_args.horizon": 20,
+        "algorithm-args.epochs": 3,
+        "params.deposit-rate": 0.02,
+    }
+    configs = [RunConfig.from_mapping({"environment": "loan", **x}) for x in (FLAT, nested, dotted)]
+    assert configs[0] == configs[1] == configs[2]
+    job = configs[0].build()
+    assert job.env.population == 60 and job.params.deposit_rate == 0.02
+    assert job.algorithm.chunks == 3
+
+
+def test_built_configuration_is_complete_and_builds_the_same():
+    config = RunConfig.from_mapping(
+        {
+            "environment": "loan",
+            **FLAT,
+            "fixed": {"admissions": [0, 0.5]},
+            "bounds": {"default_disparity": 0.1},
+            "objectives": {"disbursement": "direct"},
+        }
+    )
+    job = config.build()
+    assert job.config.environment_args["applicants"] == 1
+    assert job.config.params["payment_noise"] == 0.025
+    assert job.config.algorithm_args["elite_share"] == 0.2
+    assert job.config.objectives == {"disbursement": "direct", "debt_management": "uniform"}
+    assert isinstance(job.objective, dict)
+    assert set(job.objective) == {"disbursement", "debt_management"}
+    assert job.objective["disbursement"].bounds == {"default_disparity": 0.1}
+    again = RunConfig.from_mapping(json.loads(json.dumps(job.config.as_json())))
+    assert not again.build().config.differences(job.config)
+    changed = dataclasses.replace(job.config, seed=1)
+    assert changed.differences(job.config) == [("seed", 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{"environment": "loan", "smoothing": 1e-1, "params": {"fico_change": 50}}'),
+        ("a.yaml", "environment: loan\nsmoothing: 1e-1\nparams: {fico_change: 50}\n"),
+        ("a.toml", 'environment = "loan"\nsmoothing = 1e-1\n[params]\nfico_change = 50\n'),
+    ],
+)
+def test_every_kind_of_file(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    config = RunConfig.from_mapping(read_config_file(tmp_path / name))
+    assert config.algorithm_args == {"smoothing": 0.1}
+    assert config.params == {"fico_change": 50.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", b"{", "is not valid JSON"),
+        ("a.yaml", b"a: [", "is not valid YAML"),
+        ("a.toml", b"a = ", "is not valid TOML"),
+        ("a.json", b"[1]", "holds list; it takes names with values"),
+        ("a.yaml", b"", "holds NoneType; it takes names with values"),
+        ("a.ini", b"", "it takes .yaml, .yml, .json or .toml"),
+        ("a.json", b"\xff\xfe", "is not a text file"),
+    ],
+)
+def test_unreadable_files(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FairgymError, match=message):
+        read_config_file(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"epocs": 3}, r"unknown key 'epocs' \(perhaps epochs\); there are: .*elite_share"),
+        ({"params": {"deposit": 1}}, "unknown key 'params.deposit' .perhaps deposit_rate"),
+        (
+            {"algorithm_args": {"x": 1}},
+            "unknown key 'algorithm_args.x'; algorithm_args takes: .*epochs",
+        ),
+        ({"epochs": "40"}, "epochs is '40'; it takes a whole number"),
+        ({"epochs": 4.5}, "epochs is 4.5; it takes a whole number"),
+        ({"epochs": True}, "epochs is True; it takes a whole number"),
+        ({"pooled": 1}, "pooled is 1; it takes true or false"),
+        ({"deposit_rate": "0.1"}, "deposit_rate is '0.1'; it takes a number"),
+        ({"epochs": 3, "algorithm_args": {"epochs": 3}}, "epochs is given twice"),
+        ({"params": 3}, "params is 3; it takes names with values"),
+        ({"fixed": ["admissions"]}, "fixed is .*; it takes names with values"),
+        ({"fixed": {"admissions": ["0.5", "0.5"]}}, "policy of 'admissions' is .'0.5', '0.5'."),
+        ({"fixed": {"admissions": None}}, "policy of 'admissions' is None"),
+        ({"objectives": {"admissions": 3}}, "objective of 'admissions' is 3"),
+        ({"objective": 3}, "objective is 3; it takes a name"),
+        ({"algorithm": 3}, "algorithm is 3; it takes a name"),
+        ({"algorithm": "x"}, "unknown algorithm 'x'; there are: f-macem"),
+        ({"environment": "x"}, "unknown environment 'x'; there are: .*loan"),
+        ({"environment": None}, "environment is None; it takes the name of one"),
+        ({"seed": -1}, "seed is -1; it takes a whole number from 0"),
+        ({"seed": "1"}, "seed is '1'; it takes a whole number"),
+    ],
+)
+def test_bad_keys_and_types(given, message):
+    with pytest.raises(FairgymError, match=message):
+        RunConfig.from_mapping({"environment": "loan", **given})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"params": {"deposit": 1}}, "unknown key 'params.deposit'"),
+        ({"algorithm_args": {"x": 1}}, "unknown key 'algorithm_args.x'"),
+        ({"environment_args": {"x": 1}}, "unknown argument 'x' for loan"),
+        ({"params": {"deposit_rate": -1}}, "deposit_rate is -1.0; it takes a number from 0 to 1"),
+        ({"environment_args": {"population": 10, "applicants": 11}}, "applicants is 11"),
+        ({"fixed": {"admissions": [0.1, 0.2, 0.3]}}, "'admissions': .*it takes one number, or 2"),
+        ({"fixed": {"bank": 0}}, "unknown agent 'bank'"),
+        ({"fixed": dict.fromkeys(("admissions", "disbursement", "debt_management"), 0)}, "fixed"),
+        ({"objectives": {"bank": "direct"}}, "objectives names 'bank'"),
+        ({"bounds": {"gap": 0.1}}, "unknown metric 'gap'"),
+        ({"bounds": {"wait_disparity": -0.1}}, "'wait_disparity' is -0.1; it takes 0 or more"),
+        ({"objective": "fairest"}, "objective is 'fairest'; it takes: uniform"),
+    ],
+)
+def test_bad_values(given, message):
+    with pytest.raises(FairgymError, match=message):
+        RunConfig("loan", **given).build()
+
+
+def test_flags_are_read_by_their_type():
+    def read(kind, text):
+        return Setting("", "x", kind, None, "").parse(text)
+
+    assert read(int | None, "3") == 3 and read(int | None, "none") is None
+    assert read(float, "1e-3") == 0.001
+    assert read(bool, "true") is True
+    assert read(str | None, "none") is None and read(str | None, "a") == "a"
+    assert read(Literal["a", "b"], "b") == "b"
+    assert read(tuple[int, ...], "1,2") == (1, 2)
+    assert check_kind("x", [1, 2], tuple[float, ...]) == (1.0, 2.0)
+    for kind, text, words in (
+        (int | None, "x", "a whole number or none"),
+        (Literal["a", "b"], "c", "a, b"),
+        (tuple[int, ...], "1,x", "a list: a whole number each"),
+    ):
+        with pytest.raises(FairgymError, match=f"x is '{text}'; it takes {words}"):
+            read(kind, text)
+
+
+def test_help_comes_from_the_docstrings():
+    found = {setting.name: setting for setting in algorithm_settings("f-macem")}
+    assert found["epochs"].help == "number of updates of the distribution (table 8: 40)."
+    assert "early collapse" in found["noise_floor"].help, "over several lines"

@@ -1,0 +1,141 @@
+import jax
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.core import FairgymError
+from fairgym.fairness import Objective
+from fairgym.policies import fixed_policies
+from fairgym.training import evaluate, evaluation, mean_interval
+
+ADMIT_ALL = {"admissions": 0.0, "debt_management": 0.0, "disbursement": "random"}
+RELIEF = {"admissions": 0.0, "debt_management": 0.3, "disbursement": "random"}
+
+
+@pytest.fixture(scope="module")
+def env():
+    return fairgym.make("loan", population=60, horizon=20)
+
+
+@pytest.fixture(scope="module")
+def measured(env):
+    return evaluate(
+        env,
+        env.default_params,
+        fixed_policies(env, ADMIT_ALL),
+        jax.random.key(1),
+        5,
+        objective=Objective.uniform(env),
+        trace=True,
+        people=3,
+    )
+
+
+def test_values_are_those_of_single_episodes(env, measured):
+    keys = jax.random.split(jax.random.key(1), 5)
+    policies = fixed_policies(env, ADMIT_ALL)
+    run = jax.jit(lambda key: fairgym.rollout(env, env.default_params, policies, key))
+    for index, key in enumerate(keys):
+        episode = run(key)
+        for name, metric in env.metrics.items():
+            assert measured.metrics[name][index] == pytest.approx(
+                float(metric.value(episode.totals)), rel=1e-5, abs=1e-6
+            )
+            assert measured.defined[name][index] == bool(metric.defined(episode.totals))
+        score = Objective.uniform(env).score(episode.totals)
+        assert measured.objective[index] == pytest.approx(float(score), rel=1e-5)
+        assert measured.lengths[index] == int(episode.length)
+        if index < 3:
+            for name, column in env.people(episode.final_state).items():
+                np.testing.assert_allclose(measured.people_end[name][index], column, rtol=1e-4)
+
+
+def test_shapes(env, measured):
+    assert measured.episodes == 5
+    assert list(measured.metrics) == list(env.metrics)
+    assert measured.trace.profit.shape == (5, 20)
+    assert measured.trace.approved.shape == (5, 20, 2)
+    assert measured.mean_actions["admissions"].shape == (5, 2)
+    assert measured.mean_actions["disbursement"].shape == (5, 1)
+    assert measured.people_start["fico_low"].shape == (3, 60)
+    for name in ("group", "annual_income"):  # which nothing changes
+        np.testing.assert_array_equal(measured.people_start[name], measured.people_end[name])
+    assert not measured.people_start["balance"].any(), "nobody has a loan at the start"
+
+
+def test_intervals_are_those_of_the_episodes(measured):
+    assert measured.interval("profit") == mean_interval(measured.metrics["profit"])
+    assert measured.interval("objective") == mean_interval(measured.objective)
+    assert measured.interval("survived")[0] == 1.0 - measured.terminated.mean()
+    # by hand, with the quantile of four degrees of freedom
+    profit = measured.metrics["profit"].astype(float)
+    half = 2.7764451 * profit.std(ddof=1) / np.sqrt(5)
+    assert measured.interval("profit")[2] == pytest.approx(profit.mean() + half, rel=1e-6)
+
+
+def test_undefined_values_count_as_zero_and_are_told(env, measured):
+    assert measured.undefined("default_rate") == 0
+    # who need not pay ends no loan in 20 months, so that there is no rate of default
+    other = evaluate(
+        env,
+        env.default_params,
+        fixed_policies(env, ADMIT_ALL | {"debt_management": 1.0}),
+        jax.random.key(1),
+        5,
+        objective=Objective.uniform(env),
+        trace=True,
+        people=3,
+    )
+    assert other.undefined("default_rate") == 5
+    assert not other.metrics["default_rate"].any()
+    assert other.interval("default_rate") == (0.0, 0.0, 0.0)
+    assert other.undefined("profit") == 0
+
+
+def test_the_same_luck_for_every_policy(env, measured):
+    other = evaluate(
+        env,
+        env.default_params,
+        fixed_policies(env, RELIEF),
+        jax.random.key(1),
+        5,
+        objective=Objective.uniform(env),
+        trace=True,
+        people=3,
+    )
+    for name, column in measured.people_start.items():
+        np.testing.assert_array_equal(column, other.people_start[name])
+    assert (measured.metrics["profit"] != other.metrics["profit"]).any()
+
+
+def test_parts_are_the_whole(env, measured, monkeypatch):
+    """Many people are measured a few episodes at a time; nothing changes."""
+    monkeypatch.setattr(evaluation, "_PEOPLE_AT_ONCE", 60)
+    other = evaluate(
+        env,
+        env.default_params,
+        fixed_policies(env, ADMIT_ALL),
+        jax.random.key(1),
+        5,
+        objective=Objective.uniform(env),
+        trace=True,
+        people=3,
+    )
+    for name in measured.metrics:
+        np.testing.assert_allclose(measured.metrics[name], other.metrics[name], rtol=1e-5)
+    np.testing.assert_allclose(
+        measured.people_end["fico_low"], other.people_end["fico_low"], rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("episodes", [0, -3])
+def test_bad_number_of_episodes(env, episodes):
+    policies = fixed_policies(env, ADMIT_ALL)
+    with pytest.raises(FairgymError, match=r"episodes is .*; it takes a whole number from 1"):
+        evaluate(env, env.default_params, policies, jax.random.key(0), episodes)
+
+
+def test_missing_agent(env):
+    policies = fixed_policies(env, {"admissions": 0.0})
+    with pytest.raises(FairgymError, match="no policy for 'disbursement'"):
+        evaluate(env, env.default_params, policies, jax.random.key(0), 2)

@@ -1,0 +1,37 @@
+import io
+
+from rich.console import Console
+
+from fairgym.training.progress import shown
+
+
+def tell(progress, epochs=3):
+    progress(0, epochs, None)
+    for epoch in range(1, epochs + 1):
+        progress(epoch, epochs, {"objective": None if epoch == 2 else epoch / 8})
+
+
+def test_plain_lines_without_a_terminal():
+    out = io.StringIO()
+    with shown("loan, toy", Console(file=out)) as progress:
+        tell(progress)
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "loan, toy: compiling the training program, then 3 epochs"
+    assert lines[1].startswith("loan, toy: epoch 1/3  objective 0.1250")
+    assert lines[-1].startswith("loan, toy: epoch 3/3  objective 0.3750")
+    assert "\x1b" not in out.getvalue()
+
+
+def test_a_resumed_training_says_where_it_goes_on():
+    out = io.StringIO()
+    with shown("x", Console(file=out)) as progress:
+        progress(2, 3, None)
+    assert out.getvalue() == "x: compiling the training program, then 1 epochs after epoch 2\n"
+
+
+def test_a_bar_on_a_terminal():
+    out = io.StringIO()
+    with shown("loan, toy", Console(file=out, force_terminal=True, width=120)) as progress:
+        tell(progress)
+    text = out.getvalue()
+    assert "compiling" in text and "epoch 3/3" in text and "objective 0.3750" in text

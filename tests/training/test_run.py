@@ -1,0 +1,371 @@
+import contextlib
+import dataclasses
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from toy_algorithm import toy_config
+
+import fairgym
+from fairgym.core import FairgymError
+from fairgym.training import files, load, train, train_seeds
+from fairgym.training.folder import RunFolder
+
+# What every subprocess begins with: the same devices as here.
+START = """
+import jax, os, signal, sys
+jax.config.update("jax_num_cpu_devices", 2)
+sys.path.insert(0, {here!r})
+from toy_algorithm import toy_config
+from fairgym.training import RunConfig, checkpoint, files, folder, run, train
+def die(): os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def python(code, **arguments):
+    start = START.format(here=str(Path(__file__).parent))
+    return subprocess.Popen(
+        [sys.executable, "-c", start + textwrap.dedent(code).format(**arguments)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+# ------------------------------------------------------------------ what a run leaves
+
+
+def test_the_folder_is_complete(finished, small):
+    folder = finished.folder
+    stored = json.loads((folder / "config.json").read_text())
+    assert stored["environment_args"]["applicants"] == 1
+    assert stored["params"]["payment_noise"] == 0.025
+    assert stored["algorithm_args"]["elite_share"] == 0.2
+    origin = stored["provenance"]
+    assert origin["versions"]["jax"] == jax.__version__
+    assert origin["versions"]["fairgym"] == fairgym.__version__
+    assert origin["device"]["count"] == jax.local_device_count()
+    assert len(origin["data_checksum"]) == 64
+    assert str(Path.home()) not in json.dumps(stored), "no path of this machine"
+
+    lines = finished.metrics
+    assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
+    for name in finished.env.metrics:
+        assert {f"metrics/{name}", f"population/{name}"} <= set(lines[0])
+    assert "actions/admissions/threshold, advantaged" in lines[0]
+    assert all(line["wall_time_s"] > 0 for line in lines)
+
+    summary = finished.summary
+    assert summary["objective"] == lines[-1]["objective"]
+    assert summary["metrics"]["profit"] == lines[-1]["metrics/profit"]
+    assert list(summary)[-3:] == ["started", "finished", "wall_time_s"]
+    assert {p.name for p in folder.iterdir()} == {
+        "config.json",
+        "metrics.jsonl",
+        "policy.eqx",
+        "summary.json",
+        "checkpoints",
+    }
+
+
+def test_load_gives_everything_back(finished, small):
+    run = fairgym.load(finished.folder)
+    assert run.env == fairgym.make("loan", population=60, horizon=20)
+    assert run.params == run.env.default_params
+    assert run.objective == fairgym.fairness.Objective.uniform(run.env)
+    assert list(run.policies) == list(run.env.agents)
+    # the mean policy, as the algorithm has it at the end
+    algorithm = small.build().algorithm
+    state = algorithm.init(jax.random.key(0), run.env, run.objective, params=run.params)
+    latest = RunFolder(finished.folder).checkpoints.latest(state, 4)
+    assert latest is not None and latest[1] == 4
+    policies = algorithm.policies(latest[0])
+    for here, there in zip(
+        jax.tree.leaves(run.policies),
+        jax.tree.leaves({agent: policies[agent] for agent in run.env.agents}),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_what_is_not_a_number_is_null(tmp_path):
+    run = train(toy_config(), tmp_path / "x")
+    assert all(line["odd"] is None for line in run.metrics)
+
+
+# ------------------------------------------------------------------ which folders are taken
+
+
+def test_a_run_is_neither_overwritten_nor_resumed_unasked(tmp_path, results):
+    train(toy_config(), tmp_path)
+    before = results(tmp_path)
+    with pytest.raises(FairgymError, match=r"already holds a run.*--resume.*--overwrite"):
+        train(toy_config(), tmp_path)
+    with pytest.raises(FairgymError, match=r"algorithm_args.epochs is 6, but .* has 5"):
+        train(toy_config(epochs=6), tmp_path, resume=True)
+    with pytest.raises(FairgymError, match=r"seed is 3, but .* has 0"):
+        train(toy_config(seed=3), tmp_path, resume=True)
+    with pytest.raises(FairgymError, match="resume and overwrite are both set"):
+        train(toy_config(), tmp_path, resume=True, overwrite=True)
+    assert results(tmp_path) == before
+    assert train(toy_config(), tmp_path, resume=True).summary == load(tmp_path).summary
+
+
+def test_overwrite_deletes_what_fairgym_wrote_only(tmp_path):
+    train(toy_config(), tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    run = train(toy_config(seed=1, epochs=2), tmp_path, overwrite=True)
+    assert run.config.seed == 1 and len(run.metrics) == 2
+    assert [p.name for p in RunFolder(tmp_path).checkpoints.paths()] == ["epoch-00000002.eqx"]
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("flags", [{}, {"resume": True}, {"overwrite": True}])
+@pytest.mark.parametrize(
+    "content", [{"notes.txt": "mine"}, {"config.json": "{}"}, {"config.json": "{"}]
+)
+def test_foreign_folders_are_left_alone(tmp_path, flags, content):
+    for name, text in content.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(FairgymError, match="holds something that is not a fairgym run"):
+        train(toy_config(), tmp_path, **flags)
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == content
+
+
+def test_bad_configurations_write_nothing(tmp_path):
+    with pytest.raises(FairgymError):
+        train(toy_config(fixed={"admissions": 7}), tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_data_are_noticed(tmp_path):
+    train(toy_config(), tmp_path)
+    stored = json.loads((tmp_path / "config.json").read_text())
+    stored["provenance"]["data_checksum"] = "0" * 64
+    (tmp_path / "config.json").write_text(json.dumps(stored))
+    with pytest.raises(FairgymError, match="resume takes the same data"):
+        train(toy_config(), tmp_path, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "config.json cannot be read"),
+        ("{}", "config.json cannot be read"),
+        ('{"format": "fairgym-run-1"}', "config.json cannot be read"),
+        ('{"format": "fairgym-run-9", "provenance": {}}', "its format is not fairgym-run-1"),
+        ('{"format": "fairgym-run-1", "provenance": {}, "x": 1}', "config.json cannot be read"),
+        ('{"format": "fairgym-run-1", "provenance": {}, "environment": 3}', "is damaged: env"),
+    ],
+)
+def test_unreadable_runs(tmp_path, content, message):
+    with pytest.raises(FairgymError, match="is not a folder"):
+        load(tmp_path / "absent")
+    with pytest.raises(FairgymError, match=r"holds no config\.json"):
+        load(tmp_path)
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(FairgymError, match=message):
+        load(tmp_path)
+
+
+def test_a_damaged_policy_is_not_read(tmp_path):
+    run = train(toy_config(), tmp_path)
+    path = tmp_path / "policy.eqx"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(FairgymError, match=r"policy\.eqx is truncated or altered"):
+        print(run.policies)
+
+
+def test_only_one_process_trains_in_a_folder(tmp_path):
+    with RunFolder(tmp_path / "x").held():
+        with pytest.raises(FairgymError, match="another process is training"):
+            train(toy_config(), tmp_path / "x")
+    train(toy_config(), tmp_path / "x")
+
+
+# ------------------------------------------------------------------ cut off and resumed
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        # before config.json is there
+        "files.os.replace = lambda a, b: die() if b.name == 'config.json' else move(a, b)",
+        # before the first chunk is over
+        "toy_algorithm.Toy.train_chunk = lambda *_: die()",
+        # a line of the log half written
+        "folder.append_line = lambda path, line: (path.open('a').write(line[:30]) and 0, die())",
+        # between the log and the checkpoint
+        "checkpoint.Checkpoints.save = lambda self, n, s: die() if n == 3 else save(self, n, s)",
+        # a checkpoint written aside, not renamed
+        "files.os.replace = lambda a, b: die() if b.name == 'epoch-00000004.eqx' else move(a, b)",
+        # all but policy and summary
+        "files.os.replace = lambda a, b: die() if b.name == 'policy.eqx' else move(a, b)",
+        # all but the summary
+        "files.os.replace = lambda a, b: die() if b.name == 'summary.json' else move(a, b)",
+    ],
+)
+def test_killed_at_any_moment(tmp_path, moment, results):
+    config = toy_config(fixed={"disbursement": "random"}, params={"deposit_rate": 0.02})
+    process = python(
+        """
+        import toy_algorithm
+        move, save = os.replace, checkpoint.Checkpoints.save
+        {moment}
+        config = toy_config(fixed={{"disbursement": "random"}}, params={{"deposit_rate": 0.02}})
+        train(config, {out!r}, checkpoint_seconds=0)
+        """,
+        moment=moment,
+        out=str(tmp_path / "killed"),
+    )
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL, told
+    assert not (tmp_path / "killed" / "summary.json").exists()
+    train(config, tmp_path / "killed", resume=True)
+    train(config, tmp_path / "whole")
+    assert results(tmp_path / "killed") == results(tmp_path / "whole")
+    hidden = [p for p in (tmp_path / "killed").rglob(".*")]
+    assert not hidden, "files that were never finished are gone"
+
+
+def test_f_macem_killed_from_outside(tmp_path, small, finished, results):
+    out = tmp_path / "x"
+    given = {
+        "environment": "loan",
+        **small.environment_args,
+        **small.algorithm_args,
+    }
+    process = python(
+        """
+        import time
+        train(
+            RunConfig.from_mapping({given!r}),
+            {out!r},
+            checkpoint_seconds=0,
+            progress=lambda epoch, epochs, line: time.sleep(1.0 if epoch == 2 else 0.0),
+        )
+        """,
+        given=given,
+        out=str(out),
+    )
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline and process.poll() is None:
+        log = out / "metrics.jsonl"
+        if log.exists() and log.read_bytes().count(b"\n") >= 2:
+            break
+        time.sleep(0.02)
+    process.kill()
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, told
+    assert 0 < len(load(out).metrics) < 4
+    train(small, out, resume=True)
+    assert results(out) == results(finished.folder)
+
+
+@pytest.mark.parametrize("damage", ["newest", "all", "log", "no log"])
+def test_damaged_files_are_not_trusted(tmp_path, damage, results):
+    out = tmp_path / "x"
+
+    def stop(epoch, epochs, line):
+        if epoch == 4:
+            raise RuntimeError
+
+    with contextlib.suppress(RuntimeError):
+        train(toy_config(), out, progress=stop, checkpoint_seconds=0)
+    checkpoints = RunFolder(out).checkpoints.paths()
+    assert [p.name for p in checkpoints] == ["epoch-00000004.eqx", "epoch-00000003.eqx"]
+    if damage == "log":
+        log = (out / "metrics.jsonl").read_text()
+        (out / "metrics.jsonl").write_text(log[:-20])
+    elif damage == "no log":
+        (out / "metrics.jsonl").unlink()
+    else:
+        for path in checkpoints[: 1 if damage == "newest" else 2]:
+            path.write_bytes(path.read_bytes()[:100])
+    train(toy_config(), out, resume=True)
+    train(toy_config(), tmp_path / "whole")
+    assert results(out) == results(tmp_path / "whole")
+
+
+def test_the_last_two_checkpoints_are_kept(tmp_path):
+    train(toy_config(), tmp_path, checkpoint_seconds=0)
+    names = [p.name for p in RunFolder(tmp_path).checkpoints.paths()]
+    assert names == ["epoch-00000005.eqx", "epoch-00000004.eqx"]
+
+
+def test_ctrl_c_keeps_what_was_done(tmp_path, results):
+    def interrupt(epoch, epochs, line):
+        if epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(toy_config(), tmp_path / "x", progress=interrupt)
+    assert RunFolder(tmp_path / "x").checkpoints.paths()[0].name == "epoch-00000003.eqx"
+    unfinished = load(tmp_path / "x")
+    assert unfinished.summary == {} and set(unfinished.policies) == set(unfinished.env.agents)
+    train(toy_config(), tmp_path / "x", resume=True)
+    train(toy_config(), tmp_path / "whole")
+    assert results(tmp_path / "x") == results(tmp_path / "whole")
+
+
+def test_a_run_without_checkpoint_has_no_policy(tmp_path):
+    def interrupt(epoch, epochs, line):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(toy_config(), tmp_path, progress=interrupt)
+    with pytest.raises(FairgymError, match="has no policy yet"):
+        print(load(tmp_path).policies)
+
+
+@pytest.mark.parametrize("after", range(0, 12, 3))
+def test_a_disk_that_fills_up(tmp_path, monkeypatch, after, results):
+    """Whatever cannot be written: one sentence, and the run goes on once there is room."""
+    sync, calls = os.fsync, iter(range(1000))
+
+    def fsync(handle):
+        if next(calls) >= after:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    monkeypatch.setattr(files.os, "fsync", fsync)
+    with pytest.raises(FairgymError, match=r"cannot be written .No space left on device"):
+        train(toy_config(), tmp_path / "x", checkpoint_seconds=0)
+    monkeypatch.undo()
+    if after == 0:
+        assert not (tmp_path / "x").exists(), "nothing was begun"
+    train(toy_config(), tmp_path / "x", resume=True)
+    train(toy_config(), tmp_path / "whole")
+    assert results(tmp_path / "x") == results(tmp_path / "whole")
+
+
+# ------------------------------------------------------------------ several seeds
+
+
+def test_seeds_are_full_runs(tmp_path, results):
+    runs = train_seeds(toy_config(), tmp_path / "many", [0, 3])
+    assert [run.folder.name for run in runs] == ["seed-0", "seed-3"]
+    assert [run.config.seed for run in runs] == [0, 3]
+    train(dataclasses.replace(toy_config(), seed=3), tmp_path / "one")
+    assert results(tmp_path / "one") == results(tmp_path / "many" / "seed-3")
+    assert results(tmp_path / "one")[2] != results(tmp_path / "many" / "seed-0")[2]
+    with pytest.raises(FairgymError, match="seed-3 already holds a run"):
+        train_seeds(toy_config(), tmp_path / "many", [2, 3])
+    assert not (tmp_path / "many" / "seed-2").exists(), "nothing is trained"
+    with pytest.raises(FairgymError, match="is itself the folder of a run"):
+        train_seeds(toy_config(), tmp_path / "one", [1])
+    assert len(train_seeds(toy_config(), tmp_path / "many", [0, 1, 3], resume=True)) == 3
+
+
+def test_seeds_share_one_compiled_program(tmp_path, small, finished):
+    began = time.perf_counter()
+    train(dataclasses.replace(small, seed=1), tmp_path)
+    assert time.perf_counter() - began < finished.summary["wall_time_s"] + 2

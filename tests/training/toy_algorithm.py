@@ -1,0 +1,64 @@
+"""An algorithm that learns nothing and compiles in no time, to test what is around algorithms."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+
+from fairgym.algorithms import algorithms
+from fairgym.algorithms._base import TrainState, objectives_of
+from fairgym.policies import Constant
+from fairgym.training import RunConfig
+
+
+class ToyState(TrainState):
+    walk: jax.Array
+
+
+@algorithms.register("toy")
+@dataclasses.dataclass(frozen=True)
+class Toy:
+    """A random walk.
+
+    Attributes:
+        epochs: steps of the walk.
+        step: length of a step.
+    """
+
+    epochs: int = 5
+    step: float = 0.1
+
+    @property
+    def chunks(self):
+        return self.epochs
+
+    def init(self, key, env, objective, *, params=None, fixed=None):
+        fixed = dict(fixed or {})
+        return ToyState(
+            env=env,
+            objectives=objectives_of(env, objective, fixed),
+            params=jax.tree.map(jnp.asarray, params),
+            fixed=fixed,
+            key=jax.random.key_data(key),
+            chunk=jnp.int32(0),
+            walk=jnp.zeros((3,)),
+        )
+
+    def train_chunk(self, state):
+        now, later = state.next_key()
+        walk = state.walk + self.step * jax.random.normal(now, (3,))
+        log = {"objective": jnp.sum(walk), "metrics/profit": walk[0], "odd": jnp.float32(jnp.nan)}
+        return state.replace(key=later, chunk=state.chunk + 1, walk=walk), log
+
+    def policies(self, state):
+        value = jax.nn.sigmoid(state.walk)
+        learned = {
+            agent: Constant(state.env.action_space(agent), float(x))
+            for (agent, _), x in zip(state.objectives, value, strict=False)
+        }
+        return learned | state.fixed
+
+
+def toy_config(**changes):
+    given = {"environment": "loan", "algorithm": "toy", "population": 30, "horizon": 5}
+    return RunConfig.from_mapping(given | changes)

@@ -1,0 +1,121 @@
+"""What `fairgym bench` prints, and that its arithmetic is right."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import fairgym
+from fairgym import FairgymError, bench
+
+KEYS = [
+    "environment",
+    "population",
+    "batch",
+    "policies",
+    "us_per_step",
+    "steps_per_s",
+    "person_steps_per_s",
+    "compile_s",
+    "ratio_to_numpy",
+]
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """As few steps as possible."""
+    monkeypatch.setattr(bench, "WARM_UP", 2)
+    monkeypatch.setattr(bench, "PERSON_STEPS", 1)
+
+
+def test_json_is_one_list_with_these_keys(quick, capsys):
+    found = bench.main_bench(
+        ["loan"], populations=(60,), batches=(1, 4), as_json=True, repetitions=1
+    )
+    printed = json.loads(capsys.readouterr().out)
+    assert [list(line) for line in printed] == [KEYS] * 4
+    assert [(line["batch"], line["policies"]) for line in printed] == [
+        (1, False),
+        (4, False),
+        (1, True),
+        (4, True),
+    ]
+    for line, measured in zip(printed, found, strict=True):
+        assert line["environment"] == "loan"
+        assert line["population"] == 60
+        assert line["us_per_step"] == measured.us_per_step > 0
+        assert line["steps_per_s"] == pytest.approx(1e6 / line["us_per_step"])
+        assert line["person_steps_per_s"] == pytest.approx(60 * line["steps_per_s"])
+        assert line["compile_s"] > 0.05  # really compiled, although tests keep compiled programs
+        assert line["ratio_to_numpy"] > 0
+
+
+def test_without_the_repository_there_is_no_ratio(quick, capsys, monkeypatch):
+    """As in an installed package, which has no `benchmarks` folder."""
+    monkeypatch.setattr(bench, "benchmark_module", lambda name: None)
+    found = bench.main_bench(["loan"], populations=(60,), batches=(1,), repetitions=1)
+    assert [line.ratio_to_numpy for line in found] == [None, None]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["environment", "people", "batch"]
+    assert [line.split()[-1] for line in lines[1:3]] == ["-", "-"]
+    assert "no NumPy rewrite" in lines[3]
+
+
+def test_time_is_divided_by_all_steps_of_all_episodes(monkeypatch):
+    """With clocks that report known times: the median, and the ratio within each round."""
+    monkeypatch.setattr(bench, "WARM_UP", 1)
+    monkeypatch.setattr(bench, "PERSON_STEPS", 60 * 2_000)
+    # the first report of each is thrown away
+    ours = {1: iter([9.0, 2.0, 4.0, 2.0]), 100: iter([9.0, 4.0, 2.0, 2.0])}
+    theirs = iter([9.0, 4e-3, 4e-3, 2e-3])
+    asked = {}
+
+    def compiled(env, state, items, common, steps):
+        batch = len(items[1])
+        asked[batch] = steps
+        return lambda: next(ours[batch]), 0.5
+
+    monkeypatch.setattr(bench, "_compile", compiled)
+    monkeypatch.setattr(bench, "_numpy_run", lambda *_: lambda: next(theirs))
+    lines = bench.measure("loan", 60, (1, 100), repetitions=3)
+    one, many = next(lines), next(lines)
+    assert asked == {1: 2_000, 100: 20}
+    assert one.us_per_step == pytest.approx(1e6 * 2.0 / 2_000)
+    assert many.us_per_step == pytest.approx(1e6 * 2.0 / (20 * 100))
+    # per round 4 / 1, 4 / 2, 2 / 1 and 4 / 2, 4 / 1, 2 / 1
+    assert one.ratio_to_numpy == pytest.approx(2.0)
+    assert many.ratio_to_numpy == pytest.approx(2.0)
+
+
+def test_measured_episodes_go_on_past_a_failure():
+    """So that the number of steps is known; and they start from the state that they are given."""
+    env = fairgym.make("loan", population=60, horizon=50)
+    params = env.default_params.replace(deposit_rate=1.0)
+    policies = fairgym.policies.fixed_policies(
+        env, {"admissions": 0.0, "disbursement": 0.5, "debt_management": 0.9}
+    )
+    _, state = env.reset(jax.random.key(0), params)
+    state = state.replace(time=jnp.int32(7))
+    same = jax.jit(lambda key: fairgym.rollout(env, params, policies, key))(jax.random.key(0))
+    assert bool(same.terminated)
+    on = bench._carried_on(env, state)
+    episode = jax.jit(lambda key: fairgym.rollout(on, params, policies, key))(jax.random.key(0))
+    assert int(episode.length) == 50
+    assert int(episode.final_state.time) == 57
+    assert env.initial_state(jax.random.key(1), params).time == 0  # the original is as it was
+
+
+@pytest.mark.parametrize(
+    ("environments", "options", "word"),
+    [
+        (["lone"], {}, "lone"),
+        (["loan"], {"populations": (1_000, 1)}, "population"),
+        (["loan"], {"batches": (0,)}, "batch"),
+        (["loan"], {"repetitions": 0}, "repetitions"),
+    ],
+)
+def test_bad_input_is_told_before_anything_is_measured(environments, options, word, monkeypatch):
+    monkeypatch.setattr(bench, "measure", None)
+    with pytest.raises(FairgymError, match=word):
+        bench.main_bench(environments, **options)

@@ -1,0 +1,100 @@
+"""One small bank for all tests of the loan environment, so that programs are compiled once."""
+
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fairgym
+
+PEOPLE, MONTHS, APPLICANTS, CAP = 300, 90, 12, 5
+
+
+@pytest.fixture(scope="session")
+def env():
+    return fairgym.make(
+        "loan", population=PEOPLE, horizon=MONTHS, applicants=APPLICANTS, disbursement_cap=CAP
+    )
+
+
+@pytest.fixture(scope="session")
+def params(env):
+    """Both groups well represented."""
+    return env.default_params.replace(disadvantaged_share=0.4)
+
+
+@pytest.fixture(scope="session")
+def transition(env):
+    """One month with injected noise."""
+    return jax.jit(env.transition)
+
+
+@pytest.fixture(scope="session")
+def start(env):
+    """A fresh state: `start(key, params)`."""
+    return jax.jit(env.initial_state)
+
+
+@pytest.fixture(scope="session")
+def record(env):
+    """Run and remember everything: `record(params, threshold, relief, seed)`.
+
+    Returns NumPy arrays: `states[field][t]` before month t (t up to `MONTHS`, the last one after
+    it), `people`, `noise`, `scores` (the queue's), `components` and `terminated` of month t. The
+    run goes on after a failure of the bank.
+    """
+
+    @jax.jit
+    def run(params, threshold, relief, key):
+        def month(state, key):
+            noise_key, score_key = jax.random.split(key)
+            noise = env.noise(noise_key, params)
+            actions = {
+                "admissions": threshold,
+                # rounded, so that some are tied
+                "disbursement": jnp.round(jax.random.uniform(score_key, (PEOPLE,)), 1),
+                "debt_management": relief,
+            }
+            after, components, terminated = env.transition(noise, state, actions, params)
+            out = (state, env.people(state), noise, actions["disbursement"], components, terminated)
+            return after, out
+
+        first, rest = jax.random.split(key)
+        state = env.initial_state(first, params)
+        last, out = jax.lax.scan(month, state, jax.random.split(rest, MONTHS))
+        return last, out
+
+    def as_numpy(struct):
+        return {name: np.asarray(value) for name, value in vars(struct).items()}
+
+    def start(params, threshold=(0.6, 0.5), relief=(0.1, 0.03), seed=0):
+        last, (states, people, noise, scores, components, terminated) = run(
+            params, jnp.array(threshold), jnp.array(relief), jax.random.key(seed)
+        )
+        after = as_numpy(last)
+        return SimpleNamespace(
+            states={n: np.concatenate([v, after[n][None]]) for n, v in as_numpy(states).items()},
+            people={name: np.asarray(value) for name, value in people.items()},
+            noise=as_numpy(noise),
+            scores=np.asarray(scores),
+            components=as_numpy(components),
+            terminated=np.asarray(terminated),
+            threshold=np.array(threshold),
+            relief=np.array(relief),
+            params={name: float(getattr(params, name)) for name in params.info()},
+        )
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def episode(record, params):
+    """A run in which loans are repaid, loans default and people wait."""
+    run = record(params)
+    ended, defaulted = (run.components[name].sum() for name in ("ended", "defaulted"))
+    assert defaulted > 20
+    assert ended - defaulted > 20
+    assert run.components["waited"].sum() > 20
+    return run

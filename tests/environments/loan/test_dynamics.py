@@ -1,0 +1,245 @@
+"""The formulas against closed forms and independent NumPy arithmetic."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairgym.data import Score
+from fairgym.environments.loan import dynamics
+
+settings.register_profile("loan", deadline=None, max_examples=40)
+settings.load_profile("loan")
+
+
+def floats(low, high):
+    """Numbers that float32 can hold."""
+    numbers = st.floats(low, high, allow_subnormal=False)
+    return numbers.map(lambda x: float(np.float32(x)))
+
+
+BALANCES = floats(1_000.0, 40_000.0)
+RATES = floats(2e-4, 0.03)  # monthly
+TERMS = st.integers(1, 60)
+SHARES = floats(0.0, 1.0)
+
+
+def arrays(*values):
+    return tuple(jnp.array([v], jnp.float32) for v in values)
+
+
+# ------------------------------------------------------------------------- installments
+
+
+@given(BALANCES, RATES, TERMS)
+def test_who_pays_every_installment_ends_at_zero(principal, rate, months):
+    """Equations (6) and (7) together; the same amount is due every month."""
+    (balance, r) = arrays(principal, rate)
+    asked = []
+    for month in range(months):
+        scheduled = dynamics.scheduled_installment(balance, r, jnp.array([float(months - month)]))
+        asked.append(float(scheduled[0]))
+        balance = dynamics.next_balance(balance, r, scheduled)
+    assert abs(float(balance[0])) < 2e-4 * principal
+    assert np.ptp(asked[: max(1, months - 1)]) < 1e-3 * asked[0]
+
+
+@given(BALANCES, RATES, TERMS)
+def test_installments_are_worth_the_balance(principal, rate, months):
+    """The present value of the installments at the loan's rate is what was lent."""
+    installment = float(dynamics.scheduled_installment(*arrays(principal, rate, months))[0])
+    worth = sum(installment / (1.0 + rate) ** k for k in range(1, months + 1))
+    assert worth == pytest.approx(principal, rel=2e-4)
+
+
+@given(BALANCES, TERMS)
+def test_without_interest_the_balance_is_split_evenly(principal, months):
+    installment = dynamics.scheduled_installment(*arrays(principal, 0.0, months))
+    assert float(installment[0]) == pytest.approx(principal / months, rel=1e-6)
+
+
+def test_a_known_loan():
+    """10,000 dollars at 12% a year over 36 months: 332.14 a month."""
+    rate = dynamics.monthly_rate(jnp.array([0.12]))
+    installment = dynamics.scheduled_installment(jnp.array([1e4]), rate, jnp.array([36.0]))
+    assert float(installment[0]) == pytest.approx(332.14, abs=0.01)
+
+
+@given(BALANCES, RATES, floats(0.0, 60_000.0))
+def test_the_balance_bears_interest_and_is_never_negative(balance, rate, paid):
+    after = float(dynamics.next_balance(*arrays(balance, rate, paid))[0])
+    assert after == pytest.approx(max(balance * (1 + rate) - paid, 0.0), rel=1e-5, abs=0.02)
+    assert after >= 0.0
+
+
+# ------------------------------------------------------------------------- payments
+
+
+@given(SHARES, floats(-1.5, 1.5), BALANCES)
+def test_without_relief_the_payment_is_the_published_one(p, n, scheduled):
+    """X = clip(p + n, 0, 1) Y where a = 0."""
+    s = jnp.array([scheduled])
+    requested = dynamics.requested_installment(s, 0.0)
+    assert float(requested[0]) == pytest.approx(scheduled)
+    paid = dynamics.payment(jnp.array([p]), jnp.array([n]), s, requested)
+    assert float(paid[0]) == pytest.approx(np.clip(p + n, 0, 1) * scheduled, rel=1e-6, abs=1e-2)
+
+
+@given(SHARES, floats(-1.5, 1.5), BALANCES, SHARES)
+def test_with_relief_borrowers_pay_what_they_can_up_to_the_request(p, n, scheduled, relief):
+    """X = min(clip(p + n, 0, 1) S, (1 - a) S): never above the request, never below zero."""
+    s = jnp.array([scheduled])
+    requested = dynamics.requested_installment(s, relief)
+    paid = float(dynamics.payment(jnp.array([p]), jnp.array([n]), s, requested)[0])
+    assert float(requested[0]) == pytest.approx((1 - relief) * scheduled, rel=1e-5, abs=1e-2)
+    assert 0.0 <= paid <= float(requested[0])
+    able = np.clip(p + n, 0, 1) * scheduled
+    assert paid == pytest.approx(min(able, (1 - relief) * scheduled), rel=1e-5, abs=1e-2)
+
+
+def test_relief_raises_the_paid_share_of_the_request():
+    """What makes relief prevent defaults: X / Y = min(1, p / (1 - a))."""
+    s = jnp.array([100.0])
+    shares = []
+    for relief in (0.0, 0.1, 0.2):
+        requested = dynamics.requested_installment(s, relief)
+        paid = dynamics.payment(jnp.array([0.81]), jnp.array([0.0]), s, requested)
+        shares.append(float(paid[0] / requested[0]))
+    assert shares == pytest.approx([0.81, 0.9, 1.0], rel=1e-5)
+
+
+# ------------------------------------------------------------------------- default
+
+
+def follow(shares, ratio=0.9):
+    """Month of default (from 1) and the warnings, of one who pays these shares of 100 dollars."""
+    requested = received = jnp.zeros(1)
+    warning = jnp.zeros(1, bool)
+    warnings = []
+    for month, share in enumerate(shares, start=1):
+        requested, received = requested + 100.0, received + 100.0 * share
+        defaulted, warning = dynamics.default_flags(requested, received, warning, ratio)
+        warnings.append(bool(warning[0]))
+        if bool(defaulted[0]):
+            return month, warnings
+    return None, warnings
+
+
+@pytest.mark.parametrize(
+    ("shares", "month", "warnings"),
+    [
+        ([1, 1, 1, 1], None, [0, 0, 0, 0]),
+        ([0, 0], 2, [1, 1]),
+        # one bad month: behind, and still behind a month later
+        ([1, 0, 1], 3, [0, 1, 1]),
+        # a warning of one month that recovers, then another one
+        ([1] * 8 + [0.05, 1, 1, 1], None, [0] * 8 + [1, 0, 0, 0]),
+        ([1] * 8 + [0.05, 1, 0.2, 1], 12, [0] * 8 + [1, 0, 1, 1]),
+        ([0.5, 1.5, 0.5, 1.5], None, [1, 0, 1, 0]),
+        # nine tenths is not less than nine tenths
+        ([0.5, 1.3], None, [1, 0]),
+        ([0.91] * 60, None, [0] * 60),
+        ([0.89] * 60, 2, [1, 1]),
+    ],
+)
+def test_default_is_to_be_behind_twice_in_a_row(shares, month, warnings):
+    assert follow(shares) == (month, [bool(w) for w in warnings])
+
+
+@given(st.lists(SHARES, min_size=1, max_size=60))
+def test_default_rule_on_any_sequence_of_payments(shares):
+    """Against a plain reading of the rule; sequences at the very edge are left out."""
+    ratios = [sum(shares[:k]) / k for k in range(1, len(shares) + 1)]
+    if min(abs(r - 0.9) for r in ratios) < 1e-5:
+        return
+    behind = [r < 0.9 for r in ratios]
+    expected = next((k + 2 for k in range(len(shares) - 1) if behind[k] and behind[k + 1]), None)
+    assert follow(shares)[0] == expected
+
+
+# ------------------------------------------------------------------------- the end of a loan
+
+
+@given(floats(300, 850), floats(0, 300), st.sampled_from("rdn"))
+def test_features_move_by_c_and_stay_in_range(value, change, outcome):
+    """Equation (9)."""
+    flags = (jnp.array([outcome == "r"]), jnp.array([outcome == "d"]))
+    after = dynamics.termination_update(jnp.array([value]), *flags, change, 300.0, 850.0)
+    step = {"r": change, "d": -change, "n": 0.0}[outcome]
+    assert float(after[0]) == pytest.approx(np.clip(value + step, 300, 850), rel=1e-6)
+
+
+@given(floats(300, 846), floats(0, 40), st.lists(st.booleans()))
+def test_the_upper_fico_is_never_below_the_lower(low, gap, history):
+    """However often a person repays or defaults, at both ends of the scale."""
+    low, high = arrays(low, min(low + gap, 850.0))
+    for repaid in history:
+        flags = (jnp.array([repaid]), jnp.array([not repaid]))
+        low = dynamics.termination_update(low, *flags, 100.0, *dynamics.FICO_RANGE)
+        high = dynamics.termination_update(high, *flags, 100.0, low, dynamics.FICO_RANGE[1])
+        assert 300.0 <= float(low[0]) <= float(high[0]) <= 850.0
+
+
+# ------------------------------------------------------------------------- deposits
+
+
+@given(
+    st.lists(st.tuples(BALANCES, st.sampled_from([36, 60]), st.booleans()), min_size=1, max_size=5),
+    floats(0.0, 0.3),
+)
+def test_depositors_get_an_annuity_worth_the_payouts(loans, annual):
+    """Its present value at the deposit rate is what was paid out, loan by loan and in sum."""
+    principal, term, paid_out = (np.array(column) for column in zip(*loans, strict=True))
+    due = np.asarray(
+        dynamics.deposits_due(
+            jnp.array(principal, jnp.float32),
+            jnp.array(term, jnp.float32),
+            jnp.array(paid_out),
+            annual,
+            60,
+        ),
+        np.float64,
+    )
+    lent = principal[paid_out].sum()
+    worth = (due / (1.0 + annual / 12.0) ** np.arange(1, 61)).sum()
+    assert worth == pytest.approx(lent, rel=1e-3)
+    # as much in each month as long as the same loans run
+    assert np.ptp(due[:36]) <= 1e-6 * due[0]
+    assert np.ptp(due[36:]) <= 1e-6 * due[0]
+    if lent and not (paid_out & (term == 60)).any():
+        assert due[36] == 0.0
+    # by hand: what is owed shrinks by each payment and grows at the deposit rate
+    owed, interest = lent, 0.0
+    for payment in due:
+        interest += owed * annual / 12.0
+        owed += owed * annual / 12.0 - payment
+    assert owed == pytest.approx(0.0, abs=2e-3 * max(lent, 1.0))
+    assert due.sum() == pytest.approx(lent + interest, rel=1e-3)
+
+
+def test_bankrupt_when_losses_exceed_payments():
+    losses, payments = jnp.array([0.0, 1.0, 2.0]), jnp.array([0.0, 1.0, 1.5])
+    assert dynamics.is_bankrupt(losses, payments).tolist() == [False, False, True]
+
+
+# ------------------------------------------------------------------------- scores
+
+
+@given(st.lists(floats(-3, 3), min_size=3, max_size=3))
+def test_scores_are_the_regressions_they_say(values):
+    columns = {name: jnp.array([v]) for name, v in zip("abc", values, strict=True)}
+    weights = {"a": 0.5, "b": -1.25, "c": 0.1}
+    line = 0.2 + sum(w * v for w, v in zip(weights.values(), values, strict=True))
+    logistic, linear = Score("logistic", 0.2, weights), Score("linear", 0.2, weights)
+    qualification = dynamics.qualification_score(logistic, columns)
+    propensity = dynamics.payment_propensity(linear, columns)
+    assert float(qualification[0]) == pytest.approx(1 / (1 + np.exp(-line)), abs=1e-5)
+    assert float(propensity[0]) == pytest.approx(np.clip(line, 0, 1), abs=1e-5)
+
+
+@given(floats(0, 60), floats(0, 1_500), floats(0, 3e5))
+def test_debt_to_income_carries_the_installment(dti, installment, income):
+    """A hundred dollars a month are 1,200 a year, in percent of the income."""
+    found = float(dynamics.debt_to_income_with(*arrays(dti, installment, income))[0])
+    assert found == pytest.approx(dti + 1_200 * installment / max(income, 1.0), rel=1e-5)

@@ -1,0 +1,301 @@
+"""Who is where: stages, applicants, admission, the queue and how long people wait in it."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import fairgym
+from fairgym.environments.loan import Loan
+
+IDLE, WAITING, REPAYING = range(3)
+LEGAL = {
+    (IDLE, IDLE),
+    (IDLE, WAITING),
+    (WAITING, WAITING),
+    (WAITING, REPAYING),
+    (REPAYING, REPAYING),
+    (REPAYING, IDLE),
+}
+
+
+def act(env, threshold=(0.0, 0.0), scores=None, relief=(0.0, 0.0)):
+    return {
+        "admissions": jnp.array(threshold),
+        "disbursement": jnp.zeros(env.population) if scores is None else jnp.array(scores),
+        "debt_management": jnp.array(relief),
+    }
+
+
+def queue_of(state, rows, since=0):
+    """The same people, those of `rows` waiting, nobody applying."""
+    stage = np.zeros(state.stage.shape, np.int32)
+    stage[rows] = WAITING
+    return state.replace(
+        stage=jnp.array(stage),
+        waiting_since=jnp.full_like(state.waiting_since, since),
+        applying=jnp.zeros_like(state.applying),
+    )
+
+
+# --------------------------------------------------------------------------- every month
+
+
+def test_people_are_conserved_and_move_only_along_the_pipeline(env, params, episode):
+    """And every move is counted once, in the group of the person who makes it."""
+    stage, group = episode.states["stage"], episode.states["group"]
+    assert np.isin(stage, (IDLE, WAITING, REPAYING)).all()
+    assert (group == group[0]).all()
+    moves = {
+        (int(a), int(b))
+        for a, b in np.unique(np.stack([stage[:-1], stage[1:]], -1).reshape(-1, 2), axis=0)
+    }
+    assert moves <= LEGAL
+    assert {(IDLE, WAITING), (WAITING, REPAYING), (REPAYING, IDLE)} <= moves
+    for name, (a, b) in {
+        "approved": (IDLE, WAITING),
+        "disbursed": (WAITING, REPAYING),
+        "ended": (REPAYING, IDLE),
+    }.items():
+        moved = (stage[:-1] == a) & (stage[1:] == b)
+        for g in (0, 1):
+            counted = (moved & (group[:-1] == g)).sum(axis=1)
+            np.testing.assert_array_equal(episode.components[name][:, g], counted)
+
+
+def test_the_census_counts_everybody(env, params, start):
+    state = start(jax.random.key(0), params)
+    stage = jnp.arange(env.population, dtype=jnp.int32) % 3
+    census = env.census(state.replace(stage=stage))
+    assert list(census) == ["idle", "waiting", "repaying"]
+    assert sum(int(v.sum()) for v in census.values()) == env.population
+    np.testing.assert_array_equal(
+        census["repaying"], np.bincount(np.asarray(state.group)[np.asarray(stage) == 2])
+    )
+
+
+def test_a_run_uses_every_part_of_the_system(env, episode):
+    """Otherwise the tests over a run would say little."""
+    waiting = (episode.states["stage"] == WAITING).sum(axis=1)
+    assert (waiting > env.disbursement_cap).any()
+    assert (waiting <= env.disbursement_cap).any()
+
+
+# --------------------------------------------------------------------------- applicants
+
+
+def test_applicants_are_idle_and_distinct(env, episode):
+    rows, applying = episode.states["applicants"], episode.states["applying"]
+    stage, group = episode.states["stage"], episode.states["group"]
+    for month in range(env.horizon):
+        drawn = rows[month][applying[month]]
+        assert len(set(drawn)) == len(drawn)
+        assert (stage[month][drawn] == IDLE).all()
+        assert len(drawn) == min(env.applicants, (stage[month] == IDLE).sum())
+        counted = np.bincount(group[month][drawn], minlength=2)
+        np.testing.assert_array_equal(episode.components["applied"][month], counted)
+
+
+def test_all_idle_people_apply_where_they_are_few(env, params, start, transition):
+    state = start(jax.random.key(1), params)
+    idle = [3, 77, 150]
+    stage = jnp.full_like(state.stage, WAITING).at[jnp.array(idle)].set(IDLE)
+    noise = env.noise(jax.random.key(2), params)
+    state = state.replace(stage=stage, applying=jnp.zeros_like(state.applying))
+    after, _, _ = transition(noise, state, act(env), params)
+    assert sorted(np.asarray(after.applicants)[np.asarray(after.applying)].tolist()) == idle
+    _, components, _ = transition(noise, after, act(env), params)
+    assert components.applied.sum() == 3
+    assert components.approved.sum() == 3
+
+
+def test_every_idle_person_applies_equally_often(env, params, start, transition):
+    """Of 40 idle people 12 are drawn: chi-square over 2,000 draws, whatever the row."""
+    idle = np.arange(5, env.population, 7)[:40]
+    state = start(jax.random.key(1), params)
+    stage = jnp.full_like(state.stage, WAITING).at[idle].set(IDLE)
+    state = state.replace(stage=stage, applying=jnp.zeros_like(state.applying))
+
+    def drawn(key):
+        noise = env.noise(key, params)
+        after = env.transition(noise, state, act(env), params)[0]
+        return jnp.zeros(env.population).at[after.applicants].add(after.applying)
+
+    keys = jax.random.split(jax.random.key(3), 2_000)
+    counts = np.asarray(jax.jit(lambda keys: jax.lax.map(drawn, keys).sum(axis=0))(keys))
+    assert counts.sum() == 12 * 2_000
+    assert counts[np.asarray(stage) != IDLE].sum() == 0
+    # drawn without replacement: the variance of a count is 0.3 x 0.7 x n
+    spread = ((counts[idle] - 600.0) ** 2 / (2_000 * 0.3 * 0.7)).sum()
+    assert 0.001 < stats.chi2.sf(spread * 39 / 40, df=39) < 0.999
+
+
+# --------------------------------------------------------------------------- admission
+
+
+def test_who_reaches_the_threshold_is_approved(env, params, episode):
+    """Threshold by group against the score of each applicant; at least one of each outcome."""
+    rows, applying = episode.states["applicants"], episode.states["applying"]
+    seen = set()
+    for month in range(env.horizon):
+        drawn = rows[month][applying[month]]
+        score = episode.people["qualification_score"][month][drawn]
+        bar = episode.threshold[episode.states["group"][month][drawn]]
+        now_waiting = episode.states["stage"][month + 1][drawn] == WAITING
+        clear = np.abs(score - bar) > 1e-6
+        np.testing.assert_array_equal(now_waiting[clear], (score >= bar)[clear])
+        seen |= set(now_waiting.tolist())
+    assert seen == {True, False}
+
+
+def test_a_score_equal_to_the_threshold_is_enough(env, params, start, transition):
+    """A score of exactly 1 (reached by no real person) at the threshold 1."""
+    state = start(jax.random.key(0), params)
+    noise = env.noise(jax.random.key(0), params)
+    best = state.replace(interest_rate=jnp.full_like(state.interest_rate, -10.0))
+    assert (np.asarray(env.people(best)["qualification_score"]) == 1.0).all()
+    _, components, _ = transition(noise, best, act(env, threshold=(1.0, 1.0)), params)
+    assert components.approved.sum() == env.applicants
+    _, components, _ = transition(noise, state, act(env, threshold=(1.0, 1.0)), params)
+    assert components.approved.sum() == 0
+
+
+def test_a_threshold_acts_on_its_own_group_only(env, params, start, transition):
+    state = start(jax.random.key(4), params)
+    noise = env.noise(jax.random.key(0), params)
+    for closed in (0, 1):
+        threshold = np.zeros(2)
+        threshold[closed] = 1.0
+        _, components, _ = transition(noise, state, act(env, threshold=threshold), params)
+        assert (np.asarray(components.applied) > 0).all()
+        assert components.approved[closed] == 0
+        assert components.approved[1 - closed] == components.applied[1 - closed]
+
+
+def test_one_action_for_all_is_the_same_action_for_each_group(params):
+    """g = 1 against g = 2 with equal numbers, over some months."""
+    one, two = (
+        Loan(population=60, horizon=30, applicants=8, disbursement_cap=4, action_groups=g)
+        for g in (1, 2)
+    )
+    assert one.action_space("admissions").shape == (1,)
+    assert two.action_space("debt_management").shape == (2,)
+    ends = []
+    for env in (one, two):
+        threshold, relief = jnp.full((env.action_groups,), 0.6), jnp.full((env.action_groups,), 0.1)
+        policies = {
+            "admissions": lambda observation, key, a=threshold: a,
+            "disbursement": lambda observation, key: jax.random.uniform(key, (60,)),
+            "debt_management": lambda observation, key, a=relief: a,
+        }
+        end = jax.jit(lambda key, e=env, p=policies: fairgym.rollout(e, params, p, key))
+        ends.append(end(jax.random.key(0)))
+    assert ends[0].totals.ended.sum() > 0
+    for x, y in zip(jax.tree.leaves(ends[0].totals), jax.tree.leaves(ends[1].totals), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+# --------------------------------------------------------------------------- the queue
+
+
+def test_the_highest_scores_are_served(env, episode):
+    """At every month: as many as the cap or the queue allows, nobody passed over for less."""
+    stage = episode.states["stage"]
+    for month in range(env.horizon):
+        queue = stage[month] == WAITING
+        served = queue & (stage[month + 1] == REPAYING)
+        assert served.sum() == min(env.disbursement_cap, queue.sum())
+        left = queue & ~served
+        if served.any() and left.any():
+            assert episode.scores[month][served].min() >= episode.scores[month][left].max()
+
+
+def test_fewer_waiting_than_the_cap_are_all_served(env, params, start, transition):
+    state = queue_of(start(jax.random.key(0), params), [10, 20])
+    noise = env.noise(jax.random.key(0), params)
+    scores = np.ones(env.population)
+    scores[[10, 20]] = 0.0  # others, who do not wait, have higher scores
+    after, components, _ = transition(noise, state, act(env, scores=scores), params)
+    assert np.flatnonzero(np.asarray(after.stage) == REPAYING).tolist() == [10, 20]
+    assert components.disbursed.sum() == 2
+
+
+@pytest.mark.parametrize("better", [0, 2])
+def test_ties_break_at_random_and_not_by_row(env, params, start, better):
+    """20 people tied for the places that `better` people leave: chi-square over 2,000 keys."""
+    tied = np.arange(3, env.population, 11)[:20]
+    above = np.array([100, 299])[:better]
+    state = queue_of(start(jax.random.key(0), params), np.concatenate([tied, above]).astype(int))
+    scores = np.full(env.population, 0.9)
+    scores[tied] = 0.5
+    scores[above] = 0.6
+
+    def served(key):
+        noise = env.noise(key, params)
+        after = env.transition(noise, state, act(env, scores=scores), params)[0]
+        return (after.stage == REPAYING).astype(jnp.float32)
+
+    count = 2_000
+    keys = jax.random.split(jax.random.key(5), count)
+    counts = np.asarray(jax.jit(lambda keys: jax.lax.map(served, keys).sum(axis=0))(keys))
+    places = env.disbursement_cap - better
+    assert (counts[above] == count).all()
+    assert counts[tied].sum() == places * count
+    share = places / 20
+    spread = ((counts[tied] - count * share) ** 2 / (count * share * (1 - share))).sum()
+    assert 0.001 < stats.chi2.sf(spread * 19 / 20, df=19) < 0.999
+
+
+def test_months_waited_agree_with_a_bookkeeper_of_each_person(env, episode):
+    """Follow every person through the stages; a wait of 0 is to be served in the first month."""
+    stage, group = episode.states["stage"], episode.states["group"][0]
+    sums = np.zeros((env.horizon, 2))
+    longest = 0
+    for person in range(env.population):
+        joined = None
+        for month in range(env.horizon):
+            if stage[month, person] != WAITING:
+                joined = None
+                continue
+            joined = month if joined is None else joined
+            assert episode.people["time_waited"][month, person] == month - joined
+            if stage[month + 1, person] == REPAYING:
+                sums[month, group[person]] += month - joined
+                longest = max(longest, month - joined)
+    np.testing.assert_array_equal(episode.components["waited"], sums)
+    assert longest >= 3
+
+
+def test_the_approved_wait_at_least_until_the_next_month(env, params, start, transition):
+    """Even with an empty queue nobody is approved and paid in the same month."""
+    state = start(jax.random.key(0), params)
+    noise = env.noise(jax.random.key(0), params)
+    after, components, _ = transition(noise, state, act(env), params)
+    assert components.approved.sum() == env.applicants
+    assert components.disbursed.sum() == 0
+    after, components, _ = transition(noise, after, act(env), params)
+    assert components.disbursed.sum() == env.disbursement_cap
+    assert components.waited.sum() == 0
+
+
+# --------------------------------------------------------------------------- few people
+
+
+def test_a_dozen_people(params):
+    """The shapes that follow from 12 people; and a cap and a draw as large as the population."""
+    for given, found in ((None, 1), (12, 12)):
+        env = Loan(population=12, horizon=20, applicants=given, disbursement_cap=given)
+        assert env.applicants == env.disbursement_cap == found
+        obs, state = env.reset(jax.random.key(0), params)
+        step = jax.jit(env.step)
+        for month in range(env.horizon):
+            key = jax.random.key(month)
+            actions = {
+                agent: env.action_space(agent).sample(jax.random.fold_in(key, place))
+                for place, agent in enumerate(env.agents)
+            }
+            obs, state, components, _, truncated, _ = step(key, state, actions, params)
+            assert sum(int(v.sum()) for v in env.census(state).values()) == 12
+            assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((obs, components)))
+            assert bool(truncated) == (month == env.horizon - 1)

@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
@@ -53,10 +54,12 @@ class Params(Struct):
         for field in dataclasses.fields(self):
             info = field.metadata.get("param")
             value = getattr(self, field.name)
-            if info is None or isinstance(value, jax.core.Tracer):
+            if info is None or isinstance(value, Tracer):
                 continue
+            if isinstance(value, jax.Array):
+                value = np.asarray(value)  # under jit a comparison in JAX would be traced
             number = isinstance(value, numbers.Real) or (
-                isinstance(value, np.ndarray | jax.Array) and value.dtype.kind in "biuf"
+                isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
             )
             if not (number and np.all((value >= info.low) & (value <= info.high))):
                 raise FairgymError(

@@ -155,9 +155,9 @@ class Shares:
         """Set negative shares to 0 and divide each block by its sum; an empty block is uniform."""
         parts = []
         for part in self.split(jnp.nan_to_num(action, nan=0.0)):
-            part = jnp.maximum(part, 0.0)
+            # bounded and divided by the largest first: a sum of huge shares would overflow
+            part = jnp.clip(part, 0.0, 1e30)
             largest = jnp.max(part)
-            # divided by the largest first: a sum of huge shares would overflow
             part = jnp.where(largest > 0.0, part / jnp.where(largest > 0.0, largest, 1.0), 1.0)
             parts.append(part / jnp.sum(part))
         return jnp.concatenate(parts)

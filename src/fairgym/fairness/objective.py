@@ -91,7 +91,7 @@ class Objective:
         Raises:
             FairgymError: lambda outside [0, 1].
         """
-        if not 0.0 <= lam <= 1.0:
+        if not (isinstance(lam, numbers.Real) and 0.0 <= lam <= 1.0):
             raise FairgymError(f"lambda is {lam!r}; it takes a number from 0 to 1")
         rewards = [name for name, metric in env.metrics.items() if metric.kind != "fair"]
         fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
@@ -140,7 +140,9 @@ class Objective:
             bounds: epsilon by metric name, or one epsilon for all disparities. A bounded
                 disparity no longer weighs in the sum.
         """
-        if isinstance(bounds, int | float):
+        if not isinstance(bounds, Mapping):
+            if not isinstance(bounds, numbers.Real):
+                raise FairgymError(f"bounds is {bounds!r}; it takes a number, or one per metric")
             bounds = {n: float(bounds) for n, m in self.metrics.items() if m.kind == "fair"}
         weights = {name: w for name, w in self.weights.items() if name not in bounds}
         return dataclasses.replace(self, weights=weights, bounds=dict(bounds))

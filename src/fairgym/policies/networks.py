@@ -5,6 +5,7 @@ they are used, so that every parameter has the same scale whatever the layer: a 
 distribution of unit variance over the parameters is a sensible start.
 """
 
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -30,14 +31,19 @@ class Standardiser(eqx.Module):
     context_scale: Float[Array, " context"]
 
 
+@partial(jax.jit, static_argnums=0)
+def _people_at_reset(env: Environment, key: PRNGKeyArray, params: Any) -> dict[str, Array]:
+    return env.people(env.initial_state(key, params))
+
+
 def standardiser(env: Environment, agent: str, key: PRNGKeyArray, params: Any) -> Standardiser:
     """Take mean and standard deviation of each feature over the people at reset.
 
     A feature in which the people at reset do not differ (what only the dynamics make, such as a
     loan's balance) and the context are scaled by the range that the space declares for them.
     """
-    state = jax.jit(env.initial_state)(key, params)
-    people = {name: np.asarray(column) for name, column in env.people(state).items()}
+    found = _people_at_reset(env, key, params)
+    people = {name: np.asarray(column) for name, column in found.items()}
     space: EntitySpace = env.observation_space(agent)
     shift, scale = [], []
     for feature in space.features:
@@ -48,12 +54,12 @@ def standardiser(env: Environment, agent: str, key: PRNGKeyArray, params: Any) -
             scale.append(spread)
         else:
             shift.append(feature.low)
-            scale.append(feature.high - feature.low)
+            scale.append((feature.high - feature.low) or 1.0)
     return Standardiser(
         jnp.array(shift, jnp.float32),
         jnp.array(scale, jnp.float32),
         jnp.array([f.low for f in space.context], jnp.float32),
-        jnp.array([f.high - f.low for f in space.context], jnp.float32),
+        jnp.array([(f.high - f.low) or 1.0 for f in space.context], jnp.float32),
     )
 
 

@@ -1,0 +1,103 @@
+"""An environment with everything that its properties are looked at with."""
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import jax
+from jaxtyping import PRNGKeyArray
+
+from fairgym.core import Environment, Struct
+from fairgym.policies import equivariant
+
+
+class Transition(Struct):
+    """One recorded step: what was seen before it, and what came of it."""
+
+    key: Any
+    observations: Any
+    state: Any
+    actions: Any
+    result: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """An environment with its compiled functions, a key, and an episode with random actions."""
+
+    env: Environment
+    params: Any
+    key: PRNGKeyArray
+    steps: int
+    programs: dict[str, Any]
+
+    def compiled(self, name: str, function: Callable[..., Any]) -> Any:
+        """The function under jit; compiled once for all keys."""
+        return self.programs.setdefault(name, jax.jit(function))
+
+    @property
+    def reset(self) -> Any:
+        """`env.reset`, compiled."""
+        return self.compiled("reset", self.env.reset)
+
+    @property
+    def step(self) -> Any:
+        """`env.step`, compiled."""
+        return self.compiled("step", self.env.step)
+
+    @cached_property
+    def start(self) -> tuple[Any, Any]:
+        """Observations and state after reset."""
+        return self.reset(self.key, self.params)
+
+    @cached_property
+    def transitions(self) -> list[Transition]:
+        """The recorded episode."""
+        observations, state = self.start
+        recorded = []
+        for number in range(self.steps):
+            key = jax.random.fold_in(self.key, number)
+            actions = self.sampled(key)
+            result = self.step(key, state, actions, self.params)
+            recorded.append(Transition(key, observations, state, actions, result))
+            observations, state = result[0], result[1]
+        return recorded
+
+    @property
+    def states(self) -> list[Any]:
+        """Every state of the episode, the first included."""
+        return [self.start[1], *(t.result[1] for t in self.transitions)]
+
+    def sampled(self, key: PRNGKeyArray) -> dict[str, Any]:
+        """One random action per agent."""
+        return {
+            agent: self.env.action_space(agent).sample(jax.random.fold_in(key, i))
+            for i, agent in enumerate(self.env.agents)
+        }
+
+    @cached_property
+    def policies(self) -> dict[str, Any]:
+        """Equivariant networks that differ with the key."""
+        return equivariant(self.env, self.key, 8, pooled=True, params=self.params)
+
+    def act(self, observations: Any) -> dict[str, Any]:
+        """What these policies say; row by row, so that observations may have any number of rows."""
+        act = self.compiled(
+            "act", lambda policies, seen, key: {a: p(seen[a], key) for a, p in policies.items()}
+        )
+        return act(self.policies, observations, self.key)
+
+
+def ending(env: Environment, after: Any) -> Any:
+    """The same environment, made to terminate after a number of steps."""
+    kind: Any = type(env)
+
+    def advance(self: Any, key: Any, state: Any, actions: Any, params: Any) -> Any:
+        state, components, terminated = kind.advance(self, key, state, actions, params)
+        return state, components, terminated | (state.time >= after)
+
+    short = copy.copy(env)
+    object.__setattr__(short, "__class__", type(kind.__name__, (kind,), {"advance": advance}))
+    return short

@@ -1,0 +1,147 @@
+"""The conformance check of algorithms."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
+
+from fairgym.core import Environment
+from fairgym.fairness import Objective
+from fairgym.policies import Random
+from fairgym.testing._compare import (
+    ConformanceError,
+    as_numpy,
+    require,
+    require_close,
+    require_same_structure,
+)
+
+
+def _arrays(tree: Any) -> Any:
+    """What a checkpoint keeps."""
+    return eqx.filter(tree, eqx.is_array)
+
+
+def check_algorithm(
+    algorithm: Any,
+    env: Environment,
+    *,
+    objective: Any = None,
+    fixed: dict[str, Any] | None = None,
+    key: PRNGKeyArray | None = None,
+    chunks: int = 2,
+) -> None:
+    """Check that an algorithm keeps the contract of `fairgym.algorithms.Algorithm`.
+
+    - the same key gives the same bits;
+    - the state keeps its structure, shapes and dtypes over the chunks, and training goes on from
+      a state that was written to a file as if nothing had happened;
+    - there is a policy for every agent, whose actions lie inside the agent's space;
+    - the log has the same entries in every chunk, "objective" among them, all finite numbers;
+    - agents that are fixed stay as they are.
+
+    Args:
+        algorithm: with few and small episodes, so that a chunk takes no more than seconds.
+        env: the environment, small.
+        objective: what to learn; `Objective.uniform(env)` if None.
+        fixed: policies of agents that this algorithm cannot train.
+        key: a JAX key; a fixed one if None.
+        chunks: how many chunks to train.
+
+    Raises:
+        ConformanceError: an AssertionError that names the property and what breaks it.
+    """
+    key = jax.random.key(0) if key is None else key
+    objective = Objective.uniform(env) if objective is None else objective
+    fixed = fixed or {}
+    name = type(algorithm).__name__
+
+    def run(fixed: dict[str, Any], after: Callable[[Any], Any] = lambda state: state) -> Any:
+        """Train from the start; `after` is applied to the state after the first chunk."""
+        state = algorithm.init(key, env, objective, fixed=fixed)
+        states, logs = [state], []
+        for chunk in range(min(chunks, algorithm.chunks)):
+            state, log = algorithm.train_chunk(state)
+            state = after(state) if chunk == 0 else state
+            states.append(state)
+            logs.append(log)
+        return states, logs
+
+    try:
+        right = isinstance(algorithm.chunks, int) and algorithm.chunks >= 1
+        require(right, f"chunks is {algorithm.chunks!r}; it takes a whole number from 1")
+        states, logs = run(fixed)
+        _check_states(states)
+        _check_logs(logs)
+        _check_policies(algorithm, env, states, key)
+        again = run(fixed, _written_and_read)
+        require_close(
+            (_arrays(states), logs),
+            (_arrays(again[0]), again[1]),
+            "two runs with one key, the second through a checkpoint",
+            exact=True,
+        )
+        free = [agent for agent in env.agents if agent not in fixed]
+        if len(free) > 1:
+            still = Random(env.action_space(free[-1]))
+            states, _ = run(fixed | {free[-1]: still})
+            found = algorithm.policies(states[-1])[free[-1]]
+            same = eqx.tree_equal(found, still)
+            require(same, f"the policy of agent {free[-1]!r} was given as fixed, and has changed")
+    except ConformanceError as error:
+        raise ConformanceError(f"{name} on {env.name}: {error}") from error
+
+
+def _check_states(states: list[Any]) -> None:
+    for state in states[1:]:
+        static = [eqx.filter(s, eqx.is_array, inverse=True) for s in (states[0], state)]
+        require(
+            eqx.tree_equal(*static),
+            "what is not an array in the state has changed: it is not kept in checkpoints",
+        )
+        require_same_structure(_arrays(states[0]), _arrays(state), "the state of two chunks")
+
+
+def _written_and_read(state: Any) -> Any:
+    file = io.BytesIO()
+    eqx.tree_serialise_leaves(file, state)
+    file.seek(0)
+    blank = jax.tree.map(lambda x: jnp.zeros_like(x) if eqx.is_array(x) else x, state)
+    return eqx.tree_deserialise_leaves(file, blank)
+
+
+def _check_logs(logs: list[dict[str, Any]]) -> None:
+    for log in logs:
+        require("objective" in log, f"the log has no 'objective'; it has {sorted(log)}")
+        require(
+            set(log) == set(logs[0]),
+            f"the log of one chunk has {sorted(set(log) ^ set(logs[0]))}, that of another has not",
+        )
+        for entry, value in log.items():
+            number = as_numpy(jnp.asarray(value))
+            require(
+                number.shape == () and bool(jnp.isfinite(number)),
+                f"log entry {entry!r} is {number}; it takes one finite number",
+            )
+
+
+def _check_policies(algorithm: Any, env: Environment, states: list[Any], key: Any) -> None:
+    observations, _ = jax.jit(env.reset)(key, env.default_params)
+    for state in (states[0], states[-1]):
+        policies = algorithm.policies(state)
+        require(
+            set(policies) == set(env.agents),
+            f"there are policies for {sorted(policies)}; the agents are {sorted(env.agents)}",
+        )
+        actions = jax.jit(lambda p=policies: {a: p[a](observations[a], key) for a in p})()
+        for agent, action in actions.items():
+            space = env.action_space(agent)
+            require(
+                jnp.shape(action) == space.shape and bool(space.contains(action)),
+                f"the action of the policy of agent {agent!r} is outside its space:"
+                f" shape {jnp.shape(action)}, {as_numpy(action).reshape(-1)[:5]}",
+            )

@@ -1,0 +1,110 @@
+"""The conformance check of environments: a table of properties.
+
+Each property is one small function of `_properties.py`.
+
+What "equal" means here. The same program on the same numbers gives the same bits, and is held to
+that. Two compilations of one formula (compiled and not, one and many at once, people in another
+order) round differently: floats may differ by a ten-thousandth of the largest number of their
+array plus 1e-4, integers and truth values not at all. Where a rounded number meets a threshold
+such a difference can, about once in a million people, turn a decision. Properties that compare
+across compilations are therefore tried with another key when they fail, and are broken when
+they fail with two of three.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jaxtyping import PRNGKeyArray
+
+from fairgym.core import Environment
+from fairgym.testing import _properties
+from fairgym.testing._case import Case
+from fairgym.testing._compare import ConformanceError
+
+
+@dataclasses.dataclass(frozen=True)
+class Property:
+    """One line of the table.
+
+    Attributes:
+        name: what should hold, in a few words.
+        check: raises a ConformanceError if it does not.
+        rounds: whether rounding can turn a decision, so that a failure is tried again.
+    """
+
+    name: str
+    check: Callable[[Case], None]
+    rounds: bool = False
+
+
+PROPERTIES = (
+    Property("structure and dtypes are constant", _properties.structure),
+    Property("spaces are fixed and hold their samples", _properties.spaces),
+    Property("observations lie inside their spaces", _properties.observations),
+    Property("components are as declared", _properties.components),
+    Property("everybody is counted once", _properties.people_and_census),
+    Property("declarations fit together", _properties.declarations),
+    Property("same key, same bits", _properties.same_key),
+    Property("different key, different episode", _properties.different_key),
+    Property("actions are clipped", _properties.actions_are_clipped),
+    Property("masked rows change nothing", _properties.masked_rows),
+    Property("jit = eager", _properties.compiled_is_eager, rounds=True),
+    Property("vmap = loop", _properties.vmapped_is_looped, rounds=True),
+    Property("people can be renumbered", _properties.numbering, rounds=True),
+    Property("counting stops at termination", _properties.counting_stops),
+    Property("the horizon truncates", _properties.horizon),
+    Property("metrics are finite", _properties.metrics),
+)
+
+
+def check_environment(
+    env: Environment,
+    *,
+    params: Any = None,
+    key: PRNGKeyArray | None = None,
+    steps: int = 5,
+) -> None:
+    """Check that an environment keeps the contract; see `PROPERTIES` for what that says.
+
+    Every property is looked at over an episode of a few steps with random actions. Check the
+    environment at a small size, and one at which the population is longer than any other array
+    of its state: an array as long as the population is taken to hold one entry per person.
+
+    Args:
+        env: the environment, small.
+        params: its parameters; `env.default_params` if None.
+        key: a JAX key; a fixed one if None.
+        steps: length of the episode.
+
+    Raises:
+        ConformanceError: an AssertionError that names the first property that does not hold,
+            the agent or field, and the figures.
+    """
+    params = env.default_params if params is None else params
+    keys = jax.random.split(jax.random.key(0) if key is None else key, 3)
+    programs: dict[str, Any] = {}
+    cases = [Case(env, params, k, steps, programs) for k in keys]
+    for law in PROPERTIES:
+        failures: list[Exception] = []
+        for case in cases if law.rounds else cases[:1]:
+            try:
+                law.check(case)
+            except Exception as error:
+                failures.append(error)
+            if len(failures) == (2 if law.rounds else 1):
+                raise _explained(env, law, failures[0]) from failures[0]
+            if not failures:
+                break
+
+
+def _explained(env: Environment, law: Property, error: Exception) -> ConformanceError:
+    """The one sentence that the caller reads."""
+    told = str(error)
+    if not isinstance(error, ConformanceError):
+        told = f"{type(error).__name__}: {told.strip().splitlines()[0] if told.strip() else ''}"
+    return ConformanceError(f"{env.name} breaks {law.name!r}: {told}")
+
+
+__all__ = ["PROPERTIES", "Property", "check_environment"]

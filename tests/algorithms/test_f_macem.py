@@ -1,0 +1,282 @@
+"""F-MACEM: the update against NumPy, and what it learns where the best policy is known."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.algorithms import Algorithm, algorithms
+from fairgym.core import FairgymError
+from fairgym.fairness import Objective
+from fairgym.policies import Random, fixed_policies
+from fairgym.testing.toys import Toy
+
+FMacem = algorithms.get("f-macem")
+ENV = Toy(population=6, horizon=3, places=3, seats=1)
+DIRECT = Objective.direct(ENV)
+LEARNER = FMacem(epochs=15, episodes_per_epoch=50, hidden=3, evaluation_episodes=2)
+RANK = {"rank": Random(ENV.action_space("rank"))}
+run = eqx.filter_jit(lambda env, params, policies, key: fairgym.rollout(env, params, policies, key))
+
+
+def train(learner, objective, seed=0, epochs=None, fixed=RANK):
+    """The state and the logs of a whole training."""
+    state, logs = learner.init(jax.random.key(seed), ENV, objective, fixed=fixed), []
+    for _ in range(learner.epochs if epochs is None else epochs):
+        state, log = learner.train_chunk(state)
+        logs.append({name: float(value) for name, value in log.items()})
+    return state, logs
+
+
+def same_bits(a, b):
+    return jax.tree.all(
+        jax.tree.map(lambda x, y: np.asarray(x).tobytes() == np.asarray(y).tobytes(), a, b)
+    )
+
+
+# ------------------------------------------------------------------ one epoch
+
+
+def test_an_epoch_is_the_algorithm():
+    """Draw, run, rank, fit: the mean and the spread of the elite, by hand."""
+    learner = FMacem(
+        episodes_per_epoch=8,
+        elite_share=0.25,
+        hidden=2,
+        smoothing=0.3,
+        noise_floor=0.2,
+        evaluation_episodes=2,
+        initial_spread=0.7,
+    )
+    objective = Objective.uniform(ENV)
+    start, _ = train(learner, objective, epochs=1, fixed={})
+    end, log = learner.train_chunk(start)
+    assert not same_bits(start.mean, end.mean)
+
+    # draw
+    key, later = start.next_key()
+    draw_key, episode_key, _ = jax.random.split(key, 3)
+    mean, treedef = jax.tree.flatten(start.mean)
+    spread = jax.tree.leaves(start.spread)
+    ends = np.cumsum([m.size for m in mean])
+    draws = np.split(np.asarray(jax.random.normal(draw_key, (8, ends[-1]))), ends[:-1], axis=1)
+    candidates = [
+        np.asarray(m) + np.asarray(s) * z.reshape(8, *m.shape)
+        for m, s, z in zip(mean, spread, draws, strict=True)
+    ]
+    # run
+    luck = jax.random.split(episode_key, 8)
+    scores = []
+    for i in range(8):
+        learned = jax.tree.unflatten(treedef, [jnp.asarray(c[i]) for c in candidates])
+        policies = eqx.combine(learned, start.skeleton)
+        episode = run(ENV, start.params, policies, luck[i])
+        scores.append(float(objective.score(episode.totals)))
+    # rank and fit
+    keep, floor = 0.3, 0.2
+    elite = np.argsort(scores)[::-1][:2]
+    for i, (new_mean, new_spread) in enumerate(
+        zip(jax.tree.leaves(end.mean), jax.tree.leaves(end.spread), strict=True)
+    ):
+        best = candidates[i][elite].astype(np.float64)
+        expected = keep * np.asarray(mean[i]) + (1 - keep) * best.mean(0)
+        np.testing.assert_allclose(new_mean, expected, rtol=1e-4, atol=1e-5)
+        variance = keep * np.asarray(spread[i]) ** 2 + (1 - keep) * best.var(0)
+        np.testing.assert_allclose(new_spread, np.sqrt(variance + floor**2), rtol=1e-4, atol=1e-5)
+    assert log["population/objective"] == pytest.approx(np.mean(scores), rel=1e-4)
+    assert log["population/objective_best"] == pytest.approx(np.max(scores), rel=1e-4)
+    assert same_bits(end.key, later) and int(end.chunk) == 2
+
+
+def test_it_starts_at_nothing_with_the_initial_spread():
+    state = FMacem(initial_spread=2.5, hidden=3).init(jax.random.key(0), ENV, DIRECT)
+    assert not any(np.any(leaf) for leaf in jax.tree.leaves(state.mean))
+    assert all(np.all(leaf == 2.5) for leaf in jax.tree.leaves(state.spread))
+    level = LEARNER.init(jax.random.key(0), ENV, DIRECT).skeleton["level"]
+    assert level.first is None and level.scaling is not None
+
+
+def test_common_random_numbers_leave_only_the_candidates_to_differ():
+    """Without spread all candidates are one policy: then nothing differs."""
+    learner = FMacem(initial_spread=0.0, common_random_numbers=True, episodes_per_epoch=4, hidden=2)
+    served = Objective.weighted(ENV, {"served_disparity": 1.0})
+    _, logs = train(learner, served, epochs=3, fixed={})
+    found = [log["population/objective"] for log in logs]
+    assert found == [log["population/objective_best"] for log in logs]
+    assert len(set(found)) > 1, "every epoch has luck of its own"
+
+
+# ------------------------------------------------------------------ what it learns
+
+
+@pytest.fixture(scope="module")
+def learned():
+    """Three seeds of the same training."""
+    return [train(LEARNER, DIRECT, seed) for seed in range(3)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_finds_the_known_optimum(learned, seed):
+    """Levels 0.3 and 0.8, first share 0.7; an untrained policy has 0.5 everywhere."""
+    state, logs = learned[seed]
+    first, last = logs[0], logs[-1]
+    assert last["objective"] > -0.02
+    assert last["objective"] > first["objective"]
+    found = [last[f"actions/level/level, {group}"] for group in ENV.groups]
+    np.testing.assert_allclose(found, ENV.optimum["level"], atol=0.12)
+    assert last["actions/split/first"] == pytest.approx(0.7, abs=0.12)
+    assert last["spread"] < first["spread"] < 1.0
+    assert LEARNER.chunks == int(state.chunk) == 15
+
+
+def test_seeds_differ_and_one_seed_repeats(learned):
+    again = train(LEARNER, DIRECT, 0)
+    assert same_bits(eqx.filter(again[0], eqx.is_array), eqx.filter(learned[0][0], eqx.is_array))
+    assert again[1] == learned[0][1]
+    assert not same_bits(learned[0][0].mean, learned[1][0].mean)
+
+
+def test_the_log_tells_of_everything(learned):
+    log = learned[0][1][-1]
+    for name in ENV.metrics:
+        assert f"metrics/{name}" in log and f"population/{name}" in log
+    assert log["survived"] == 1.0 and log["population/steps"] == 50 * ENV.horizon
+    assert log["objective"] == pytest.approx(log["metrics/gain"] / ENV.horizon, abs=1e-6)
+    assert not any(name.startswith(("objective/", "multipliers/")) for name in log)
+
+
+def test_agents_that_are_fixed_stay_as_they_are():
+    fixed = fixed_policies(ENV, {"rank": "random", "split": (0.2, 0.8)})
+    state, logs = train(LEARNER, DIRECT, epochs=8, fixed=fixed)
+    policies = LEARNER.policies(state)
+    assert list(policies) == list(ENV.agents) and set(state.mean) == {"level"}
+    for agent in ("rank", "split"):
+        assert eqx.tree_equal(policies[agent], fixed[agent])
+    assert logs[-1]["actions/split/first"] == pytest.approx(0.2)
+    # the share is 0.5 off for good; the levels are learned all the same
+    assert logs[-1]["objective"] == pytest.approx(-0.25, abs=0.06)
+    assert logs[-1]["objective"] > logs[0]["objective"]
+
+
+def test_each_agent_follows_its_own_objective():
+    """ "level" gains from high levels although they spoil what "split" gains from."""
+    own = {"level": Objective.weighted(ENV, {"treated_rate": 1.0}), "split": DIRECT}
+    _, logs = train(LEARNER, own, epochs=12)
+    last = logs[-1]
+    assert min(last[f"actions/level/level, {group}"] for group in ENV.groups) > 0.9
+    assert last["actions/split/first"] == pytest.approx(0.7, abs=0.2)
+    assert last["objective/level"] == pytest.approx(last["metrics/treated_rate"], abs=1e-6)
+    assert last["objective"] == pytest.approx(
+        (last["objective/level"] + last["objective/split"]) / 2, abs=1e-6
+    )
+    # after one epoch from the same draws the elites differ for the agent whose objective does
+    together, apart = (train(LEARNER, o, epochs=1)[0] for o in (DIRECT, own))
+    assert not same_bits(together.mean["level"], apart.mean["level"])
+    assert same_bits(together.mean["split"], apart.mean["split"])
+
+
+def test_a_bound_is_kept_at_little_cost():
+    """The best levels are 0.5 apart; within 0.2 they are 0.45 and 0.65, at a cost of 0.045."""
+    learner = FMacem(
+        epochs=40,
+        episodes_per_epoch=50,
+        hidden=3,
+        evaluation_episodes=2,
+        noise_floor=0.05,
+        multiplier_rate=0.3,
+    )
+    bounded = DIRECT.bounded({"treated_disparity": 0.2})
+    _, logs = train(learner, bounded)
+    gaps = -np.array([log["metrics/treated_disparity"] for log in logs])
+    prices = [log["multipliers/level/treated_disparity"] for log in logs]
+    assert gaps.max() > 0.3, "the bound was never in the way"
+    assert gaps[-10:].mean() < 0.25
+    assert max(prices) > 0.0 and min(prices) >= 0.0
+    late = np.mean([log["metrics/gain"] / ENV.horizon for log in logs[-10:]])
+    assert late > -0.12, "a bound that costs this much was overdone"
+
+
+def test_how_episodes_are_batched_makes_no_difference():
+    wide = dataclasses.replace(LEARNER, batch_size=13)
+    states = [train(learner, DIRECT, epochs=1)[0] for learner in (LEARNER, wide)]
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5),
+        states[0].mean,
+        states[1].mean,
+    )
+
+
+def test_params_are_the_ones_given():
+    params = ENV.default_params.replace(last_step=1.0)
+    state = LEARNER.init(jax.random.key(0), ENV, DIRECT, params=params, fixed=RANK)
+    _, log = LEARNER.train_chunk(state)
+    assert log["survived"] == 0.0 and log["population/steps"] == 50.0
+
+
+# ------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("epochs", 0, "a whole number from 1"),
+        ("episodes_per_epoch", 1, "a whole number from 2"),
+        ("hidden", 0, "a whole number from 1"),
+        ("evaluation_episodes", 0, "a whole number from 1"),
+        ("batch_size", -1, "a whole number from 0"),
+        ("elite_share", 1.5, "a number from 0 to 1"),
+        ("elite_share", float("nan"), "a number from 0 to 1"),
+        ("smoothing", -0.1, "a number from 0 to 1"),
+        ("discount", 1.01, "a number from 0 to 1"),
+        ("initial_spread", -1.0, "a number from 0 to inf"),
+        ("noise_floor", -1.0, "a number from 0 to inf"),
+        ("multiplier_rate", -1.0, "a number from 0 to inf"),
+    ],
+)
+def test_hyperparameters_out_of_range(field, value, told):
+    with pytest.raises(FairgymError, match=f"{field} is {value!r}; it takes {told}"):
+        FMacem(**{field: value})
+
+
+def test_published_defaults():
+    learner = FMacem()
+    assert (learner.epochs, learner.episodes_per_epoch, learner.elites) == (40, 100, 20)
+    assert FMacem(episodes_per_epoch=3, elite_share=0.01).elites == 1
+    assert isinstance(learner, Algorithm)
+
+
+class TestWhoIsTrained:
+    def init(self, objective, fixed):
+        return LEARNER.init(jax.random.key(0), ENV, objective, fixed=fixed)
+
+    def test_an_unknown_agent(self):
+        for objective, fixed in ((DIRECT, {"boss": RANK["rank"]}), ({"boss": DIRECT}, {})):
+            with pytest.raises(FairgymError, match="unknown agent 'boss'; toy has the agents"):
+                self.init(objective, fixed)
+
+    def test_nobody(self):
+        everybody = {agent: Random(ENV.action_space(agent)) for agent in ENV.agents}
+        with pytest.raises(FairgymError, match="no agent is left to train"):
+            self.init(DIRECT, everybody)
+
+    def test_without_an_objective(self):
+        with pytest.raises(FairgymError, match="no objective for agent 'rank'"):
+            self.init({"level": DIRECT, "split": DIRECT}, {})
+        state = self.init({"level": DIRECT, "split": DIRECT}, RANK)
+        assert [agent for agent, _ in state.objectives] == ["level", "split"]
+
+
+def test_unknown_algorithms():
+    with pytest.raises(FairgymError, match=r"unknown algorithm 'ppo'; there are: .*f-macem"):
+        algorithms.get("ppo")
+
+
+def test_the_policies_are_the_means(learned):
+    state = learned[0][0]
+    policies = LEARNER.policies(state)
+    assert same_bits(policies["level"].first, state.mean["level"].first)
+    assert policies["level"].scaling is not None and eqx.tree_equal(policies["rank"], RANK["rank"])

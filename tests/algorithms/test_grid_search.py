@@ -1,0 +1,82 @@
+"""Grid search finds the best constant actions of an environment whose optimum is known."""
+
+import jax
+import numpy as np
+import pytest
+
+from fairgym.algorithms import Algorithm, algorithms
+from fairgym.core import FairgymError
+from fairgym.fairness import Objective
+from fairgym.policies import Random, fixed_policies
+from fairgym.testing.toys import Toy
+
+GridSearch = algorithms.get("grid-search")
+ENV = Toy(population=6, horizon=2, places=3, seats=1)
+DIRECT = Objective.direct(ENV)
+FIXED = fixed_policies(ENV, {"split": (0.7, 0.3)})
+SEARCH = GridSearch(steps=11, deviation=0.3, deviation_steps=7, episodes=1)
+
+
+def search(algorithm, objective=DIRECT):
+    state, found = algorithm.init(jax.random.key(0), ENV, objective, fixed=FIXED), []
+    for _ in range(algorithm.chunks):
+        state, log = algorithm.train_chunk(state)
+        found.append((np.asarray(state.best["level"]), log))
+    return state, found
+
+
+def test_two_tiers_find_the_optimum():
+    """One level for both groups is best at 0.5 or 0.6; then each group has its own."""
+    state, found = search(SEARCH)
+    (first, first_log), (second, second_log) = found
+    assert first[0] == first[1] and first[0] == pytest.approx(0.55, abs=0.051)
+    np.testing.assert_allclose(second, ENV.optimum["level"], atol=1e-6)
+    assert second_log["objective"] == pytest.approx(0.0, abs=1e-6)
+    assert first_log["objective"] == pytest.approx(-0.13, abs=1e-5)
+    assert (int(first_log["candidates"]), int(second_log["candidates"])) == (11, 49)
+    policies = SEARCH.policies(state)
+    np.testing.assert_allclose(policies["level"].action, [0.3, 0.8], atol=1e-6)
+    assert isinstance(policies["rank"], Random) and policies["split"] is FIXED["split"]
+    assert isinstance(SEARCH, Algorithm) and SEARCH.chunks == 2
+
+
+def test_fairness_draws_the_levels_together():
+    fair = Objective.weighted(ENV, {"gain": 1.0, "treated_disparity": 100.0})
+    _, found = search(SEARCH, fair)
+    assert found[-1][0][0] == found[-1][0][1]
+
+
+def test_candidates_beyond_the_ends_are_clipped_and_kept_once():
+    low = Objective.weighted(ENV, {"treated_rate": -1.0})
+    _, found = search(SEARCH, low)
+    np.testing.assert_array_equal(found[-1][0], [0.0, 0.0])
+    assert int(found[-1][1]["candidates"]) == 16  # 0, 0.1, 0.2 and 0.3 for each group
+
+
+def test_the_deviation_is_one_step_unless_given():
+    _, found = search(GridSearch(steps=3, deviation_steps=3, episodes=1))
+    assert found[0][0].tolist() == [0.5, 0.5]
+    assert found[1][0].tolist() == [0.5, 1.0]  # of 0, 0.5 and 1 for each group
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("steps", 1, "a whole number from 2"),
+        ("deviation_steps", 0, "a whole number from 1"),
+        ("episodes", 0, "a whole number from 1"),
+        ("batch_size", -1, "a whole number from 0"),
+        ("deviation", 1.5, "a number from 0 to 1"),
+    ],
+)
+def test_hyperparameters_out_of_range(field, value, told):
+    with pytest.raises(FairgymError, match=f"{field} is {value!r}; it takes {told}"):
+        GridSearch(**{field: value})
+
+
+def test_what_it_cannot_search():
+    with pytest.raises(FairgymError, match="'split' divides shares: give it a fixed policy"):
+        SEARCH.init(jax.random.key(0), ENV, DIRECT)
+    own = {"level": DIRECT, "rank": Objective.uniform(ENV)}
+    with pytest.raises(FairgymError, match="grid search takes one objective for all agents"):
+        SEARCH.init(jax.random.key(0), ENV, own, fixed=FIXED)

@@ -1,0 +1,78 @@
+"""Episodes spread over devices and in batches: always the same episodes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fairgym.core.batching import map_episodes, replicated
+
+
+def episode(item):
+    """Something with a loop of data-dependent length, as an episode has."""
+    start, key = item
+    noise = jax.random.normal(key, (4,))
+
+    def body(carry):
+        step, x = carry
+        return step + 1, jnp.tanh(x @ jnp.outer(noise, noise) + start)
+
+    steps, x = jax.lax.while_loop(
+        lambda c: (c[0] < 12) & (jnp.max(c[1]) < 0.97), body, (0, jnp.zeros(4))
+    )
+    return {"x": x, "steps": steps}
+
+
+def items(count):
+    return jnp.linspace(-1.0, 2.0, count), jax.random.split(jax.random.key(0), count)
+
+
+def results(count, batch_size, devices):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jax, "local_device_count", lambda: devices)
+        # a function of its own: the number of devices is no argument of the compiled program
+        return jax.jit(lambda i: map_episodes(episode, i, batch_size))(items(count))
+
+
+def test_two_devices_are_there():
+    """The tests ask for two CPU devices before JAX starts (`tests/conftest.py`)."""
+    assert jax.local_device_count() == 2
+
+
+COUNT = 6
+LOOP = [jax.jit(episode)(jax.tree.map(lambda x, i=i: x[i], items(COUNT))) for i in range(COUNT)]
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("batch_size", [None, 1, 2, 3, 100])
+def test_every_batch_size_and_number_of_devices(devices, batch_size):
+    found = results(COUNT, batch_size, devices)
+    expected = jax.tree.map(lambda *x: np.stack(x), *LOOP)
+    assert found["steps"].tolist() == expected["steps"].tolist()
+    assert len(set(found["steps"].tolist())) > 1
+    np.testing.assert_allclose(found["x"], expected["x"], rtol=1e-5)
+    reference = results(COUNT, 1, 1)
+    if batch_size in (None, 1):  # on a CPU None is one after another
+        assert np.asarray(found["x"]).tobytes() == np.asarray(reference["x"]).tobytes()
+
+
+def test_a_count_that_the_devices_do_not_divide():
+    found = results(5, None, 2)
+    assert found["x"].shape == (5, 4)
+    expected = jax.jit(episode)(jax.tree.map(lambda x: x[4], items(5)))
+    np.testing.assert_allclose(found["x"][4], expected["x"], rtol=1e-5)
+
+
+def test_a_single_episode():
+    assert results(1, None, 2)["x"].shape == (1, 4)
+
+
+def test_two_devices_share_the_work():
+    found = results(COUNT, 1, 2)
+    assert len(found["x"].sharding.device_set) == 2
+
+
+def test_replicated_puts_arrays_on_all_devices_and_leaves_the_rest():
+    tree = replicated({"a": jnp.ones(3), "b": "word", "c": None})
+    assert tree["a"].sharding.is_fully_replicated and len(tree["a"].devices()) == 2
+    assert tree["b"] == "word" and tree["c"] is None

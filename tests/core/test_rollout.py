@@ -1,0 +1,213 @@
+"""An episode against the same steps made one by one in Python."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.core import FairgymError
+from fairgym.policies import Function, Random, equivariant, fixed_policies
+from fairgym.testing.toys import Toy, ToyNoise
+
+
+@dataclasses.dataclass(frozen=True)
+class Fated(Toy):
+    """The same luck whatever the key, another at every step: episodes can be replayed by hand."""
+
+    def initial_state(self, key, params):
+        return super().initial_state(jax.random.key(5), params)
+
+    def transition(self, noise, state, actions, params):
+        fixed = super().noise(jax.random.fold_in(jax.random.key(7), state.time), params)
+        return super().transition(fixed, state, actions, params)
+
+
+ENV = Fated(population=10, horizon=8, places=9, seats=2)
+# as arrays, so that one compiled program serves all values
+PARAMS = jax.tree.map(jnp.asarray, ENV.default_params)
+POLICIES = equivariant(ENV, jax.random.key(1), 4)
+KEY = jax.random.key(0)
+rollout = eqx.filter_jit(fairgym.rollout)
+step = jax.jit(ENV.step)
+
+
+def by_hand(env, params, policies, steps, discount=1.0):
+    """Totals, mean actions, rows and final state of an episode, in float64."""
+    observations, state = env.reset(KEY, params)
+    rows, actions_seen, ended = [], {agent: [] for agent in env.agents}, False
+    while len(rows) < steps and not ended:
+        actions = {a: policies[a](observations[a], KEY) for a in env.agents}
+        for agent, action in actions.items():
+            if agent == "rank":
+                actions_seen[agent] += np.asarray(action)[
+                    np.asarray(observations[agent].mask)
+                ].tolist()
+            else:
+                actions_seen[agent].append(np.asarray(action))
+        observations, state, components, terminated, truncated, info = step(
+            KEY, state, actions, params
+        )
+        rows.append(jax.tree.map(lambda x: np.asarray(x, np.float64), components))
+        ended = bool(terminated)
+        assert bool(truncated) == (len(rows) >= env.horizon) and info == {}
+    weights = discount ** np.arange(len(rows))
+    totals = jax.tree.map(lambda *x: sum(w * v for w, v in zip(weights, x, strict=True)), *rows)
+    means = {agent: np.mean(seen, axis=0) for agent, seen in actions_seen.items()}
+    return totals, means, rows, state
+
+
+def assert_close(expected, found, rtol=2e-5):
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(b, a, rtol=rtol, atol=1e-5), expected, found
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "discount", "last_step"), [(8, 1.0, 1e6), (5, 0.9, 1e6), (8, 0.5, 3.0), (8, 0.9, 1.0)]
+)
+def test_an_episode_is_its_steps(steps, discount, last_step):
+    params = PARAMS.replace(last_step=jnp.float32(last_step))
+    gamma = jnp.float32(discount)
+    episode = rollout(ENV, params, POLICIES, KEY, steps, discount=gamma, trace=True)
+    totals, means, rows, state = by_hand(ENV, params, POLICIES, steps, discount)
+    length = int(episode.length)
+    assert length == len(rows) == min(steps, last_step)
+    assert bool(episode.terminated) == (last_step <= steps)
+    assert_close(totals, episode.totals)
+    assert_close(means, episode.mean_actions)
+    np.testing.assert_allclose(episode.final_state.skill, state.skill, rtol=1e-5)
+    np.testing.assert_array_equal(episode.final_state.stage, state.stage)
+    for number, row in enumerate(rows):
+        assert_close(row, jax.tree.map(lambda x, n=number: x[n], episode.trace))
+    assert all(
+        x.shape[0] == steps and not np.any(x[length:]) for x in jax.tree.leaves(episode.trace)
+    )
+
+
+def test_the_horizon_is_the_environments_and_there_is_no_trace_unless_asked_for():
+    episode = rollout(ENV, PARAMS, POLICIES, KEY)
+    assert int(episode.length) == ENV.horizon and episode.trace is None
+
+
+@pytest.mark.parametrize("horizon", [0, 9, 2.0, True])
+def test_a_horizon_out_of_range(horizon):
+    unchecked = getattr(fairgym.rollout, "__wrapped__", fairgym.rollout)
+    with pytest.raises(FairgymError, match=r"horizon is .* from 1 to 8"):
+        unchecked(ENV, PARAMS, POLICIES, KEY, horizon)
+
+
+def test_policies_of_all_agents_and_no_others():
+    few = {agent: POLICIES[agent] for agent in ("level", "split")}
+    with pytest.raises(FairgymError, match="no policy for 'rank'; toy has the agents: level, rank"):
+        fairgym.rollout(ENV, PARAMS, few, KEY)
+    with pytest.raises(FairgymError, match="unknown agent 'boss'"):
+        fairgym.rollout(ENV, PARAMS, {**POLICIES, "boss": POLICIES["level"]}, KEY)
+
+
+def test_actions_are_clipped_before_they_are_counted():
+    wild = POLICIES | {"level": Function(lambda seen, key: jnp.array([jnp.nan, 7.0]))}
+    episode = rollout(ENV, PARAMS, wild, KEY)
+    assert episode.mean_actions["level"].tolist() == [0.0, 1.0]
+    np.testing.assert_allclose(episode.totals.treated, [0.0, 5.0 * 8])
+
+
+class TestKeys:
+    env = Toy(population=10, horizon=6)
+
+    @property
+    def policies(self):
+        return {agent: Random(self.env.action_space(agent)) for agent in self.env.agents}
+
+    def trace(self, key):
+        return rollout(self.env, PARAMS, self.policies, key, trace=True)
+
+    def test_same_key_same_bits(self):
+        one, two = (self.trace(jax.random.key(3)) for _ in range(2))
+        assert jax.tree.all(jax.tree.map(lambda a, b: jnp.array_equal(a, b), one, two))
+
+    def test_every_step_and_every_key_has_luck_of_its_own(self):
+        gains = np.stack([self.trace(jax.random.key(s)).trace.gain for s in range(3)])
+        assert len(np.unique(gains)) == gains.size
+
+    def test_agents_with_equal_spaces_draw_different_numbers(self):
+        """`level` and `split` both have two numbers: one key for both would correlate them."""
+        same = self.policies | {
+            "split": Function(lambda seen, key: self.env.action_space("level").sample(key))
+        }
+        episode = rollout(self.env, PARAMS, same, jax.random.key(0))
+        level, split = episode.mean_actions["level"], episode.mean_actions["split"]
+        assert abs(float(split[0] - level[0] / level.sum())) > 1e-3
+
+
+class TestVmap:
+    env = Toy(population=10, horizon=5)
+    keys = jax.random.split(jax.random.key(0), 3)
+
+    def one(self, params, policies, key):
+        return fairgym.rollout(self.env, params, policies, key, trace=True)
+
+    def check(self, together, alone):
+        for number, episode in enumerate(alone):
+            assert_close(episode, jax.tree.map(lambda x, n=number: x[n], together))
+
+    def test_over_keys(self):
+        policies = equivariant(self.env, jax.random.key(1), 3)
+        run = eqx.filter_jit(self.one)
+        together = eqx.filter_jit(jax.vmap(lambda k: self.one(PARAMS, policies, k)))(self.keys)
+        self.check(together, [run(PARAMS, policies, k) for k in self.keys])
+
+    def test_over_params_that_end_episodes_at_different_times(self):
+        policies = fixed_policies(self.env, {"level": 0.4, "rank": "random", "split": 0.5})
+        ends = jnp.array([2.0, 9.0, 4.0])
+        run = eqx.filter_jit(lambda e: self.one(PARAMS.replace(last_step=e), policies, KEY))
+        together = eqx.filter_jit(
+            jax.vmap(lambda e: self.one(PARAMS.replace(last_step=e), policies, KEY))
+        )(ends)
+        assert together.length.tolist() == [2, 5, 4]
+        assert together.terminated.tolist() == [True, False, True]
+        self.check(together, [run(e) for e in ends])
+
+    def test_over_policies(self):
+        many = [equivariant(self.env, k, 3) for k in self.keys]
+        stacked = jax.tree.map(lambda *x: jnp.stack(x), *many)
+        run = eqx.filter_jit(self.one)
+        together = eqx.filter_jit(eqx.filter_vmap(lambda p: self.one(PARAMS, p, KEY)))(stacked)
+        self.check(together, [run(PARAMS, p, KEY) for p in many])
+        assert len(set(np.asarray(together.totals.gain).tolist())) == 3
+
+
+class TestStep:
+    state = ENV.reset(KEY, PARAMS)[1]
+
+    @property
+    def actions(self):
+        return {agent: ENV.action_space(agent).sample(KEY) for agent in ENV.agents}
+
+    def test_a_missing_or_unknown_agent(self):
+        with pytest.raises(FairgymError, match="no action for 'level'"):
+            ENV.step(KEY, self.state, {}, PARAMS)
+        with pytest.raises(FairgymError, match="unknown agent 'boss'"):
+            ENV.step(KEY, self.state, {**self.actions, "boss": jnp.zeros(2)}, PARAMS)
+
+    def test_a_wrong_shape(self):
+        wrong = self.actions | {"rank": jnp.zeros(4)}
+        with pytest.raises(FairgymError, match=r"agent 'rank' has shape \(4,\); it takes \(9,\)"):
+            ENV.step(KEY, self.state, wrong, PARAMS)
+
+    def test_the_census_counts_everybody_by_stage_and_group(self):
+        census = ENV.census(self.state)
+        assert list(census) == list(ENV.stages)
+        for code, stage in enumerate(ENV.stages):
+            for group in (0, 1):
+                expected = int(((self.state.stage == code) & (self.state.group == group)).sum())
+                assert int(census[stage][group]) == expected
+        assert sum(int(c.sum()) for c in census.values()) == ENV.population
+
+    def test_noise_is_drawn_at_once(self):
+        noise = ENV.noise(KEY, PARAMS)
+        assert isinstance(noise, ToyNoise)
+        assert all(leaf.shape == (ENV.population,) for leaf in jax.tree.leaves(noise))

@@ -1,0 +1,113 @@
+"""Measures against NumPy."""
+
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairgym.fairness import Direct, Disparity, Metric, Rate
+
+RATE = Rate("hits", "tries")
+
+
+def totals(hits, tries, profit=0.0):
+    return SimpleNamespace(
+        hits=jnp.array(hits, jnp.float32),
+        tries=jnp.array(tries, jnp.float32),
+        profit=jnp.asarray(profit, jnp.float32),
+    )
+
+
+class TestDirect:
+    def test_it_is_a_sum_over_a_normaliser(self):
+        seen = totals([1, 2], [3, 4], profit=-50.0)
+        assert Direct("profit").value(seen) == -50.0
+        assert Direct("profit", normaliser=100.0).normalised(seen) == -0.5
+        assert Direct("tries", sign=-1, normaliser=7.0).value(seen) == -7.0
+        assert Direct("tries", sign=-1, normaliser=7.0).normalised(seen) == -1.0
+        assert bool(Direct("profit").defined(seen))
+
+
+class TestRate:
+    def test_it_is_pooled_over_groups_and_not_a_mean_of_rates(self):
+        seen = totals([1, 9], [10, 10])
+        assert RATE.value(seen) == RATE.normalised(seen) == 0.5
+        unequal = totals([1, 9], [1, 99])
+        assert RATE.value(unequal) == pytest.approx(0.1)
+        np.testing.assert_allclose(RATE.per_group(unequal), [1.0, 1 / 11], rtol=1e-6)
+
+    def test_less_is_better(self):
+        worse = Rate("hits", "tries", sign=-1)
+        seen = totals([1, 3], [4, 4])
+        assert worse.value(seen) == -0.5
+        assert worse.per_group(seen).tolist() == [0.25, 0.75]
+
+    def test_nothing_over_nothing_is_nothing_and_undefined(self):
+        none = totals([0, 0], [0, 0])
+        assert RATE.value(none) == 0.0 and not RATE.defined(none)
+        half = totals([0, 1], [0, 4])
+        assert RATE.per_group(half).tolist() == [0.0, 0.25] and bool(RATE.defined(half))
+
+    def test_gradients_are_finite_where_nothing_was_counted(self):
+        slope = jax.grad(lambda t: RATE.value(totals([0.0, 0.0], t)))(jnp.zeros(2))
+        assert jnp.all(jnp.isfinite(slope))
+
+
+class TestDisparity:
+    def test_two_groups_differ_by_minus_the_absolute_difference(self):
+        for hits in ([1, 3], [3, 1]):
+            assert Disparity(RATE).value(totals(hits, [4, 4])) == -0.5
+        assert Disparity(RATE).value(totals([2, 4], [4, 8])) == 0.0
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 60)), min_size=3, max_size=6))
+    def test_more_groups_differ_by_the_population_standard_deviation(self, counts):
+        hits, tries = np.array(counts, np.float32).T
+        rates = hits / tries
+        by_hand = -np.sqrt(np.sum((rates - rates.sum() / len(rates)) ** 2) / len(rates))
+        found = Disparity(RATE).value(totals(hits, tries))
+        np.testing.assert_allclose(found, by_hand, rtol=1e-5, atol=1e-6)
+
+    def test_three_groups_by_hand(self):
+        """Rates 0, 0.5, 1: variance 1/6 (the sample variance would be 1/4)."""
+        found = Disparity(RATE).value(totals([0, 1, 2], [2, 2, 2]))
+        assert found == pytest.approx(-np.sqrt(1 / 6))
+
+    def test_the_sign_of_the_rate_does_not_matter(self):
+        seen = totals([1, 3], [4, 4])
+        assert Disparity(Rate("hits", "tries", sign=-1)).value(seen) == Disparity(RATE).value(seen)
+
+    def test_normalised_by_the_sum_of_the_rates(self):
+        waits = totals([10, 30], [2, 2])  # mean waits 5 and 15
+        assert Disparity(RATE).normalised(waits) == Disparity(RATE).value(waits) == -10.0
+        assert Disparity(RATE, normalise_by_sum=True).value(waits) == -10.0
+        assert Disparity(RATE, normalise_by_sum=True).normalised(waits) == -0.5
+        assert Disparity(RATE, normalise_by_sum=True).normalised(totals([0, 0], [2, 2])) == 0.0
+
+    def test_undefined_if_any_group_is_empty(self):
+        seen = totals([0, 3], [0, 4])
+        assert not Disparity(RATE).defined(seen)
+        assert Disparity(RATE).value(seen) == -0.75
+        assert Disparity(RATE).defined(totals([0, 3], [1, 4]))
+
+
+@pytest.mark.parametrize("metric", [Direct("profit"), RATE, Disparity(RATE)])
+def test_metrics_are_small_values(metric):
+    assert isinstance(metric, Metric)
+    assert (
+        metric.kind
+        == {"Direct": "direct", "Rate": "rate", "Disparity": "fair"}[type(metric).__name__]
+    )
+    assert len({metric, type(metric)(*[getattr(metric, f) for f in arguments(metric)])}) == 1
+    seen = totals([1, 3], [4, 4], 2.0)
+    compiled = jax.jit(lambda h, t, p: metric.value(totals(h, t, p)))
+    assert compiled(seen.hits, seen.tries, seen.profit) == metric.value(seen)
+    assert jnp.shape(metric.value(seen)) == ()
+
+
+def arguments(metric):
+    return [name for name, field in metric.__dataclass_fields__.items() if field.init]

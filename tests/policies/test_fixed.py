@@ -1,0 +1,127 @@
+"""Fixed policies, and building them from plain values."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.core import Entities, EntitySpace, FairgymError, Feature, PerEntity, Shares, Unit
+from fairgym.policies import Constant, FirstCome, Function, Random, fixed_policies
+from fairgym.testing.toys import Toy
+
+KEY = jax.random.key(0)
+SEEN = EntitySpace(4, (Feature("x"),)).sample(KEY)
+SPACES = [PerEntity(4), Unit(("a", "b")), Shares((("a", "b"), ("c", "d")))]
+
+
+class Queue(Toy):
+    """The agent that ranks sees a waiting time in its second column."""
+
+    def observation_space(self, agent):
+        return WAITING if agent == "rank" else super().observation_space(agent)
+
+
+WAITING = EntitySpace(5, (Feature("skill"), Feature("time_waited", 0, 100)))
+
+
+class TestConstant:
+    @pytest.mark.parametrize("space", SPACES, ids=lambda s: type(s).__name__)
+    def test_one_number_for_all_elements(self, space):
+        action = Constant(space, 0.5)(SEEN, KEY)
+        assert action.shape == space.shape and jnp.all(action == 0.5)
+
+    def test_one_number_per_element(self):
+        for value in ((0.25, 1), [0.25, 1.0], np.array([0.25, 1.0]), jnp.array([0.25, 1.0])):
+            assert Constant(SPACES[1], value)(SEEN, KEY).tolist() == [0.25, 1.0]
+
+    @pytest.mark.parametrize(
+        ("space", "value", "told"),
+        [
+            (SPACES[1], 1.5, "is 1.5; it must lie in the space Unit"),
+            (SPACES[1], float("nan"), "is nan; it must lie in the space"),
+            (SPACES[1], (0.1, 0.2, 0.3), r"is \(0.1, 0.2, 0.3\); it takes one number, or 2"),
+            (SPACES[1], "much", "is 'much'; it takes one number"),
+            (SPACES[2], 0.6, "is 0.6; it must lie in the space Shares"),
+        ],
+    )
+    def test_values_that_do_not_fit(self, space, value, told):
+        with pytest.raises(FairgymError, match=f"a constant action {told}"):
+            Constant(space, value)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=lambda s: type(s).__name__)
+def test_random_draws_anew_with_every_key(space):
+    keys = jax.random.split(KEY, 30)
+    actions = jax.vmap(lambda k: Random(space)(SEEN, k))(keys)
+    assert jnp.all(jax.vmap(space.contains)(actions))
+    assert len(np.unique(np.asarray(actions)[:, 0])) == 30
+    assert jnp.array_equal(Random(space)(SEEN, KEY), Random(space)(SEEN, KEY))
+
+
+def test_function_is_what_it_says():
+    rule = Function(lambda seen, key: jnp.where(seen.mask, seen.features[:, 0], 0.0))
+    assert jnp.array_equal(jax.jit(rule)(SEEN, KEY), SEEN.features[:, 0])
+
+
+class TestFirstCome:
+    def test_the_longest_waiting_come_first(self):
+        waited = jnp.array([0.0, 7.0, 400.0, 1.0, 399.0])
+        seen = Entities(jnp.stack([jnp.ones(5), waited], 1), jnp.ones(5, bool), jnp.zeros(0))
+        scores = FirstCome(Queue(), "rank")(seen, KEY)
+        assert PerEntity(5).contains(scores)
+        assert np.argsort(-np.asarray(scores)).tolist() == [2, 4, 1, 3, 0]
+
+    def test_empty_places_have_no_score(self):
+        seen = Entities(jnp.full((5, 2), 3.0), jnp.arange(5) < 2, jnp.zeros(0))
+        assert FirstCome(Queue(), "rank")(seen, KEY).tolist() == [0.75, 0.75, 0, 0, 0]
+
+    def test_another_feature(self):
+        assert FirstCome(Toy(), "rank", feature="skill").column == 1
+
+    def test_the_loan_queue(self):
+        env = fairgym.make("loan", population=40)
+        names = [f.name for f in env.observation_space("disbursement").features]
+        assert names[FirstCome(env, "disbursement").column] == "time_waited"
+
+    @pytest.mark.parametrize("agent", ["rank", "level"])
+    def test_an_agent_that_cannot(self, agent):
+        with pytest.raises(FairgymError, match=f"sees 'time_waited'; '{agent}' sees: group, skill"):
+            FirstCome(Toy(), agent)
+
+    def test_an_agent_that_sees_times_but_ranks_nobody(self):
+        with pytest.raises(FairgymError, match="an agent that scores people"):
+            FirstCome(Toy(), "level", feature="skill")
+
+
+class TestFixedPolicies:
+    def test_every_kind_of_specification(self):
+        made = fixed_policies(
+            Queue(), {"level": (0.1, 0.9), "rank": "first-come", "split": np.array([0.3, 0.7])}
+        )
+        assert list(made) == ["level", "rank", "split"]
+        np.testing.assert_allclose(made["level"].action, [0.1, 0.9])
+        np.testing.assert_allclose(made["split"].action, [0.3, 0.7])
+        assert isinstance(made["rank"], FirstCome)
+        assert isinstance(fixed_policies(Queue(), {"rank": "random"})["rank"], Random)
+        assert fixed_policies(Queue(), {"rank": 0})["rank"].action.shape == (5,)
+        assert fixed_policies(Queue(), {}) == {}
+
+    @pytest.mark.parametrize(
+        ("specification", "told"),
+        [
+            ({"boss": 1}, "unknown agent 'boss'; toy has the agents: level, rank, split"),
+            ({"level": "lowest"}, "fixed policy of 'level' is 'lowest'; it takes 'random'"),
+            ({"level": 2}, "a constant action is 2"),
+            ({"level": "first-come"}, "first come, first served needs"),
+        ],
+    )
+    def test_specifications_that_do_not_fit(self, specification, told):
+        with pytest.raises(FairgymError, match=told):
+            fixed_policies(Queue(), specification)
+
+    def test_the_baselines_of_the_loan_environment(self):
+        for groups in (1, 2):
+            env = fairgym.make("loan", population=40, action_groups=groups)
+            for specification in env.baselines.values():
+                assert set(fixed_policies(env, specification)) == set(env.agents)

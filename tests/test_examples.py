@@ -1,0 +1,73 @@
+"""The examples run, and the README shows code that does."""
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+
+import jax.numpy as jnp
+import pytest
+
+import fairgym
+from fairgym.core.registry import environments
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+
+
+def load(name):
+    """The example as a module, imported anew."""
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def own():
+    """`own_environment`, and afterwards no trace of it."""
+    yield load("own_environment")
+    environments._things.pop("clinic", None)
+    sys.modules.pop("example_own_environment", None)
+
+
+def test_own_environment_is_checked_trained_and_measured(own, capsys):
+    """`main` runs `check_environment` and a few epochs of F-MACEM."""
+    own.main(epochs=2)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines[:-1]] == ["epoch 1", "epoch 2"]
+    env = fairgym.make("clinic")
+    measured = ast.literal_eval(lines[-1])
+    assert list(measured) == list(env.metrics)
+    assert measured["cost"] < 0 and -1 <= measured["incidence"] <= 0
+    assert measured["incidence_disparity"] <= 0 and measured["uptake_disparity"] <= 0
+
+
+def test_own_environment_has_under_150_lines():
+    assert len((EXAMPLES / "own_environment.py").read_text().splitlines()) < 150
+
+
+def test_quickstart_runs(monkeypatch, capsys):
+    """With fewer people, so that it takes no longer than it must."""
+    made = []
+
+    def make(name, **shapes):
+        made.append(shapes)
+        return fairgym.core.make(name, **(shapes | {"population": 200}))
+
+    monkeypatch.setattr(fairgym, "make", make)
+    module = load("quickstart")
+    assert made == [{"population": 10_000}]
+    census = module.env.census(module.episode.final_state)
+    assert sum(int(jnp.sum(count)) for count in census.values()) == 200
+    assert "admission_rate" in capsys.readouterr().out
+
+
+def test_quickstart_is_the_python_of_the_readme():
+    text = (ROOT / "README.md").read_text()
+    shown = text.split("```python\n")[1].split("```")[0]
+    tree = ast.parse((EXAMPLES / "quickstart.py").read_text())
+    tree.body = tree.body[1:]  # less the docstring
+    assert ast.dump(tree) == ast.dump(ast.parse(shown))

@@ -1,0 +1,179 @@
+"""`check_algorithm` passes what is sound and catches every kind of defect."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fairgym.algorithms import TrainState, algorithms
+from fairgym.algorithms._base import objectives_of
+from fairgym.policies import Constant, Function, Random
+from fairgym.testing import ConformanceError, check_algorithm
+from fairgym.testing.toys import Toy
+
+
+class GuessState(TrainState):
+    guess: dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Guess:
+    """The smallest algorithm there is: it wanders about."""
+
+    chunks: int = 3
+
+    def init(self, key, env, objective, *, params=None, fixed=None):
+        fixed = dict(fixed or {})
+        objectives = objectives_of(env, objective, fixed)
+        return GuessState(
+            env=env,
+            objectives=objectives,
+            params=env.default_params,
+            fixed=fixed,
+            key=jax.random.key_data(key),
+            chunk=jnp.int32(0),
+            guess={agent: env.action_space(agent).sample(key) for agent, _ in objectives},
+        )
+
+    def train_chunk(self, state):
+        key, later = state.next_key()
+        guess = {
+            agent: state.env.action_space(agent).clip(value + jax.random.normal(key, value.shape))
+            for agent, value in state.guess.items()
+        }
+        state = state.replace(guess=guess, key=later, chunk=state.chunk + 1)
+        return state, {"objective": jnp.float32(0.0)}
+
+    def policies(self, state):
+        made = {
+            agent: Constant(state.env.action_space(agent), np.asarray(value))
+            for agent, value in state.guess.items()
+        }
+        return made | state.fixed
+
+
+def changed(name, change):
+    """`Guess` with the result of one method changed: `change(result, self, *arguments)`."""
+
+    def method(self, *arguments, **named):
+        return change(getattr(Guess, name)(self, *arguments, **named), self, *arguments)
+
+    return type("Changed", (Guess,), {name: method})()
+
+
+def replaced(**changes):
+    def change(result, *_):
+        state, log = result
+        return state.replace(**{k: f(state) for k, f in changes.items()}), log
+
+    return change
+
+
+def logged(entries):
+    """Changes the log: `entries(log, chunk)`."""
+    return lambda result, *_: (result[0], entries(result[1], int(result[0].chunk)))
+
+
+class Counter(eqx.Module):
+    """A policy with something that is no array."""
+
+    count: int
+
+
+BROKEN = {
+    "no chunks": (Guess(chunks=0), "chunks is 0"),
+    "randomness from elsewhere": (
+        changed(
+            "train_chunk",
+            replaced(
+                guess=lambda s: (
+                    s.guess
+                    | {"level": s.guess["level"] * np.float32(np.random.default_rng().uniform())}
+                )
+            ),
+        ),
+        "two runs with one key.*guess",
+    ),
+    "a dtype changes": (
+        changed("train_chunk", replaced(chunk=lambda s: s.chunk.astype(jnp.float32))),
+        r"chunk is int32\[\] first and float32\[\] later",
+    ),
+    "something that is no array changes": (
+        changed("train_chunk", replaced(fixed=lambda s: {"count": s.fixed.get("count", 0) + 1})),
+        "what is not an array in the state has changed",
+    ),
+    "no objective": (
+        changed("train_chunk", logged(lambda log, _: {"loss": jnp.float32(1.0)})),
+        "the log has no 'objective'",
+    ),
+    "not a number": (
+        changed("train_chunk", logged(lambda log, _: log | {"loss": jnp.float32(jnp.nan)})),
+        "log entry 'loss' is nan",
+    ),
+    "a vector": (
+        changed("train_chunk", logged(lambda log, _: log | {"loss": jnp.zeros(2)})),
+        "log entry 'loss' is .* one finite number",
+    ),
+    "entries come and go": (
+        changed("train_chunk", logged(lambda log, chunk: log | {f"loss{chunk}": jnp.zeros(())})),
+        "loss",
+    ),
+    "a missing policy": (
+        changed("policies", lambda made, *_: {k: v for k, v in made.items() if k != "rank"}),
+        "there are policies for",
+    ),
+    "an action outside": (
+        changed(
+            "policies",
+            lambda made, *_: made | {"level": Function(lambda observation, key: jnp.full(2, 1.5))},
+        ),
+        "the action of the policy of agent 'level' is outside its space",
+    ),
+    "an action of another shape": (
+        changed(
+            "policies",
+            lambda made, *_: made | {"level": Function(lambda observation, key: jnp.zeros(3))},
+        ),
+        r"agent 'level' is outside its space: shape \(3,\)",
+    ),
+    "fixed agents learn": (
+        changed(
+            "policies",
+            lambda made, self, state: {
+                agent: Constant(state.env.action_space(agent), 0.5) if agent == "split" else policy
+                for agent, policy in made.items()
+            },
+        ),
+        "agent 'split' was given as fixed, and has changed",
+    ),
+}
+
+
+def test_a_sound_algorithm_passes():
+    check_algorithm(Guess(), Toy(), chunks=3)
+
+
+@pytest.mark.parametrize("defect", BROKEN)
+def test_each_defect_is_caught(defect):
+    algorithm, message = BROKEN[defect]
+    with pytest.raises(ConformanceError, match=message):
+        check_algorithm(algorithm, Toy())
+
+
+def test_f_macem_passes():
+    check_algorithm(
+        algorithms.get("f-macem")(epochs=2, episodes_per_epoch=4, hidden=3, evaluation_episodes=2),
+        Toy(horizon=3),
+    )
+
+
+def test_grid_search_passes():
+    env = Toy(horizon=3)
+    check_algorithm(
+        algorithms.get("grid-search")(steps=3, deviation_steps=3, episodes=2),
+        env,
+        fixed={"split": Random(env.action_space("split"))},
+    )

@@ -1,0 +1,471 @@
+"""`check_environment` passes what is sound and catches every kind of defect."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.core import Tracer
+from jax.custom_batching import custom_vmap
+
+import fairgym
+from fairgym.core import Components, EntitySpace, Unit, component
+from fairgym.environments.loan import Loan
+from fairgym.fairness import Direct
+from fairgym.testing import PROPERTIES, ConformanceError, check_environment, environment
+from fairgym.testing._compare import renumbered
+from fairgym.testing.toys import Toy, ToyState
+
+NAMES = {law.check.__name__: law for law in PROPERTIES}
+
+
+def test_a_sound_environment_passes():
+    check_environment(Toy())
+
+
+def test_the_loan_environment_passes():
+    check_environment(
+        fairgym.make("loan", population=64, applicants=16, disbursement_cap=4, horizon=30), steps=8
+    )
+
+
+def test_a_dirty_state_of_the_loan_environment_passes():
+    """Later in an episode there are queues, loans and defaults; fewer idle than applicants."""
+
+    class Later(Loan):
+        def initial_state(self, key, params):
+            def step(state, k):
+                actions = {"admissions": jnp.zeros(2), "debt_management": jnp.full(2, 0.05)}
+                actions["disbursement"] = self.action_space("disbursement").sample(k)
+                return self.advance(k, state, actions, params)[0], None
+
+            state = super().initial_state(key, params)
+            return jax.lax.scan(step, state, jax.random.split(key, 40))[0]
+
+    env = Later(population=64, applicants=30, disbursement_cap=6, horizon=400)
+    env = dataclasses.replace(env)
+    seen = env.reset(jax.random.key(0), env.default_params)[0]
+    assert 0 < seen["debt_management"].mask.sum() and 0 < seen["disbursement"].mask.sum()
+    laws = [NAMES[name] for name in ("numbering", "masked_rows", "people_and_census")]
+    for law in laws:
+        fails_alone(law, env, None)
+
+
+def fails_alone(law, env, message):
+    """Run one property of the table; it must fail with this message, or pass if None."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(environment, "PROPERTIES", (law,))
+        if message is None:
+            check_environment(env)
+            return
+        with pytest.raises(ConformanceError, match=message) as caught:
+            check_environment(env)
+    assert law.name in str(caught.value) and env.name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def after(change):
+    """A Toy whose `transition` is followed by `change(self, result, noise, state, actions)`."""
+
+    class Changed(Toy):
+        def transition(self, noise, state, actions, params):
+            result = super().transition(noise, state, actions, params)
+            return change(self, result, noise, state, actions)
+
+    return Changed()
+
+
+def set_unchecked(struct, values):
+    """As `replace`, past the type check of the constructor."""
+    for name, value in values.items():
+        struct = eqx.tree_at(lambda s, n=name: getattr(s, n), struct, value)
+    return struct
+
+
+def with_state(**changes):
+    """A Toy whose next state is changed: field -> function of (next state, previous state)."""
+
+    def change(env, result, noise, before, actions):
+        state, components, ended = result
+        values = {name: f(state, before) for name, f in changes.items()}
+        return set_unchecked(state, values), components, ended
+
+    return after(change)
+
+
+def with_components(**changes):
+    """A Toy whose components are changed: field -> function of (components, noise, s, actions)."""
+
+    def change(env, result, noise, before, actions):
+        state, components, ended = result
+        values = {name: f(components, noise, before, actions) for name, f in changes.items()}
+        return state, set_unchecked(components, values), ended
+
+    return after(change)
+
+
+def subclass(**methods):
+    return type("Changed", (Toy,), methods)()
+
+
+def crowded(env):
+    """The same environment with fewer people than places, so that some rows are masked."""
+    return dataclasses.replace(env, places=11, seats=2)
+
+
+class LooseSpace(Unit):
+    def sample(self, key):
+        return super().sample(key) + 1.0
+
+
+LOOSE, NARROW = LooseSpace(("a",)), EntitySpace(3, ())
+
+
+def observe_everything(self, state, params):
+    return Toy().observe(state, params)
+
+
+def talkative_step(self, *arguments):
+    observations, state, *rest = Toy.step(self, *arguments)
+    level = observations["level"].replace(context=jnp.zeros(2))
+    return observations | {"level": level}, state, *rest
+
+
+class NotFinite(Direct):
+    def value(self, totals):
+        return jnp.log(-jnp.abs(super().value(totals)))
+
+
+class Positive(Direct):
+    kind = "fair"
+
+    def value(self, totals):
+        return jnp.float32(1.0)
+
+
+class OtherComponents(Components):
+    people: jax.Array = component("people", unit="people", used_by=("nobody",))
+
+
+@custom_vmap
+def off_under_vmap(x):
+    return x
+
+
+@off_under_vmap.def_vmap
+def _(size, batched, x):
+    return x + 1.0, batched[0]
+
+
+def observed(change):
+    """A Toy whose observations are changed."""
+
+    def observe(self, state, params):
+        return change(Toy.observe(self, state, params), state)
+
+    return subclass(observe=observe)
+
+
+def rank_features(change):
+    return observed(
+        lambda seen, state: (
+            seen | {"rank": seen["rank"].replace(features=change(seen["rank"].features))}
+        )
+    )
+
+
+def traced(x):
+    return isinstance(x, Tracer)
+
+
+def ties_by_number(self, noise, state, actions, params):
+    """Serves the first of equal scores by place, not by luck."""
+    return Toy.transition(
+        self,
+        noise.replace(tie=jnp.arange(self.population) / self.population),
+        state,
+        actions,
+        params,
+    )
+
+
+BROKEN = {
+    "a dtype changes": (
+        "structure",
+        with_state(stage=lambda s, b: s.stage.astype(jnp.float32)),
+        r"state.*stage is int32\[12\] first and float32\[12\] later",
+    ),
+    "a shape changes": (
+        "structure",
+        subclass(step=talkative_step),
+        r"level.context is float32\[1\] first and float32\[2\] later",
+    ),
+    "time stands still": (
+        "structure",
+        with_state(time=lambda s, b: b.time),
+        "takes state.time from 0 to 0",
+    ),
+    "terminated is a number": (
+        "structure",
+        subclass(step=lambda self, *a: (*Toy.step(self, *a)[:3], 0.0, *Toy.step(self, *a)[4:])),
+        "terminated is .* it takes one truth value",
+    ),
+    "an agent sees nothing": (
+        "structure",
+        observed(lambda seen, state: {k: v for k, v in seen.items() if k != "rank"}),
+        "observations are of",
+    ),
+    "Python branches on a number": (
+        "structure",
+        after(lambda env, r, n, s, a: r if s.time > 3 else (r[0], r[1], s.time > 9)),
+        "TracerBoolConversionError",
+    ),
+    "a new space at every call": (
+        "spaces",
+        subclass(action_space=lambda self, agent: Unit(("a", "b"))),
+        r"action_space\('level'\) is another object",
+    ),
+    "samples outside the space": (
+        "spaces",
+        subclass(action_space=lambda self, agent, space=LOOSE: space),
+        "a sampled action of agent 'level' is outside its space",
+    ),
+    "too many rows": (
+        "observations",
+        subclass(
+            observation_space=lambda self, agent, space=NARROW: space,
+        ),
+        r"the observation of agent 'level' after 0 steps has shapes .* its space says",
+    ),
+    "a feature is not a number": (
+        "observations",
+        rank_features(lambda f: jnp.log(-1 - jnp.abs(f))),
+        "agent 'rank' after 0 steps has features that are not finite",
+    ),
+    "masked rows are not zero": (
+        "observations",
+        crowded(rank_features(lambda f: f + 1.0)),
+        "agent 'rank' after 1 steps has masked rows that are not zero",
+    ),
+    "a component is an integer": (
+        "components",
+        with_components(members=lambda c, n, s, a: c.members.astype(jnp.int32)),
+        "component 'members' of step 0 is int32",
+    ),
+    "a component is a total": (
+        "components",
+        with_components(served=lambda c, n, s, a: jnp.sum(c.served)),
+        r"component 'served' of step 0 has shape \(\); declared: one number per group",
+    ),
+    "a component is infinite": (
+        "components",
+        with_components(gain=lambda c, n, s, a: c.gain / 0.0),
+        "component 'gain' of step 0 is not finite",
+    ),
+    "a count is negative": (
+        "components",
+        with_components(queued=lambda c, n, s, a: c.queued - 9.0),
+        "component 'queued' of step 0 is negative",
+    ),
+    "people get lost": (
+        "people_and_census",
+        with_state(stage=lambda s, b: jnp.where(s.stage == 1, 7, s.stage)),
+        r"the census after 1 steps counts 7 people in .*; there are 12",
+    ),
+    "features of a few": (
+        "people_and_census",
+        subclass(
+            people=lambda self, s: Toy.people(self, s) | {"skill": s.skill[:4]},
+            observe=observe_everything,
+        ),
+        r"people\['skill'\] after 0 steps is not one finite number for each of the 12",
+    ),
+    "an unknown core attribute": (
+        "declarations",
+        subclass(core_attribute="height"),
+        "core_attribute 'height'",
+    ),
+    "a component of nobody": (
+        "declarations",
+        subclass(components=OtherComponents),
+        "component 'people' names an unknown agent 'nobody'",
+    ),
+    "an agent twice": (
+        "declarations",
+        subclass(agents=("level", "level")),
+        "agents is",
+    ),
+    "a baseline that does not fit": (
+        "declarations",
+        subclass(baselines={"b": {"level": 3.0}}),
+        "FairgymError: a constant action is 3.0",
+    ),
+    "not hashable": ("declarations", subclass(__hash__=None), "TypeError: unhashable"),
+    "randomness from elsewhere": (
+        "same_key",
+        with_state(skill=lambda s, b: s.skill + np.random.default_rng().uniform()),
+        r"step twice with one key: observations\.level\.features is",
+    ),
+    "noise without a key": (
+        "different_key",
+        subclass(noise=lambda self, key, params: Toy.noise(self, jax.random.key(0), params)),
+        "two keys give the same noise",
+    ),
+    "noise that does nothing": (
+        "different_key",
+        subclass(
+            initial_state=lambda self, key, params: Toy.initial_state(
+                self, jax.random.key(0), params
+            ),
+            transition=lambda self, noise, state, actions, params: Toy.transition(
+                self, jax.tree.map(jnp.zeros_like, noise), state, actions, params
+            ),
+        ),
+        "the same start and the same episode",
+    ),
+    "actions are not clipped": (
+        "actions_are_clipped",
+        subclass(
+            advance=lambda self, key, state, actions, params: self.transition(
+                self.noise(key, params), state, actions, params
+            )
+        ),
+        r"with actions out of range, and with the same actions clipped: .* is nan",
+    ),
+    "scores of empty places count": (
+        "masked_rows",
+        crowded(
+            with_components(served=lambda c, n, s, a: c.served + jnp.sum(a["rank"])),
+        ),
+        r"other numbers in masked rows of the actions: .*served",
+    ),
+    "compiled otherwise": (
+        "compiled_is_eager",
+        with_state(skill=lambda s, b: s.skill + (1.0 if traced(s.skill) else 0.0)),
+        r"step 0 without and with jit: observations\.level\.features is",
+    ),
+    "vmapped otherwise": (
+        "vmapped_is_looped",
+        with_state(skill=lambda s, b: off_under_vmap(s.skill)),
+        r"steps in a loop and under vmap: observations\.level\.features is",
+    ),
+    "params vmapped otherwise": (
+        "vmapped_is_looped",
+        subclass(
+            initial_state=lambda self, key, params: set_unchecked(
+                Toy.initial_state(self, key, params),
+                {"skill": jnp.ones(12) * off_under_vmap(jnp.asarray(params.luck))},
+            ),
+        ),
+        "reset in a loop and under vmap: observations.level.features is",
+    ),
+    "ties go by number": (
+        "numbering",
+        subclass(transition=ties_by_number),
+        "people renumbered",
+    ),
+    "neighbours meet": (
+        "numbering",
+        with_state(skill=lambda s, b: s.skill + 0.1 * jnp.roll(b.skill, 1)),
+        "people renumbered",
+    ),
+    "the first person counts more": (
+        "numbering",
+        with_components(gain=lambda c, n, s, a: c.gain + s.skill[0]),
+        "components of step 0, people renumbered: gain is",
+    ),
+    "two steps at once": (
+        "counting_stops",
+        with_state(time=lambda s, b: s.time + 1),
+        "ends at time",
+    ),
+    "the episode does not end": (
+        "counting_stops",
+        subclass(
+            advance=lambda self, *a: (*Toy.advance(self, *a)[:2], jnp.array(False)),
+        ),
+        None,  # the failure that the check adds is not overridden
+    ),
+    "truncated too early": (
+        "horizon",
+        subclass(step=lambda self, *a: (*Toy.step(self, *a)[:4], jnp.array(True), {})),
+        "truncated is True at time 1 of 6",
+    ),
+    "never truncated": (
+        "horizon",
+        subclass(step=lambda self, *a: (*Toy.step(self, *a)[:4], jnp.array(False), {})),
+        "truncated is False at ",
+    ),
+    "a metric is not a number": (
+        "metrics",
+        subclass(metrics={"m": NotFinite("gain")}),
+        "metric 'm' of an episode is nan",
+    ),
+    "unfair is better": (
+        "metrics",
+        subclass(metrics={"m": Positive("gain")}),
+        "disparity 'm' of an episode is 1.0",
+    ),
+}
+
+
+@pytest.mark.parametrize("defect", BROKEN)
+def test_each_defect_is_caught(defect):
+    law, env, message = BROKEN[defect]
+    fails_alone(NAMES[law], env, message)
+
+
+def test_every_property_has_a_defect_that_it_catches():
+    assert {law for law, _, message in BROKEN.values() if message} == set(NAMES)
+
+
+@pytest.mark.parametrize("defect", ["ties go by number"])
+def test_the_whole_check_catches_them_too(defect):
+    _, env, message = BROKEN[defect]
+    with pytest.raises(ConformanceError, match=message):
+        check_environment(env)
+
+
+def test_one_flip_in_three_keys_is_forgiven(monkeypatch):
+    def failing(times):
+        calls = []
+
+        def check(case):
+            calls.append(case)
+            if len(calls) <= times:
+                raise ConformanceError("a decision turned")
+
+        return environment.Property("rounding", check, rounds=True), calls
+
+    law, calls = failing(1)
+    monkeypatch.setattr(environment, "PROPERTIES", (law,))
+    check_environment(Toy())
+    assert len(calls) == 3
+    law, _ = failing(2)
+    monkeypatch.setattr(environment, "PROPERTIES", (law,))
+    with pytest.raises(ConformanceError, match="a decision turned"):
+        check_environment(Toy())
+
+
+def test_renumbering_moves_people_and_relabels_references():
+    env = Toy()
+    state = env.initial_state(jax.random.key(0), env.default_params)
+    order = np.random.default_rng(0).permutation(12)
+    moved = renumbered(state, order)
+    assert isinstance(moved, ToyState)
+    np.testing.assert_array_equal(moved.skill, state.skill[order])
+    # the queue holds the same people under their new numbers
+    np.testing.assert_array_equal(moved.skill[moved.queue], state.skill[state.queue])
+    np.testing.assert_array_equal(moved.queued, state.queued)
+    back = renumbered({"s": [moved]}, np.argsort(order))["s"][0]
+    assert jax.tree.all(jax.tree.map(lambda a, b: jnp.array_equal(a, b), back, state))
+
+
+def test_unused_references_stay_as_they_are():
+    env = Toy()
+    state = env.initial_state(jax.random.key(0), env.default_params)
+    state = state.replace(queue=jnp.array([0, 1, -1, 12, 2]))
+    order = np.roll(np.arange(12), 1)  # new number 0 is old 11: everybody moves up by one
+    np.testing.assert_array_equal(renumbered(state, order).queue, [1, 2, -1, 12, 3])

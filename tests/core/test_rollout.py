@@ -10,7 +10,7 @@ import pytest
 
 import fairgym
 from fairgym.core import FairgymError
-from fairgym.policies import Function, Random, equivariant, fixed_policies
+from fairgym.policies import Function, Random, equivariant
 from fairgym.testing.toys import Toy, ToyNoise
 
 
@@ -67,7 +67,7 @@ def assert_close(expected, found, rtol=2e-5):
 
 
 @pytest.mark.parametrize(
-    ("steps", "discount", "last_step"), [(8, 1.0, 1e6), (5, 0.9, 1e6), (8, 0.5, 3.0), (8, 0.9, 1.0)]
+    ("steps", "discount", "last_step"), [(8, 1.0, 1e6), (8, 0.9, 1e6), (8, 0.5, 3.0), (5, 0.9, 1e6)]
 )
 def test_an_episode_is_its_steps(steps, discount, last_step):
     params = PARAMS.replace(last_step=jnp.float32(last_step))
@@ -88,11 +88,6 @@ def test_an_episode_is_its_steps(steps, discount, last_step):
     )
 
 
-def test_the_horizon_is_the_environments_and_there_is_no_trace_unless_asked_for():
-    episode = rollout(ENV, PARAMS, POLICIES, KEY)
-    assert int(episode.length) == ENV.horizon and episode.trace is None
-
-
 @pytest.mark.parametrize("horizon", [0, 9, 2.0, True])
 def test_a_horizon_out_of_range(horizon):
     unchecked = getattr(fairgym.rollout, "__wrapped__", fairgym.rollout)
@@ -108,9 +103,11 @@ def test_policies_of_all_agents_and_no_others():
         fairgym.rollout(ENV, PARAMS, {**POLICIES, "boss": POLICIES["level"]}, KEY)
 
 
-def test_actions_are_clipped_before_they_are_counted():
+def test_without_options():
+    """All of the horizon, no trace; and actions are clipped before they are counted."""
     wild = POLICIES | {"level": Function(lambda seen, key: jnp.array([jnp.nan, 7.0]))}
     episode = rollout(ENV, PARAMS, wild, KEY)
+    assert int(episode.length) == ENV.horizon and episode.trace is None
     assert episode.mean_actions["level"].tolist() == [0.0, 1.0]
     np.testing.assert_allclose(episode.totals.treated, [0.0, 5.0 * 8])
 
@@ -120,7 +117,10 @@ class TestKeys:
 
     @property
     def policies(self):
-        return {agent: Random(self.env.action_space(agent)) for agent in self.env.agents}
+        """Every agent draws; "split" draws what "level" would draw with the same key."""
+        level = self.env.action_space("level")
+        made = {agent: Random(self.env.action_space(agent)) for agent in self.env.agents}
+        return made | {"split": Function(lambda seen, key: level.sample(key))}
 
     def trace(self, key):
         return rollout(self.env, PARAMS, self.policies, key, trace=True)
@@ -133,51 +133,32 @@ class TestKeys:
         gains = np.stack([self.trace(jax.random.key(s)).trace.gain for s in range(3)])
         assert len(np.unique(gains)) == gains.size
 
-    def test_agents_with_equal_spaces_draw_different_numbers(self):
-        """`level` and `split` both have two numbers: one key for both would correlate them."""
-        same = self.policies | {
-            "split": Function(lambda seen, key: self.env.action_space("level").sample(key))
-        }
-        episode = rollout(self.env, PARAMS, same, jax.random.key(0))
+    def test_agents_do_not_share_their_luck(self):
+        """`split` is divided by its sum; had both the same key, so would be `level`."""
+        episode = self.trace(jax.random.key(0))
         level, split = episode.mean_actions["level"], episode.mean_actions["split"]
         assert abs(float(split[0] - level[0] / level.sum())) > 1e-3
 
 
-class TestVmap:
+def test_vmap_over_params_policies_and_keys_is_a_loop():
+    """Episodes that end at different times, too."""
     env = Toy(population=10, horizon=5)
     keys = jax.random.split(jax.random.key(0), 3)
+    params = [PARAMS.replace(last_step=jnp.float32(end)) for end in (2.0, 9.0, 4.0)]
+    policies = [equivariant(env, key, 3) for key in keys]
 
-    def one(self, params, policies, key):
-        return fairgym.rollout(self.env, params, policies, key, trace=True)
+    def one(params, policies, key):
+        return fairgym.rollout(env, params, policies, key, trace=True)
 
-    def check(self, together, alone):
-        for number, episode in enumerate(alone):
-            assert_close(episode, jax.tree.map(lambda x, n=number: x[n], together))
+    def stack(trees):
+        return jax.tree.map(lambda *x: jnp.stack(x), *trees)
 
-    def test_over_keys(self):
-        policies = equivariant(self.env, jax.random.key(1), 3)
-        run = eqx.filter_jit(self.one)
-        together = eqx.filter_jit(jax.vmap(lambda k: self.one(PARAMS, policies, k)))(self.keys)
-        self.check(together, [run(PARAMS, policies, k) for k in self.keys])
-
-    def test_over_params_that_end_episodes_at_different_times(self):
-        policies = fixed_policies(self.env, {"level": 0.4, "rank": "random", "split": 0.5})
-        ends = jnp.array([2.0, 9.0, 4.0])
-        run = eqx.filter_jit(lambda e: self.one(PARAMS.replace(last_step=e), policies, KEY))
-        together = eqx.filter_jit(
-            jax.vmap(lambda e: self.one(PARAMS.replace(last_step=e), policies, KEY))
-        )(ends)
-        assert together.length.tolist() == [2, 5, 4]
-        assert together.terminated.tolist() == [True, False, True]
-        self.check(together, [run(e) for e in ends])
-
-    def test_over_policies(self):
-        many = [equivariant(self.env, k, 3) for k in self.keys]
-        stacked = jax.tree.map(lambda *x: jnp.stack(x), *many)
-        run = eqx.filter_jit(self.one)
-        together = eqx.filter_jit(eqx.filter_vmap(lambda p: self.one(PARAMS, p, KEY)))(stacked)
-        self.check(together, [run(PARAMS, p, KEY) for p in many])
-        assert len(set(np.asarray(together.totals.gain).tolist())) == 3
+    loop = [eqx.filter_jit(one)(*item) for item in zip(params, policies, keys, strict=True)]
+    together = eqx.filter_jit(eqx.filter_vmap(one))(stack(params), stack(policies), keys)
+    assert together.length.tolist() == [2, 5, 4]
+    assert together.terminated.tolist() == [True, False, True]
+    assert_close(stack(loop), together)
+    assert len(set(np.asarray(together.totals.gain).tolist())) == 3
 
 
 class TestStep:

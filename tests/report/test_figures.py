@@ -2,140 +2,253 @@
 
 import types
 
+import jax
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-import fairgym
 from fairgym.core import Shares
-from fairgym.report import learning, results
+from fairgym.report import learning, style, svg
 from fairgym.report.episodes import core_attribute_distribution, group_rates, metric_comparison
-from fairgym.report.grouping import group_runs, series
-from fairgym.report.measures import measure, measures
-from fairgym.training import load
+from fairgym.report.results import Result, cumulative_rates
+from fairgym.training import evaluate, load
 
 
-@pytest.fixture(scope="module")
-def env():
-    return fairgym.make("loan", population=60, horizon=20)
+def titled(figure: Figure) -> dict:
+    """The panels that show something, by title."""
+    return {axes.get_title(loc="left"): axes for axes in figure.axes if axes.get_title(loc="left")}
 
 
-def titled(figure: Figure) -> list:
-    """The panels that show something."""
-    return [axes for axes in figure.axes if axes.get_title(loc="left")]
+def labelled(axes, label: str):
+    """The line of this label."""
+    return next(line for line in axes.get_lines() if line.get_label() == label)
 
 
-def made_up(env, seed: int, values: list[float], objective: str = "uniform"):
-    """A run whose every logged number is `values` over the epochs."""
-    keys = [m.key for m in measures(env)]
-    for agent in env.agents:
-        space = env.action_space(agent)
-        names = getattr(space, "names", None) or (space.name,)
-        keys += [f"actions/{agent}/{name}" for name in names]
-    lines = [{"epoch": i + 1, **dict.fromkeys(keys, v)} for i, v in enumerate(values)]
-    return types.SimpleNamespace(
-        config={"objective": objective, "seed": seed}, env=env, metrics=lines, folder=f"/x/{seed}"
+def band_of(axes) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper edge of the first band, at the x of its vertices."""
+    x, y = axes.collections[0].get_paths()[0].vertices.T
+    places = np.unique(x)
+    return (
+        np.array([y[x == p].min() for p in places]),
+        np.array([y[x == p].max() for p in places]),
     )
 
 
-def test_learning_curves_are_means_with_a_band_over_seeds(env):
-    runs = [made_up(env, 0, [0.0, 1.0, 2.0]), made_up(env, 1, [1.0, 2.0, 6.0])]
-    figure = learning.learning_curves(runs)
-    assert isinstance(figure, Figure)
-    panels = titled(figure)
+# ---------------------------------------------------------------- training
+
+
+def test_learning_curves_are_means_with_a_band_over_seeds(env, made_up_run):
+    runs = [made_up_run(0, [0.0, 1.0, 2.0]), made_up_run(1, [1.0, 2.0, 6.0])]
+    panels = titled(learning.learning_curves(runs))
     assert len(panels) == 1 + len(env.metrics)
-    objective = panels[0]
-    line = objective.get_lines()[0]
+    objective = panels["Objective ↑"]
+    line = labelled(objective, "learned policy")
     np.testing.assert_allclose(line.get_xdata(), [1, 2, 3])
     np.testing.assert_allclose(line.get_ydata(), [0.5, 1.5, 4.0])
-    edges = objective.collections[0].get_paths()[0].vertices[:, 1]
-    assert (edges.min(), edges.max()) == (0.0, 6.0)
+    low, high = band_of(objective)
+    np.testing.assert_allclose(low, [0.0, 1.0, 2.0])
+    np.testing.assert_allclose(high, [1.0, 2.0, 6.0])
+    assert panels["Profit ↑"].get_ylabel() == "thousand dollars"
+    assert panels["Wait disparity ↓"].get_ylabel() == "months"
 
 
-def test_disparities_are_shown_as_gaps_above_zero(env):
-    shown = measure(env, "wait_disparity")
-    assert shown.flipped and shown.better == "lower is better" and shown.unit == "months"
-    assert float(shown.shown(-3.0)) == 3.0
-    assert not measure(env, "profit").flipped and measure(env, "profit").unit == "thousand dollars"
+def test_what_should_be_low_is_shown_without_its_minus_sign(made_up_run):
+    panels = titled(
+        learning.learning_curves([made_up_run(0, [-0.2, -0.1]), made_up_run(1, [-0.4, -0.1])])
+    )
+    for name in ("Default rate ↓", "Admission disparity ↓"):
+        line = labelled(panels[name], "learned policy")
+        np.testing.assert_allclose(line.get_ydata(), [0.3, 0.1])
+        low, high = band_of(panels[name])
+        np.testing.assert_allclose((low[0], high[0]), (0.2, 0.4))
 
 
-def test_runs_are_gathered_by_configuration(env):
+def test_the_band_can_be_the_interval_of_the_mean(made_up_run):
+    runs = [made_up_run(seed, [value]) for seed, value in enumerate((1.0, 2.0, 3.0))]
+    figure = learning.learning_curves(runs, band="interval")
+    half = 4.302653 / np.sqrt(3)  # Student's t with 2 degrees of freedom; standard deviation 1
+    low, high = band_of(titled(figure)["Objective ↑"])
+    np.testing.assert_allclose((low[0], high[0]), (2 - half, 2 + half), rtol=1e-5)
+
+
+def test_one_seed_has_no_band(made_up_run):
+    figure = learning.learning_curves([made_up_run(0, [0.0, 1.0])])
+    assert not any(axes.collections for axes in figure.axes)
+
+
+def test_baselines_are_level_lines(made_up_run):
+    figure = learning.learning_curves(
+        [made_up_run(0, [0.0, 1.0])], references={"a rule": {"objective": 0.3, "profit": np.nan}}
+    )
+    panels = titled(figure)
+    assert set(labelled(panels["Objective ↑"], "a rule").get_ydata()) == {0.3}
+    assert all(line.get_label() != "a rule" for line in panels["Profit ↑"].get_lines())
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["learned policy", "a rule"]
+
+
+def test_configurations_are_told_apart(made_up_run):
     runs = [
-        made_up(env, 0, [1.0]),
-        made_up(env, 1, [3.0]),
-        types.SimpleNamespace(**{**vars(made_up(env, 0, [9.0], "direct")), "folder": "/y"}),
+        made_up_run(0, [1.0, 1.0]),
+        made_up_run(1, [3.0, 3.0]),
+        made_up_run(0, [9.0, 9.0], objective="direct"),
     ]
-    groups = group_runs(runs)
-    assert [len(group.runs) for group in groups] == [2, 1]
-    assert [group.label for group in groups] == ["objective uniform", "objective direct"]
-    assert groups[0].series("objective").mean.tolist() == [2.0]
-    assert group_runs(runs[:2])[0].label == ""
+    figure = learning.learning_curves(runs)
+    panel = titled(figure)["Profit ↑"]
+    first, second = (labelled(panel, f"objective {name}") for name in ("uniform", "direct"))
+    assert first.get_ydata()[0] == 2.0 and second.get_ydata()[0] == 9.0
+    assert first.get_color() != second.get_color()
+    # scores by different objectives must not be compared
+    note = titled(figure)["Objective ↑"].texts[0].get_text()
+    assert "do not compare" in note and not panel.texts
 
 
-def test_a_series_lines_up_runs_of_different_length(env):
-    found = series([made_up(env, 0, [1.0, 2.0]), made_up(env, 1, [3.0])], "objective")
-    np.testing.assert_allclose(found.mean, [2.0, 2.0])
-    np.testing.assert_allclose(found.low, [1.0, 2.0])
+def test_mean_actions_have_a_line_per_group(env, made_up_run):
+    panels = titled(learning.mean_actions([made_up_run(0, [0.2, 0.4]), made_up_run(1, [0.4, 0.4])]))
+    assert list(panels) == [
+        "Admissions: threshold",
+        "Disbursement: mean priority",
+        "Debt management: relief",
+    ]
+    for index, group in enumerate(env.groups):
+        line = labelled(panels["Admissions: threshold"], f"threshold, {group}")
+        np.testing.assert_allclose(line.get_ydata(), [0.3, 0.4])
+        assert line.get_color() == style.group_colour(index)
+    low, high = band_of(panels["Debt management: relief"])
+    np.testing.assert_allclose((low[0], high[0]), (0.2, 0.4))
+    assert not set(style.GROUP_COLOURS) & set(style.POLICY_COLOURS)
 
 
-def test_mean_actions_have_a_line_per_group(env):
-    figure = learning.mean_actions([made_up(env, 0, [0.2, 0.4])])
-    assert len(titled(figure)) == len(env.agents)
-    threshold = titled(figure)[0]
-    curves = [line for line in threshold.get_lines() if len(line.get_xdata()) == 2]
-    assert len(curves) == len(env.groups)
-    np.testing.assert_allclose(curves[0].get_ydata(), [0.2, 0.4])
+class Planners:
+    """An environment, as far as figures ask, with one agent that divides two budgets."""
+
+    agents = ("planner", "employer")
+    groups = ("north", "south")
+    name = "made up"
+
+    def action_space(self, agent):
+        if agent == "planner":
+            return Shares((("beds", "public_health"), ("roads", "rail", "ports")))
+        from fairgym.core import Unit
+
+        return Unit(("salary", "hours"))
 
 
-def test_shares_are_a_heat_map(env):
-    class Planner:
-        """An environment with one agent that divides a budget."""
-
-        agents = ("planner",)
-        groups = env.groups
-        name = "made up"
-
-        def action_space(self, agent):
-            return Shares((("beds", "health", "subsidies"),))
-
+def test_shares_are_a_heat_map_and_plain_elements_are_named_lines():
+    shares = [[0.5, 0.5, 0.2, 0.3, 0.5], [0.9, 0.1, 0.1, 0.1, 0.8]]
+    space = Planners().action_space("planner")
     lines = [
         {
             "epoch": i + 1,
-            "actions/planner/beds": 0.5,
-            "actions/planner/health": 0.25 * i,
-            "actions/planner/subsidies": 0.5 - 0.25 * i,
+            "actions/employer/salary": 0.3,
+            "actions/employer/hours": 0.7,
+            **{f"actions/planner/{n}": v for n, v in zip(space.names, row, strict=True)},
         }
-        for i in range(3)
+        for i, row in enumerate(shares)
     ]
-    run = types.SimpleNamespace(config={"seed": 0}, env=Planner(), metrics=lines, folder="/z")
-    figure = learning.mean_actions([run])
-    images = [np.asarray(image.get_array()) for axes in figure.axes for image in axes.get_images()]
-    meshes = [np.asarray(c.get_array()) for axes in figure.axes for c in axes.collections]
-    cells = next(x for x in images + meshes if x is not None and x.size == 9).reshape(3, 3)
-    np.testing.assert_allclose(np.sort(cells.sum(axis=0)), [1.0, 1.0, 1.0])
+    run = types.SimpleNamespace(config={"seed": 0}, env=Planners(), metrics=lines, folder="/z")
+    panels = titled(learning.mean_actions([run]))
+    image = panels["Planner"].get_images()[0]
+    np.testing.assert_allclose(image.get_array(), np.transpose(shares))
+    names = [label.get_text() for label in panels["Planner"].get_yticklabels()]
+    assert names == ["beds", "public health", "roads", "rail", "ports"]
+    assert {text.get_text() for text in panels["Employer"].texts} == {"salary", "hours"}
 
 
-def test_cumulative_rates_against_a_hand_calculation(env):
-    trace = types.SimpleNamespace(
-        approved=np.array([[[1.0, 0.0], [1.0, 2.0]]]), applied=np.array([[[2.0, 0.0], [2.0, 4.0]]])
+# ---------------------------------------------------------------- episodes
+
+
+def test_the_core_attribute_is_a_histogram_per_group(env, made_up_evaluation):
+    group = np.array([[0, 0, 0, 0, 1, 1]])
+    start = {"group": group, env.core_attribute: np.array([[0.0, 0.0, 0.5, 1.0, 0.0, 0.0]])}
+    end = {"group": group, env.core_attribute: np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 0.8]])}
+    found = made_up_evaluation(0.5, people_start=start, people_end=end)
+    figure = core_attribute_distribution(found, env)
+    panels = titled(figure)
+    assert list(panels) == ["At the start", "At the end"]
+    first = panels["At the start"]
+    # two of four of the first group and all of the second in the lowest bin
+    outlines = {patch.get_label(): patch.get_data() for patch in first.patches}
+    assert outlines["advantaged"].values[0] == pytest.approx(50.0)
+    assert outlines["disadvantaged"].values[0] == pytest.approx(100.0)
+    assert outlines["advantaged"].values.sum() == pytest.approx(100.0)
+    means = sorted(line.get_xdata()[0] for line in first.get_lines())
+    np.testing.assert_allclose(means, [0.0, 0.375])
+    # mean difference 0.375; squares within: 0.6875 and 0; 6 - 2 degrees of freedom
+    assert first.texts[0].get_text() == (
+        f"standardised mean difference {0.375 / np.sqrt(0.6875 / 4):.2f}"
     )
-    rates = results.cumulative_rates(trace, env.metrics["admission_rate"])
-    np.testing.assert_allclose(rates[0], [[0.5, np.nan], [0.5, 0.5]])
+    assert first.get_xlabel() == "qualification score"
+    assert first.get_ylim()[1] > 100.0 and first.get_ylim() == panels["At the end"].get_ylim()
 
 
-def test_several_seeds_count_once_each():
-    one = results.estimate([np.array([1.0, 2.0, 3.0])])
-    two = results.estimate([np.array([1.0, 2.0, 3.0]), np.array([4.0, 4.0, 4.0])])
-    assert one.mean == 2.0 and two.mean == 3.0
-    assert two.high - two.low > one.high - one.low  # two values say less than three
-    assert results.estimate([np.array([np.nan, 1.0])]).undefined == 1
+def trace_of(env, approved, applied) -> types.SimpleNamespace:
+    """A component trace with nothing but admissions, shape (episodes, steps, groups)."""
+    shape = np.shape(applied)
+    fields = {name: np.zeros(shape) for name in env.component_info}
+    return types.SimpleNamespace(
+        **(fields | {"approved": np.array(approved), "applied": np.array(applied)})
+    )
 
 
-def test_figures_of_real_episodes(seeds, env):
-    import jax
+def test_group_rates_are_counted_from_the_start(env, made_up_evaluation):
+    approved = [[[1, 0], [1, 2]], [[0, 0], [2, 0]]]
+    applied = [[[2, 0], [2, 4]], [[2, 0], [2, 4]]]
+    found = made_up_evaluation(0.5, trace=trace_of(env, approved, applied))
+    rates = cumulative_rates(found.trace, env.metrics["admission_rate"])
+    np.testing.assert_allclose(rates, [[[0.5, np.nan], [0.5, 0.5]], [[0.0, np.nan], [0.5, 0.0]]])
+    panels = titled(group_rates(found, env))
+    assert list(panels) == ["Admission rate", "Wait", "Default rate"]
+    panel = panels["Admission rate"]
+    first, second = (labelled(panel, group) for group in env.groups)
+    np.testing.assert_allclose(first.get_ydata(), [0.25, 0.5])
+    np.testing.assert_allclose(second.get_xdata(), [2])  # undefined before
+    np.testing.assert_allclose(second.get_ydata(), [0.25])
+    low, high = band_of(panel)
+    np.testing.assert_allclose(low, np.percentile([[0.5, 0.5], [0, 0.5]], 5, axis=0))
+    np.testing.assert_allclose(high, np.percentile([[0.5, 0.5], [0, 0.5]], 95, axis=0))
+    assert panel.get_xlabel() == "time (months)"
+    assert "undefined" in panels["Wait"].texts[0].get_text()
 
-    from fairgym.training import evaluate
 
+def test_discounted_rates_weigh_early_steps_more(env):
+    trace = trace_of(env, [[[1, 1], [0, 0]]], [[[1, 1], [1, 1]]])
+    rates = cumulative_rates(trace, env.metrics["admission_rate"], discount=0.5)
+    np.testing.assert_allclose(rates[0, -1], [1 / 1.5, 1 / 1.5])
+
+
+def test_policies_share_the_scale_of_a_rate(env, made_up_evaluation):
+    high = made_up_evaluation(0.5, trace=trace_of(env, [[[8, 8]]], [[[8, 8]]]))
+    low = made_up_evaluation(0.5, trace=trace_of(env, [[[1, 1]]], [[[8, 8]]]))
+    figure = group_rates({"a": high, "b": low}, env)
+    first, second = (a for a in figure.axes if a.get_title(loc="left") == "Admission rate")
+    assert first.get_ylim() == second.get_ylim()
+    assert [a.texts[0].get_text() for a in (first, second)] == ["a", "b"]
+
+
+def test_the_comparison_shows_means_and_intervals(env, made_up_result):
+    undefined = {name: np.full(4, name != "wait_disparity") for name in env.metrics}
+    results = [
+        made_up_result("mine", True, -0.3),
+        made_up_result("rule", False, -0.1, defined=undefined),
+    ]
+    panels = titled(metric_comparison(results, env))
+    panel = panels["Default rate"]
+    half = 3.182446 * np.std([-0.01, 0.01, -0.01, 0.01], ddof=1) / 2  # t, 3 degrees of freedom
+    point, bar = labelled(panel, "mine"), panel.get_lines()[0]
+    np.testing.assert_allclose(point.get_xdata(), [0.3])
+    np.testing.assert_allclose(bar.get_xdata(), [0.3 - half, 0.3 + half], rtol=1e-5)
+    assert [label.get_text() for label in panels["Objective"].get_yticklabels()] == [
+        "mine",
+        "rule",
+    ]
+    assert panel.get_xlabel() == "share\n← better"
+    assert panels["Objective"].get_xlabel() == "score\nbetter →"
+    wait = panels["Wait disparity"]
+    assert [text.get_text() for text in wait.texts] == ["undefined"]
+    assert "rule" not in [line.get_label() for line in wait.get_lines()]
+
+
+def test_figures_of_real_episodes(seeds):
     run = load(seeds / "seed-0")
     found = evaluate(
         run.env,
@@ -147,18 +260,51 @@ def test_figures_of_real_episodes(seeds, env):
         trace=True,
         people=2,
     )
-    start = np.asarray(
-        run.env.people(run.env.initial_state(jax.random.key(0), run.params))["group"]
-    )
-    assert found.people_start["group"].shape == (2, 60)
-    assert found.people_start["group"][0].sum() == start.sum()
-    figure = core_attribute_distribution(found, run.env)
-    assert any("standardised" in text.get_text() for axes in figure.axes for text in axes.texts)
-    rates = group_rates(found, run.env)
-    assert len(titled(rates)) == 3
-    last = results.cumulative_rates(found.trace, run.env.metrics["admission_rate"])[:, -1]
-    overall = np.abs(last[:, 0] - last[:, 1])
-    np.testing.assert_allclose(overall, -found.metrics["admission_disparity"], atol=1e-6)
-    comparison = metric_comparison([results.Result("mine", True, (found,))], run.env)
-    drawn = comparison.axes[0].get_lines()[-1]
-    np.testing.assert_allclose(drawn.get_xdata(), [found.objective.mean()], rtol=1e-6)
+    assert len(titled(core_attribute_distribution(found, run.env))) == 2
+    assert len(titled(group_rates(found, run.env))) == 3
+    last = cumulative_rates(found.trace, run.env.metrics["admission_rate"])[:, -1]
+    gap = np.abs(last[:, 0] - last[:, 1])
+    np.testing.assert_allclose(gap, -found.metrics["admission_disparity"], atol=1e-6)
+    panels = titled(metric_comparison([Result("mine", True, (found,))], run.env))
+    assert found.objective is not None
+    drawn = np.asarray(labelled(panels["Objective"], "mine").get_xdata())
+    np.testing.assert_allclose(drawn, [found.objective.mean()], rtol=1e-6)
+
+
+# ---------------------------------------------------------------- drawing
+
+
+def test_the_callers_matplotlib_settings_do_not_matter(made_up_run):
+    import matplotlib
+
+    run = made_up_run(0, [0.0, 1.0])
+    plain = svg.inline_svg(learning.learning_curves([run]), "x", "d")
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red"}):
+        assert svg.inline_svg(learning.learning_curves([run]), "x", "d") == plain
+        assert matplotlib.rcParams["font.size"] == 30
+
+
+def test_drawings_follow_the_page_and_have_ids_of_their_own(made_up_run):
+    drawing = svg.inline_svg(learning.mean_actions([made_up_run(0, [0.0, 1.0])]), "acts", 'a "b"')
+    assert drawing.startswith("<svg") and 'aria-label="a &quot;b&quot;"' in drawing
+    assert "var(--ink)" in drawing and "var(--group-0)" in drawing
+    assert style.GROUP_COLOURS[0] not in drawing
+    for part in ('id="', 'href="#', "url(#"):
+        assert drawing.count(part) == drawing.count(f"{part}acts-") > 0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (1.0, "1.00"),
+        (0.0432, "0.043"),
+        (-0.5, "−0.50"),
+        (12.34, "12.3"),
+        (8931.2, "8,931"),
+        (0.00019, "0.00019"),
+        (np.nan, "undefined"),
+    ],
+)
+def test_numbers_are_read_at_a_glance(value, text):
+    assert style.number(value) == text

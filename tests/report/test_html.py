@@ -1,7 +1,7 @@
 """The page: whole, offline, and made from the numbers."""
 
+import html
 import re
-import types
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,35 +9,45 @@ import pytest
 
 import fairgym
 from fairgym.report import write_report
-from fairgym.report.findings import metric_sentence, objective_sentence
-from fairgym.report.results import Result
+from fairgym.report.findings import interval
+from fairgym.report.grouping import group_runs
+from fairgym.report.html import measure_all
+from fairgym.report.measures import measures
+from fairgym.report.page import result_table
+from fairgym.training import load
 
+FIGURES = ["comparison", "learning", "actions", "core-attribute", "group-rates"]
 VOID = {"meta", "br", "hr", "img", "link", "input", "path", "use"}
 
 
 class Page(HTMLParser):
-    """Collects tags and checks that they close in order."""
+    """Collects tags and text, and checks that tags close in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
         self.seen: list[str] = []
-        self.text: list[str] = []
+        self.names: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
 
     def handle_starttag(self, tag, attrs):
         self.seen.append(tag)
+        self.names += [value or "" for name, value in attrs if name == "id"]
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
         self.seen.append(tag)
+        self.names += [value or "" for name, value in attrs if name == "id"]
 
     def handle_endtag(self, tag):
         if tag not in VOID:
             assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.text.append(data)
+        self.text += data
 
 
 @pytest.fixture(scope="module")
@@ -46,80 +56,99 @@ def written(seeds, tmp_path_factory):
     return write_report([seeds], out, episodes=4)
 
 
+@pytest.fixture(scope="module")
+def both(seeds, other):
+    """The page of two configurations, in its default place."""
+    path = write_report([other, seeds], episodes=4)
+    assert path == other / "report.html"
+    return path.read_text(encoding="utf-8")
+
+
 def test_the_page_is_whole_and_offline(written):
-    text = written.read_text()
-    page = Page()
-    page.feed(text)
+    text = written.read_text(encoding="utf-8")
+    page = Page(text)
     assert not page.open
-    assert page.seen.count("svg") == 5
+    assert page.seen.count("svg") == len(FIGURES) == page.seen.count("figcaption")
+    assert set(FIGURES) <= set(page.names)
+    assert len(page.names) == len(set(page.names))
     assert not re.search(r'(src|href)="(?!#)', text)
     assert "http://" not in text and "https://" not in text
+    assert "url(" not in re.sub(r"url\(#[\w-]+\)", "", text)
+    assert "prefers-color-scheme: dark" in text
 
 
-def test_the_page_tells_what_was_trained_and_found(written):
-    page = Page()
-    page.feed(written.read_text())
-    words = " ".join(page.text)
-    env = fairgym.make("loan")
-    for name in env.baselines:
-        assert name in words
-    assert env.data_checksum in words
-    assert "0, 1" in words  # the seeds
-    for heading in ("Key findings", "Learning curves", "What the agents decide", "over an episode"):
-        assert heading in words
+def test_the_page_tells_what_was_trained(written, seeds):
+    words = Page(written.read_text(encoding="utf-8")).text
+    run = load(seeds / "seed-0")
+    assert run.env.data_checksum in words
+    assert run.provenance["versions"]["jax"] in words
+    assert "60 people: advantaged, disadvantaged" in words and "20 months" in words
+    assert "seeds 0, 1" in words and "Lines are means over 2 seeds" in words
+    assert "uniform" in words and "f-macem" in words
+    for setting in ("elite share", "payment noise"):
+        assert setting in words  # every setting, behind the fold
+
+
+def test_the_page_carries_the_numbers(written, seeds):
+    words = Page(written.read_text(encoding="utf-8")).text
+    groups = group_runs([load(path) for path in sorted(seeds.glob("seed-*"))])
+    measured = measure_all(groups, 4, 1)
+    assert [r.name for r in measured.shown] == ["learned policy", *groups[0].env.baselines]
+    for result in measured.shown:
+        for measure in measures(groups[0].env):
+            value = result.estimate(measure)
+            if np.isfinite(value.mean):
+                assert interval(value) in words, (result.name, measure.name)
 
 
 def test_pictures_stand_beside_the_page(written):
-    names = {path.name for path in (written.parent / "figures").iterdir()}
-    assert names == {
-        "comparison.png",
-        "learning.png",
-        "actions.png",
-        "core-attribute.png",
-        "group-rates.png",
-    }
-    for name in names:
-        assert (written.parent / "figures" / name).read_bytes().startswith(b"\x89PNG")
+    pictures = {path.stem: path for path in (written.parent / "figures").iterdir()}
+    assert set(pictures) == set(FIGURES)
+    for path in pictures.values():
+        assert path.suffix == ".png" and path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_configurations_are_compared(seeds, other, tmp_path):
-    page = write_report([seeds, other], tmp_path / "both.html", episodes=4).read_text()
-    assert "objective uniform" in page and "objective direct" in page
+def test_configurations_are_compared(both):
+    page = Page(both)
+    assert not page.open
+    for name in ("objective uniform", "objective direct"):
+        assert f"“{name}” scores" in page.text  # each against the baselines by its own objective
+        assert f"At the end: {name}" not in page.text  # that is drawn, not written
+    assert "not comparable" in page.text  # baselines have no score by two objectives at once
+    assert "each policy by its own objective" in page.text
 
 
-def test_the_default_place_is_the_first_folder(other):
-    assert write_report([other], episodes=2) == other / "report.html"
+def test_undefined_values_are_shown_as_such(env, made_up_result):
+    defined = {name: np.full(4, name != "wait_disparity") for name in env.metrics}
+    defined["default_rate"] = np.array([True, True, True, False])
+    table = result_table(
+        [made_up_result("mine", True, -0.3), made_up_result("a<b", False, -0.1, defined=defined)],
+        env,
+    )
+    rows = {row.partition("<")[0]: row for row in table.split('<th scope="row">')}
+    assert "a&lt;b" in table and "a<b" not in table
+    assert "<td>undefined</td>" in rows["Wait disparity"]
+    assert "undefined in 1 of 4" in rows["Default rate"]
+    assert "↓ lower is better" in rows["Default rate"]
+    best = re.findall(r'"best">(.*?)<', html.unescape(rows["Admission disparity"]))
+    assert len(best) == 1 and best[0].startswith("0.10")
 
 
-def test_a_folder_without_a_run_is_one_sentence(tmp_path):
+def test_what_cannot_be_read_is_one_sentence(tmp_path):
     with pytest.raises(fairgym.FairgymError, match="nothing-here"):
         write_report([tmp_path / "nothing-here"])
+    with pytest.raises(fairgym.FairgymError, match=r"config\.json"):
+        write_report([tmp_path])
     with pytest.raises(fairgym.FairgymError, match="no run folder"):
         write_report([])
+    with pytest.raises(fairgym.FairgymError, match="episodes"):
+        write_report([tmp_path], episodes=0)
 
 
-def made_up(env, name: str, learned: bool, value: float) -> Result:
-    """A policy whose every metric is `value` in each of four episodes, give or take a little."""
-    values = value + np.array([-0.01, 0.01, -0.01, 0.01])
-    evaluation = types.SimpleNamespace(
-        objective=values,
-        metrics=dict.fromkeys(env.metrics, values),
-        defined=dict.fromkeys(env.metrics, np.ones(4, bool)),
-        terminated=np.zeros(4, bool),
-        trace=None,
-    )
-    return Result(name, learned, (evaluation,))
-
-
-def test_sentences_follow_the_numbers():
-    env = fairgym.make("loan", population=60, horizon=20)
-    base = made_up(env, "base", False, 0.5)
-    better = objective_sentence(made_up(env, "learned policy", True, 0.9), [base])
-    worse = objective_sentence(made_up(env, "learned policy", True, 0.1), [base])
-    same = objective_sentence(made_up(env, "learned policy", True, 0.5), [base])
-    assert "above" in better and "0.9" in better
-    assert "below" in worse and "0.1" in worse
-    assert "no clear difference" in same
-    rise = metric_sentence("admission_rate", [made_up(env, "a", True, 0.9)], base, env)
-    fall = metric_sentence("admission_rate", [made_up(env, "a", True, 0.1)], base, env)
-    assert rise.endswith("better.") and fall.endswith("worse.")
+def test_a_page_that_cannot_be_written_is_one_sentence(seeds, tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("mine")
+    monkeypatch.setattr("fairgym.report.html.draw_all", lambda *_: {})
+    with pytest.raises(fairgym.FairgymError, match="cannot be written"):
+        write_report([seeds / "seed-0"], blocked / "report.html", episodes=4)
+    assert blocked.read_text() == "mine"

@@ -163,17 +163,16 @@ def test_each_defect_is_caught(defect):
         check_algorithm(algorithm, Toy())
 
 
+ENV = Toy(population=6, horizon=3, places=3, seats=1)
+
+
 def test_f_macem_passes():
-    check_algorithm(
-        algorithms.get("f-macem")(epochs=2, episodes_per_epoch=4, hidden=3, evaluation_episodes=2),
-        Toy(horizon=3),
+    learner = algorithms.get("f-macem")(
+        epochs=2, episodes_per_epoch=4, hidden=2, evaluation_episodes=2
     )
+    check_algorithm(learner, ENV)
 
 
 def test_grid_search_passes():
-    env = Toy(horizon=3)
-    check_algorithm(
-        algorithms.get("grid-search")(steps=3, deviation_steps=3, episodes=2),
-        env,
-        fixed={"split": Random(env.action_space("split"))},
-    )
+    searcher = algorithms.get("grid-search")(steps=3, deviation_steps=3, episodes=1)
+    check_algorithm(searcher, ENV, fixed={"split": Random(ENV.action_space("split"))})

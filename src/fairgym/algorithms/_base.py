@@ -6,6 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 from fairgym.core import Environment, FairgymError, Registry, Struct
@@ -104,6 +105,11 @@ def objectives_of(
             f"no objective for agent {missing[0]!r}" if missing else "no agent is left to train"
         )
     return tuple((agent, given[agent]) for agent in trained)
+
+
+def as_arrays(params: Any) -> Any:
+    """Parameters as arrays of a definite type, the type they have after a first compiled chunk."""
+    return jax.tree.map(lambda x: jnp.asarray(np.asarray(x, np.float32)), params)
 
 
 def log_episodes(

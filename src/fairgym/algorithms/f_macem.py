@@ -26,6 +26,7 @@ from fairgym.algorithms._base import (
     Objectives,
     TrainState,
     algorithms,
+    as_arrays,
     log_episodes,
     mean_metrics,
     objectives_of,
@@ -146,7 +147,7 @@ class FMacem:
         return FMacemState(
             env=env,
             objectives=objectives,
-            params=jax.tree.map(jnp.asarray, params),
+            params=as_arrays(params),
             fixed=fixed,
             key=jax.random.key_data(key),
             chunk=jnp.int32(0),

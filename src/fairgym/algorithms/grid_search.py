@@ -19,6 +19,7 @@ from fairgym.algorithms._base import (
     Objectives,
     TrainState,
     algorithms,
+    as_arrays,
     log_episodes,
     objectives_of,
 )
@@ -102,7 +103,7 @@ class GridSearch:
         return GridSearchState(
             env=env,
             objectives=objectives,
-            params=jax.tree.map(jnp.asarray, env.default_params if params is None else params),
+            params=as_arrays(env.default_params if params is None else params),
             fixed=fixed,
             key=jax.random.key_data(key),
             chunk=jnp.int32(0),

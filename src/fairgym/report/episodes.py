@@ -1,5 +1,6 @@
 """Figures of what policies do to people: distributions, rates over time, the comparison."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,10 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.transforms import blended_transform_factory
 
 from fairgym.report import style
-from fairgym.report.learning import group_colour
 from fairgym.report.measures import (
     attribute_unit,
     disparities,
@@ -38,7 +37,7 @@ def _named(evaluations: Any) -> dict[str, Sequence[Any]]:
 
 
 def _group_handles(env: Any, make: Any) -> list[Any]:
-    return [make(group_colour(i), style.words(name)) for i, name in enumerate(env.groups)]
+    return [make(i, style.words(name)) for i, name in enumerate(env.groups)]
 
 
 @style.styled
@@ -69,39 +68,30 @@ def core_attribute_distribution(evaluations: Any, env: Any) -> Figure:
         len(moments), 2 if len(moments) != 3 else 3, 2.7, legend_rows=1, sharex=True, sharey=True
     )
     unit = attribute_unit(env, env.core_attribute)
+    highest = 0.0
     for panel, (label, (attribute, group)) in zip(axes, moments.items(), strict=True):
         for code in range(len(env.groups)):
             own = attribute[group == code]
             if not own.size:
                 continue
             counts, _ = np.histogram(np.clip(own, edges[0], edges[-1]), edges)
-            colour = group_colour(code)
-            panel.stairs(100 * counts / own.size, edges, fill=True, color=colour, alpha=0.25, lw=0)
-            panel.stairs(
-                100 * counts / own.size,
-                edges,
-                color=colour,
-                lw=1.6,
-                label=style.words(env.groups[code]),
-            )
+            colour = style.group_colour(code)
+            shares = 100 * counts / own.size
+            highest = max(highest, shares.max())
+            panel.stairs(shares, edges, fill=True, color=colour, alpha=0.25, lw=0)
+            panel.stairs(shares, edges, color=colour, lw=1.6, label=style.words(env.groups[code]))
             panel.axvline(own.mean(), color=colour, lw=1.4, ls=(0, (4, 2)))
         gap = group_gap(attribute, group, len(env.groups)).mean()
-        panel.set_title(f"{label}", pad=17)
-        panel.annotate(
-            f"standardised mean difference {style.number(gap)}",
-            (0, 1),
-            xycoords="axes fraction",
-            xytext=(0, 5),
-            textcoords="offset points",
-            fontsize=8.5,
-            color=style.MUTED,
-        )
+        style.set_title(panel, label, f"standardised mean difference {style.number(gap)}")
         panel.set_xlabel(style.words(env.core_attribute) + (f" ({unit})" if unit else ""))
         panel.set_ylabel("percent of the group")
         panel.tick_params(labelbottom=True, labelleft=True)
-        panel.set_ylim(bottom=0)
+    axes[0].set_ylim(0.0, 1.05 * highest)
     style.top_legend(
-        figure, _group_handles(env, lambda c, n: Patch(facecolor=c, alpha=0.6, label=n))
+        figure,
+        _group_handles(
+            env, lambda i, n: Patch(facecolor=style.group_colour(i), alpha=0.6, label=n)
+        ),
     )
     return figure
 
@@ -131,37 +121,24 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
     )
     steps = time_unit(env)
     places = iter(axes)
+    same: dict[str, list[Axes]] = {name: [] for name in compared}
     for policy, several in named.items():
-        for metric in compared.values():
+        for name, metric in compared.items():
             panel = next(places)
+            same[name].append(panel)
             rates = np.concatenate(
-                [cumulative_rates(e.trace, metric.rate, _discount(e)) for e in several]
+                [cumulative_rates(e.trace, metric.rate, e.discount) for e in several]
             )
             _rate_lines(panel, rates, env.groups)
-            title = rate_title(env, metric.rate)
-            if len(named) > 1:
-                panel.set_title(title, pad=16)
-                panel.annotate(
-                    policy,
-                    (0, 1),
-                    xycoords="axes fraction",
-                    xytext=(0, 5),
-                    textcoords="offset points",
-                    fontsize=8,
-                    color=style.MUTED,
-                )
-            else:
-                panel.set_title(title)
+            style.set_title(panel, rate_title(env, name), policy if len(named) > 1 else "")
             panel.set_ylabel(f"{rate_unit(env.component_info, metric.rate)}, so far")
             panel.set_xlabel(f"time ({steps})")
+    for alike in same.values():
+        _common_scale(alike)
     style.top_legend(
-        figure, _group_handles(env, lambda c, n: Line2D([], [], color=c, lw=1.8, label=n))
+        figure, _group_handles(env, lambda i, n: Line2D([], [], label=n, **style.group_line(i)))
     )
     return figure
-
-
-def _discount(evaluation: Any) -> float:
-    return float(getattr(evaluation, "discount", 1.0))
 
 
 def _rate_lines(panel: Axes, rates: np.ndarray, groups: Sequence[str]) -> None:
@@ -175,20 +152,33 @@ def _rate_lines(panel: Axes, rates: np.ndarray, groups: Sequence[str]) -> None:
         panel.plot(
             steps[known],
             np.nanmean(shown, axis=0),
-            color=group_colour(code),
             label=style.words(name),
             zorder=3,
+            **style.group_line(code),
         )
         if own.shape[0] > 1:
             low, high = np.nanpercentile(shown, SPREAD, axis=0)
             panel.fill_between(
-                steps[known], low, high, color=group_colour(code), alpha=style.BAND_ALPHA, lw=0
+                steps[known],
+                low,
+                high,
+                color=style.group_colour(code),
+                alpha=style.BAND_ALPHA,
+                lw=0,
             )
-    panel.margins(x=0.02)
+    panel.set_xlim(0, rates.shape[1])
     if not panel.lines:
-        panel.text(0.5, 0.5, "undefined: nobody counted", transform=panel.transAxes, ha="center")
-    low, high = panel.get_ylim()
-    panel.set_ylim(0.0 if low >= -0.1 * (high - low) or low >= 0 else low, high)
+        panel.text(0.5, 0.5, "undefined: nobody counts", transform=panel.transAxes, ha="center")
+
+
+def _common_scale(alike: Sequence[Axes]) -> None:
+    """One scale from 0 for all panels of a rate, so that policies can be compared."""
+    limits = [panel.dataLim.intervaly for panel in alike if panel.lines]
+    low = min((limit[0] for limit in limits), default=0.0)
+    high = max((limit[1] for limit in limits), default=0.0)
+    low, high = min(low, 0.0), high if high > 0.0 else 1.0
+    for panel in alike:
+        panel.set_ylim(low - 0.03 * (high - low), high + 0.06 * (high - low))
 
 
 @style.styled
@@ -202,7 +192,8 @@ def metric_comparison(results: Sequence[Result], env: Any) -> Figure:
     shown = measures(env)
     columns = 4 if len(shown) > 6 else 3
     rows = -(-len(shown) // columns)
-    height = 1.15 + 0.24 * len(results)
+    names = [textwrap.fill(result.name, 30) for result in results]
+    height = 1.2 + (0.24 if max(name.count("\n") for name in names) == 0 else 0.33) * len(results)
     figure, axes = style.panels(len(shown), columns, height, sharey=True)
     figure.set_size_inches(style.WIDTH, rows * height)
     places = np.arange(len(results))[::-1]
@@ -214,9 +205,9 @@ def metric_comparison(results: Sequence[Result], env: Any) -> Figure:
             value = result.estimate(measure)
             if not np.isfinite(value.mean):
                 panel.annotate(
-                    "undefined",
+                    "undefined" if value.episodes else "not comparable",
                     (0.5, place),
-                    xycoords=blended_transform_factory(panel.transAxes, panel.transData),
+                    xycoords=panel.get_yaxis_transform(),
                     ha="center",
                     va="center",
                     fontsize=8,
@@ -227,10 +218,10 @@ def metric_comparison(results: Sequence[Result], env: Any) -> Figure:
                 panel.plot([value.low, value.high], [place, place], color=look["color"], lw=2)
             panel.plot([value.mean], [place], ls="", ms=6.5, label=result.name, zorder=3, **look)
     for panel, measure in zip(axes, shown, strict=True):
-        panel.set_title(measure.title)
-        unit = f"{measure.label}, " if measure.label else ""
-        panel.set_xlabel(f"{unit}{measure.better}")
-        panel.set_yticks(places, [result.name for result in results])
+        own = any(not result.estimate(measure).episodes for result in results)
+        style.set_title(panel, measure.title, "each by its own: do not compare" if own else "")
+        panel.set_xlabel(f"{measure.label}\n{'← better' if measure.flipped else 'better →'}")
+        panel.set_yticks(places, names)
         panel.set_ylim(-0.6, len(results) - 0.4)
         panel.tick_params(axis="y", length=0, labelcolor=style.INK)
         panel.grid(axis="y", visible=False)

@@ -1,4 +1,4 @@
-"""Key findings: plain sentences made from the numbers at hand, never canned."""
+"""Key findings: plain sentences made from the numbers at hand."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,29 +9,36 @@ from fairgym.core import Shares
 from fairgym.report.grouping import RunGroup
 from fairgym.report.learning import split_group
 from fairgym.report.measures import OBJECTIVE, disparities, measure, rate_title
-from fairgym.report.results import Estimate, Result, core_values, cumulative_rates, group_gap
+from fairgym.report.results import Estimate, Result, core_values, estimate, group_gap, group_means
 from fairgym.report.style import number, title, words
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay
 
 
-def findings(groups: Sequence[RunGroup], results: Sequence[Result], env: Any) -> list[str]:
+def findings(
+    groups: Sequence[RunGroup],
+    learned: Sequence[Result],
+    baselines: Sequence[Sequence[Result]],
+    env: Any,
+) -> list[str]:
     """Sentences on the objective, every metric, people's standing, actions and what went wrong.
 
     Args:
         groups: the configurations, with their runs.
-        results: their evaluations in the same order, then those of the baselines.
-        env: the environment of all of them.
+        learned: their evaluations, in the same order.
+        baselines: for each of them the baselines, in its environment and by its objective.
+        env: the environment, for names and units.
     """
-    learned = [result for result in results if result.learned]
-    baselines = [result for result in results if not result.learned]
-    best = _best(baselines)
-    found = [objective_sentence(result, baselines) for result in learned]
-    found += [metric_sentence(name, learned, best, env) for name in env.metrics]
+    found = [objective_sentence(*pair) for pair in zip(learned, baselines, strict=True)]
+    best = [_best(several) for several in baselines]
+    names = {None if one is None else one.name for one in best}
+    common = best[0] if len(names) == 1 and len({group.world for group in groups}) == 1 else None
+    found += [metric_sentence(name, learned, common, env) for name in env.metrics]
     found += [core_sentence(result, env, len(learned) > 1) for result in learned]
     for group in groups:
         found += action_sentences(group)
-    for result in results:
+    told = {result.name: result for several in baselines for result in several}
+    for result in (*learned, *told.values()):
         found += trouble_sentences(result, env)
     return found
 
@@ -58,6 +65,8 @@ def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:
         return f"{text}."
     other = best.estimate(OBJECTIVE)
     beside = f"“{best.name}” with {interval(other)}"
+    if not np.isfinite([own.low, other.low]).all():
+        return f"{text}; the best baseline is {beside}. One value each says nothing of chance."
     if not own.differs(other):
         return f"{text}, no clear difference from the best baseline, {beside}."
     if own.mean > other.mean:
@@ -67,22 +76,28 @@ def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:
 
 
 def metric_sentence(name: str, learned: Sequence[Result], best: Result | None, env: Any) -> str:
-    """One metric of every learned policy beside the best baseline."""
+    """One metric of every learned policy beside the baseline with the best objective."""
     shown = measure(env, name)
     unit = "" if shown.unit in ("", "share") else f" {shown.unit}"
+
+    def text_of(value: Estimate) -> str:
+        return f"{interval(value)}{unit}" if np.isfinite(value.mean) else "undefined"
+
     own = [result.estimate(shown) for result in learned]
     if len(learned) == 1:
-        text = f"{shown.title} {interval(own[0])}{unit}{_by_group(learned[0], name, env)}"
+        text = f"{shown.title} {text_of(own[0])}"
+        if np.isfinite(own[0].mean):
+            text += _by_group(learned[0], name, env)
     else:
         text = f"{shown.title}: " + ", ".join(
-            f"{interval(value)}{unit} with {result.name}"
+            f"{text_of(value)} with “{result.name}”"
             for value, result in zip(own, learned, strict=True)
         )
     if best is None:
         return f"{text}."
     other = best.estimate(shown)
-    text = f"{text}, beside {interval(other)}{unit} for “{best.name}”"
-    if len(learned) > 1 or not np.isfinite([own[0].mean, other.mean]).all():
+    text = f"{text}, beside {text_of(other)} for “{best.name}”"
+    if len(learned) > 1 or not np.isfinite([own[0].low, other.low]).all():
         return f"{text}."
     if not own[0].differs(other):
         return f"{text}: no clear difference."
@@ -94,17 +109,12 @@ def _by_group(result: Result, name: str, env: Any) -> str:
     """The groups' rates behind a disparity, at the end of the episode."""
     if name not in disparities(env):
         return ""
-    rate = env.metrics[name].rate
-    traces = [e for e in result.evaluations if e.trace is not None]
-    if not traces:
+    traced = [e for e in result.evaluations if e.trace is not None]
+    if not traced:
         return ""
-    rates = np.concatenate([cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in traces])
-    known = [r[np.isfinite(r)] for r in rates.T]
-    parts = [
-        f"{number(r.mean() if r.size else np.nan)} for the {words(group)}"
-        for r, group in zip(known, env.groups, strict=True)
-    ]
-    return f" ({rate_title(env, rate).lower()} {', '.join(parts)})"
+    rates = group_means(traced, env.metrics[name].rate)
+    parts = [f"{number(r)} for the {words(g)}" for r, g in zip(rates, env.groups, strict=True)]
+    return f" ({rate_title(env, name).lower()} {', '.join(parts)})"
 
 
 def core_sentence(result: Result, env: Any, several: bool) -> str:
@@ -121,26 +131,28 @@ def core_sentence(result: Result, env: Any, several: bool) -> str:
                 f"{number(before.mean())} to {number(after.mean())} for the {words(group)}"
             )
     for moment in (start, end):
-        gaps.append(
-            np.concatenate([np.abs(group_gap(a, g, len(env.groups))) for a, g in moment]).mean()
-        )
-    change = "narrows" if gaps[1] < gaps[0] else "widens"
-    if number(gaps[0]) == number(gaps[1]):
-        change = "stays"
-    span = number(gaps[0]) if change == "stays" else f"{number(gaps[0])} to {number(gaps[1])}"
-    who = f" with {result.name}" if several else ""
+        gaps.append([np.abs(group_gap(a, g, len(env.groups))) for a, g in moment])
+    before, after = (number(np.concatenate(gap).mean()) for gap in gaps)
+    change = estimate([e - s for s, e in zip(*gaps, strict=True)])
+    if change.low > 0 or change.high < 0:
+        moved = f"{'widens' if change.mean > 0 else 'narrows'} from {before} to {after}"
+    else:
+        moved = f"shows no clear change, {before} at the start and {after} at the end, in"
+    moved = f"{moved} standard deviations"
+    who = f" with “{result.name}”" if several else ""
     return (
         f"Over an episode{who} the mean {words(env.core_attribute)} goes from {', '.join(moves)};"
-        f" the gap between the groups {change} ({'at' if change == 'stays' else 'from'} {span}"
-        " standard deviations)."
+        f" the gap between the groups {moved}."
     )
 
 
 def action_sentences(group: RunGroup) -> list[str]:
-    """How each agent's mean action moved over training."""
+    """How the mean action of each agent that was trained moved."""
     sentences, env = [], group.env
-    where = f" ({group.label})" if group.label else ""
+    where = f" with “{group.label}”" if group.label else ""
     for agent in env.agents:
+        if agent in group.fixed:
+            continue
         space = env.action_space(agent)
         names = getattr(space, "names", None) or (space.name,)
         curves = {name: group.series(f"actions/{agent}/{name}") for name in names}
@@ -156,9 +168,8 @@ def action_sentences(group: RunGroup) -> list[str]:
             continue
         parts = [_move(name, env.groups, curve) for name, curve in curves.items()]
         first, last = (next(iter(curves.values())).epochs[i] for i in (0, -1))
-        sentences.append(
-            f"{title(agent)}{where}: from epoch {first} to {last}, " + "; ".join(parts) + "."
-        )
+        when = f"from epoch {first} to {last}" if last > first else f"after epoch {last}"
+        sentences.append(f"{title(agent)}{where}: {when}, {'; '.join(parts)}.")
     return sentences
 
 
@@ -166,6 +177,10 @@ def _move(name: str, groups: Sequence[str], curve: Any) -> str:
     base, member = split_group(name, groups)
     what = f"{words(base)} for the {words(member)}" if member else f"mean {words(base)}"
     first, last = curve.mean[0], curve.mean[-1]
+    if len(curve.epochs) == 1:
+        return f"{what} is {number(last)}"
+    if number(first) == number(last):
+        return f"{what} stays at {number(last)}"
     if abs(last - first) < LEVEL:
         return f"{what} stays near {number(last)} ({number(first)} at first)"
     return f"{what} {'rises' if last > first else 'falls'} from {number(first)} to {number(last)}"
@@ -179,17 +194,21 @@ def trouble_sentences(result: Result, env: Any) -> list[str]:
         sentences.append(
             f"{_who(result)}: {early} of {episodes} episodes ended before the horizon."
         )
-    for name in env.metrics:
-        value = result.estimate(measure(env, name))
-        if value.undefined:
-            sentences.append(
-                f"{_who(result)}: {title(name).lower()} is undefined in {value.undefined} of"
-                f" {value.episodes} episodes, where nobody counts in its denominator."
-            )
+    values = {name: result.estimate(measure(env, name)) for name in env.metrics}
+    undefined = [
+        f"{title(name).lower()} in {value.undefined} of {value.episodes}"
+        for name, value in values.items()
+        if value.undefined
+    ]
+    if undefined:
+        sentences.append(
+            f"{_who(result)}: there are episodes in which a measure is undefined, because nobody"
+            f" counts in its denominator: {', '.join(undefined)}."
+        )
     return sentences
 
 
 def _who(result: Result) -> str:
     if not result.learned:
         return f"Baseline “{result.name}”"
-    return "The learned policy" if result.name == "learned policy" else title(result.name)
+    return "The learned policy" if result.name == "learned policy" else f"“{result.name}”"

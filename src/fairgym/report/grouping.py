@@ -12,6 +12,9 @@ from fairgym.report.style import words
 
 # What may differ between runs of one configuration: luck, place, machine and date.
 INCIDENTAL = frozenset({"seed", "seeds", "out", "folder", "provenance", "resume", "overwrite"})
+WORLD = ("environment", "environment_args", "params", "data")
+AIM = ("objective", "objectives", "bounds", *WORLD)
+LONGEST = 60  # characters of a label
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,10 +24,14 @@ class RunGroup:
     Attributes:
         label: what sets the configuration apart from the others shown; "" if it is the only one.
         runs: one run per seed, in the order given.
+        world: what sets its environment, parameters and data apart; "" if all groups share them.
+        aim: what it was trained for, as text that is equal for equal objectives.
     """
 
     label: str
     runs: tuple[Any, ...]
+    world: str = ""
+    aim: str = ""
 
     @property
     def env(self) -> Any:
@@ -35,6 +42,13 @@ class RunGroup:
     def name(self) -> str:
         """The label, or what a lone configuration is called."""
         return self.label or "learned policy"
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The agents that are not trained."""
+        config = self.runs[0].config
+        fixed = config.get("fixed", {}) if isinstance(config, Mapping) else config.fixed
+        return tuple(fixed)
 
     def series(self, key: str) -> "Series":
         """One logged number over the epochs: mean, lowest and highest over the seeds."""
@@ -101,50 +115,88 @@ def group_runs(runs: Sequence[Any]) -> list[RunGroup]:
         if folder in seen:
             continue
         seen.add(folder)
-        gathered.setdefault(json.dumps(essence(run.config), sort_keys=True), []).append(run)
+        gathered.setdefault(_text(essence(run)), []).append(run)
     groups = list(gathered.values())
-    flat = [essence(group[0].config) for group in groups]
-    differing = [key for key in _union(flat) if len({json.dumps(f.get(key)) for f in flat}) > 1]
-    labels = [_label(f, differing) for f in flat]
-    if len(groups) == 1:
-        labels = [""]
-    elif any(len(label) > 60 for label in labels):  # too much differs to be told in a legend
+    flat = [essence(group[0]) for group in groups]
+    labels = _labels(flat)
+    if any(len(label) > LONGEST for label in labels):  # too much differs to be told in a legend
         labels = [_folder_name(group[0]) for group in groups]
-    return [RunGroup(label, tuple(g)) for label, g in zip(labels, groups, strict=True)]
+        labels = [
+            label if labels.count(label) == 1 else f"{label} ({i + 1})"
+            for i, label in enumerate(labels)
+        ]
+    worlds = _labels([_part(f, WORLD) for f in flat])
+    return [
+        RunGroup(label, tuple(group), world, _text(_part(f, AIM)))
+        for label, group, world, f in zip(labels, groups, worlds, flat, strict=True)
+    ]
 
 
-def essence(config: Any) -> dict[str, Any]:
-    """A configuration without luck, place, machine and date, flat: "a.b.c" -> value."""
-    if dataclasses.is_dataclass(config) and not isinstance(config, type):
-        config = dataclasses.asdict(config)
-    return {
-        key: value for key, value in flatten(config).items() if not INCIDENTAL & set(key.split("."))
-    }
+def essence(run: Any) -> dict[str, Any]:
+    """What a run computes, without luck, place, machine and date, flat: "a.b.c" -> value."""
+    config: Any = run.config
+    settings = config if isinstance(config, Mapping) else dataclasses.asdict(config)
+    flat = {key: v for key, v in flatten(settings).items() if not INCIDENTAL & set(key.split("."))}
+    checksum = getattr(run, "provenance", {}).get("data_checksum")
+    return flat | ({"data": checksum[:12]} if checksum else {})
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested mappings as one: "a.b.c" -> value; lists stay whole."""
     flat: dict[str, Any] = {}
     for key, value in config.items():
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, Mapping):
             flat |= flatten(value, f"{prefix}{key}.")
         else:
             flat[f"{prefix}{key}"] = value
     return flat
 
 
-def _union(flat: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(key for f in flat for key in f))
+def _part(flat: Mapping[str, Any], sections: Sequence[str]) -> dict[str, Any]:
+    return {key: value for key, value in flat.items() if key.split(".")[0] in sections}
 
 
-def _label(flat: Mapping[str, Any], differing: Sequence[str]) -> str:
-    parts = []
-    for key in differing:
-        value = flat.get(key, "not set")
-        if isinstance(value, float):
-            value = f"{value:g}"
-        parts.append(f"{words(key.split('.')[-1])} {value}")
-    return ", ".join(parts)
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def _labels(flat: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What differs, in words; all "" if nothing does.
+
+    Of the environment's settings and parameters those are left out that follow others (a cap
+    that is a share of the population).
+    """
+    values = {key: [_text(f.get(key)) for f in flat] for f in flat for key in f}
+    told: list[str] = []
+    parts: list[tuple[str, ...]] = [()] * len(flat)
+    for key, column in values.items():
+        finer = [(*part, value) for part, value in zip(parts, column, strict=True)]
+        if len(set(column)) == 1 or (key.split(".")[0] in WORLD and len({*finer}) == len({*parts})):
+            continue
+        told, parts = [*told, key], finer
+    return [", ".join(_words(key, f.get(key)) for key in told) for f in flat]
+
+
+def _words(key: str, value: Any) -> str:
+    section, _, name = key.rpartition(".")
+    if section == "fixed":
+        return f"{words(name)} {'trained' if value is None else f'fixed at {plain(value)}'}"
+    if section == "bounds":
+        return f"{words(name)} {'free' if value is None else f'below {plain(value)}'}"
+    if section == "objectives":
+        return f"objective of {words(name)} {'shared' if value is None else plain(value)}"
+    return f"{words(name)} {plain(value)}"
+
+
+def plain(value: Any) -> str:
+    """A setting in text."""
+    if isinstance(value, bool | None):
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(v) for v in value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _folder_name(run: Any) -> str:

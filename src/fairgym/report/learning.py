@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from fairgym.core import PerEntity, Shares
 from fairgym.report import style
-from fairgym.report.grouping import RunGroup, group_runs
+from fairgym.report.grouping import RunGroup, Series, group_runs
 from fairgym.report.measures import Measure, measures
 
 
@@ -24,6 +24,11 @@ def _policy_line(index: int) -> dict[str, Any]:
         "color": style.POLICY_COLOURS[index % count],
         "linestyle": style.DASHES[(index // count) % len(style.DASHES)],
     }
+
+
+def _marker(data: Series) -> str:
+    """A single epoch makes no line."""
+    return "o" if len(data.epochs) == 1 else ""
 
 
 @style.styled
@@ -48,9 +53,10 @@ def learning_curves(
     """
     groups = _groups(runs)
     references = references or {}
+    aims = len({group.aim for group in groups})
     shown = list({m.key: m for g in groups for m in measures(g.env)}.values())
     handles = _legend(groups, list(references))
-    labels = [h.get_label() for h in handles]
+    labels = [str(h.get_label()) for h in handles]
     figure, axes = style.panels(
         len(shown), 4 if len(shown) > 6 else 3, 2.25, legend_rows=style.legend_rows(labels)
     )
@@ -59,7 +65,7 @@ def learning_curves(
             line = _policy_line(index)
             data = group.series(measure.key)
             mean = measure.shown(data.mean)
-            panel.plot(data.epochs, mean, label=group.name, zorder=3, **line)
+            panel.plot(data.epochs, mean, label=group.name, zorder=3, marker=_marker(data), **line)
             if len(group.runs) > 1:
                 low, high = _band(measure, data, band)
                 panel.fill_between(
@@ -73,7 +79,12 @@ def learning_curves(
                     zorder=2,
                     **_reference_line(index),
                 )
-        panel.set_title(f"{measure.title} {measure.arrow}")
+        own = aims > 1 and measure.kind == "objective"
+        style.set_title(
+            panel,
+            f"{measure.title} {measure.arrow}",
+            "each by its own: do not compare" if own else "",
+        )
         panel.set_ylabel(measure.label)
         panel.margins(y=0.12)
         style.epoch_axis(panel)
@@ -128,7 +139,7 @@ def mean_actions(runs: Sequence[Any]) -> Figure:
     columns = max(len(_parts(group.env)) for group in groups)
     names = list(dict.fromkeys(n for g in groups for n in g.env.groups if _uses_groups(g.env)))
     handles = [
-        Line2D([], [], color=group_colour(i), label=style.words(n)) for i, n in enumerate(names)
+        Line2D([], [], label=style.words(n), **style.group_line(i)) for i, n in enumerate(names)
     ]
     tall = any(isinstance(g.env.action_space(a), Shares) for g, a, _ in rows)
     figure, axes = style.panels(
@@ -138,20 +149,8 @@ def mean_actions(runs: Sequence[Any]) -> Figure:
         space = group.env.action_space(agent)
         draw = _heat_map if isinstance(space, Shares) else _lines
         draw(panel, group, agent, elements)
-        text = _panel_title(group.env, agent, elements)
-        if len(groups) > 1:
-            panel.set_title(text, pad=16)
-            panel.annotate(
-                group.label,
-                (0, 1),
-                xycoords="axes fraction",
-                xytext=(0, 5),
-                textcoords="offset points",
-                fontsize=8,
-                color=style.MUTED,
-            )
-        else:
-            panel.set_title(text)
+        title = _panel_title(group.env, agent, elements)
+        style.set_title(panel, f"{title} (fixed)" if agent in group.fixed else title, group.label)
         style.epoch_axis(panel)
     style.top_legend(figure, handles)
     return figure
@@ -187,11 +186,6 @@ def split_group(name: str, groups: Sequence[str]) -> tuple[str, str]:
     return name, ""
 
 
-def group_colour(index: int) -> str:
-    """The colour of a group, by its place in `env.groups`."""
-    return style.GROUP_COLOURS[index % len(style.GROUP_COLOURS)]
-
-
 def _uses_groups(env: Any) -> bool:
     return any(split_group(n, env.groups)[1] for _, names in _parts(env) for n in names)
 
@@ -210,20 +204,28 @@ def _lines(panel: Axes, group: RunGroup, agent: str, elements: Sequence[str]) ->
     ends, top = [], 0.0
     for index, element in enumerate(elements):
         base, member = split_group(element, groups)
+        line: dict[str, Any]
         if member:
-            colour = group_colour(groups.index(member))
+            line = style.group_line(groups.index(member))
         else:
-            colour = style.INK if len(elements) == 1 else style.POLICY_COLOURS[index % 6]
+            line = {"color": style.INK} if len(elements) == 1 else _policy_line(index)
         data = group.series(f"actions/{agent}/{element}")
-        panel.plot(data.epochs, data.mean, color=colour, label=style.words(element), zorder=3)
+        panel.plot(
+            data.epochs,
+            data.mean,
+            label=style.words(element),
+            zorder=3,
+            marker=_marker(data),
+            **line,
+        )
         if len(group.runs) > 1:
             panel.fill_between(
-                data.epochs, data.low, data.high, color=colour, alpha=style.BAND_ALPHA, lw=0
+                data.epochs, data.low, data.high, color=line["color"], alpha=style.BAND_ALPHA, lw=0
             )
         if data.epochs.size:
             top = max(top, float(np.nanmax(data.high)))
             if not member and len(elements) > 1:
-                ends.append((float(data.mean[-1]), style.words(base), colour))
+                ends.append((float(data.mean[-1]), style.words(base), line["color"]))
     limit = next(t for t in (0.25, 0.5, 1.0) if top <= t or t == 1.0)
     panel.set_ylim(-0.03 * limit, 1.03 * limit)
     panel.set_ylabel("mean action (0 to 1)")

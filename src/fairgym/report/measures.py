@@ -48,6 +48,12 @@ class Measure:
         return "↓" if self.flipped else "↑"
 
     @property
+    def limits(self) -> tuple[float, float]:
+        """What the shown value can be: a share lies in [0, 1], a gap is not below 0."""
+        low = 0.0 if self.kind == "fair" or self.unit == "share" else -np.inf
+        return low, 1.0 if self.unit == "share" else np.inf
+
+    @property
     def label(self) -> str:
         """The unit for an axis."""
         return self.unit or ("score" if self.kind == "objective" else "")
@@ -89,14 +95,20 @@ def rate_unit(info: Mapping[str, ComponentInfo], rate: Any) -> str:
     return f"{above} per {below}"
 
 
-def rate_title(env: Environment, rate: Any) -> str:
-    """A rate in words: the name of the metric it is, else what is counted per what."""
-    for name, metric in env.metrics.items():
+def rate_title(env: Environment, name: str) -> str:
+    """The rate that a disparity compares, in words.
+
+    It goes by the name of the metric that it is; else by the disparity's own name
+    (`wait_disparity` compares "Wait"), or by what is counted per what.
+    """
+    rate = env.metrics[name].rate
+    for other, metric in env.metrics.items():
         if getattr(metric, "numerator", None) == rate.numerator and (
             getattr(metric, "denominator", None) == rate.denominator
         ):
-            return title(name)
-    return title(f"{words(rate.numerator)} per {words(rate.denominator)}")
+            return title(other)
+    base, found, _ = name.rpartition("_disparity")
+    return title(base) if found else title(f"{words(rate.numerator)} per {words(rate.denominator)}")
 
 
 def disparities(env: Environment) -> dict[str, Any]:

@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from fairgym.data import standardised_mean_difference
@@ -40,6 +42,14 @@ class Estimate:
         mean, low, high = (float(x) for x in mean_interval(known))
         return cls(mean, low, high, undefined, episodes)
 
+    def within(self, low: float, high: float) -> "Estimate":
+        """The same with the interval cut to what is possible, if the mean is."""
+        if not low <= self.mean <= high:
+            return self
+        return dataclasses.replace(
+            self, low=float(np.maximum(self.low, low)), high=float(np.minimum(self.high, high))
+        )
+
     def differs(self, other: "Estimate") -> bool:
         """True if the two intervals do not overlap."""
         if not np.isfinite([self.low, self.high, other.low, other.high]).all():
@@ -67,6 +77,7 @@ class Result:
         for evaluation in self.evaluations:
             if measure.kind == "objective":
                 values, defined = evaluation.objective, True
+                values = np.zeros(0) if values is None else values
             else:
                 values = evaluation.metrics[measure.name]
                 defined = evaluation.defined[measure.name]
@@ -75,7 +86,7 @@ class Result:
 
     def estimate(self, measure: Measure) -> Estimate:
         """Mean and 95% interval: over episodes, or over seeds where there are several."""
-        return estimate(self.values(measure))
+        return estimate(self.values(measure)).within(*measure.limits)
 
     @property
     def ended_early(self) -> tuple[int, int]:
@@ -98,6 +109,26 @@ def estimate(values: Sequence[np.ndarray]) -> Estimate:
     return Estimate.of(values[0] if values else [], undefined, episodes)
 
 
+def rescored(evaluation: Any, objective: Any) -> Any:
+    """The same evaluation, scored by another objective (or one per agent); None: by none.
+
+    Args:
+        evaluation: one made with `trace=True`.
+        objective: as `evaluate` takes it.
+    """
+    if objective is None:
+        return dataclasses.replace(evaluation, objective=None)
+    several = list(objective.values()) if isinstance(objective, Mapping) else [objective]
+    steps = jax.tree.leaves(evaluation.trace)[0].shape[1]
+    weights = evaluation.discount ** np.arange(steps, dtype=np.float64)
+    totals = jax.tree.map(
+        lambda x: jnp.asarray(np.tensordot(np.asarray(x, np.float64), weights, (1, 0)), "float32"),
+        evaluation.trace,
+    )
+    scores = [np.asarray(jax.vmap(one.score)(totals)) for one in several]
+    return dataclasses.replace(evaluation, objective=np.mean(scores, axis=0))
+
+
 def cumulative_rates(trace: Any, rate: Any, discount: float = 1.0) -> np.ndarray:
     """Each group's rate over all steps so far: (episodes, steps, groups), NaN before the first.
 
@@ -113,6 +144,13 @@ def cumulative_rates(trace: Any, rate: Any, discount: float = 1.0) -> np.ndarray
     weights = discount ** np.arange(above.shape[1], dtype=np.float64)[None, :, None]
     above, below = np.cumsum(weights * above, axis=1), np.cumsum(weights * below, axis=1)
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
+
+
+def group_means(evaluations: Sequence[Any], rate: Any) -> list[float]:
+    """Each group's rate over whole episodes, mean over them; NaN where it is never defined."""
+    rates = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in evaluations]
+    known = [column[np.isfinite(column)] for column in np.concatenate(rates).T]
+    return [float(column.mean()) if column.size else np.nan for column in known]
 
 
 def core_values(env: Any, people: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:

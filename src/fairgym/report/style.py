@@ -1,8 +1,9 @@
 """How every figure looks: colours, fonts, names and numbers in a reader's words."""
 
+import contextlib
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec
 
 from fairgym.core import FairgymError
@@ -11,7 +12,7 @@ try:
     import matplotlib
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator, ScalarFormatter
 except ImportError as error:  # pragma: no cover - needs an installation without the extra
     raise FairgymError(
         "figures and reports need matplotlib, which is not installed: pip install 'fairgym[plot]'"
@@ -30,7 +31,7 @@ MARKERS = ("s", "D", "^", "v", "P", "X")
 BAND_ALPHA = 0.18
 
 WIDTH = 10.0  # inches
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": MUTED,
     "axes.facecolor": "none",
@@ -65,22 +66,24 @@ _STYLE = {
 }
 
 
+@contextlib.contextmanager
+def look() -> Iterator[None]:
+    """A context in which the project's style holds, whatever the caller's settings are."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
 def styled(function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Decorator: draw with the project's style, whatever the caller's settings are."""
+    """Decorator: draw in the project's style."""
 
     @functools.wraps(function)
     def draw(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        with matplotlib.rc_context():
-            matplotlib.rcdefaults()
-            matplotlib.rcParams.update(_STYLE)
+        with look():
             return function(*args, **kwargs)
 
     return draw
-
-
-def save_style() -> Any:
-    """A context in which to write a figure to a file."""
-    return matplotlib.rc_context({k: v for k, v in _STYLE.items() if k.startswith("svg")})
 
 
 def panels(
@@ -105,13 +108,60 @@ def panels(
     axes = list(grid.flat)
     for spare in axes[count:]:
         spare.remove()
+    for panel in axes[:count]:
+        # ticks are made when a figure is drawn, by the settings of that moment
+        panel.tick_params(color=MUTED, labelcolor=MUTED, labelsize=8)
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.set_major_formatter(Numbers())
     return figure, axes[:count]
+
+
+class Numbers(ScalarFormatter):
+    """Axis numbers with thousands separated and without exponents."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """The label of one tick."""
+        view = self.axis.get_view_interval() if self.axis is not None else (0.0, x)
+        if max(abs(view[0]), abs(view[1])) < 1000:
+            return super().__call__(x, pos)
+        return f"{x:,.0f}".replace("-", "−")
+
+
+def set_title(axes: Axes, text: str, below: str = "") -> None:
+    """A title, with a line in small print between it and the panel."""
+    axes.set_title(text, pad=17 if below else None)
+    if below:
+        axes.annotate(
+            below,
+            (0, 1),
+            xycoords="axes fraction",
+            xytext=(0, 5),
+            textcoords="offset points",
+            fontsize=8,
+            color=MUTED,
+        )
+
+
+def group_line(index: int) -> dict[str, Any]:
+    """How the line of a group looks, by its place in `env.groups`.
+
+    Only the first is solid: where two groups' lines coincide, both are seen.
+    """
+    return {
+        "color": group_colour(index),
+        "linestyle": "-" if index == 0 else (0, (4.5 - 1.5 * (index % 2), 1.5)),
+    }
+
+
+def group_colour(index: int) -> str:
+    """The colour of a group, by its place in `env.groups`."""
+    return GROUP_COLOURS[index % len(GROUP_COLOURS)]
 
 
 def epoch_axis(axes: Axes, label: str = "epoch") -> None:
     """Whole numbers along x."""
     axes.set_xlabel(label)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
 
 
 def top_legend(figure: Figure, handles: Sequence[Any]) -> None:
@@ -142,7 +192,7 @@ def label_line_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
 
     Args:
         axes: axes whose limits are final.
-        ends: pairs of the last y value, the name and the colour of each line.
+        ends: the last y value, the name and the colour of each line.
     """
     low, high = axes.get_ylim()
     gap = 0.085 * (high - low)
@@ -176,7 +226,7 @@ def title(name: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number to a reader's precision: 0.043, 1.00, 12.3, 8,931."""
+    """A number to a reader's precision: 0.043, 1.00, 12.3, 8,931; "undefined" if it is none."""
     if value is None or not math.isfinite(value):
         return "undefined"
     size = abs(value)
@@ -191,5 +241,5 @@ def number(value: float) -> str:
     elif size >= 0.0005:
         text = f"{value:.3f}"
     else:
-        text = f"{value:.1e}"
+        text = f"{value:.2g}" if size >= 0.0001 else f"{value:.1e}"
     return text.replace("-", "−")

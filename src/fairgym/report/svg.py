@@ -43,7 +43,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
         description: what a screen reader says.
     """
     buffer = io.StringIO()
-    with style.save_style():
+    with style.look():
         empty = {"Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(buffer, format="svg", metadata=empty)
     text = buffer.getvalue()
@@ -64,7 +64,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
 def png(figure: Figure, dpi: int = 200) -> bytes:
     """A figure as the content of a PNG file."""
     buffer = io.BytesIO()
-    with style.save_style():
+    with style.look():
         figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
     return buffer.getvalue()
 

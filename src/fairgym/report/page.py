@@ -1,0 +1,250 @@
+"""The report as HTML: one page that needs nothing from outside."""
+
+import html
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fairgym.report import style
+from fairgym.report.findings import interval
+from fairgym.report.grouping import RunGroup, essence, flatten, plain
+from fairgym.report.measures import Measure, measures, time_unit
+from fairgym.report.results import Result
+from fairgym.report.svg import inline_svg, variables
+from fairgym.training.settings import summary_line
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; {light} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
+body {{ font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: 64rem; margin: 2rem auto 4rem; padding: 0 1rem; }}
+h1 {{ font-size: 1.8rem; line-height: 1.25; margin-bottom: 0.2rem; }}
+h2 {{ font-size: 1.25rem; margin: 2.8rem 0 0.6rem; }}
+p, li, figcaption {{ max-width: 46rem; }}
+li {{ margin: 0.25rem 0; }}
+figure {{ margin: 0.8rem 0; }}
+figure svg {{ display: block; width: 100%; min-width: 44rem; height: auto; }}
+figcaption, .note {{ color: var(--muted); font-size: 0.93rem; }}
+figcaption {{ margin-top: 0.6rem; }}
+.scroll {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }}
+th, td {{ text-align: left; padding: 0.35rem 1.1rem 0.35rem 0; vertical-align: top;
+  border-bottom: 1px solid var(--grid); }}
+thead th {{ vertical-align: bottom; border-bottom-color: var(--muted); }}
+tbody th {{ font-weight: 600; }}
+td {{ overflow-wrap: anywhere; }}
+.results tbody th {{ min-width: 11rem; }}
+.results td {{ white-space: nowrap; overflow-wrap: normal; }}
+.best {{ font-weight: 700; }}
+small {{ color: var(--muted); font-size: 0.85em; font-weight: 400; display: block; }}
+summary {{ cursor: pointer; margin-top: 1rem; }}
+@media print {{ details {{ display: none; }} }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+_READING = (
+    "Numbers are means over {episodes} that all policies face alike: the same people and"
+    " the same luck. Brackets hold the 95% interval of the mean, over episodes, or over seeds where"
+    " a configuration was trained with several. Two numbers are said to differ when their intervals"
+    " do not overlap. A disparity is the gap between the groups' rates{spread}: 0 means that the"
+    " groups fare alike. It is taken in each episode and then averaged, whichever group is ahead,"
+    " so it can be larger than the difference between two groups' mean rates."
+)
+
+
+def page(
+    groups: Sequence[RunGroup],
+    results: Sequence[Result],
+    sentences: Sequence[str],
+    figures: Mapping[str, tuple[Figure, str, str]],
+    episodes: int,
+) -> str:
+    """The whole page.
+
+    Args:
+        groups: the configurations.
+        results: of learned policies and baselines, as the table shows them.
+        sentences: the key findings.
+        figures: name -> figure, heading and caption, in order.
+        episodes: that each policy was measured in.
+    """
+    env = groups[0].env
+    algorithms = list(dict.fromkeys(group.runs[0].config.algorithm for group in groups))
+    title = f"{style.title(env.name)}: what {' and '.join(algorithms)} learned"
+    number = "one episode" if episodes == 1 else f"{plain(episodes)} episodes"
+    spread = "" if len(env.groups) == 2 else ", as a standard deviation"
+    parts = [
+        f"<h1>{_text(title)}</h1>",
+        f'<p class="note">{_text(_subtitle(groups))}</p>',
+        '<h2 id="findings">Key findings</h2><ul>',
+        *(f"<li>{_text(sentence)}</li>" for sentence in sentences),
+        f'</ul><p class="note">{_text(_READING.format(episodes=number, spread=spread))}</p>',
+        '<h2 id="results">Rewards and disparities</h2>',
+        result_table(results, env),
+    ]
+    for name, (figure, heading, caption) in figures.items():
+        drawing = inline_svg(figure, name, heading)
+        parts.append(
+            f'<h2 id="{name}">{_text(heading)}</h2><figure><div class="scroll">{drawing}</div>'
+            f"<figcaption>{_text(caption)}</figcaption></figure>"
+        )
+    parts += ['<h2 id="trained">What was trained</h2>', config_tables(groups)]
+    return _PAGE.format(
+        title=_text(title), light=variables(False), dark=variables(True), body="\n".join(parts)
+    )
+
+
+def _text(text: Any) -> str:
+    return html.escape(str(text), quote=False)
+
+
+def _subtitle(groups: Sequence[RunGroup]) -> str:
+    seeds = sorted({run.config.seed for group in groups for run in group.runs})
+    env, several = groups[0].env, len(groups) > 1
+    people, steps = (
+        " or ".join(plain(x) for x in sorted({getattr(group.env, name) for group in groups}))
+        for name in ("population", "horizon")
+    )
+    return (
+        f"{people} people, {steps} {time_unit(env)} an episode;"
+        f" {f'{len(groups)} configurations, ' if several else ''}"
+        f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}; fairgym"
+        f" {groups[0].runs[0].provenance.get('versions', {}).get('fairgym', '')}"
+    )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
+    """A table of cells that are HTML already; the first of each row is its heading."""
+    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = "\n".join(
+        f'<tr><th scope="row">{row[0]}</th>'
+        + "".join(f"<td>{cell}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table class="{kind}"><thead><tr>{top}</tr></thead>\n'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def result_table(results: Sequence[Result], env: Any) -> str:
+    """Every metric of every policy with its interval; the best of each row in bold."""
+    rows = [_result_row(measure, results) for measure in measures(env)]
+    ended = [result.ended_early for result in results]
+    cells = [f"{early} of {count}" for early, count in ended]
+    rows.append(["Episodes that ended early<small>↓ lower is better</small>", *cells])
+    head = [f"{_text(r.name)}<small>{'learned' if r.learned else 'fixed'}</small>" for r in results]
+    return table(["", *head], rows, "results") + (
+        '<p class="note">Bold: the best mean of the row. “Undefined”: nobody counts in the'
+        " measure's denominator, so that there is nothing to compare.</p>"
+    )
+
+
+def _result_row(measure: Measure, results: Sequence[Result]) -> list[str]:
+    values = [result.estimate(measure) for result in results]
+    means = [value.mean for value in values]
+    known = [mean for mean in means if np.isfinite(mean)]
+    own = any(value.episodes == 0 for value in values)
+    best = (min(known) if measure.flipped else max(known)) if known and not own else np.nan
+    cells = []
+    for value in values:
+        if not value.episodes:
+            cells.append("not comparable")
+            continue
+        cell = _text(interval(value))
+        if np.isfinite(best) and style.number(value.mean) == style.number(best):
+            cell = f'<span class="best">{cell}</span>'
+        if 0 < value.undefined < value.episodes:
+            cell += f"<small>undefined in {value.undefined} of {value.episodes}</small>"
+        cells.append(cell)
+    unit = f"{measure.unit}, " if measure.unit else ""
+    way = f"{measure.arrow} {measure.better}"
+    way += "; each policy by its own objective" if own else ""
+    return [f"{_text(measure.title)}<small>{_text(unit + way)}</small>", *cells]
+
+
+def config_tables(groups: Sequence[RunGroup]) -> str:
+    """What was trained, in short, and every setting behind a fold."""
+    short = [_in_short(group) for group in groups]
+    long = []
+    for group in groups:
+        run = group.runs[0]
+        settings = {**essence(run), **flatten(run.provenance)}
+        long.append({key: _text(plain(value)) for key, value in settings.items()})
+    heads = [_text(group.name) for group in groups]
+    return (
+        table(["", *heads], _rows(short))
+        + "<details><summary>Every setting</summary>"
+        + table(["", *heads], [[_text(style.words(r[0])), *r[1:]] for r in _rows(long)])
+        + "</details>"
+    )
+
+
+def _rows(columns: Sequence[Mapping[str, str]]) -> list[list[str]]:
+    keys = dict.fromkeys(key for column in columns for key in column)
+    return [[key, *(column.get(key, "") for column in columns)] for key in keys]
+
+
+def _in_short(group: RunGroup) -> dict[str, str]:
+    run, env = group.runs[0], group.env
+    config, provenance = run.config, run.provenance
+    algorithm = run.job.algorithm
+    fixed = [f"{style.words(a)} ({plain(v)})" for a, v in config.fixed.items()]
+    trained = [style.words(agent) for agent in env.agents if agent not in config.fixed]
+    objective = plain(config.objective)
+    if config.objectives:
+        objective = ", ".join(f"{style.words(a)}: {o}" for a, o in config.objectives.items())
+    if config.bounds:
+        bounds = (f"{style.words(m)} below {plain(e)}" for m, e in config.bounds.items())
+        objective += f", with {', '.join(bounds)}"
+    times = [line["wall_time_s"] for r in group.runs for line in r.metrics[-1:]]
+    versions = provenance.get("versions", {})
+    device = provenance.get("device", {})
+    row = {
+        "Environment": f"{env.name}<small>{_text(summary_line(type(env)).split(';')[0])}</small>",
+        "Population": f"{plain(env.population)} people: {', '.join(map(style.words, env.groups))}",
+        "Episode": f"{plain(env.horizon)} {time_unit(env)}",
+        "Agents trained": ", ".join(trained),
+        "Agents fixed": ", ".join(fixed) or "none",
+        "Objective": f"{_text(objective)}<small>{_text(_weights(run.objective))}</small>",
+        "Algorithm": f"{_text(config.algorithm)}"
+        f"<small>{_text(summary_line(sys.modules[type(algorithm).__module__]))}</small>",
+        "Epochs": ", ".join(
+            dict.fromkeys(
+                f"{len(r.metrics)}" + ("" if r.summary else f" of {algorithm.chunks}, not finished")
+                for r in group.runs
+            )
+        ),
+        "Seeds": ", ".join(str(r.config.seed) for r in group.runs),
+        "Training time": f"{sum(times) / max(len(times), 1):,.0f} s a seed",
+        "Data": f"{_text(getattr(env, 'population_source', 'made up'))}"
+        f"<small>sha256 {_text(provenance.get('data_checksum') or 'none')}</small>",
+        "Versions": _text(", ".join(f"{name} {v}" for name, v in versions.items() if v)),
+        "Source commit": _text(provenance.get("git_commit") or "not recorded"),
+        "Device": _text(f"{device.get('count', '')} x {device.get('kind', 'not recorded')}"),
+        "Begun": _text(provenance.get("started", "")),
+    }
+    return row
+
+
+def _weights(objective: Any) -> str:
+    """The weights in text; one line for all agents, or for the first of several objectives."""
+    if isinstance(objective, Mapping):
+        return "each agent has its own"
+    terms = [f"{style.words(n)} {w:.3g}" for n, w in objective.weights.items() if w]
+    return f"weights: {', '.join(terms)}" if terms else "no weights"

@@ -1,0 +1,247 @@
+"""Grouping of runs, estimates, and the sentences made of them."""
+
+import types
+
+import jax
+import numpy as np
+import pytest
+
+from fairgym.fairness import Objective
+from fairgym.policies import fixed_policies
+from fairgym.report import findings, results
+from fairgym.report.grouping import group_runs, series
+from fairgym.report.measures import measure, rate_title, time_unit
+from fairgym.report.results import Result
+from fairgym.training import evaluate
+
+# ---------------------------------------------------------------- grouping
+
+
+def test_runs_are_gathered_by_configuration(made_up_run):
+    runs = [
+        made_up_run(0, [1.0]),
+        made_up_run(1, [3.0]),
+        made_up_run(0, [9.0], objective="direct"),
+    ]
+    groups = group_runs(runs)
+    assert [len(group.runs) for group in groups] == [2, 1]
+    assert [group.label for group in groups] == ["objective uniform", "objective direct"]
+    assert groups[0].series("objective").mean.tolist() == [2.0]
+    assert groups[0].aim != groups[1].aim and groups[0].world == groups[1].world == ""
+    assert group_runs(runs[:2])[0].label == ""
+    assert group_runs([runs[0], runs[0]])[0].runs == (runs[0],)
+
+
+def test_labels_say_what_was_set_not_what_follows(made_up_run):
+    shapes = [{"population": n, "applicants": n // 50} for n in (500, 1000)]
+    runs = [made_up_run(0, [1.0], environment_args=shape) for shape in shapes]
+    groups = group_runs(runs)
+    assert [group.label for group in groups] == ["population 500", "population 1,000"]
+    assert [group.world for group in groups] == ["population 500", "population 1,000"]
+    fixed = [
+        made_up_run(0, [1.0], fixed={"admissions": [0.0, 0.5]}),
+        made_up_run(0, [1.0], fixed={}),
+    ]
+    labels = [group.label for group in group_runs(fixed)]
+    assert labels == ["admissions fixed at 0, 0.5", "admissions trained"]
+
+
+def test_other_data_is_another_configuration(made_up_run):
+    runs = [made_up_run(seed, [1.0]) for seed in (0, 1)]
+    for run, checksum in zip(runs, ("a" * 64, "b" * 64), strict=True):
+        run.provenance = {"data_checksum": checksum}
+    assert [group.world for group in group_runs(runs)] == ["data " + "a" * 12, "data " + "b" * 12]
+
+
+def test_configurations_that_differ_in_much_go_by_their_folders(made_up_run):
+    many = {f"setting_{i}": i for i in range(9)}
+    runs = [
+        made_up_run(0, [1.0], folder="/runs/first", algorithm_args=many),
+        made_up_run(0, [1.0], folder="/runs/second/seed-0"),
+    ]
+    assert [group.label for group in group_runs(runs)] == ["first", "second/seed-0"]
+
+
+def test_a_series_lines_up_runs_of_different_length(made_up_run):
+    found = series([made_up_run(0, [1.0, 2.0]), made_up_run(1, [3.0])], "objective")
+    np.testing.assert_allclose(found.mean, [2.0, 2.0])
+    np.testing.assert_allclose(found.low, [1.0, 2.0])
+    np.testing.assert_allclose(found.high, [3.0, 2.0])
+
+
+def test_a_number_that_was_not_logged_is_a_gap(made_up_run):
+    run = made_up_run(0, [1.0, 2.0])
+    run.metrics[0]["objective"] = None
+    assert series([run], "objective").epochs.tolist() == [2]
+    assert series([run], "nowhere").epochs.size == 0
+
+
+# ---------------------------------------------------------------- measures and estimates
+
+
+def test_measures_are_told_in_words(env):
+    shown = measure(env, "wait_disparity")
+    assert shown.flipped and shown.better == "lower is better" and shown.unit == "months"
+    assert float(shown.shown(-3.0)) == 3.0
+    profit = measure(env, "profit")
+    assert not profit.flipped and profit.unit == "thousand dollars"
+    assert rate_title(env, "default_disparity") == "Default rate"
+    assert rate_title(env, "wait_disparity") == "Wait"
+    assert time_unit(env) == "months"
+
+
+def test_several_seeds_count_once_each():
+    one = results.estimate([np.array([1.0, 2.0, 3.0])])
+    two = results.estimate([np.array([1.0, 2.0, 3.0]), np.array([4.0, 4.0, 4.0])])
+    assert one.mean == 2.0 and two.mean == 3.0
+    assert two.high - two.low > one.high - one.low  # two values say less than three
+
+
+def test_undefined_episodes_are_counted_and_left_out(env, made_up_result):
+    defined = {name: np.array([True, False, True, False]) for name in env.metrics}
+    value = made_up_result("a", True, 0.5, defined=defined).estimate(measure(env, "admission_rate"))
+    assert (value.undefined, value.episodes) == (2, 4)
+    assert value.mean == pytest.approx(0.49)
+
+
+def test_intervals_are_cut_to_what_is_possible(env, made_up_result):
+    full = made_up_result("a", True, 0.99).estimate(measure(env, "admission_rate"))
+    assert full.high == 1.0 and full.low < 0.98
+    gap = made_up_result("a", True, -0.01).estimate(measure(env, "admission_disparity"))
+    assert gap.low == 0.0
+
+
+def test_an_evaluation_scored_by_another_objective(env):
+    params = env.default_params
+    policies = fixed_policies(env, env.baselines["published fixed policy"])
+    uniform, direct = Objective.uniform(env), Objective.direct(env)
+    found = evaluate(
+        env, params, policies, jax.random.key(0), 3, objective=uniform, discount=0.99, trace=True
+    )
+    assert found.objective is not None
+    again = results.rescored(found, uniform)
+    np.testing.assert_allclose(again.objective, found.objective, rtol=1e-4)
+    scale = env.metrics["profit"].normaliser
+    other = results.rescored(found, direct)
+    np.testing.assert_allclose(other.objective, found.metrics["profit"] / scale, rtol=1e-4)
+    both = results.rescored(found, {"admissions": uniform, "disbursement": direct})
+    np.testing.assert_allclose(both.objective, (again.objective + other.objective) / 2, rtol=1e-5)
+    assert results.rescored(found, None).objective is None
+
+
+def test_the_gap_of_more_than_two_groups_is_the_widest():
+    values = np.array([[0.0, 1.0, 2.0, 3.0, 10.0, 11.0]])
+    group = np.array([[0, 0, 1, 1, 2, 2]])
+    spread = np.sqrt(0.5)  # within each group: two values one apart
+    np.testing.assert_allclose(results.group_gap(values, group, 3), [10.0 / spread])
+    np.testing.assert_allclose(results.group_gap(values[:, :4], group[:, :4], 2), [-2.0 / spread])
+
+
+# ---------------------------------------------------------------- sentences
+
+
+def test_the_objective_sentence_follows_the_numbers(made_up_result, made_up_evaluation):
+    base = [made_up_result("low", False, 0.2), made_up_result("base", False, 0.5)]
+
+    def say(value: float) -> str:
+        return findings.objective_sentence(made_up_result("learned policy", True, value), base)
+
+    assert say(0.9) == (
+        "The learned policy scores 0.90 [0.88, 0.92] on the training objective, above all 2"
+        " baselines; the best of them is “base” with 0.50 [0.48, 0.52]."
+    )
+    assert "0.10 [" in say(0.1) and "below the best baseline, “base”" in say(0.1)
+    assert "no clear difference" in say(0.5)
+    single = Result("a", True, (made_up_evaluation(0.9, objective=np.array([0.9])),))
+    assert "says nothing of chance" in findings.objective_sentence(single, base)
+
+
+def test_an_undefined_metric_is_said_to_be_so(env, made_up_result):
+    nowhere = {name: np.zeros(4, bool) for name in env.metrics}
+    text = findings.metric_sentence(
+        "wait_disparity",
+        [made_up_result("a", True, -0.1, defined=nowhere)],
+        made_up_result("base", False, -0.5),
+        env,
+    )
+    assert text == "Wait disparity undefined, beside 0.50 [0.48, 0.52] months for “base”."
+
+
+def test_a_metric_sentence_says_which_is_better(env, made_up_result):
+    base = made_up_result("base", False, 0.5)
+
+    def say(name: str, value: float, beside: float = 0.5) -> str:
+        base = made_up_result("base", False, beside)
+        return findings.metric_sentence(name, [made_up_result("a", True, value)], base, env)
+
+    assert say("admission_rate", 0.9) == (
+        "Admission rate 0.90 [0.88, 0.92], beside 0.50 [0.48, 0.52] for “base”: better."
+    )
+    assert say("admission_rate", 0.1).endswith("worse.")
+    assert say("default_rate", -0.9, -0.5).endswith("worse.")  # more default
+    assert say("default_rate", -0.1, -0.5).endswith("better.")
+    assert say("default_rate", -0.5, -0.5).endswith("no clear difference.")
+    both = findings.metric_sentence(
+        "profit", [made_up_result("a", True, 3.0), made_up_result("b", True, 4.0)], base, env
+    )
+    assert both.startswith("Profit: 3.00 [2.98, 3.02] thousand dollars with “a”, 4.00")
+
+
+def people(env, advantaged: float, disadvantaged: float) -> dict[str, np.ndarray]:
+    """Two episodes of 6 people, spread evenly about the groups' means."""
+    spread = np.array([-0.1, 0.0, 0.1])
+    values = np.concatenate([advantaged + spread, disadvantaged + spread])
+    return {
+        "group": np.tile([0, 0, 0, 1, 1, 1], (2, 1)),
+        env.core_attribute: np.stack([values, values + 0.001]),
+    }
+
+
+@pytest.mark.parametrize(
+    ("end", "change"),
+    [(0.5, "narrows from 2.00 to 1.00"), (0.3, "widens from 2.00 to 3.00"), (0.4, "no clear")],
+)
+def test_the_standing_of_the_groups(env, made_up_result, end, change):
+    result = made_up_result(
+        "a", True, 0.5, people_start=people(env, 0.6, 0.4), people_end=people(env, 0.6, end)
+    )
+    text = findings.core_sentence(result, env, False)
+    assert change in text
+    assert f"0.40 to {end:.2f} for the disadvantaged" in text
+
+
+def test_action_sentences_follow_the_curves(made_up_run):
+    down, still = (
+        " ".join(findings.action_sentences(group_runs([made_up_run(0, values)])[0]))
+        for values in ([0.8, 0.2], [0.51, 0.5])
+    )
+    assert "threshold for the advantaged falls from 0.80 to 0.20" in down
+    assert "relief for the disadvantaged stays near 0.50 (0.51 at first)" in still
+    fixed = made_up_run(0, [0.8, 0.2], fixed={"admissions": 0.5, "disbursement": "random"})
+    sentences = findings.action_sentences(group_runs([fixed])[0])
+    assert len(sentences) == 1 and sentences[0].startswith("Debt management")
+    (once,) = findings.action_sentences(group_runs([made_up_run(0, [0.8])])[0])[:1]
+    assert "after epoch 1, threshold for the advantaged is 0.80" in once
+
+
+def test_early_ends_and_undefined_measures_are_told(env, made_up_result):
+    defined = {name: np.full(4, name != "wait_disparity") for name in env.metrics}
+    result = made_up_result(
+        "rule", False, 0.5, defined=defined, terminated=np.array([True, False, True, True])
+    )
+    assert findings.trouble_sentences(result, env) == [
+        "Baseline “rule”: 3 of 4 episodes ended before the horizon.",
+        "Baseline “rule”: there are episodes in which a measure is undefined, because nobody counts"
+        " in its denominator: wait disparity in 4 of 4.",
+    ]
+    assert findings.trouble_sentences(made_up_result("fine", True, 0.5), env) == []
+
+
+def test_the_rates_behind_a_disparity_are_told(env, made_up_result):
+    shape = np.ones((4, 3, 2))
+    fields = {name: shape for name in env.component_info}
+    trace = types.SimpleNamespace(**(fields | {"approved": shape * [0.75, 0.5]}))
+    text = findings.metric_sentence(
+        "admission_disparity", [made_up_result("a", True, -0.25, trace=trace)], None, env
+    )
+    assert "(admission rate 0.75 for the advantaged, 0.50 for the disadvantaged)" in text

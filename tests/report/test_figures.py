@@ -118,6 +118,18 @@ def test_mean_actions_have_a_line_per_group(env, made_up_run):
     assert not set(style.GROUP_COLOURS) & set(style.POLICY_COLOURS)
 
 
+def test_configurations_share_the_scale_of_an_action(made_up_run):
+    figure = learning.mean_actions(
+        [made_up_run(0, [0.1, 0.2]), made_up_run(0, [0.1, 0.9], objective="direct")]
+    )
+    panels = [a for a in figure.axes if a.get_title(loc="left") == "Admissions: threshold"]
+    assert len(panels) == 2 and panels[0].get_ylim() == panels[1].get_ylim()
+    assert [panel.texts[0].get_text() for panel in panels] == [
+        "objective uniform",
+        "objective direct",
+    ]
+
+
 class Planners:
     """An environment, as far as figures ask, with one agent that divides two budgets."""
 
@@ -179,6 +191,24 @@ def test_the_core_attribute_is_a_histogram_per_group(env, made_up_evaluation):
     )
     assert first.get_xlabel() == "qualification score"
     assert first.get_ylim()[1] > 100.0 and first.get_ylim() == panels["At the end"].get_ylim()
+
+
+def test_policies_share_the_start_if_it_is_the_same(env, made_up_evaluation):
+    def moment(values):
+        return {"group": np.array([[0, 0, 1, 1]]), env.core_attribute: np.array([values])}
+
+    same, other = moment([0.1, 0.3, 0.1, 0.2]), moment([0.5, 0.6, 0.5, 0.6])
+    one = made_up_evaluation(0.5, people_start=same, people_end=other)
+    two = made_up_evaluation(0.5, people_start=other, people_end=other)
+    shared = titled(core_attribute_distribution({"a": one, "b": one}, env))
+    assert list(shared) == ["At the start", "At the end: a", "At the end: b"]
+    apart = titled(core_attribute_distribution({"a": one, "b": two}, env))
+    assert list(apart) == [
+        "At the start: a",
+        "At the end: a",
+        "At the start: b",
+        "At the end: b",
+    ]
 
 
 def trace_of(env, approved, applied) -> types.SimpleNamespace:

@@ -45,8 +45,8 @@ def core_attribute_distribution(evaluations: Any, env: Any) -> Figure:
     """The core attribute per group at the start and at the end of an episode.
 
     Args:
-        evaluations: one evaluation, or policy name -> evaluation (or several, pooled). The start
-            is taken from the first: it is the same for every policy.
+        evaluations: one evaluation, or policy name -> evaluation (or several, pooled). Policies
+            that start with the same people share a panel for the start.
         env: the environment they were made in.
 
     Returns:
@@ -55,11 +55,15 @@ def core_attribute_distribution(evaluations: Any, env: Any) -> Figure:
         standardised mean difference.
     """
     named = _named(evaluations)
-    first = next(iter(named.values()))
-    moments = {"At the start": _pooled(env, first, "people_start")}
+    starts = {name: _pooled(env, several[:1], "people_start") for name, several in named.items()}
+    first, (people, _) = next(iter(starts.items()))
+    alike = all(np.array_equal(people, start) for start, _ in starts.values())
+    moments = {"At the start": starts[first]} if alike else {}
     for name, several in named.items():
-        label = f"At the end: {name}" if len(named) > 1 else "At the end"
-        moments[label] = _pooled(env, several, "people_end")
+        which = f": {name}" if len(named) > 1 else ""
+        if not alike:
+            moments[f"At the start{which}"] = starts[name]
+        moments[f"At the end{which}"] = _pooled(env, several, "people_end")
 
     everyone = np.concatenate([attribute.reshape(-1) for attribute, _ in moments.values()])
     low, high = np.quantile(everyone, [0.001, 0.999])
@@ -192,8 +196,9 @@ def metric_comparison(results: Sequence[Result], env: Any) -> Figure:
     shown = measures(env)
     columns = 4 if len(shown) > 6 else 3
     rows = -(-len(shown) // columns)
-    names = [textwrap.fill(result.name, 30) for result in results]
-    height = 1.2 + (0.24 if max(name.count("\n") for name in names) == 0 else 0.33) * len(results)
+    names = [textwrap.fill(result.name, 36) for result in results]
+    lines = max(name.count("\n") for name in names) + 1
+    height = 1.2 + (0.11 + 0.13 * lines) * len(results)
     figure, axes = style.panels(len(shown), columns, height, sharey=True)
     figure.set_size_inches(style.WIDTH, rows * height)
     places = np.arange(len(results))[::-1]

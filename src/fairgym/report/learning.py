@@ -145,13 +145,20 @@ def mean_actions(runs: Sequence[Any]) -> Figure:
     figure, axes = style.panels(
         len(rows), min(columns, 4), 2.9 if tall else 2.35, legend_rows=1 if handles else 0
     )
+    alike: dict[tuple[str, str], list[Axes]] = {}
     for panel, (group, agent, elements) in zip(axes, rows, strict=True):
         space = group.env.action_space(agent)
         draw = _heat_map if isinstance(space, Shares) else _lines
         draw(panel, group, agent, elements)
         title = _panel_title(group.env, agent, elements)
+        if draw is _lines:
+            alike.setdefault((agent, title), []).append(panel)
         style.set_title(panel, f"{title} (fixed)" if agent in group.fixed else title, group.label)
         style.epoch_axis(panel)
+    for same in alike.values():  # one scale, so that configurations can be compared
+        low, high = max((panel.get_ylim() for panel in same), key=lambda limits: limits[1])
+        for panel in same:
+            panel.set_ylim(low, high)
     style.top_legend(figure, handles)
     return figure
 

@@ -261,7 +261,7 @@ def test_a_full_disk(monkeypatch, capsys, here):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("fairgym.training.files.os.fsync", fail)
+    monkeypatch.setattr("fairgym.core.files.os.fsync", fail)
     assert main(["train", "loan", *SMALL, "--out", "x"]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "cannot be written (No space left on device)" in err

@@ -112,8 +112,16 @@ def test_without_options():
     np.testing.assert_allclose(episode.totals.treated, [0.0, 5.0 * 8])
 
 
+class Lucky(Toy):
+    """The luck of each step is what `gain` counts; `treated` tells what "level" drew."""
+
+    def transition(self, noise, state, actions, params):
+        state, components, ended = super().transition(noise, state, actions, params)
+        return state, components.replace(gain=jnp.sum(noise.luck)), ended
+
+
 class TestKeys:
-    env = Toy(population=10, horizon=6)
+    env = Lucky(population=10, horizon=6)
 
     @property
     def policies(self):
@@ -122,21 +130,24 @@ class TestKeys:
         made = {agent: Random(self.env.action_space(agent)) for agent in self.env.agents}
         return made | {"split": Function(lambda seen, key: level.sample(key))}
 
-    def trace(self, key):
-        return rollout(self.env, PARAMS, self.policies, key, trace=True)
+    def trace(self, key, params=PARAMS):
+        return rollout(self.env, params, self.policies, key, trace=True)
 
     def test_same_key_same_bits(self):
         one, two = (self.trace(jax.random.key(3)) for _ in range(2))
         assert jax.tree.all(jax.tree.map(lambda a, b: jnp.array_equal(a, b), one, two))
 
     def test_every_step_and_every_key_has_luck_of_its_own(self):
-        gains = np.stack([self.trace(jax.random.key(s)).trace.gain for s in range(3)])
-        assert len(np.unique(gains)) == gains.size
+        traces = [self.trace(jax.random.key(s)).trace for s in range(3)]
+        for name in ("gain", "treated"):  # what the noise and what the policies draw
+            drawn = np.stack([getattr(trace, name) for trace in traces])
+            assert len(np.unique(drawn)) == drawn.size, name
 
     def test_agents_do_not_share_their_luck(self):
         """`split` is divided by its sum; had both the same key, so would be `level`."""
-        episode = self.trace(jax.random.key(0))
+        episode = self.trace(KEY, PARAMS.replace(last_step=jnp.float32(1.0)))
         level, split = episode.mean_actions["level"], episode.mean_actions["split"]
+        assert int(episode.length) == 1
         assert abs(float(split[0] - level[0] / level.sum())) > 1e-3
 
 

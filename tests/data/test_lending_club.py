@@ -152,7 +152,7 @@ def test_failure_while_writing_leaves_the_old_import(good, tmp_path, loans, home
     old = load_population("loan", "lending-club").checksum
     other = tmp_path / "other.csv"
     other.write_text(loans.csv_text(loans.random_rows(seed=1)))
-    replace = lending_club.store._replace
+    replace = lending_club.store.write_whole
 
     def fails_at_the_end(path, content):
         if path.name == "checksums.json":
@@ -160,7 +160,7 @@ def test_failure_while_writing_leaves_the_old_import(good, tmp_path, loans, home
         replace(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(lending_club.store, "_replace", fails_at_the_end)
+        patch.setattr(lending_club.store, "write_whole", fails_at_the_end)
         with pytest.raises(FairgymError, match="No space left on device"):
             import_lending_club(other)
     assert load_population("loan", "lending-club").checksum == old

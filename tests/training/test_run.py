@@ -16,8 +16,8 @@ import pytest
 from toy_algorithm import toy_config
 
 import fairgym
-from fairgym.core import FairgymError
-from fairgym.training import files, load, train, train_seeds
+from fairgym.core import FairgymError, files
+from fairgym.training import load, train, train_seeds
 from fairgym.training.folder import RunFolder
 
 # What every subprocess begins with: the same devices as here.
@@ -26,7 +26,8 @@ import jax, os, signal, sys
 jax.config.update("jax_num_cpu_devices", 2)
 sys.path.insert(0, {here!r})
 from toy_algorithm import toy_config
-from fairgym.training import RunConfig, checkpoint, files, folder, run, train
+from fairgym.core import files
+from fairgym.training import RunConfig, checkpoint, folder, run, train
 def die(): os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.core.errors import FairgymError
+from fairgym.core.files import told, write_whole
 
 CHECKSUMS = "checksums.json"
 
@@ -189,30 +190,6 @@ def decode_table(
     return columns, imputed
 
 
-@contextlib.contextmanager
-def _written(path: Path) -> Iterator[None]:
-    """Turns an operating-system error while writing into one sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise FairgymError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all: write aside, flush to the disk, rename."""
-    aside = path.with_name(path.name + ".tmp")
-    try:
-        with open(aside, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(aside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            aside.unlink()
-        raise
-
-
 def write_files(folder: Path, files: Mapping[str, bytes], versioned: bool) -> None:
     """Writes files and the checksums.json that names them, replacing what was there.
 
@@ -227,7 +204,7 @@ def write_files(folder: Path, files: Mapping[str, bytes], versioned: bool) -> No
     Raises:
         FairgymError: the folder cannot be written (no right, full disk).
     """
-    with _written(folder):
+    with told(folder):
         folder.mkdir(parents=True, exist_ok=True)
         entries = {}
         with contextlib.suppress(FairgymError):  # an unreadable one is replaced
@@ -236,10 +213,10 @@ def write_files(folder: Path, files: Mapping[str, bytes], versioned: bool) -> No
             digest = hashlib.sha256(content).hexdigest()
             stem, dot, suffix = name.partition(".")
             file = f"{stem}-{digest[:12]}{dot}{suffix}" if versioned else name
-            _replace(folder / file, content)
+            write_whole(folder / file, content)
             entries[name] = {"file": file, "bytes": len(content), "sha256": digest}
         text = json.dumps(entries, indent=2, sort_keys=True) + "\n"
-        _replace(folder / CHECKSUMS, text.encode())
+        write_whole(folder / CHECKSUMS, text.encode())
     if versioned:
         named = {entry["file"] for entry in entries.values()} | {CHECKSUMS}
         for name in files:

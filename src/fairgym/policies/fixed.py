@@ -46,7 +46,7 @@ class Constant(eqx.Module):
 class Random(eqx.Module):
     """A uniform draw from the action space at every step.
 
-    Args:
+    Attributes:
         space: the agent's action space.
     """
 
@@ -90,7 +90,7 @@ class FirstCome(eqx.Module):
 class Function(eqx.Module):
     """A hand-written rule.
 
-    Args:
+    Attributes:
         rule: `rule(observation, key) -> action`, a pure JAX function that treats people alike
             whatever their order.
     """

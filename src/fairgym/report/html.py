@@ -9,6 +9,7 @@ import jax
 from matplotlib.figure import Figure
 
 from fairgym.core import FairgymError, check_shape
+from fairgym.core.files import write_whole
 from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.report.episodes import core_attribute_distribution, group_rates, metric_comparison
@@ -20,7 +21,6 @@ from fairgym.report.page import page
 from fairgym.report.results import Result, rescored
 from fairgym.report.svg import png
 from fairgym.training.evaluation import evaluate
-from fairgym.training.files import write_whole
 from fairgym.training.run import load
 
 PEOPLE_EPISODES = 4  # episodes whose people are shown at the start and the end

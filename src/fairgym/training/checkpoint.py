@@ -9,7 +9,7 @@ from typing import Any
 import equinox as eqx
 
 from fairgym.core import FairgymError
-from fairgym.training.files import write_whole
+from fairgym.core.files import write_whole
 
 _MARK = "fairgym-arrays-1"
 

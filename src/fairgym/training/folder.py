@@ -15,9 +15,9 @@ from typing import Any, Literal
 import jax
 
 from fairgym.core import Environment, FairgymError
+from fairgym.core.files import append_line, is_temporary, told, write_whole
 from fairgym.training.checkpoint import Checkpoints
 from fairgym.training.config import RunConfig, check_fields
-from fairgym.training.files import append_line, is_temporary, told, write_whole
 
 FORMAT = "fairgym-run-1"
 

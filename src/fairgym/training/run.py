@@ -12,10 +12,10 @@ from typing import Any
 import jax
 
 from fairgym.core import Environment, FairgymError
+from fairgym.core.files import write_whole
 from fairgym.fairness import Objective
 from fairgym.training.checkpoint import decode, encode
 from fairgym.training.config import Job, RunConfig
-from fairgym.training.files import write_whole
 from fairgym.training.folder import RunFolder, now, provenance
 
 # Told before the first chunk and after each one: chunks done, chunks in all, and what was logged

@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairgym.core import FairgymError
-from fairgym.training import files
+from fairgym.core import FairgymError, files
+from fairgym.core.files import append_line, write_whole
 from fairgym.training.checkpoint import Checkpoints, decode, encode
-from fairgym.training.files import append_line, write_whole
 
 
 @pytest.fixture

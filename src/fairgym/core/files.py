@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairgym.core import FairgymError
+from fairgym.core.errors import FairgymError
 
 TEMPORARY = ".fairgym-tmp"
 

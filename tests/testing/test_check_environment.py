@@ -1,6 +1,7 @@
 """`check_environment` passes what is sound and catches every kind of defect."""
 
 import dataclasses
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -34,7 +35,7 @@ def test_the_loan_environment_passes():
 
 def test_a_dirty_state_of_the_loan_environment_passes(monkeypatch):
     """Later in an episode there are queues, loans and defaults; fewer idle than applicants."""
-    shapes = {"population": 64, "applicants": 30, "disbursement_cap": 6, "horizon": 400}
+    shapes: Any = {"population": 64, "applicants": 30, "disbursement_cap": 6, "horizon": 400}
     env = fairgym.make("loan", **shapes)
     rules = {"admissions": 0.0, "disbursement": "random", "debt_management": 0.05}
     policies = fixed_policies(env, rules)

@@ -14,6 +14,7 @@ GridSearch = algorithms.get("grid-search")
 ENV = Toy(population=6, horizon=2, places=3, seats=1)
 DIRECT = Objective.direct(ENV)
 FIXED = fixed_policies(ENV, {"split": (0.7, 0.3)})
+LEVEL = fixed_policies(ENV, {"level": 0.5})
 SEARCH = GridSearch(steps=11, deviation=0.3, deviation_steps=7, episodes=1)
 
 
@@ -69,3 +70,8 @@ def test_what_it_cannot_search():
     own = {"level": DIRECT, "rank": Objective.uniform(ENV)}
     with pytest.raises(FairgymError, match="grid search takes one objective for all agents"):
         SEARCH.init(jax.random.key(0), ENV, own, fixed=FIXED)
+
+
+def test_somebody_must_set_numbers():
+    with pytest.raises(FairgymError, match="at least one trained agent"):
+        SEARCH.init(jax.random.key(0), ENV, DIRECT, fixed={**FIXED, **LEVEL})

@@ -251,7 +251,8 @@ class FMacem:
         first = state.objectives[0][0]
         finite = jnp.where(jnp.isfinite(scores[first]), scores[first], 0.0)
         log["population/objective"] = jnp.mean(finite)
-        log["population/objective_best"] = jnp.max(finite)
+        best = jnp.max(scores[first])
+        log["population/objective_best"] = jnp.where(jnp.isfinite(best), best, 0.0)
         log |= {f"population/{name}": x for name, x in mean_metrics(state.env, results).items()}
         log["population/survived"] = jnp.mean(1.0 - results.terminated.astype(jnp.float32))
         log["population/steps"] = jnp.sum(results.length).astype(jnp.float32)

@@ -100,6 +100,8 @@ class GridSearch:
                     f"grid search takes agents that set numbers or score people;"
                     f" {agent!r} divides shares: give it a fixed policy"
                 )
+        if not best:
+            raise FairgymError("grid search takes at least one trained agent that sets numbers")
         return GridSearchState(
             env=env,
             objectives=objectives,

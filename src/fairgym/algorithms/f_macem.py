@@ -137,7 +137,7 @@ class FMacem:
     ) -> FMacemState:
         """A standard normal distribution (times `initial_spread`) around zero parameters.
 
-        Arguments and errors as in `fairgym.algorithms._base.Algorithm.init`.
+        Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
         """
         params = env.default_params if params is None else params
         fixed = dict(fixed or {})

@@ -30,7 +30,7 @@ class Common:
         seed: everything random in the run follows from it.
         seeds: several runs in one command, in OUT/seed-N: START:STOP or a list such as 0,3,7.
         out: the run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default.
-        config: a YAML, JSON or TOML file with settings; flags go before it.
+        config: a YAML, JSON or TOML file with settings; flags override it.
         resume: continue the run in OUT; the settings are read from there.
         overwrite: replace the run in OUT.
     """

@@ -67,7 +67,8 @@ def rollout(
     """Run one episode. Pure: it jits, and vmaps over params, policies and keys.
 
     The loop ends as soon as the environment terminates, so a failed episode costs no more than
-    the steps that it lasted (under vmap: the steps of the longest).
+    the steps that it lasted (under vmap: the steps of the longest). It is a while loop for that
+    reason, not a scan: reverse-mode differentiation does not pass through it.
 
     Args:
         env: the environment.

@@ -50,8 +50,8 @@ class Loan(Environment):
     Args:
         population: number of people N, up to 1,000,000.
         horizon: T, months after which an episode is truncated (400 in the paper).
-        applicants: people drawn from the idle each month, N_1; None: 2% of the population.
-        disbursement_cap: loans paid out each month at most; None: 1% of the population.
+        applicants: people drawn from the idle each month, N_1; by default 2% of the population.
+        disbursement_cap: loans paid out each month at most; by default 1% of the population.
         action_groups: g, 1 for one threshold and one relief share, 2 for one per group.
         population_source: "built-in", or the name of imported data.
 

@@ -41,6 +41,7 @@ POPULATIONS = (1_000, 10_000, 100_000)
 BATCHES = (1, 100)
 WARM_UP = 60  # steps before the measured ones
 ACTION = 0.15  # of every group-level agent, unless policies act
+MOST_STEPS = 2_000  # of one measurement
 PERSON_STEPS = 10_000_000  # of one measurement, about
 _NUMPY_CANDIDATES = 8  # sets of policies that the rewrite takes turns with
 
@@ -159,13 +160,13 @@ def measure(
     Yields:
         A measurement for each batch size, first without policies, then with.
     """
-    env = make(name, population=population, horizon=100_000)
+    env = make(name, population=population, horizon=WARM_UP + MOST_STEPS)
     state = _warm_state(env)
     for with_policies in (False, True):
         candidates = _candidates(env, max(*batches, _NUMPY_CANDIDATES), with_policies)
         runs, compiled, steps = {}, {}, {}
         for batch in batches:
-            steps[batch] = int(np.clip(PERSON_STEPS // (population * batch), 8, 2_000))
+            steps[batch] = int(np.clip(PERSON_STEPS // (population * batch), 8, MOST_STEPS))
             items = (
                 jax.tree.map(lambda x, n=batch: x[:n], candidates[0]),
                 jax.random.split(jax.random.key(1), batch),

@@ -172,6 +172,82 @@ def test_vmap_over_params_policies_and_keys_is_a_loop():
     assert len(set(np.asarray(together.totals.gain).tolist())) == 3
 
 
+class Periodic(Fated):
+    """One agent for the whole group acts every third step, one that scores people every other."""
+
+    @property
+    def periods(self):
+        return {"level": 3, "rank": 2}
+
+
+class TestPeriods:
+    env = Periodic(population=10, horizon=8, places=9, seats=2)
+
+    def by_hand(self):
+        """Totals and mean actions: an agent whose step it is not gives zeros, and is not counted."""
+        observations, state = self.env.reset(KEY, PARAMS)
+        totals, seen = 0.0, {agent: [] for agent in self.env.agents}
+        for number in range(self.env.horizon):
+            actions = {}
+            for agent in self.env.agents:
+                action = POLICIES[agent](observations[agent], KEY)
+                acts = number % self.env.periods.get(agent, 1) == 0
+                actions[agent] = action if acts else jnp.zeros_like(action)
+                mask = observations[agent].mask
+                if acts:
+                    values = np.asarray(action)
+                    seen[agent] += (
+                        values[np.asarray(mask)].tolist() if agent == "rank" else [values]
+                    )
+            observations, state, components, *_ = step(KEY, state, actions, PARAMS)
+            totals = jax.tree.map(lambda a, b: a + b, totals, components) if number else components
+        return totals, {agent: np.mean(values, axis=0) for agent, values in seen.items()}
+
+    def test_an_agent_acts_in_steps_0_k_2k(self):
+        """Its mean action is over these steps, whatever the others do."""
+        episode = rollout(self.env, PARAMS, POLICIES, KEY)
+        totals, means = self.by_hand()
+        assert_close(totals, episode.totals)
+        assert_close(means, episode.mean_actions)
+        always = rollout(ENV, PARAMS, POLICIES, KEY)
+        assert abs(float(always.totals.gain - episode.totals.gain)) > 0.1
+
+    def test_its_policy_is_asked_in_these_steps_only(self):
+        """In between the policy, and the observation with it, costs nothing."""
+        asked = {agent: [] for agent in self.env.agents}
+
+        def counting(agent):
+            def rule(seen, key):
+                jax.debug.callback(lambda time: asked[agent].append(int(time)), seen.context[0])
+                return self.env.action_space(agent).clip(jnp.ones(POLICIES[agent].space.shape))
+
+            return Function(rule)
+
+        policies = {agent: counting(agent) for agent in self.env.agents}
+        jax.block_until_ready(rollout(self.env, PARAMS, policies, KEY).totals)
+        jax.effects_barrier()
+        assert {agent: sorted(steps) for agent, steps in asked.items()} == {
+            "level": [0, 3, 6],
+            "rank": [0, 2, 4, 6],
+            "split": list(range(8)),
+        }
+
+    def test_environments_without_periods_act_always(self):
+        assert dict(ENV.periods) == {}
+
+    def test_several_episodes_at_once(self):
+        keys = jax.random.split(jax.random.key(2), 3)
+        run = eqx.filter_jit(lambda key: fairgym.rollout(self.env, PARAMS, POLICIES, key))
+        together = eqx.filter_jit(
+            lambda keys: jax.vmap(lambda k: fairgym.rollout(self.env, PARAMS, POLICIES, k))(keys)
+        )(keys)
+        for number, key in enumerate(keys):
+            one = run(key)
+            assert_close(one.totals, jax.tree.map(lambda x, n=number: x[n], together.totals))
+            means = jax.tree.map(lambda x, n=number: x[n], together.mean_actions)
+            assert_close(one.mean_actions, means)
+
+
 class TestStep:
     state = ENV.reset(KEY, PARAMS)[1]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgym.core import draw, highest
+from fairgym.core import draw, fill_places, highest
 
 N = 9
 HIGHEST = {k: jax.jit(lambda s, e, p, k=k: highest(s, e, k, p)) for k in (1, 4, N)}
@@ -90,3 +90,103 @@ def test_no_full_sort_of_the_population(name):
     text = jax.jit(function).lower(*arguments).compile().as_text() or ""
     assert "TopK" in text or "topk" in text
     assert not re.search(rf"\[{n}\][^=]*\bsort\(", text)
+
+
+# ------------------------------------------------------------------------------- places of groups
+
+GROUPS = 3
+FILL = jax.jit(fill_places)
+groups = st.lists(st.integers(0, GROUPS - 1), min_size=N, max_size=N)
+places = st.lists(st.integers(-2, N + 1), min_size=GROUPS, max_size=GROUPS)
+wild = st.lists(
+    st.sampled_from([-3e38, -2.0, -1e-38, 0.0, 1e-38, 0.5, 0.50000006, 1.0, 3e38]),
+    min_size=N,
+    max_size=N,
+)
+
+
+def filled(score, eligible, group, places, priority):
+    """As `fill_places`, by sorting each group in NumPy."""
+    taken = np.zeros(len(score), bool)
+    for g, free in enumerate(places):
+        here = np.flatnonzero(eligible & (group == g))
+        best = here[np.lexsort((-priority[here], -score[here]))]
+        taken[best[: max(0, int(free))]] = True
+    return taken
+
+
+def fill(score, eligible, group, places, priority):
+    return np.asarray(
+        FILL(
+            jnp.asarray(score, jnp.float32),
+            jnp.asarray(eligible),
+            jnp.asarray(group, jnp.int32),
+            jnp.asarray(places, jnp.float32),
+            jnp.asarray(priority, jnp.float32),
+        )
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(scores, wild), flags, groups, places, priorities)
+def test_places_go_to_the_top_of_a_sort_in_each_group(score, eligible, group, places, priority):
+    score, eligible, group, priority = (np.array(x) for x in (score, eligible, group, priority))
+    score = score.astype(np.float32)
+    found = fill(score, eligible, group, places, priority)
+    np.testing.assert_array_equal(found, filled(score, eligible, group, places, priority))
+
+
+@pytest.mark.parametrize("kind", ["distinct", "few scores", "all equal", "close"])
+def test_many_people_and_places(kind):
+    """Against sorting; scores so close that only their last bits differ, too."""
+    n = 3_000
+    rng = np.random.default_rng(0)
+    score = {
+        "distinct": rng.random(n),
+        "few scores": rng.integers(0, 4, n) / 3.0,
+        "all equal": np.full(n, 0.5),
+        "close": 1.0 + rng.integers(0, 40, n) * 2.0**-23,
+    }[kind].astype(np.float32)
+    eligible, group = rng.random(n) < 0.7, rng.integers(0, GROUPS, n)
+    priority = (rng.permutation(n) / n).astype(np.float32)
+    for places in ([0, 1, 500], [n, 400, 0], [3, 2, 699]):
+        found = fill(score, eligible, group, places, priority)
+        np.testing.assert_array_equal(found, filled(score, eligible, group, places, priority))
+
+
+@settings(max_examples=100, deadline=None)
+@given(flags, groups, places)
+def test_equal_scores_and_equal_luck_still_fill_the_places_exactly(eligible, group, places):
+    eligible, group = np.array(eligible), np.array(group)
+    found = fill(np.zeros(N), eligible, group, places, np.zeros(N))
+    assert not np.any(found & ~eligible)
+    for g, free in enumerate(places):
+        here = eligible & (group == g)
+        assert found[here].sum() == min(max(free, 0), here.sum())
+
+
+def test_ties_for_a_place_are_broken_evenly():
+    """Of five alike for two places each gets one in 2/5 of the draws; the best always does."""
+    score = jnp.array([0.5, 0.0, 0.5, 0.5, 0.0, 0.0, 0.5, 0.5, 1.0])
+    eligible = score > 0.0
+    group, trials = jnp.zeros(N, jnp.int32), 20_000
+    priority = jax.random.uniform(jax.random.key(0), (trials, N))
+    taken = jax.vmap(lambda p: fill_places(score, eligible, group, jnp.array([3.0]), p))(priority)
+    share = np.asarray(taken).mean(axis=0)
+    np.testing.assert_array_equal(share[[1, 4, 5]], 0.0)
+    assert share[8] == 1.0
+    np.testing.assert_allclose(share[[0, 2, 3, 6, 7]], 0.4, atol=5 * np.sqrt(0.24 / trials))
+
+
+def test_places_are_filled_the_same_under_vmap():
+    rng = np.random.default_rng(1)
+    score = np.round(rng.random((20, N)), 1).astype(np.float32)
+    priority = rng.random((20, N), np.float32)
+    group = jnp.asarray(rng.integers(0, GROUPS, N), jnp.int32)
+    free, everybody = jnp.array([1.0, 2.0, 0.0]), jnp.ones(N, bool)
+    together = jax.jit(jax.vmap(lambda s, p: fill_places(s, everybody, group, free, p)))(
+        jnp.asarray(score), jnp.asarray(priority)
+    )
+    for number in range(20):
+        one = fill(score[number], np.ones(N, bool), group, free, priority[number])
+        np.testing.assert_array_equal(together[number], one)

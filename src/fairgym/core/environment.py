@@ -109,6 +109,14 @@ class Environment(abc.ABC):
         """
         return {"random": dict.fromkeys(self.agents, "random")}
 
+    @property
+    def periods(self) -> Mapping[str, int]:
+        """How many steps lie between an agent's actions; agents not named act at every step.
+
+        Such an agent acts in steps 0, k, 2k, ...; what is given for it in between is ignored.
+        """
+        return {}
+
     # ------------------------------------------------------------------ what everybody calls
 
     def reset(self, key: PRNGKeyArray, params: Any) -> tuple[Observations, Any]:

@@ -1,5 +1,6 @@
 """One episode, from reset to its end, as a single compiled loop."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,20 +87,29 @@ def rollout(
     steps = env.horizon if horizon is None else check_shape("horizon", horizon, 1, env.horizon)
     reset_key, policy_key, noise_key = episode_keys(key)
 
+    def act_now(agent: str, state: Any, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
+        """The agent's action, its sum over those it concerns, and how many these are."""
+        observation = env.observe(state, params)[agent]  # the other agents' is compiled away
+        space = env.action_space(agent)
+        action = space.clip(policies[agent](observation, key))
+        if isinstance(space, PerEntity):
+            present = jnp.sum(observation.mask, dtype=jnp.float32)
+            return action, jnp.sum(jnp.where(observation.mask, action, 0.0)), present
+        return action, action, jnp.float32(1.0)
+
     def act(state: Any, key: PRNGKeyArray) -> tuple[dict, dict, dict]:
-        observations = env.observe(state, params)
         keys = jax.random.split(key, len(env.agents))
         actions, sums, counts = {}, {}, {}
         for agent, agent_key in zip(env.agents, keys, strict=True):
-            space = env.action_space(agent)
-            action = space.clip(policies[agent](observations[agent], agent_key))
-            actions[agent] = action
-            if isinstance(space, PerEntity):
-                mask = observations[agent].mask
-                sums[agent] = jnp.sum(jnp.where(mask, action, 0.0))
-                counts[agent] = jnp.sum(mask, dtype=jnp.float32)
+            look = functools.partial(act_now, agent, state, agent_key)
+            period = env.periods.get(agent, 1)
+            if period > 1:
+                # an agent that does not act now costs nothing, its observation included
+                nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look))
+                taken = lax.cond(state.time % period == 0, look, lambda n=nothing: n)
             else:
-                sums[agent], counts[agent] = action, jnp.float32(1.0)
+                taken = look()
+            actions[agent], sums[agent], counts[agent] = taken
         return actions, sums, counts
 
     def body(loop: _Loop) -> _Loop:

@@ -54,3 +54,94 @@ def draw(
     """
     values, rows = lax.top_k(jnp.where(eligible, priority, -1.0), count)
     return rows, values >= 0.0
+
+
+def fill_places(
+    scores: Float[Array, " n"],
+    eligible: Bool[Array, " n"],
+    group: Int[Array, " n"],
+    places: Float[Array, " groups"],
+    priority: Float[Array, " n"],
+) -> Bool[Array, " n"]:
+    """Give each group's places to its eligible rows with the highest scores.
+
+    For capacities that change from step to step (free beds of a region, free seats). Where the
+    number is fixed, `highest` is faster. Nothing is sorted: the score that still gets a place is
+    found by bisection, in every group at once.
+
+    Args:
+        scores: any finite numbers.
+        eligible: which rows may have a place.
+        group: group (region) of each row.
+        places: whole number of free places of each group; below zero counts as none.
+        priority: independent uniform numbers in [0, 1), which break ties.
+
+    Returns:
+        Which rows have a place: in each group as many as there are places, or all eligible rows.
+    """
+    member = eligible & (jnp.arange(places.shape[0])[:, None] == group)
+    places = jnp.maximum(places, 0.0).astype(jnp.int32)
+    keys = jnp.where(member, _ordered(scores), _LOWEST)
+    cut, above = _cut(keys, places)
+    sure, tied = keys > cut[:, None], member & (keys == cut[:, None])
+    left = places - above
+
+    def break_ties() -> Array:
+        drawn = jnp.where(tied, _ordered(priority), _LOWEST)
+        last, before = _cut(drawn, left)
+        alike = tied & (drawn == last[:, None])
+        first = jnp.cumsum(alike, axis=1) <= (left - before)[:, None]
+        return sure | (drawn > last[:, None]) & tied | alike & first
+
+    crowded = jnp.any(jnp.sum(tied, axis=1) > left)
+    return jnp.any(lax.cond(crowded, break_ties, lambda: sure | tied), axis=0)
+
+
+_LOWEST = jnp.iinfo(jnp.int32).min
+
+
+def _ordered(values: Float[Array, "..."]) -> Int[Array, "..."]:
+    """Whole numbers in the order of the floats (their bits, turned round below zero)."""
+    bits = lax.bitcast_convert_type(values + 0.0, jnp.int32)  # + 0.0 makes -0.0 and 0.0 alike
+    return bits ^ ((bits >> 31) & jnp.int32(0x7FFFFFFF))
+
+
+def _cut(
+    keys: Int[Array, "groups n"], places: Int[Array, " groups"]
+) -> tuple[Int[Array, " groups"], Int[Array, " groups"]]:
+    """The lowest cut that no more keys than places lie above, and how many do, in each row."""
+
+    def count(cut: Array) -> Array:
+        return jnp.sum(keys > cut[:, None], axis=1, dtype=jnp.int32)
+
+    present = keys > _LOWEST
+    high = jnp.max(keys, axis=1)
+    low = jnp.min(jnp.where(present, keys, high[:, None]), axis=1)
+    low = jnp.maximum(low, _LOWEST + 1) - 1
+    everybody = count(low)
+    fits = everybody <= places
+    # above `low` lie too many, above `high` few enough; equal where nothing is to be found
+    start = (
+        jnp.where(fits, low, high),
+        jnp.where(places <= 0, high, low),
+        jnp.where(fits, everybody, 0),
+    )
+
+    def searching(bounds: tuple[Array, Array, Array]) -> Array:
+        high, low, _ = bounds
+        return jnp.any(high > low + 1)
+
+    def halve(bounds: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        high, low, above = bounds
+        middle = (high & low) + ((high ^ low) >> 1)  # their mean without overflow
+        found = count(middle)
+        open_ = high > low + 1
+        fewer = open_ & (found <= places)
+        high = jnp.where(fewer, middle, high)
+        above = jnp.where(fewer, found, above)
+        exact = fewer & (found == places)
+        low = jnp.where(exact, high, jnp.where(open_ & ~fewer, middle, low))
+        return high, low, above
+
+    high, _, above = lax.while_loop(searching, halve, start)
+    return high, above

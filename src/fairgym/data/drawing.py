@@ -1,8 +1,73 @@
-"""Drawing a population of any size from the rows of the data."""
+"""Drawing the people of an environment from the rows of the data."""
+
+from collections.abc import Iterable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from fairgym.data.bias import resampling_weights
+from fairgym.data.population import Population
+from fairgym.data.populations import population_module
+
+
+def whole_groups(shares: Float[Array, " groups"], people: int) -> Int[Array, " people"]:
+    """A group for each person, as many of each as its share, rounded; the groups lie in order."""
+    ends = jnp.round(jnp.cumsum(shares)[:-1] * people)
+    return jnp.sum(jnp.arange(people)[:, None] >= ends, axis=1, dtype=jnp.int32)
+
+
+def amplified_weights(data: Population, strength: float | Array) -> Float[Array, " rows"]:
+    """How often each row is drawn, so that the groups differ in the core attribute.
+
+    Args:
+        data: the population; its module names the core score and whether a high one is good.
+        strength: `bias_strength`, 0 for equal weights (`resampling_weights`).
+    """
+    module = population_module(data.name)
+    score = data.scores[module.CORE_SCORE]
+    columns = {name: jnp.asarray(data.columns[name]) for name in score.coefficients}
+    attribute = getattr(module, "CORE_SIGN", 1.0) * score.predict(columns)
+    return resampling_weights(
+        attribute, jnp.asarray(data.columns["group"]), strength, data.directions
+    )
+
+
+def draw_people(
+    key: PRNGKeyArray,
+    data: Population,
+    names: Iterable[str],
+    group: Int[Array, " people"],
+    strength: float | Array,
+) -> dict[str, Float[Array, " people"]]:
+    """Draw people of the given groups from the data, with replacement.
+
+    Args:
+        key: a JAX key.
+        data: the population.
+        names: the columns wanted.
+        group: group of each person; each of them has a row in the data.
+        strength: `bias_strength`.
+
+    Returns:
+        Column name -> value of each person.
+    """
+    rows = draw_rows(
+        key,
+        amplified_weights(data, strength),
+        jnp.asarray(data.columns["group"]),
+        group,
+        len(population_module(data.name).GROUPS),
+    )
+    return columns_of(data, names, rows)
+
+
+def columns_of(
+    data: Population, names: Iterable[str], rows: Int[Array, "..."]
+) -> dict[str, Float[Array, "..."]]:
+    """The columns of these rows of the data, as float32."""
+    return {name: jnp.asarray(data.columns[name], jnp.float32)[rows] for name in names}
 
 
 def draw_rows(
@@ -33,3 +98,10 @@ def draw_rows(
         found = jnp.searchsorted(cumulative, position * cumulative[-1], side="right")
         rows = jnp.where(group == g, jnp.minimum(found, last), rows)
     return rows
+
+
+def group_shares(data: Population) -> tuple[float, ...]:
+    """The share of each group among the rows of the data."""
+    codes: Any = data.columns["group"]
+    groups = len(population_module(data.name).GROUPS)
+    return tuple(float((codes == g).mean()) for g in range(groups))

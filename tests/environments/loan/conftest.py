@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairgym
+from fairgym.core import Schedule
 
 PEOPLE, MONTHS, APPLICANTS, CAP = 300, 90, 12, 5
 
@@ -67,7 +68,11 @@ def record(env):
         return last, out
 
     def as_numpy(struct):
-        return {name: np.asarray(value) for name, value in vars(struct).items()}
+        plain = {
+            name: value.amounts if isinstance(value, Schedule) else value
+            for name, value in vars(struct).items()
+        }
+        return {name: np.asarray(value) for name, value in plain.items()}
 
     def start(params, threshold=(0.6, 0.5), relief=(0.1, 0.03), seed=0):
         last, (states, people, noise, scores, components, terminated) = run(

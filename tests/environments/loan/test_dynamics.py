@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairgym.core import moved
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics
 
@@ -164,8 +165,8 @@ def test_default_rule_on_any_sequence_of_payments(shares):
 @given(floats(300, 850), floats(0, 300), st.sampled_from("rdn"))
 def test_features_move_by_c_and_stay_in_range(value, change, outcome):
     """Equation (9)."""
-    flags = (jnp.array([outcome == "r"]), jnp.array([outcome == "d"]))
-    after = dynamics.termination_update(jnp.array([value]), *flags, change, 300.0, 850.0)
+    direction = jnp.array([{"r": 1.0, "d": -1.0, "n": 0.0}[outcome]])
+    after = moved(jnp.array([value]), direction, change, 300.0, 850.0)
     step = {"r": change, "d": -change, "n": 0.0}[outcome]
     assert float(after[0]) == pytest.approx(np.clip(value + step, 300, 850), rel=1e-6)
 
@@ -175,9 +176,9 @@ def test_the_upper_fico_is_never_below_the_lower(low, gap, history):
     """However often a person repays or defaults, at both ends of the scale."""
     low, high = arrays(low, min(low + gap, 850.0))
     for repaid in history:
-        flags = (jnp.array([repaid]), jnp.array([not repaid]))
-        low = dynamics.termination_update(low, *flags, 100.0, *dynamics.FICO_RANGE)
-        high = dynamics.termination_update(high, *flags, 100.0, low, dynamics.FICO_RANGE[1])
+        direction = jnp.array([1.0 if repaid else -1.0])
+        low = moved(low, direction, 100.0, *dynamics.FICO_RANGE)
+        high = moved(high, direction, 100.0, low, dynamics.FICO_RANGE[1])
         assert 300.0 <= float(low[0]) <= float(high[0]) <= 850.0
 
 

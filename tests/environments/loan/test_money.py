@@ -148,7 +148,7 @@ def test_money_in_is_money_out(env, episode, books):
     np.testing.assert_allclose(profit, flow, rtol=1e-4, atol=1.0)
     assert profit.sum() == pytest.approx(flow.sum(), rel=1e-4, abs=1e-6 * books["paid"].sum())
     # what the state says it owes is what is left of the annuities
-    owed = episode.states["deposit_schedule"][-1]
+    owed = episode.states["deposits"][-1, env.horizon : env.horizon + 60]
     np.testing.assert_allclose(owed, due[env.horizon : env.horizon + 60], rtol=1e-4, atol=0.5)
     end = {name: v[-1] for name, v in episode.states.items()}
     assert end["total_profit"] == pytest.approx(profit.sum() / 1_000, rel=1e-4)
@@ -172,7 +172,7 @@ def test_deposits_owed_are_the_payouts_and_their_interest(env, params, start, tr
     assert len(paid_out) == env.disbursement_cap
     lent = np.asarray(state.principal, np.float64)[paid_out].sum()
     owed, interest = lent, 0.0
-    schedule = np.asarray(after.deposit_schedule, np.float64)
+    schedule = np.asarray(after.deposits.amounts, np.float64)[1:]
     for due in schedule:
         interest += owed * params.deposit_rate / 12
         owed += owed * params.deposit_rate / 12 - due
@@ -188,7 +188,7 @@ def test_deposits_owed_are_the_payouts_and_their_interest(env, params, start, tr
             params,
         )
         assert float(components.profit) == pytest.approx(-schedule[month] / 1_000, rel=1e-5)
-    np.testing.assert_allclose(after.deposit_schedule[:57], schedule[3:], rtol=1e-5)
+    np.testing.assert_allclose(after.deposits.amounts[1:], schedule, rtol=1e-5)
 
 
 def test_bankrupt_as_soon_as_losses_exceed_payments(env, params, record):

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import fairgym
+from fairgym.core import Schedule
 from fairgym.data import load_population, standardised_mean_difference
 
 IDLE, WAITING, REPAYING = range(3)
@@ -35,7 +36,8 @@ def mixed(env, record, params):
     run = record(params)
     month = 40
     _, state = env.reset(jax.random.key(0), params)
-    state = state.replace(**{name: jnp.array(v[month]) for name, v in run.states.items()})
+    then = {name: jnp.array(v[month]) for name, v in run.states.items()}
+    state = state.replace(**then | {"deposits": Schedule(then["deposits"])})
     assert (np.bincount(np.asarray(state.stage)) > 3).all()
     return state
 

@@ -93,22 +93,6 @@ def default_flags(
     return behind & warning, behind
 
 
-def termination_update(
-    value: Numbers,
-    repaid: Flags,
-    defaulted: Flags,
-    change: Parameter,
-    low: Parameter,
-    high: Parameter,
-) -> Numbers:
-    """Equation (9): v + c for those who repaid, v - c for those who defaulted, else v.
-
-    The result is kept within [low, high] where it changes.
-    """
-    step = jnp.where(repaid, change, jnp.where(defaulted, -change, 0.0))
-    return jnp.where(repaid | defaulted, jnp.clip(value + step, low, high), value)
-
-
 def debt_to_income_with(
     debt_to_income: Numbers, installment: Numbers, annual_income: Numbers
 ) -> Numbers:

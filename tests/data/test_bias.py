@@ -3,7 +3,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fairgym.data import resampling_weights, standardised_mean_difference, strength_for
+from fairgym.data import (
+    directions_by_rank,
+    resampling_weights,
+    standardised_mean_difference,
+    strength_for,
+)
+from fairgym.data.fitting import fit_amplification
 
 
 @pytest.fixture
@@ -89,3 +95,58 @@ def test_same_on_jax_inside_jit(people):
 def test_empty_group_gives_finite_weights():
     weights = resampling_weights(np.array([1.0, 2.0]), np.array([0, 0]), 0.5)
     assert np.isfinite(weights).all() and weights.mean() == pytest.approx(1.0)
+
+
+@pytest.fixture
+def regions():
+    """Four groups; the best is 2, then 0, 3 and 1."""
+    rng = np.random.default_rng(1)
+    group = rng.integers(0, 4, 40_000)
+    return rng.normal(np.array([0.1, -0.2, 0.3, 0.0])[group], 2.0), group
+
+
+def test_difference_of_any_pair(regions):
+    values, group = regions
+    for pair in ((2, 1), (0, 3)):
+        first, second = (values[group == g] for g in pair)
+        pooled = np.sqrt(
+            (first.var() * len(first) + second.var() * len(second)) / (len(first) + len(second) - 2)
+        )
+        found = standardised_mean_difference(values, group, pair=pair)
+        assert found == pytest.approx((first.mean() - second.mean()) / pooled)
+        swapped = standardised_mean_difference(values, group, pair=(pair[1], pair[0]))
+        assert swapped == pytest.approx(-found)
+
+
+def test_directions_by_rank(regions):
+    values, group = regions
+    third, minus = pytest.approx(1 / 3, abs=1e-6), pytest.approx(-1 / 3, abs=1e-6)
+    assert directions_by_rank(values, group, 4) == (third, -1.0, 1.0, minus)
+    assert directions_by_rank(-values, group, 4)[1] == 1.0
+    # a group without people, and one alone
+    assert directions_by_rank(values, np.where(group == 3, 0, group), 4)[3] == 0.0
+    assert directions_by_rank(np.array([1.0, 2.0]), np.array([1, 1]), 3) == (0.0, 0.0, 0.0)
+
+    # nothing to amplify
+    assert fit_amplification(values, np.zeros(len(values), int), 4) == ((0.0,) * 4, 0.0)
+
+
+def test_weights_and_strength_of_several_groups(regions):
+    values, group = regions
+    directions = directions_by_rank(values, group, 4)
+    strength = strength_for(values, group, 0.5, directions=directions)
+    weights = resampling_weights(values, group, strength, directions)
+    for code, direction in enumerate(directions):
+        x = values[group == code]
+        expected = np.exp(strength * direction * (x - x.mean()) / x.std())
+        np.testing.assert_allclose(weights[group == code], expected / expected.mean())
+    pair = (2, 1)
+    assert standardised_mean_difference(values, group, weights, pair) == pytest.approx(
+        0.5, abs=1e-6
+    )
+    # inside jit, with the directions fixed
+    jitted = jax.jit(lambda v, g, s: resampling_weights(v, g, s, directions))
+    found = jitted(jnp.asarray(values, "float32"), jnp.asarray(group), strength)
+    np.testing.assert_allclose(found, weights, rtol=2e-3)
+    # a group that has no direction keeps its weights of 1
+    assert (resampling_weights(values, group, 0.3)[group > 1] == 1).all()

@@ -6,6 +6,7 @@ from sklearn.model_selection import train_test_split
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import Score, fit_loan_scores, load_population
+from fairgym.data.fitting import fit_linear_score
 from fairgym.data.populations.loan import FEATURES, fit_bias_strength
 
 
@@ -106,3 +107,32 @@ def test_too_few_of_an_outcome(people):
     columns["defaulted"] = np.zeros(100, np.int8)
     with pytest.raises(FairgymError, match="5 of them defaulted"):
         fit_loan_scores(columns)
+
+
+def test_range_of_a_linear_score():
+    wide = Score("linear", 3.0, {"a": 1.0}, low=1.0, high=5.0)
+    np.testing.assert_array_equal(wide.predict({"a": np.array([-9.0, 0.5, 9.0])}), [1, 3.5, 5])
+    assert wide.as_json()["low"] == 1.0 and Score(**wide.as_json()) == wide
+    assert "low" not in Score("linear", 3.0, {"a": 1.0}).as_json()
+
+
+def test_linear_fit_with_penalty_and_signs():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 200))
+    columns = {"a": a, "b": b, "constant": np.ones(200)}
+    target = 2 + 3 * a - 0.5 * b + rng.normal(0, 0.1, 200)
+    plain = fit_linear_score(columns, target, tuple(columns), low=-9, high=9)
+    assert plain.coefficients["a"] == pytest.approx(3, abs=0.05)
+    assert plain.coefficients["constant"] == 0 and plain.metrics["r2"] > 0.99
+    free = fit_linear_score(columns, target, tuple(columns), signs={"a": 1, "b": -1})
+    assert free.coefficients == pytest.approx(plain.coefficients, rel=1e-6, abs=1e-9)
+    held = fit_linear_score(columns, target, tuple(columns), signs={"b": 1})
+    assert held.coefficients["b"] == 0
+    alone = fit_linear_score({"a": a}, target, ("a",))
+    assert held.coefficients["a"] == pytest.approx(alone.coefficients["a"], rel=1e-6)
+    for signs in (None, {"a": 1}):
+        ridge = fit_linear_score(columns, target, tuple(columns), ridge=1e4, signs=signs)
+        assert abs(ridge.coefficients["a"]) < 0.1
+    same = fit_linear_score(columns, target, tuple(columns), ridge=7.0)
+    signed = fit_linear_score(columns, target, tuple(columns), ridge=7.0, signs={"a": 1})
+    assert signed.coefficients == pytest.approx(same.coefficients, rel=1e-6, abs=1e-9)

@@ -92,11 +92,14 @@ def _describe(arguments: Sequence[str]) -> None:
 
 
 def _import(arguments: Sequence[str]) -> None:
-    from fairgym.data import available_importers
+    from fairgym.data.importers import importer_modules
 
-    importers = available_importers()
+    importers = importer_modules()
     if any(word in ("-h", "--help") for word in arguments):
-        print(f"usage: fairgym data import SOURCE FILE\n\nsources: {', '.join(importers)}")
+        print("usage: fairgym data import SOURCE FILE\n\nsources, what they fill and the file:")
+        width = max(len(name) for name in importers)
+        for name, module in importers.items():
+            print(f"  {name.ljust(width)}  {module.POPULATION}: {module.FILE}")
         return
     if not arguments or arguments[0] not in importers:
         given = repr(arguments[0]) if arguments else "not given"
@@ -105,10 +108,10 @@ def _import(arguments: Sequence[str]) -> None:
         raise FairgymError(
             f"data import {arguments[0]} got {len(arguments) - 1} files; it takes one"
         )
-    print(importers[arguments[0]](arguments[1], progress=_Bytes()))
+    print(importers[arguments[0]].run(arguments[1], progress=_Percent()))
 
 
-class _Bytes:
+class _Percent:
     """Percent of a file read, on a terminal."""
 
     def __call__(self, done: int, total: int) -> None:

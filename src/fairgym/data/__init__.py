@@ -10,14 +10,17 @@ Importing this package needs numpy only; pyarrow, pandas and scikit-learn (the e
 """
 
 from fairgym.data.bias import (
+    directions_by_rank,
     resampling_weights,
     standardised_mean_difference,
     strength_for,
 )
 from fairgym.data.importers import available_importers
 from fairgym.data.importers.lending_club import Report, import_lending_club
+from fairgym.data.importers.meps import import_meps
 from fairgym.data.population import Population, Score, load_population, sources
 from fairgym.data.populations import population_names
+from fairgym.data.populations.health import fit_health_scores
 from fairgym.data.populations.loan import fit_loan_scores
 from fairgym.data.store import data_home
 from fairgym.data.summary import describe
@@ -29,8 +32,11 @@ __all__ = [
     "available_importers",
     "data_home",
     "describe",
+    "directions_by_rank",
+    "fit_health_scores",
     "fit_loan_scores",
     "import_lending_club",
+    "import_meps",
     "load_population",
     "population_names",
     "resampling_weights",

@@ -1,16 +1,20 @@
-"""Differences between two groups, and the resampling that amplifies them.
+"""Differences between groups, and the resampling that amplifies them.
 
 The published environments resample their data so that the groups differ visibly at the start.
 Here that is one number, `bias_strength`: people are drawn within each group with the weights of
-`resampling_weights`, and `standardised_mean_difference` says how far apart the groups are.
+`resampling_weights`, and `standardised_mean_difference` says how far apart two groups are.
 
 The functions work on numpy arrays, and on JAX arrays inside jit, vmap and grad: each array brings
 its own namespace, so nothing here imports JAX.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+# Group 0 is the advantaged one of two.
+TWO_GROUPS = (1.0, -1.0)
 
 
 def _namespace(*arrays: Any) -> Any:
@@ -33,25 +37,29 @@ def _within(xp: Any, values: Any, member: Any, weights: Any) -> tuple[Any, Any, 
     return count, mean, xp.sum(scaled * (values - mean) ** 2)
 
 
-def standardised_mean_difference(values: Any, group: Any, weights: Any = None) -> Any:
-    """Cohen's d: mean of group 0 minus mean of group 1, in pooled standard deviations.
+def standardised_mean_difference(
+    values: Any, group: Any, weights: Any = None, pair: tuple[int, int] = (0, 1)
+) -> Any:
+    """Cohen's d: mean of one group minus mean of another, in pooled standard deviations.
 
     Args:
         values: the attribute, shape (n,), any unit.
-        group: 0 (advantaged) or 1 (disadvantaged), shape (n,).
+        group: code of each row's group, shape (n,); rows of other groups than the pair do not
+            matter.
         weights: non-negative weight of each row, shape (n,); None weighs all rows alike. Only
             the proportions within each group matter.
+        pair: the codes of the two groups, by default 0 (advantaged) and 1 (disadvantaged).
 
     Returns:
-        A scalar without unit; positive if the advantaged group has the higher values. 0 if a
-        group is empty or no group varies.
+        A scalar without unit; positive if the first group of the pair has the higher values. 0 if
+        a group is empty or no group varies.
     """
     xp = _namespace(values, group, weights)
     values = xp.asarray(values) * 1.0
     group = xp.asarray(group)
     weights = xp.ones_like(values) if weights is None else xp.asarray(weights)
-    n0, mean0, square0 = _within(xp, values, group == 0, weights)
-    n1, mean1, square1 = _within(xp, values, group == 1, weights)
+    n0, mean0, square0 = _within(xp, values, group == pair[0], weights)
+    n1, mean1, square1 = _within(xp, values, group == pair[1], weights)
     freedom = n0 + n1 - 2
     variance = (square0 + square1) / xp.where(freedom > 0, freedom, 1.0)
     defined = (n0 > 0) & (n1 > 0) & (variance > 0)
@@ -59,58 +67,101 @@ def standardised_mean_difference(values: Any, group: Any, weights: Any = None) -
     return xp.where(defined, (mean0 - mean1) / spread, 0.0)
 
 
-def resampling_weights(attribute: Any, group: Any, strength: Any) -> Any:
-    """Weights that move the groups apart: exp(+s z) in group 0 and exp(-s z) in group 1.
+def resampling_weights(
+    attribute: Any, group: Any, strength: Any, directions: Sequence[float] = TWO_GROUPS
+) -> Any:
+    """Weights that move the groups apart: exp(s d z) in a group of direction d.
 
     z is the attribute standardised within the row's own group, so a strength means the same in
-    both. The weights are scaled to a mean of 1 within each group, which keeps the group shares
-    when rows of both groups are drawn with them at once. If the attribute is normal, each mean
-    moves by s standard deviations and the standardised mean difference grows by 2 s.
+    all. The weights are scaled to a mean of 1 within each group, which keeps the group shares
+    when rows of all groups are drawn with them at once. If the attribute is normal, a group's
+    mean moves by s d standard deviations; with the directions 1 and -1 the standardised mean
+    difference grows by 2 s.
 
     Args:
         attribute: the core attribute, higher is better for the person, shape (n,). Where higher
             is worse (a health risk), pass its negative.
-        group: 0 (advantaged) or 1 (disadvantaged), shape (n,).
+        group: code of each row's group, shape (n,).
         strength: s, a scalar; 0 gives weights of 1.
+        directions: d of each group, by code: 1 favours those with high values. By default two
+            groups, 0 (advantaged) and 1 (disadvantaged).
 
     Returns:
-        Positive weights, shape (n,).
+        Positive weights, shape (n,); 1 in groups that have no direction.
     """
     xp = _namespace(attribute, group, strength)
     attribute = xp.asarray(attribute) * 1.0
     group = xp.asarray(group)
     ones = xp.ones_like(attribute)
     weights = ones
-    for code, sign in ((0, 1.0), (1, -1.0)):
+    for code, direction in enumerate(directions):
         member = group == code
         count, mean, square = _within(xp, attribute, member, ones)
         size = xp.where(count > 0, count, 1.0)
         spread = xp.sqrt(xp.where(square > 0, square / size, 1.0))
         z = xp.where(member, (attribute - mean) / spread, 0.0)
-        raw = xp.exp(sign * strength * z)
+        raw = xp.exp(direction * strength * z)
         average = xp.sum(xp.where(member, raw, 0.0)) / size
         weights = xp.where(member, raw / xp.where(average > 0, average, 1.0), weights)
     return weights
 
 
-def strength_for(attribute: Any, group: Any, target: Any = 0.5, largest: float = 5.0) -> float:
-    """The strength at which the weighted standardised mean difference reaches a target.
+def directions_by_rank(attribute: Any, group: Any, groups: int) -> tuple[float, ...]:
+    """Directions of amplification by the groups' rank: the best +1, the worst -1.
+
+    The groups in between are evenly spaced by their rank, not by their mean.
 
     Args:
         attribute: the core attribute, higher is better, shape (n,).
-        group: 0 (advantaged) or 1 (disadvantaged), shape (n,).
+        group: code of each row's group, shape (n,).
+        groups: number of groups.
+
+    Returns:
+        A number in [-1, 1] to 6 digits for each group; 0 for one without people, and for one alone.
+    """
+    values, group = np.asarray(attribute, np.float64), np.asarray(group)
+    means = {g: values[group == g].mean() for g in range(groups) if (group == g).any()}
+    ranked = sorted(means, key=lambda g: -means[g])
+    directions = [0.0] * groups
+    if len(ranked) > 1:
+        for rank, g in enumerate(ranked):
+            directions[g] = round(1.0 - 2.0 * rank / (len(ranked) - 1), 6)
+    return tuple(directions)
+
+
+def extreme_pair(directions: Sequence[float]) -> tuple[int, int]:
+    """The codes of the groups of the largest and the smallest direction: best and worst."""
+    return int(np.argmax(directions)), int(np.argmin(directions))
+
+
+def strength_for(
+    attribute: Any,
+    group: Any,
+    target: Any = 0.5,
+    largest: float = 5.0,
+    directions: Sequence[float] = TWO_GROUPS,
+) -> float:
+    """The strength at which the weighted standardised mean difference reaches a target.
+
+    The difference is that between the groups of the largest and the smallest direction.
+
+    Args:
+        attribute: the core attribute, higher is better, shape (n,).
+        group: code of each row's group, shape (n,).
         target: the difference wanted, in pooled standard deviations.
         largest: the answer's upper end, returned if the target is out of reach.
+        directions: of each group, as `resampling_weights` takes them.
 
     Returns:
         The strength; 0 if the groups differ by the target already.
     """
     values = np.asarray(attribute, np.float64)
     group = np.asarray(group)
+    pair = extreme_pair(directions)
 
     def difference(strength: float) -> float:
-        weights = resampling_weights(values, group, strength)
-        return float(standardised_mean_difference(values, group, weights))
+        weights = resampling_weights(values, group, strength, directions)
+        return float(standardised_mean_difference(values, group, weights, pair))
 
     low, high = 0.0, largest
     if difference(low) >= target:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import store
+from fairgym.data.bias import TWO_GROUPS
 from fairgym.data.populations import population_module
 
 BUILT_IN = "built-in"
@@ -21,17 +22,21 @@ class Score:
     """A fitted regression, with coefficients in the raw units of the columns.
 
     Attributes:
-        kind: "logistic" (a probability) or "linear" (clipped to [0, 1]).
+        kind: "logistic" (a probability) or "linear" (clipped to [low, high]).
         intercept: the constant term.
         coefficients: column name -> weight per unit of that column.
         metrics: how it did on rows that it was not fitted on ("auc" or "r2"), "rows" (fitted on)
             and "held_out_rows".
+        low: what a linear score is clipped to from below, in the score's unit.
+        high: and from above.
     """
 
     kind: Literal["logistic", "linear"]
     intercept: float
     coefficients: dict[str, float]
     metrics: dict[str, float] = field(default_factory=dict)
+    low: float = 0.0
+    high: float = 1.0
 
     def predict(self, columns: Any) -> Any:
         """The score of each person.
@@ -41,7 +46,7 @@ class Score:
                 too), with every name in `coefficients`.
 
         Returns:
-            Array of shape (n,) in [0, 1].
+            Array of shape (n,) in [low, high]; of a logistic score, in (0, 1).
         """
         total: Any = self.intercept
         for name, coefficient in self.coefficients.items():
@@ -50,17 +55,20 @@ class Score:
             total = np.asarray(total, np.float64)
         xp = total.__array_namespace__()
         if self.kind == "linear":
-            return xp.clip(total, 0.0, 1.0)
+            return xp.clip(total, self.low, self.high)
         return 1.0 / (1.0 + xp.exp(-xp.clip(total, -80.0, 80.0)))
 
     def as_json(self) -> dict[str, Any]:
-        """The score as JSON values."""
-        return {
+        """The score as JSON values; the range only where it is not [0, 1]."""
+        values: dict[str, Any] = {
             "kind": self.kind,
             "intercept": self.intercept,
             "coefficients": dict(self.coefficients),
             "metrics": dict(self.metrics),
         }
+        if (self.low, self.high) != (0.0, 1.0):
+            values |= {"low": self.low, "high": self.high}
+        return values
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,9 @@ class Population:
         units: column name -> unit.
         scores: the fitted scores by name.
         checksum: sha256 of the parquet file, for the record of a run.
-        bias_strength: the resampling strength at which the groups' scores differ by 0.5 pooled
-            standard deviations (`resampling_weights`).
+        bias_strength: the resampling strength at which the core scores of the best and the worst
+            group differ by 0.5 pooled standard deviations (`resampling_weights`).
+        directions: for each group, by code, which way it is resampled (`resampling_weights`).
         details: whatever else the scores file says, such as calibration figures.
     """
 
@@ -88,6 +97,7 @@ class Population:
     scores: dict[str, Score]
     checksum: str
     bias_strength: float = 0.0
+    directions: tuple[float, ...] = TWO_GROUPS
     details: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -130,6 +140,7 @@ def load_population(name: str = "loan", source: str = BUILT_IN) -> Population:
         fitted = json.loads(content)
         scores = {key: Score(**value) for key, value in fitted.pop("scores").items()}
         strength = float(fitted.pop("bias_strength"))
+        directions = tuple(float(d) for d in fitted.pop("directions", TWO_GROUPS))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FairgymError(
             f"{path} cannot be read, expected JSON with scores and bias_strength"
@@ -143,6 +154,7 @@ def load_population(name: str = "loan", source: str = BUILT_IN) -> Population:
         scores=scores,
         checksum=checksum,
         bias_strength=strength,
+        directions=directions,
         details=fitted,
     )
 
@@ -154,10 +166,11 @@ def _imported_folder(name: str, source: str) -> Path:
     folders = {path.name: path for path in home.iterdir()} if home.is_dir() else {}
     if source in folders and f"{name}.parquet" in store.read_checksums(folders[source]):
         return folders[source]
-    from fairgym.data.importers import available_importers
+    from fairgym.data.importers import importer_modules
 
     hint = ""
-    if source in available_importers():
+    importer = importer_modules().get(source)
+    if importer is not None and importer.POPULATION == name:
         hint = f" (import it first: fairgym data import {source} FILE)"
     raise FairgymError(
         f"unknown source {source!r} for population {name!r}{hint}: there is "
@@ -166,7 +179,14 @@ def _imported_folder(name: str, source: str) -> Path:
 
 
 def encode_scores(scores: dict[str, Score], bias_strength: float, **details: Any) -> bytes:
-    """The content of a scores file, as `load_population` reads it."""
+    """The content of a scores file, as `load_population` reads it.
+
+    Args:
+        scores: by name.
+        bias_strength: see `Population`.
+        details: other entries; "directions" is read into `Population.directions`, which is
+            (1, -1) without it.
+    """
     content = {
         "scores": {name: score.as_json() for name, score in scores.items()},
         "bias_strength": bias_strength,

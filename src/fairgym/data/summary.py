@@ -1,10 +1,12 @@
 """Who is in a population: the text of `fairgym data describe`."""
 
+from types import ModuleType
+
 import numpy as np
 
-from fairgym.data.bias import resampling_weights, standardised_mean_difference
+from fairgym.data.bias import extreme_pair, resampling_weights, standardised_mean_difference
 from fairgym.data.population import BUILT_IN, Population, load_population
-from fairgym.data.populations import population_module
+from fairgym.data.populations import core_sign, population_module
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
 
@@ -31,6 +33,59 @@ def _table(rows: list[list[str]], left: int = 1) -> list[str]:
     ]
 
 
+def _share(values: np.ndarray, inside: np.ndarray) -> str:
+    """The mean of the rows inside as percent; a dash where there are none."""
+    return f"{values[inside].mean():.1%}" if inside.any() else "-"
+
+
+def _mean(values: np.ndarray, inside: np.ndarray) -> str:
+    """The mean of the rows inside; a dash where there are none."""
+    return _number(float(values[inside].mean())) if inside.any() else "-"
+
+
+def _levels(values: np.ndarray, labels: tuple[str, ...]) -> list[tuple[str, np.ndarray]]:
+    """Each level of a column with the rows that have it; `labels` names the codes 0, 1, ..."""
+    if labels:
+        return [(f"{code} {label}", values == code) for code, label in enumerate(labels)]
+    return [(str(level), values == level) for level in np.unique(values)]
+
+
+def _group_lines(people: Population, module: ModuleType, core: np.ndarray) -> list[str]:
+    """People, outcomes and mean core score of each group, and the shares of the text columns."""
+    outcomes = module.outcomes(people.columns)
+    everyone = np.ones(len(people), bool)
+    rows = [["", "people", "share", *outcomes, f"mean {module.CORE_SCORE}"]]
+    groups = _levels(people.columns["group"], module.GROUPS)
+    for label, inside in [*groups, ("all", everyone)]:
+        shares = [f"{inside.mean():.1%}", *(_share(v, inside) for v in outcomes.values())]
+        rows.append([label, f"{inside.sum():,}", *shares, _mean(core, inside)])
+    lines = _table(rows)
+    for column, values in people.columns.items():
+        if values.dtype.kind == "U":
+            levels, counts = np.unique(values, return_counts=True)
+            if len(levels) <= 8:
+                shares = [
+                    f"{level} {count / len(people):.1%}"
+                    for level, count in zip(levels, counts, strict=True)
+                ]
+                lines.append(f"  {column}: {', '.join(shares)}")
+    return lines
+
+
+def _disparity_lines(people: Population, module: ModuleType, core: np.ndarray) -> list[str]:
+    """Mean core score by the levels of each further column that the module names."""
+    lines: list[str] = []
+    columns = getattr(module, "DISPARITY_COLUMNS", ())
+    for column in columns:
+        labels = columns[column] if isinstance(columns, dict) else ()
+        rows = [["", "people", "share", f"mean {module.CORE_SCORE}"]]
+        for label, inside in _levels(people.columns[column], tuple(labels)):
+            share = f"{inside.mean():.1%}"
+            rows.append([label, f"{inside.sum():,}", share, _mean(core, inside)])
+        lines += ["", f"By {column}", *_table(rows)]
+    return lines
+
+
 def _quantile_rows(people: Population) -> list[list[str]]:
     """Quantiles of every numeric column and score."""
     rows = [["", *(f"{q:.0%}" for q in QUANTILES), "unit"]]
@@ -42,10 +97,46 @@ def _quantile_rows(people: Population) -> list[list[str]]:
     units = dict(people.units)
     for name, score in people.scores.items():
         values[f"{name} score"] = score.predict(people.columns)
-        units[f"{name} score"] = "0 to 1"
+        units[f"{name} score"] = f"{score.low:g} to {score.high:g}"
     for name, column in values.items():
         rows.append([name, *(_number(v) for v in np.quantile(column, QUANTILES)), units[name]])
     return rows
+
+
+def _score_lines(people: Population) -> list[str]:
+    """How each score did on the rows held out."""
+    rows = [["", "kind", "measure", "value", "fitted on", "held out"]]
+    for key, score in people.scores.items():
+        measure = "auc" if "auc" in score.metrics else "r2"
+        label = {"auc": "AUC", "r2": "R2"}[measure]
+        counts = [f"{score.metrics.get(k, 0):,.0f}" for k in ("rows", "held_out_rows")]
+        rows.append([key, score.kind, label, f"{score.metrics.get(measure, 0):.3f}", *counts])
+    return _table(rows, left=3)
+
+
+def _amplification_lines(people: Population, module: ModuleType, core: np.ndarray) -> list[str]:
+    """The difference between the best and the worst group, as in the data and amplified."""
+    group, sign = people.columns["group"], core_sign(module)
+    weights = resampling_weights(sign * core, group, people.bias_strength, people.directions)
+    pair = extreme_pair(people.directions)
+    high, low = pair if sign > 0 else pair[::-1]  # the group of the higher scores first
+    before = float(standardised_mean_difference(core, group, None, (high, low)))
+    after = float(standardised_mean_difference(core, group, weights, (high, low)))
+    lines = [
+        f"Standardised mean difference of the {module.CORE_SCORE} score "
+        f"({module.GROUPS[high]} minus {module.GROUPS[low]})",
+        *_table(
+            [
+                ["as in the data", f"{before:.3f}"],
+                [f"amplified (bias_strength {people.bias_strength:g})", f"{after:.3f}"],
+            ]
+        ),
+    ]
+    if len(module.GROUPS) > 2:
+        pairs = zip(module.GROUPS, people.directions, strict=True)
+        listed = ", ".join(f"{label} {d:+.3g}" for label, d in pairs)
+        lines.append(f"  directions (+1 the best group, -1 the worst): {listed}")
+    return lines
 
 
 def describe(name: str, source: str = BUILT_IN) -> str:
@@ -63,62 +154,25 @@ def describe(name: str, source: str = BUILT_IN) -> str:
     """
     module = population_module(name)
     people = load_population(name, source)
-    group = people.columns["group"]
+    core = people.scores[module.CORE_SCORE].predict(people.columns)
+    imputed = [[column, how] for column, how in people.imputed.items()]
     lines = [
         f"{name} ({source}): {len(people):,} people, {len(people.columns)} columns",
         f"sha256 {people.checksum}",
         "",
         "Groups and outcomes",
-    ]
-    outcomes = module.outcomes(people.columns)
-    rows = [["", "people", "share", *outcomes]]
-    for code, label in enumerate(module.GROUPS):
-        inside = group == code
-        means = [f"{v[inside].mean():.1%}" if inside.any() else "-" for v in outcomes.values()]
-        rows.append([f"{code} {label}", f"{inside.sum():,}", f"{inside.mean():.1%}", *means])
-    means = [f"{values.mean():.1%}" for values in outcomes.values()]
-    rows.append(["all", f"{len(people):,}", "100.0%", *means])
-    lines += _table(rows)
-    for column, values in people.columns.items():
-        if values.dtype.kind == "U":
-            levels, counts = np.unique(values, return_counts=True)
-            if len(levels) <= 8:
-                shares = [
-                    f"{level} {count / len(people):.1%}"
-                    for level, count in zip(levels, counts, strict=True)
-                ]
-                lines.append(f"  {column}: {', '.join(shares)}")
-
-    lines += ["", "Imputed columns (not observed)"]
-    imputed = [[column, how] for column, how in people.imputed.items()]
-    lines += _table(imputed, left=2) if imputed else ["  none"]
-
-    lines += ["", "Quantiles"]
-    table = _table(_quantile_rows(people))
-    lines += table
-
-    lines += ["", "Scores (measured on rows held out)"]
-    rows = [["", "kind", "measure", "value", "fitted on", "held out"]]
-    for key, score in people.scores.items():
-        measure = "auc" if "auc" in score.metrics else "r2"
-        label = {"auc": "AUC", "r2": "R2"}[measure]
-        counts = [f"{score.metrics.get(k, 0):,.0f}" for k in ("rows", "held_out_rows")]
-        rows.append([key, score.kind, label, f"{score.metrics.get(measure, 0):.3f}", *counts])
-    lines += _table(rows, left=3)
-
-    core = people.scores[module.CORE_SCORE].predict(people.columns)
-    weights = resampling_weights(core, group, people.bias_strength)
-    before = float(standardised_mean_difference(core, group))
-    after = float(standardised_mean_difference(core, group, weights))
-    lines += [
+        *_group_lines(people, module, core),
+        *_disparity_lines(people, module, core),
         "",
-        f"Standardised mean difference of the {module.CORE_SCORE} score "
-        f"({module.GROUPS[0]} minus {module.GROUPS[1]})",
-        *_table(
-            [
-                ["as in the data", f"{before:.3f}"],
-                [f"amplified (bias_strength {people.bias_strength:g})", f"{after:.3f}"],
-            ]
-        ),
+        "Imputed columns (not observed)",
+        *(_table(imputed, left=2) if imputed else ["  none"]),
+        "",
+        "Quantiles",
+        *_table(_quantile_rows(people)),
+        "",
+        "Scores (measured on rows held out)",
+        *_score_lines(people),
+        "",
+        *_amplification_lines(people, module, core),
     ]
     return "\n".join(lines)

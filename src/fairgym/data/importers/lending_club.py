@@ -22,6 +22,8 @@ from fairgym.data.populations import loan
 from fairgym.data.race import ENTRY, table_from_json
 
 SOURCE = "lending-club"
+POPULATION = "loan"
+FILE = "the Kaggle CSV of accepted loans, or the CSV compressed with gzip"
 ROWS_AT_ONCE = 50_000
 
 NEEDED = (

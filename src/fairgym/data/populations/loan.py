@@ -1,16 +1,16 @@
 """The loan population: its columns, its repairs and its two fitted scores."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from fairgym.core.errors import FairgymError
 from fairgym.data.bias import strength_for
+from fairgym.data.fitting import linear_score, logistic_score, score_values, split
 from fairgym.data.population import Score
 from fairgym.data.race import HOW as RACE_HOW
 from fairgym.data.race import RaceTable, draw_race, group_of_race
-from fairgym.data.store import Column, need
+from fairgym.data.store import Column
 
 COLUMNS = {
     "interest_rate": Column("float32", "fraction per year"),
@@ -41,6 +41,7 @@ FEATURES = (
     "fico",
     "months_since_delinquency",
 )
+MEANS = {"fico": ("fico_low", "fico_high")}
 
 # Incomes and debt ratios above this quantile of the file are set to it: the largest are a
 # hundred times the median, and a linear score follows them out of all proportion.
@@ -96,33 +97,6 @@ IMPUTED_BY_COMPLETE = {
 }
 
 
-def feature_matrix(columns: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The columns of `FEATURES` side by side, float64, shape (n, 7)."""
-    fico = (np.asarray(columns["fico_low"], np.float64) + columns["fico_high"]) / 2
-    with_fico = {**columns, "fico": fico}
-    return np.stack([np.asarray(with_fico[name], np.float64) for name in FEATURES], axis=1)
-
-
-def _score(kind: Any, model: Any, centre: Any, scale: Any, metrics: dict[str, float]) -> Score:
-    """A model fitted on standardised features, in raw units and to 9 digits.
-
-    Rounding makes the built file independent of the last bits, which differ between processors.
-    """
-    raw = np.ravel(model.coef_) / scale
-    intercept = float(np.ravel(model.intercept_)[0] - raw @ centre)
-    coefficients: dict[str, float] = {}
-    for name, weight in zip(FEATURES, raw, strict=True):
-        # Half the weight on either end of the FICO band is the whole weight on its middle.
-        parts = ("fico_low", "fico_high") if name == "fico" else (name,)
-        for part in parts:
-            coefficients[part] = _digits(weight / len(parts))
-    return Score(kind, _digits(intercept), coefficients, metrics)
-
-
-def _digits(value: float) -> float:
-    return float(f"{float(value):.9g}")
-
-
 def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Score]:
     """Fits the qualification score and the payment propensity.
 
@@ -143,10 +117,6 @@ def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[st
     Raises:
         FairgymError: fewer than 20 rows, fewer than 5 of an outcome, or no scikit-learn.
     """
-    linear_model = need("sklearn.linear_model", "fitting scores")
-    metrics = need("sklearn.metrics", "fitting scores")
-    selection = need("sklearn.model_selection", "fitting scores")
-    features = feature_matrix(columns)
     defaulted = np.asarray(columns["defaulted"]).astype(bool)
     bad, good = int(defaulted.sum()), int((~defaulted).sum())
     if bad + good < 20 or min(bad, good) < 5:
@@ -156,33 +126,13 @@ def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[st
         )
     paid = np.asarray(columns["months_to_default"], np.float64) / columns["term"]
     label = np.where(defaulted, paid, 1.0)
-    train, test = selection.train_test_split(
-        np.arange(len(label)), test_size=0.2, random_state=seed, stratify=defaulted
-    )
-    centre, scale = features[train].mean(axis=0), features[train].std(axis=0)
-    scale = np.where(scale > 0, scale, 1.0)  # a constant column gets the weight 0
-    x = (features - centre) / scale
-    counts = {"rows": float(len(train)), "held_out_rows": float(len(test))}
-
-    logistic = linear_model.LogisticRegression(
-        C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=200
-    ).fit(x[train], ~defaulted[train])
-    auc = metrics.roc_auc_score(~defaulted[test], logistic.decision_function(x[test]))
-    linear = linear_model.LinearRegression().fit(x[train], label[train])
-    r2 = metrics.r2_score(label[test], linear.predict(x[test]))
+    parts = split(columns, FEATURES, means=MEANS, stratify=defaulted, seed=seed)
     return {
-        "qualification": _score(
-            "logistic", logistic, centre, scale, {"auc": round(float(auc), 6), **counts}
-        ),
-        "propensity": _score(
-            "linear", linear, centre, scale, {"r2": round(float(r2), 6), **counts}
-        ),
+        "qualification": logistic_score(parts, ~defaulted),
+        "propensity": linear_score(parts, label),
     }
 
 
 def fit_bias_strength(columns: Mapping[str, np.ndarray], scores: Mapping[str, Score]) -> float:
     """The `bias_strength` that sets the groups' qualification scores 0.5 apart, to 4 digits."""
-    score = scores[CORE_SCORE].predict(
-        {name: np.asarray(columns[name], np.float64) for name in scores[CORE_SCORE].coefficients}
-    )
-    return round(strength_for(score, columns["group"]), 4)
+    return round(strength_for(score_values(scores[CORE_SCORE], columns), columns["group"]), 4)

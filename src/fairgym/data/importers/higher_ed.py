@@ -1,0 +1,270 @@
+"""Import of IPUMS Higher Ed: the National Survey of College Graduates, the people of MAFE-Edu.
+
+An extract with the variables of Table 6 of the MAFE paper and YEAR and AGE: GENDER (or SEX),
+MINRTY, RACETH (or RACE), NBAMEMG, NDGMEMG, REGION, NOCPRMG, SALARY, HRSWK, EMSEC, EMSIZE, UGLOANR
+(or UGLOAN), GRLOANR (or GRLOAN), DGRDG, GPA. As in the paper a row with a missing value is
+dropped: no answer, suppressed, or skipped because the question did not apply (no job, so no
+salary), but for loans, where a skip means no debt.
+
+What a code means is taken from the labels in the extract's own codebook wherever the survey's
+coding is not the same in all years and samples: sex, minority, race, region, loans, GPA. A loan or
+GPA in bands becomes the middle of its band ("$10,001 - $20,000" is 15,000 dollars, "less than
+$10,000" 5,000, "$90,001 or more" 90,000; "3.25 - 3.74" is 3.495). Rows are not weighted.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from fairgym.core.errors import FairgymError
+from fairgym.data import store
+from fairgym.data.importers import _ipums
+from fairgym.data.importers._ipums import Decode, Variable, amounts, between, recode
+from fairgym.data.importers._labels import (
+    SKIPPED,
+    Labels,
+    Meaning,
+    by_label,
+    division,
+    dollars,
+    grade,
+    minority,
+    race,
+    sex,
+)
+from fairgym.data.population import encode_scores
+from fairgym.data.populations import education
+
+SOURCE = "higher-ed"
+POPULATION = "education"
+FILE = "the DDI codebook (.xml) of an IPUMS Higher Ed extract, its .dat or .csv beside it"
+# The paper's years. Where an extract has none of them, its latest survey is taken.
+YEARS = (2014, 2015, 2016)
+
+_GROUPS = recode({code: code for code in range(1, 8)})  # 9 others, 96 to 99 no answer
+_GROUP_LABELS = {1: "comput", 5: "engineer"}
+_YEAR = Variable(("YEAR",), between(1900, 2100))
+# Variables whose codes are the same everywhere. Hours in bands (HRSWKGR): 20 or fewer, 21 to 35,
+# 36 to 40, more.
+VARIABLES = {
+    "year": _YEAR,
+    "age": Variable(("AGE",), between(15, 95)),
+    "major_first": Variable(("NBAMEMG",), _GROUPS, _GROUP_LABELS),
+    "major_highest": Variable(("NDGMEMG",), _GROUPS, _GROUP_LABELS),
+    "occupation": Variable(("NOCPRMG",), _GROUPS, _GROUP_LABELS),
+    "salary": Variable(("SALARY",), amounts(0, 5_000_000)),
+    "hours_per_week": Variable(
+        {"HRSWK": between(1, 96), "HRSWKGR": recode({1: 15, 2: 28, 3: 40, 4: 50})}
+    ),
+    "employer_sector": Variable(
+        ("EMSEC",), recode({code: code for code in range(1, 6)}), {3: "government", 4: "business"}
+    ),
+    "employer_size": Variable(
+        ("EMSIZE",), recode({code: code for code in range(1, 9)}), {1: "10", 8: "25"}
+    ),
+    "degree": Variable(
+        ("DGRDG",), recode({1: 1, 2: 2, 3: 3, 4: 3}), {1: "bachelor", 2: "master", 3: "doctor"}
+    ),
+}
+
+
+@dataclass
+class Report:
+    """What an import did; `print` it.
+
+    Attributes:
+        path: the data file that was read.
+        folder: where the population now is.
+        years: survey years that were kept.
+        read: rows read.
+        kept: people kept.
+        dropped: reason -> rows left out for it (each row counts once, for the first reason).
+        minority_share: of the people kept.
+        bias_strength: fitted resampling strength.
+        metrics: score -> its figures on held-out rows.
+    """
+
+    path: str
+    folder: str
+    years: tuple[int, ...]
+    read: int
+    kept: int
+    dropped: dict[str, int]
+    minority_share: float
+    bias_strength: float
+    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        counts = {"rows read": self.read}
+        counts |= {f"  dropped: {reason}": count for reason, count in self.dropped.items()}
+        counts |= {"people kept": self.kept}
+        width = max(map(len, counts))
+        listed = [f"  {label.ljust(width)}  {count:>12,}" for label, count in counts.items()]
+        scores = [
+            f"  {k} score: R2 {v['r2']:.3f} on rows held out" for k, v in self.metrics.items()
+        ]
+        return "\n".join(
+            [
+                f"{SOURCE}: imported {self.path}",
+                f"into {self.folder}",
+                *listed,
+                f"  survey years {', '.join(map(str, self.years))}",
+                f"  minority share {self.minority_share:.1%}",
+                *scores,
+                f"  bias_strength {self.bias_strength:g}",
+                "  IPUMS asks its users to cite the data: https://highered.ipums.org/highered/",
+            ]
+        )
+
+
+def _loan(name: str, labels: Labels) -> Decode:
+    """Dollars of a loan, in bands or as an amount; a skipped question is no loan."""
+    skips = [code for code, label in labels.items() if SKIPPED in label]
+    decode = by_label(name, labels, dollars, "an amount of dollars", amounts(0, 2_000_000))
+    return lambda codes: np.where(np.isin(codes, skips), 0.0, decode(codes))
+
+
+# Column -> what a label means, what the labels tell, and for each name of the variable the codes
+# of one without labels (None: it must have labels).
+_RACETH = [education.RACES.index(r) for r in ("asian", "white", "underrepresented", "other")]
+_EXPLAINED: dict[str, tuple[Meaning, str, dict[str, Decode | None]]] = {
+    "female": (
+        sex,
+        "female or male",
+        {"GENDER": recode({1: 1, 2: 0}), "SEX": recode({1: 0, 2: 1})},
+    ),
+    "group": (minority, "yes or no", {"MINRTY": recode({0: 0, 1: 1})}),
+    "race": (race, "a race", {"RACETH": recode(dict(enumerate(_RACETH, 1))), "RACE": None}),
+    "region": (
+        division,
+        "a Census division",
+        {"REGION": recode({code + 1: code for code in range(9)})},
+    ),
+    "gpa": (grade, "grade points", {"GPA": between(0, 4)}),
+}
+_LOANS = {
+    "undergraduate_loans": ("UGLOANR", "UGLOAN"),
+    "graduate_loans": ("GRLOANR", "GRLOAN"),
+}
+
+
+def _variables(described: Mapping[str, Labels]) -> dict[str, Variable]:
+    """`VARIABLES` and those whose codes the codebook explains.
+
+    Args:
+        described: name of each variable in the extract -> its labels.
+    """
+    never = between(1, 0)  # of names that the extract does not have
+    variables = dict(VARIABLES)
+    for column, (value, meaning, names) in _EXPLAINED.items():
+        variables[column] = Variable(
+            {
+                name: by_label(name, described[name], value, meaning, plain)
+                if name in described
+                else never
+                for name, plain in names.items()
+            }
+        )
+    for column, names in _LOANS.items():
+        variables[column] = Variable(
+            {name: _loan(name, described[name]) if name in described else never for name in names}
+        )
+    return variables
+
+
+def _labels(path: Path) -> dict[str, Labels]:
+    """Name of each variable in the codebook -> the labels of its codes."""
+    return {
+        one.name.upper(): {
+            int(code): str(label).strip().lower()
+            for label, code in one.codes.items()
+            if str(code).isdigit()
+        }
+        for one in _ipums._codebook(path).data_description
+    }
+
+
+def _years(path: Path, years: Sequence[int] | None) -> tuple[int, ...]:
+    """The survey years to keep: those asked for, else `YEARS`, else the latest in the extract."""
+    found, _ = _ipums.read_extract(path, {"year": _YEAR})
+    present = np.unique(found["year"]).astype(int).tolist()
+    wanted = YEARS if years is None else tuple(years)
+    chosen = tuple(year for year in present if year in wanted)
+    if not chosen and years is not None:
+        raise FairgymError(
+            f"{path} has no survey of {', '.join(map(str, wanted))}: it has "
+            f"{', '.join(map(str, present))}"
+        )
+    return chosen or (present[-1],)
+
+
+def population_columns(read: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The columns of the education population from what was read, in the types of the file.
+
+    The group is MINRTY's, whatever the race.
+    """
+    named = np.array(education.RACES)[read["race"].astype(int)]
+    columns = {**read, **education.race_columns(named), "group": read["group"]}
+    return {
+        name: columns[name] if one.kind == "string" else columns[name].astype(one.kind)
+        for name, one in education.COLUMNS.items()
+    }
+
+
+def import_higher_ed(
+    path: str | Path,
+    *,
+    years: Sequence[int] | None = None,
+    home: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Imports an IPUMS Higher Ed extract; the education population then has "higher-ed".
+
+    Kept are the people of the surveys of 2014 to 2016, or of the latest one if the extract has
+    none of these, who have every value. The GPA score and bias_strength are fitted on the import.
+    An earlier import is replaced only when the new one is complete.
+
+    Args:
+        path: the DDI codebook (.xml), with the data file beside it.
+        years: survey years to keep instead.
+        home: data folder to write to; None takes `data_home()`.
+        progress: called with (rows read so far, rows in all) after every piece.
+
+    Returns:
+        Counts of rows read, kept and dropped by reason, and the figures of the fitted score.
+
+    Raises:
+        FairgymError: as `read_extract` in `fairgym.data.importers._ipums`; labels that are not
+            understood; none of the years asked for; too few people to fit a score on; the data
+            folder cannot be written.
+    """
+    path = Path(path)
+    folder = (store.data_home() if home is None else Path(home)) / SOURCE
+    variables = _variables(_labels(path))
+    kept_years = _years(path, years)
+    read, counts = _ipums.read_extract(path, variables, years=kept_years, progress=progress)
+    columns = population_columns(read)
+    scores = education.fit_education_scores(columns)
+    strength = education.fit_bias_strength(columns, scores)
+    about = {"population": POPULATION, "source": SOURCE}
+    files = {
+        "education.parquet": store.encode_table(columns, education.COLUMNS, {}, about),
+        "education_scores.json": encode_scores(scores, strength),
+    }
+    store.write_files(folder, files, versioned=True)
+    return Report(
+        path=str(counts.data_file),
+        folder=str(folder),
+        years=kept_years,
+        read=counts.read,
+        kept=counts.kept,
+        dropped=counts.dropped,
+        minority_share=float(columns["group"].mean(dtype=np.float64)),
+        bias_strength=strength,
+        metrics={name: score.metrics for name, score in scores.items()},
+    )
+
+
+run = import_higher_ed

@@ -1,0 +1,220 @@
+"""Import of the Medical Expenditure Panel Survey from IPUMS: the people of MAFE-Health.
+
+An extract of IPUMS MEPS with the variables of table 4 of Lazri et al. for 2014 to 2016: YEAR, AGE,
+SEX, REGIONMEPS, FAMSIZE, RACEA, USBORN, EDUC, HINOTCOV, CHOLHIGHEV, SMOKENOW, INCTOT, FTOTVAL,
+POVLEV, AEFFORT, ANERVOUS, ARESTLESS, AHOPELESS, ASAD, AWORTHLESS, HEALTH. Where the paper writes
+another name for the same (REGION, RACE, HICOV), that name does as well.
+
+Codes are those of the IPUMS Health Surveys. Whatever is no answer (not in universe, refused, not
+ascertained, unknown) is missing, and a row with a missing value is dropped, as in the paper. So
+children drop out: the questions about smoking and distress are asked of adults only. RACEA does
+not know Hispanic origin, so Hispanic people count by their race.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from fairgym.data import store
+from fairgym.data.importers._ipums import Variable, amounts, between, read_extract, recode
+from fairgym.data.population import encode_scores
+from fairgym.data.populations import health
+
+SOURCE = "meps"
+POPULATION = "health"
+FILE = "the DDI codebook (.xml) of an IPUMS MEPS extract, its .dat or .csv beside it"
+YEARS = (2014, 2015, 2016)
+
+# EDUC -> years of schooling, 16 and over by degree. 996 (no degree, years unknown) and up is
+# missing, 0 is not in universe.
+EDUCATION_YEARS = {
+    100: 10,  # 12th grade or less, no diploma
+    101: 6,  # grade 8 or less
+    102: 0,  # never attended, or kindergarten only
+    103: 8,  # grades 1 to 11
+    **{103 + grade: grade for grade in range(1, 9)},  # grades 1 to 8
+    112: 10,  # grades 9 to 12, no diploma
+    113: 9,
+    114: 10,
+    115: 11,
+    116: 12,  # 12th grade, no diploma
+    200: 12,  # high school diploma or GED
+    201: 12,
+    202: 12,
+    300: 13,  # some college, no four-year degree
+    301: 13,
+    302: 14,  # associate degree
+    303: 14,
+    400: 16,  # bachelor's degree
+    500: 18,  # master's, professional or doctoral degree
+    501: 18,
+    502: 19,
+    503: 20,
+    504: 14,  # other degree: below a bachelor's for the most part
+}
+_NO_YES = recode({1: 0, 2: 1})
+_OFTEN = between(0, 4)  # 0 none to 4 all of the time; 6 not in universe, 7 to 9 unknown
+
+
+def _race(codes: np.ndarray) -> np.ndarray:
+    """RACEA in hundreds: 1 white, 2 black, 4 Asian or Pacific, 3 and 5 and 6 other."""
+    hundreds = np.floor(codes / 100)
+    known = np.isin(hundreds, [1, 2, 3, 4, 5, 6])
+    return np.where(known, hundreds, np.nan)
+
+
+def _born_in_us(codes: np.ndarray) -> np.ndarray:
+    """USBORN: 10 to 12 no, 20 yes; 96 to 99 unknown."""
+    known = ((codes >= 10) & (codes <= 12)) | (codes == 20)
+    return np.where(known, codes == 20, np.nan)
+
+
+# A year's income can be a loss, which counts as the lowest income; see `health.LOWEST_INCOME`.
+_INCOME = amounts(-5_000_000, 5_000_000)
+VARIABLES = {
+    "year": Variable(("YEAR",), between(1900, 2100)),
+    "age": Variable(("AGE",), between(0, 120)),
+    "female": Variable(("SEX",), recode({1: 0, 2: 1}), {1: "male", 2: "female"}),
+    "family_size": Variable(("FAMSIZE",), between(1, 50)),
+    "race": Variable(("RACEA", "RACE", "RACENEW"), _race, {100: "white", 200: "black"}),
+    "born_in_us": Variable(("USBORN",), _born_in_us, {10: "no", 20: "yes"}),
+    "education_years": Variable(
+        ("EDUC",), recode(EDUCATION_YEARS), {201: "high school", 400: "bachelor", 501: "master"}
+    ),
+    "high_cholesterol": Variable(("CHOLHIGHEV",), _NO_YES, {1: "no", 2: "yes"}),
+    "smokes_now": Variable(("SMOKENOW",), _NO_YES, {1: "no", 2: "yes"}),
+    "personal_income": Variable(("INCTOT",), _INCOME),
+    "family_income": Variable(("FTOTVAL",), _INCOME),
+    "poverty_level": Variable(("POVLEV",), amounts(-9_990, 9_990)),
+    "effort": Variable(("AEFFORT",), _OFTEN, {0: "none", 4: "all"}),
+    "nervous": Variable(("ANERVOUS",), _OFTEN, {0: "none", 4: "all"}),
+    "restless": Variable(("ARESTLESS",), _OFTEN, {0: "none", 4: "all"}),
+    "hopeless": Variable(("AHOPELESS",), _OFTEN, {0: "none", 4: "all"}),
+    "sad": Variable(("ASAD",), _OFTEN, {0: "none", 4: "all"}),
+    "worthless": Variable(("AWORTHLESS",), _OFTEN, {0: "none", 4: "all"}),
+    # HINOTCOV asks whether there is no coverage; HICOV, whether there is.
+    "insured": Variable({"HINOTCOV": recode({1: 1, 2: 0}), "HICOV": _NO_YES}),
+    "self_rated_health": Variable(("HEALTH",), between(1, 5), {1: "excellent", 5: "poor"}),
+    "region": Variable(("REGIONMEPS", "REGION"), between(1, 4), {1: "northeast", 3: "south"}),
+}
+# What `population_columns` sets, as the file says it.
+_LOWEST_HOW = f"observed; where below {health.LOWEST_INCOME:,.0f} (losses too), that"
+REPAIRED = {
+    "personal_income": _LOWEST_HOW,
+    "family_income": _LOWEST_HOW,
+    "poverty_level": "observed; where below 0, that",
+    "education_years": "years that the grade or degree of EDUC stands for",
+}
+RACE_NAMES = {1: "white", 2: "black", 4: "asian"}
+
+
+@dataclass
+class Report:
+    """What an import did; `print` it.
+
+    Attributes:
+        path: the codebook that was read.
+        data_file: the data file beside it.
+        folder: where the population now is.
+        read: rows read.
+        kept: people kept.
+        dropped: reason -> rows left out for it (each row counts once, for the first reason).
+        insured_share: of the people kept.
+        bias_strength: fitted resampling strength.
+        directions: of the four regions.
+        metrics: score -> its figures on held-out rows.
+    """
+
+    path: str
+    data_file: str
+    folder: str
+    read: int = 0
+    kept: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    insured_share: float = 0.0
+    bias_strength: float = 0.0
+    directions: tuple[float, ...] = ()
+    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        rows = [("rows read", self.read)]
+        rows += [(f"  dropped: {reason}", count) for reason, count in self.dropped.items()]
+        rows += [("people kept", self.kept)]
+        width = max(len(label) for label, _ in rows)
+        lines = [f"{SOURCE}: imported {self.data_file}", f"into {self.folder}"]
+        lines += [f"  {label.ljust(width)}  {count:>12,}" for label, count in rows]
+        lines.append(f"  insured share {self.insured_share:.1%}")
+        for name, metrics in self.metrics.items():
+            lines.append(f"  {name} score: R2 {metrics['r2']:.3f} on rows held out")
+        lines.append(f"  bias_strength {self.bias_strength:g}")
+        lines.append("  IPUMS asks its users to cite the data: https://meps.ipums.org/meps/")
+        return "\n".join(lines)
+
+
+def population_columns(read: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The columns of the health population from what was read, in the types of the file."""
+    codes = read["race"].astype(int)
+    race = np.array([RACE_NAMES.get(code, "other") for code in codes])
+    columns = {**read, "race": race, **health.race_columns(race), "group": read["region"] - 1}
+    for name in ("personal_income", "family_income"):
+        columns[name] = np.maximum(columns[name], health.LOWEST_INCOME)
+    columns["poverty_level"] = np.maximum(columns["poverty_level"], 0.0)
+    return {
+        name: columns[name] if one.kind == "string" else columns[name].astype(one.kind)
+        for name, one in health.COLUMNS.items()
+    }
+
+
+def import_meps(
+    path: str | Path,
+    *,
+    home: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Imports an IPUMS MEPS extract; afterwards the health population has the source "meps".
+
+    Kept are the people of 2014 to 2016 who answered every question. Incomes below 1,000 dollars a
+    year (losses too) count as 1,000, and a poverty level below 0 as 0. The health risk, the
+    regions' directions and bias_strength are fitted on the import. An earlier import is replaced
+    only when the new one is complete.
+
+    Args:
+        path: the DDI codebook (.xml), with the data file beside it.
+        home: data folder to write to; None takes `data_home()`.
+        progress: called with (rows read so far, rows in all) after every piece.
+
+    Returns:
+        Counts of rows read, kept and dropped by reason, and the figures of the fitted score.
+
+    Raises:
+        FairgymError: as `read_extract` in `fairgym.data.importers._ipums`; too few people to fit
+            a score on; the data folder cannot be written.
+    """
+    folder = (store.data_home() if home is None else Path(home)) / SOURCE
+    read, counts = read_extract(path, VARIABLES, years=YEARS, progress=progress)
+    columns = population_columns(read)
+    scores = health.fit_health_scores(columns)
+    directions, strength = health.fit_regions(columns, scores)
+    about = {"population": POPULATION, "source": SOURCE}
+    files = {
+        "health.parquet": store.encode_table(columns, health.COLUMNS, REPAIRED, about),
+        "health_scores.json": encode_scores(scores, strength, directions=directions),
+    }
+    store.write_files(folder, files, versioned=True)
+    return Report(
+        path=str(path),
+        data_file=str(counts.data_file),
+        folder=str(folder),
+        read=counts.read,
+        kept=counts.kept,
+        dropped=counts.dropped,
+        insured_share=float(columns["insured"].mean(dtype=np.float64)),
+        bias_strength=strength,
+        directions=directions,
+        metrics={name: score.metrics for name, score in scores.items()},
+    )
+
+
+run = import_meps

@@ -1,0 +1,134 @@
+"""The health population: its columns, its regions and the fitted health risk.
+
+Columns are the variables of the IPUMS Medical Expenditure Panel Survey that MAFE-Health uses
+(Lazri et al., table 4); names in IPUMS's own writing are in the comments. The built-in rows are
+people of NHANES 2017-18; `fairgym data import meps FILE` brings the survey itself.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fairgym.core.errors import FairgymError
+from fairgym.data.fitting import fit_amplification, fit_linear_score, score_values
+from fairgym.data.population import Score
+from fairgym.data.store import Column
+
+_YES = "0 no, 1 yes"
+_OFTEN = "0 never to 4 all of the time"
+_DOLLARS = "dollars per year"
+COLUMNS = {
+    "year": Column("float32", "calendar year"),  # YEAR
+    "age": Column("float32", "years"),  # AGE
+    "female": Column("float32", _YES),  # SEX
+    "family_size": Column("float32", "people"),  # FAMSIZE
+    "race_black": Column("float32", _YES),  # RACE; white is none of the three
+    "race_asian": Column("float32", _YES),
+    "race_other": Column("float32", _YES),
+    "born_in_us": Column("float32", _YES),  # USBORN
+    "education_years": Column("float32", "years"),  # EDUC
+    "high_cholesterol": Column("float32", _YES),  # CHOLHIGHEV
+    "smokes_now": Column("float32", _YES),  # SMOKENOW
+    "personal_income": Column("float32", _DOLLARS),  # INCTOT
+    "family_income": Column("float32", _DOLLARS),  # FTOTVAL
+    "poverty_level": Column("float32", "percent of poverty line"),  # POVLEV
+    "effort": Column("float32", _OFTEN),  # AEFFORT
+    "nervous": Column("float32", _OFTEN),  # ANERVOUS
+    "restless": Column("float32", _OFTEN),  # ARESTLESS
+    "hopeless": Column("float32", _OFTEN),  # AHOPELESS
+    "sad": Column("float32", _OFTEN),  # ASAD
+    "worthless": Column("float32", _OFTEN),  # AWORTHLESS
+    "insured": Column("float32", _YES),  # HICOV
+    "self_rated_health": Column("float32", "1 excellent to 5 poor"),  # HEALTH
+    "group": Column("int8", "0 Northeast, 1 Midwest, 2 South, 3 West"),  # REGION
+    "race": Column("string", "white, black, asian, hispanic, other"),
+}
+CORE_SCORE = "health_risk"
+CORE_SIGN = -1.0  # a higher risk is worse
+GROUPS = ("Northeast", "Midwest", "South", "West")
+
+# What the planner's public health money moves.
+INCOMES = ("personal_income", "family_income", "poverty_level")
+DISTRESS = ("effort", "nervous", "restless", "hopeless", "sad", "worthless")
+MOVABLE = INCOMES + DISTRESS
+FIXED = (
+    "year",
+    "age",
+    "female",
+    "family_size",
+    "race_black",
+    "race_asian",
+    "race_other",
+    "born_in_us",
+    "education_years",
+    "high_cholesterol",
+    "smokes_now",
+)
+# What the risk is fitted on: never region, the name of the race, insurance or the answer itself.
+FEATURES = FIXED + MOVABLE
+# More money never raises the risk and more distress never lowers it, or what the planner pays for
+# would harm; columns as collinear as the three incomes do not say so by themselves.
+SIGNS: dict[str, int] = {**dict.fromkeys(INCOMES, -1), **dict.fromkeys(DISTRESS, 1)}
+LOWEST_RISK, HIGHEST_RISK = 1.0, 5.0
+
+# Premiums and subsidies divide by income, so nobody has less (dollars per year).
+LOWEST_INCOME = 1_000.0
+
+
+def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Who is insured, and who calls their own health fair or poor."""
+    return {
+        "insured": columns["insured"].astype(np.float64),
+        "fair or poor health": (columns["self_rated_health"] >= 4).astype(np.float64),
+    }
+
+
+def race_columns(race: np.ndarray) -> dict[str, np.ndarray]:
+    """The three race columns: black, asian and other, with white as none of them.
+
+    Args:
+        race: names, shape (n,); every name but white, black and asian is other.
+    """
+    return {
+        "race_black": race == "black",
+        "race_asian": race == "asian",
+        "race_other": ~np.isin(race, ["white", "black", "asian"]),
+    }
+
+
+def fit_health_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Score]:
+    """Fits the health risk: a linear regression of self-rated health, clipped to [1, 5].
+
+    It is fitted by least squares on `FEATURES` of 80% of the rows, with the weights of the
+    movable columns held to `SIGNS`, and judged on the other 20%. A column that is constant in the
+    rows (the year of the built-in file) gets the weight 0.
+
+    Args:
+        columns: at least `FEATURES` and self_rated_health, shape (n,) each.
+        seed: of the split.
+
+    Returns:
+        "health_risk" -> the score, 1 (best) to 5 (worst). Metrics: "r2" on the held-out rows,
+        "rows", "held_out_rows".
+
+    Raises:
+        FairgymError: fewer than 20 rows, everyone of the same health, or no scikit-learn.
+    """
+    health = np.asarray(columns["self_rated_health"], np.float64)
+    if len(health) and np.ptp(health) == 0:
+        raise FairgymError(
+            f"the health risk cannot be fitted: all {len(health):,} people have the self-rated "
+            f"health {health[0]:g}"
+        )
+    score = fit_linear_score(
+        columns, health, FEATURES, low=LOWEST_RISK, high=HIGHEST_RISK, signs=SIGNS, seed=seed
+    )
+    return {CORE_SCORE: score}
+
+
+def fit_regions(
+    columns: Mapping[str, np.ndarray], scores: Mapping[str, Score]
+) -> tuple[tuple[float, ...], float]:
+    """Directions of the regions by mean risk, and the `bias_strength` for a difference of 0.5."""
+    core = CORE_SIGN * score_values(scores[CORE_SCORE], columns)
+    return fit_amplification(core, columns["group"], len(GROUPS))

@@ -1,0 +1,17 @@
+"""The MAFE-Edu environment: admissions, university budget, employer, planner. See `README.md`."""
+
+from fairgym.environments.education.environment import Education
+from fairgym.environments.education.params import EducationParams
+from fairgym.environments.education.records import (
+    EducationComponents,
+    EducationNoise,
+    EducationState,
+)
+
+__all__ = [
+    "Education",
+    "EducationComponents",
+    "EducationNoise",
+    "EducationParams",
+    "EducationState",
+]

@@ -1,0 +1,60 @@
+"""The published measures of the education environment, and the fixed policies to compare with."""
+
+from typing import Any
+
+from fairgym.fairness import Direct, Disparity, Metric, Rate
+
+# Table 8's normaliser of the employer's profit fits about as many people.
+PROFIT_POPULATION = 20_000
+
+
+def profit_scale(population: int, horizon: int) -> float:
+    """Table 8's 6.0e5, scaled from 20,000 people and 100 semesters."""
+    return 6.0e5 * (population / PROFIT_POPULATION) * (horizon / 100)
+
+
+def metrics(profit_normaliser: float) -> dict[str, Metric]:
+    """Six rewards and five disparities (MAFE, appendix H, "Indicators")."""
+    rates = {
+        "admission": Rate("entered", "applied"),
+        "bachelor": Rate("bachelors", "bachelor_class"),
+        "master": Rate("masters", "master_class"),
+        "doctorate": Rate("doctorates", "doctorate_class"),
+        "salary": Rate("salaries", "workers"),
+    }
+    return {
+        "profit": Direct("profit", normaliser=profit_normaliser),
+        **{f"{name}_rate": rate for name, rate in rates.items() if name != "salary"},
+        "average_salary": rates["salary"],
+        **{
+            f"{name}_disparity": Disparity(rate, normalise_by_sum=name == "salary")
+            for name, rate in rates.items()
+        },
+    }
+
+
+# Shares of the university: infrastructure, salaries, scholarships, mentorship, rollover.
+UNIVERSITY = [0.05, 0.40, 0.25, 0.20, 0.10]
+# Shares of the planner: tertiary education, university, diversity; then nine regions.
+PLANNER = [1 / 3] * 3 + [1 / 9] * 9
+
+
+def baselines() -> dict[str, dict[str, Any]]:
+    """Random agents, the card's plausible fixed policy, and two that differ in one agent."""
+
+    def fixed(university: Any = UNIVERSITY, salary: float = 0.35) -> dict[str, Any]:
+        return {
+            "admissions": "random",
+            "university": university,
+            "employer": salary,
+            "planner": PLANNER,
+        }
+
+    agents = ("admissions", "university", "employer", "planner")
+    return {
+        "random": dict.fromkeys(agents, "random"),
+        "plausible fixed policy": fixed(),
+        "scholarships before salaries": fixed([0.05, 0.25, 0.40, 0.20, 0.10]),
+        "equal shares of the university": fixed([0.2] * 5),
+        "salary 0.8": fixed(salary=0.8),
+    }

@@ -1,0 +1,201 @@
+"""The numbers of the education environment (MAFE, table 8, where published)."""
+
+from fairgym.core import Params, param
+
+CALIBRATED_POPULATION = 10_000
+
+
+class EducationParams(Params):
+    """Parameters of the education environment; every field may be vmapped over.
+
+    Defaults are for 10,000 people; `at_population` scales what belongs to the whole country.
+    Published values are marked with their source; the others are documented choices, see the
+    environment's card.
+    """
+
+    planner_budget: float = param(
+        2.5e7,
+        "B-hat: new money of the planner in each semester (table 8); scaled with the population",
+        unit="dollars per semester",
+        low=1.0,
+        high=1e12,
+    )
+    pass_length: float = param(
+        40.0,
+        "semesters from application to the return to the tertiary population (not published)",
+        unit="semesters",
+        low=1.0,
+        high=1e5,
+    )
+    bachelor_length: float = param(
+        8.0, "semesters to a bachelor's degree (not published)", unit="semesters", low=1.0, high=1e4
+    )
+    master_length: float = param(
+        4.0, "further semesters to a master's (not published)", unit="semesters", low=1.0, high=1e4
+    )
+    doctorate_length: float = param(
+        8.0,
+        "further semesters to a doctorate (not published)",
+        unit="semesters",
+        low=1.0,
+        high=1e4,
+    )
+    tuition: float = param(
+        10_000.0,
+        "sticker price of a semester (not published)",
+        unit="dollars per semester",
+        low=0.0,
+        high=1e7,
+    )
+    units_at_start: float = param(
+        10.0,
+        "infrastructure units of the university at the start (not published); scaled with the"
+        " population",
+        unit="units",
+        low=0.0,
+        high=1e6,
+    )
+    reserve_at_start: float = param(
+        2e6,
+        "money in the university's account at the start (not published); scaled with the"
+        " population",
+        unit="dollars",
+        low=0.0,
+        high=1e12,
+    )
+    faculty_per_unit: float = param(
+        5.0, "faculty of each unit (table 8: 1 unit, 5 faculty, 75 students)", low=0.0, high=1e4
+    )
+    seats_per_unit: float = param(75.0, "students of each unit (table 8)", low=0.0, high=1e5)
+    faculty_salary: float = param(
+        10_000.0,
+        "salary of one of the faculty (not published)",
+        unit="dollars per semester",
+        low=0.0,
+        high=1e7,
+    )
+    unit_base_cost: float = param(
+        1e6,
+        "cost of any building project (table 8); scaled with the population",
+        unit="dollars",
+        low=0.0,
+        high=1e12,
+    )
+    unit_cost: float = param(
+        1e6, "cost of each unit (table 8)", unit="dollars", low=1e-3, high=1e12
+    )
+    build_base_time: float = param(
+        6.0, "semesters that any project takes (not published)", unit="semesters", low=0.0, high=1e6
+    )
+    build_unit_time: float = param(
+        0.5,
+        "semesters that each unit adds (not published); scaled with the population",
+        unit="semesters",
+        low=0.0,
+        high=1e6,
+    )
+    mentorship_cost: float = param(
+        5_000.0,
+        "cost of mentoring a student (not published)",
+        unit="dollars per semester",
+        low=1e-3,
+        high=1e7,
+    )
+    gpa_scholarship: float = param(
+        0.1, "gamma_1: what full scholarship adds to the entering GPA (table 8)", low=0.0, high=4.0
+    )
+    gpa_mentor: float = param(
+        0.3, "gamma_2: what a mentor adds to the entering GPA (table 8)", low=0.0, high=4.0
+    )
+    gpa_noise: float = param(
+        0.4, "delta: half width of the entering GPA's noise (table 8)", low=0.0, high=4.0
+    )
+    gpa_support: float = param(
+        0.2,
+        "C: shift of that noise for those with a mentor or a large scholarship (not published)",
+        low=0.0,
+        high=4.0,
+    )
+    large_scholarship: float = param(
+        0.5,
+        "share of the tuition from which a scholarship is large (not published)",
+        low=0.0,
+        high=1.0,
+    )
+    gpa_drift: float = param(
+        0.25, "Delta: half width of a GPA's change per semester (table 8)", low=0.0, high=4.0
+    )
+    leave_base: float = param(0.0, "alpha_0 of leaving (table 8)", low=-100.0, high=100.0)
+    leave_gpa: float = param(-1.0, "alpha_1, per grade point (table 8)", low=-100.0, high=100.0)
+    leave_tuition: float = param(0.5, "alpha_2, at full tuition (table 8)", low=-100.0, high=100.0)
+    leave_time: float = param(-0.05, "alpha_3, per semester (table 8)", low=-100.0, high=100.0)
+    leave_time_squared: float = param(
+        0.001, "alpha_4, per squared semester (table 8)", low=-100.0, high=100.0
+    )
+    max_salary: float = param(
+        50_000.0,
+        "salary that the employer's action 1 stands for (not published)",
+        unit="dollars per semester",
+        low=1.0,
+        high=1e9,
+    )
+    utility_base: float = param(
+        0.1, "alpha_0 of a worker's utility (table 8)", low=-100.0, high=100.0
+    )
+    utility_pay: float = param(1.2, "alpha_1: what pay adds (table 8)", low=0.0, high=100.0)
+    cost_base: float = param(3.0, "beta_0 of the cost of pay (table 8)", low=0.0, high=100.0)
+    cost_gpa: float = param(-1.1, "beta_1 (table 8)", low=-100.0, high=0.0)
+    cost_university: float = param(-1.1, "beta_2 (table 8)", low=-100.0, high=0.0)
+    cost_experience: float = param(-1.1, "beta_3 (table 8)", low=-100.0, high=0.0)
+    improve_base: float = param(
+        0.39, "Q: chance that features improve without money, nearly (table 8)", low=0.0, high=1.0
+    )
+    improve_gain: float = param(
+        0.4, "R: what tertiary money adds to it at most (table 8)", low=0.0, high=1.0
+    )
+    improve_slope: float = param(
+        16.0, "V times B-hat / N_g: how fast money works (table 8)", low=0.0, high=1000.0
+    )
+    improve_shift: float = param(
+        -4.0, "W (printed as +4, with which money changes nothing)", low=-100.0, high=100.0
+    )
+    stay: float = param(0.2, "U: chance that features stay (table 8)", low=0.0, high=1.0)
+    gpa_change: float = param(
+        0.01, "c of the baseline GPA when features move (not published)", low=0.0, high=4.0
+    )
+    hours_change: float = param(
+        0.1, "c of HRSWK (not published)", unit="hours per week", low=0.0, high=100.0
+    )
+    employer_change: float = param(
+        0.02, "c of the codes EMSEC and EMSIZE (not published)", low=0.0, high=8.0
+    )
+    loan_change: float = param(
+        100.0, "c of UGLOAN and GRLOAN (not published)", unit="dollars", low=0.0, high=1e6
+    )
+    bias_strength: float = param(
+        0.0,
+        "how far the groups' baseline GPAs are drawn apart at the start:"
+        " weights exp(s z) and exp(-s z) when people are resampled",
+        low=-10.0,
+        high=10.0,
+    )
+    observe_group: float = param(
+        1.0,
+        "1: agents see who belongs to the minority (table 8); 0: that feature reads 0",
+        low=0.0,
+        high=1.0,
+    )
+
+    def at_population(self, population: int) -> "EducationParams":
+        """The same country with other numbers of people: money, units and building scaled.
+
+        A university has at least one unit.
+        """
+        scale = population / CALIBRATED_POPULATION
+        return self.replace(
+            planner_budget=self.planner_budget * scale,
+            units_at_start=float(max(1, round(self.units_at_start * scale))),
+            reserve_at_start=self.reserve_at_start * scale,
+            unit_base_cost=self.unit_base_cost * scale,
+            build_unit_time=self.build_unit_time / scale,
+        )

@@ -1,0 +1,117 @@
+"""What admissions, university, employer and planner see and do."""
+
+from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Shares
+
+REGIONS = (
+    "New England",
+    "Middle Atlantic",
+    "East North Central",
+    "West North Central",
+    "South Atlantic",
+    "East South Central",
+    "West South Central",
+    "Mountain",
+    "Pacific",
+)
+FIXED_COLUMNS = (
+    "female",
+    "race_black",
+    "race_asian",
+    "race_other",
+    "major_first",
+    "major_highest",
+    "occupation",
+)
+
+_PERSON = (
+    Feature("minority", 0, 1, "", "MINRTY; 0 if not observed"),
+    Feature("female", 0, 1, "", "SEX"),
+    Feature("race_black", 0, 1, "", "RACE"),
+    Feature("race_asian", 0, 1, "", "RACE"),
+    Feature("race_other", 0, 1, "", "RACE"),
+    Feature("major_first", 1, 7, "code", "NBAMEMG"),
+    Feature("major_highest", 1, 7, "code", "NDGMEMG"),
+    Feature("occupation", 1, 7, "code", "NOCPRMG"),
+    Feature("hours_per_week", 0, 60, "hours", "HRSWK"),
+    Feature("employer_sector", 1, 5, "code", "EMSEC"),
+    Feature("employer_size", 1, 8, "code", "EMSIZE"),
+    Feature("undergraduate_loans", 0, 100_000, "dollars", "UGLOAN"),
+    Feature("graduate_loans", 0, 100_000, "dollars", "GRLOAN"),
+    Feature("baseline_gpa", 0, 4, "grade points", "f(u), tertiary money included"),
+)
+_REGION = (Feature("region", 0, 8, "code", "REGION"),)
+_GPA = Feature("gpa", 0, 4, "grade points", "GPA")
+_IN_UNIVERSITY = Feature("time_in_university", 0, 20, "semesters", "TIMEINUNIV")
+_STUDENT = (
+    _GPA,
+    Feature("semester_gpa", 0, 4, "grade points", "CURRENTGPA"),
+    _IN_UNIVERSITY,
+    Feature("mentored", 0, 1, "", "INMINTYPGRM"),
+)
+_WORKER = (
+    Feature("time_in_workforce", 0, 40, "semesters", "TIMEINWORKF"),
+    Feature("degree", 0, 3, "0 none to 3 doctorate", "DGRDG"),
+    Feature("age", 18, 40, "years", "AGE"),
+    Feature("salary", 0, 1, "share of the maximum", "SALARY"),
+    Feature("average_salary", 0, 1, "share of the maximum", "AVE_SALARY"),
+)
+_EVERYBODY = (
+    *(Feature(region, 0, 1, "", "REGION") for region in REGIONS),
+    Feature("in_university", 0, 1, "", "INUNIV"),
+    Feature("in_workforce", 0, 1, "", "INWORKF"),
+    Feature("time_in_environment", 0, 40, "semesters", "TIMEINENV"),
+)
+FEATURES = {
+    "admissions": (*_PERSON, *_REGION),
+    "university": (*_PERSON, *_REGION, *_STUDENT),
+    "employer": (*_PERSON, *_REGION, _GPA, _IN_UNIVERSITY, *_WORKER),
+    "planner": (*_PERSON, *_STUDENT, *_WORKER, *_EVERYBODY),
+}
+
+
+def observation_spaces(
+    population: int,
+    applicants: int,
+    horizon: int,
+    profit: float,
+    budget: float,
+    units: float,
+) -> dict[str, EntitySpace]:
+    """Applicants, students, workers, everybody; money, seats and faculty as context.
+
+    Args:
+        population: rows for those in the country.
+        applicants: rows for those who apply.
+        horizon: semesters, the range of the time.
+        profit: the range of the employer's total profit.
+        budget: dollars, the range of the planner's and the university's budgets.
+        units: the range of the university's infrastructure units.
+    """
+    context = (
+        Feature("time", 0, horizon, "semesters"),
+        Feature("total_profit", 0, profit, "utility"),
+        Feature("planner_budget", 0, 2 * budget, "dollars", "PLANBUDGET"),
+        Feature("university_budget", 0, budget, "dollars", "UNIVBUDGET"),
+        Feature("tuition_share", 0, 1, "", "ANNUALTUIT"),
+        Feature("supplement", 0, 1, "share of the maximum salary", "DIVINVEST"),
+        Feature("units", 0, units, "units", "N_UNIV_UNITS"),
+        Feature("faculty", 0, 5 * units, "people", "N_FACULTY"),
+        Feature("students", 0, 75 * units, "people", "N_STUDENTS_CURR"),
+    )
+    rows = {"admissions": applicants}
+    return {
+        agent: EntitySpace(rows.get(agent, population), features, context)
+        for agent, features in FEATURES.items()
+    }
+
+
+def action_spaces(population: int, applicants: int) -> dict[str, ActionSpace]:
+    """Admission scores, the university's shares, salaries, the planner's tree (figure 17)."""
+    university = ("infrastructure", "salaries", "scholarships", "mentorship", "rollover")
+    kinds = ("tertiary education", "university", "diversity incentives")
+    return {
+        "admissions": PerEntity(applicants, "score"),
+        "university": Shares((university,)),
+        "employer": PerEntity(population, "salary"),
+        "planner": Shares((kinds, tuple(f"tertiary education, {r}" for r in REGIONS))),
+    }

@@ -1,0 +1,48 @@
+"""The published measures of the health environment, and the fixed policies it is compared with."""
+
+from typing import Any
+
+from fairgym.environments.health.params import PUBLISHED_POPULATION
+from fairgym.fairness import Direct, Disparity, Metric, Rate
+
+
+def profit_scale(population: int, horizon: int) -> float:
+    """Table 8's 7.2e8 dollars, scaled from 10,000 people and 100 months."""
+    return 7.2e8 * (population / PUBLISHED_POPULATION) * (horizon / 100)
+
+
+def metrics(profit_normaliser: float) -> dict[str, Metric]:
+    """Four rewards and three disparities over regions (MAFE, appendix G, "Indicators")."""
+    insured = Rate("insured", "people")
+    incidence = Rate("fell_ill", "healthy", sign=-1)
+    mortality = Rate("died", "illnesses_ended", sign=-1)
+    return {
+        "profit": Direct("profit", normaliser=profit_normaliser),
+        "insured_rate": insured,
+        "incidence_rate": incidence,
+        "mortality_rate": mortality,
+        "insured_disparity": Disparity(insured),
+        "incidence_disparity": Disparity(incidence),
+        "mortality_disparity": Disparity(mortality),
+    }
+
+
+# Shares of the planner: hospital infrastructure, public health, insurance subsidies, rollover;
+# then one split over the four regions for each of the first three.
+_REGIONS = [0.25] * 4
+UNIFORM_PLANNER = [0.25] * 4 + _REGIONS * 3
+NO_PLANNER = [0.0, 0.0, 0.0, 1.0] + _REGIONS * 3
+
+
+def baselines() -> dict[str, dict[str, Any]]:
+    """Random agents, and the card's plausible and simple fixed policies."""
+
+    def fixed(premium: Any, planner: Any) -> dict[str, Any]:
+        return {"insurer": premium, "hospital": "random", "planner": planner}
+
+    return {
+        "random": dict.fromkeys(("insurer", "hospital", "planner"), "random"),
+        "premium half, uniform planner": fixed(0.5, UNIFORM_PLANNER),
+        "premium half, no planner": fixed(0.5, NO_PLANNER),
+        "premium full, uniform planner": fixed(1.0, UNIFORM_PLANNER),
+    }

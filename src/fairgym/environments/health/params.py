@@ -1,0 +1,156 @@
+"""The numbers of the health environment (MAFE, table 8, where published)."""
+
+from fairgym.core import Params, param
+
+PUBLISHED_POPULATION = 10_000
+
+
+class HealthParams(Params):
+    """Parameters of the health environment; every field may be vmapped over.
+
+    Defaults are for 10,000 people; `at_population` scales what belongs to the whole country.
+    Published values are marked with their source; the others are documented choices, see the
+    environment's card.
+    """
+
+    planner_budget: float = param(
+        2.5e8,
+        "B-hat: new money of the planner in each cycle (table 8); scaled with the population",
+        unit="dollars per cycle",
+        low=1.0,
+        high=1e12,
+    )
+    max_premium: float = param(
+        1000.0,
+        "premium that the insurer's action 1 stands for (appendix D)",
+        unit="dollars per month",
+        low=0.0,
+        high=1e6,
+    )
+    hospital_cost: float = param(
+        2000.0,
+        "HOSPCOST, cost of a hospital stay (not published)",
+        unit="dollars per month",
+        low=0.0,
+        high=1e6,
+    )
+    beds_at_start: float = param(
+        300.0,
+        "beds of each region at the start (not published); scaled with the population",
+        unit="beds",
+        low=0.0,
+        high=1e6,
+    )
+    months_of_premium_per_income: float = param(
+        12.0,
+        "m: months of premium that the annual income is compared with when coverage is accepted"
+        " (12: a year's; 1: equation 14 read literally)",
+        unit="months",
+        low=1e-6,
+        high=1e6,
+    )
+    illness_uninsured: float = param(
+        0.4, "A: what lack of coverage adds to the chance to fall ill (table 8)", low=0.0, high=1.0
+    )
+    illness_risk: float = param(
+        0.4,
+        "B: chance to fall ill at a health risk of 5, coverage apart (table 8)",
+        low=0.0,
+        high=1.0,
+    )
+    end_base: float = param(
+        1.03, "D of the end of an illness: D^(E ILLTIME) (table 8)", low=1.0, high=10.0
+    )
+    end_illness_time: float = param(
+        -7.0, "E of the end of an illness (table 8)", low=-100.0, high=0.0
+    )
+    survival_ceiling: float = param(
+        1.96, "C of mortality: survival is C - D^(...) (table 8)", low=0.0, high=10.0
+    )
+    survival_base: float = param(
+        1.02, "D of mortality (printed as -1.02, see the card)", low=1.0, high=10.0
+    )
+    survival_illness_time: float = param(
+        3.0, "E of mortality, per month of illness (table 8)", low=0.0, high=100.0
+    )
+    survival_wait: float = param(
+        3.0, "F of mortality, per month without a bed (table 8)", low=0.0, high=100.0
+    )
+    survival_risk: float = param(
+        3.0, "G of mortality, per point of health risk (table 8)", low=0.0, high=100.0
+    )
+    survival_offset: float = param(-7.0, "H of mortality (table 8)", low=-100.0, high=100.0)
+    improve_base: float = param(
+        0.29, "Q: chance that features improve without money, nearly (table 8)", low=0.0, high=1.0
+    )
+    improve_gain: float = param(
+        0.4, "R: what public health money adds to it at most (table 8)", low=0.0, high=1.0
+    )
+    improve_slope: float = param(
+        16.0,
+        "V times B-hat / N_g: how fast money works (table 8)",
+        low=0.0,
+        high=1000.0,
+    )
+    improve_shift: float = param(
+        -4.0, "W (printed as +4, with which money changes nothing)", low=-100.0, high=100.0
+    )
+    stay: float = param(0.2, "U: chance that features stay (table 8)", low=0.0, high=1.0)
+    income_change: float = param(
+        250.0,
+        "c of INCTOT and FTOTVAL when features move (not published)",
+        unit="dollars per year",
+        low=0.0,
+        high=1e6,
+    )
+    poverty_change: float = param(
+        1.0, "c of POVLEV (not published)", unit="percent", low=0.0, high=1000.0
+    )
+    distress_change: float = param(
+        0.05, "c of the six distress items (not published)", low=0.0, high=4.0
+    )
+    bed_base_cost: float = param(
+        3e7,
+        "cost of any building project (table 8); scaled with the population",
+        unit="dollars",
+        low=0.0,
+        high=1e12,
+    )
+    bed_cost: float = param(1e6, "cost of each bed (table 8)", unit="dollars", low=1e-3, high=1e12)
+    build_base_time: float = param(
+        2.0,
+        "months that any project takes (table 8 has 0.5 and 2 the other way round)",
+        unit="months",
+        low=0.0,
+        high=1e6,
+    )
+    build_bed_time: float = param(
+        0.5,
+        "months that each bed adds (table 8, see above); scaled with the population",
+        unit="months",
+        low=0.0,
+        high=1e6,
+    )
+    bias_strength: float = param(
+        0.0,
+        "how far the regions' health risks are drawn apart at the start: weights exp(s d z) with"
+        " d from 1 (healthiest region) to -1 when people are resampled",
+        low=-10.0,
+        high=10.0,
+    )
+    observe_group: float = param(
+        1.0,
+        "1: agents see the region of each person (table 8); 0: that feature reads 0",
+        low=0.0,
+        high=1.0,
+    )
+
+    def at_population(self, population: int) -> "HealthParams":
+        """The same country with other numbers of people: money, beds and building scaled."""
+        scale = population / PUBLISHED_POPULATION
+        return self.replace(
+            planner_budget=self.planner_budget * scale,
+            beds_at_start=float(round(self.beds_at_start * scale)),
+            bed_base_cost=self.bed_base_cost * scale,
+            build_bed_time=self.build_bed_time / scale,
+        )

@@ -1,13 +1,25 @@
 """Two seeds of one configuration and one of another: tiny real runs; and made-up numbers."""
 
+import dataclasses
 import types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import fairgym
+from fairgym.core import (
+    ActionSpace,
+    ComponentInfo,
+    EntitySpace,
+    Environment,
+    Feature,
+    PerEntity,
+    Shares,
+    Unit,
+)
+from fairgym.fairness import Disparity, Rate
 from fairgym.report.measures import measures
 from fairgym.report.results import Result
 from fairgym.training import Evaluation, RunConfig, train
@@ -97,3 +109,104 @@ def made_up_result(made_up_evaluation) -> Callable[..., Result]:
         return Result(name, learned, (made_up_evaluation(value, **changes),))
 
     return make
+
+
+@dataclasses.dataclass(frozen=True)
+class Country(Environment):
+    """An environment, as far as reports ask: four regions as groups, a further partition, stages.
+
+    A planner divides a budget and splits two parts of it; an insurer sets everybody's premium.
+    """
+
+    name: ClassVar[str] = "country"
+    agents: ClassVar[tuple[str, ...]] = ("insurer", "planner", "employer")
+    groups: ClassVar[tuple[str, ...]] = ("North", "East", "South", "West")
+    stages: ClassVar[tuple[str, ...]] = ("well", "waiting", "in hospital")
+    core_attribute: ClassVar[str] = "risk"
+
+    population: int = 8
+    horizon: int = 5
+
+    @property
+    def partitions(self) -> Mapping[str, tuple[str, ...]]:
+        return {"place": ("town", "village", "desert")}
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        ill, pay = Rate("ill", "seen", sign=-1), Rate("paid", "seen")
+        return {
+            "illness_rate": ill,
+            "pay": pay,
+            "illness_disparity": Disparity(ill),
+            "pay_disparity": Disparity(pay),
+        }
+
+    @property
+    def component_info(self) -> dict[str, ComponentInfo]:
+        return {
+            "ill": ComponentInfo("people ill", "people"),
+            "seen": ComponentInfo("people seen", "people"),
+            "paid": ComponentInfo("sum of pay", "maximum salaries"),
+        }
+
+    @property
+    def default_params(self) -> Any:
+        raise NotImplementedError
+
+    def initial_state(self, key: Any, params: Any) -> Any:
+        raise NotImplementedError
+
+    def observe(self, state: Any, params: Any) -> Any:
+        raise NotImplementedError
+
+    def noise(self, key: Any, params: Any) -> Any:
+        raise NotImplementedError
+
+    def transition(self, noise: Any, state: Any, actions: Any, params: Any) -> Any:
+        raise NotImplementedError
+
+    def people(self, state: Any) -> Any:
+        raise NotImplementedError
+
+    def observation_space(self, agent: str) -> EntitySpace:
+        """Everybody, with a column per region."""
+        regions = tuple(Feature(name, source="REGION; 0 if unseen") for name in self.groups)
+        rest = (Feature("risk", 1, 5, "1 good to 5 bad"), Feature("premium", 0, 9, "dollars"))
+        return EntitySpace(8, (*regions, *rest), (Feature("time", 0, 9, "months"),))
+
+    def action_space(self, agent: str) -> ActionSpace:
+        """Premiums; a budget and two splits; two numbers."""
+        if agent == "insurer":
+            return PerEntity(8, "premium")
+        if agent == "employer":
+            return Unit(("salary", "hours"))
+        kinds = ("beds", "public_health", "rollover")
+        return Shares((kinds, *(tuple(f"{k}, {g}" for g in self.groups) for k in kinds[:2])))
+
+
+@pytest.fixture(scope="session")
+def country() -> Country:
+    return Country()
+
+
+@pytest.fixture(scope="session")
+def country_run(country) -> Any:
+    """Two epochs: budget, its split of beds, its split of public health; premiums."""
+    budgets = [
+        [0.5, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4, 0.25, 0.25, 0.25, 0.25],
+        [0.7, 0.2, 0.1, 0.1, 0.1, 0.2, 0.6, 0.9, 0.1, 0.0, 0.0],
+    ]
+    lines = [
+        {
+            "epoch": i + 1,
+            "actions/insurer/premium": premium,
+            "actions/employer/salary": 0.3,
+            "actions/employer/hours": 0.7,
+            **{
+                f"actions/planner/{name}": value
+                for name, value in zip(country.action_space("planner").names, row, strict=True)
+            },
+        }
+        for i, (row, premium) in enumerate(zip(budgets, (0.2, 0.6), strict=True))
+    ]
+    return types.SimpleNamespace(config={"seed": 0}, env=country, metrics=lines, folder="/z")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from fairgym.core import Shares
-from fairgym.report import learning, style, svg
-from fairgym.report.episodes import core_attribute_distribution, group_rates, metric_comparison
+from fairgym.report import actions, learning, style, svg
+from fairgym.report.distributions import core_attribute_distribution
+from fairgym.report.episodes import group_rates, metric_comparison
 from fairgym.report.results import Result, cumulative_rates
 from fairgym.training import evaluate, load
 
@@ -103,7 +103,7 @@ def test_configurations_are_told_apart(made_up_run):
 
 
 def test_mean_actions_have_a_line_per_group(env, made_up_run):
-    panels = titled(learning.mean_actions([made_up_run(0, [0.2, 0.4]), made_up_run(1, [0.4, 0.4])]))
+    panels = titled(actions.mean_actions([made_up_run(0, [0.2, 0.4]), made_up_run(1, [0.4, 0.4])]))
     assert list(panels) == [
         "Admissions: threshold",
         "Disbursement: mean priority",
@@ -119,7 +119,7 @@ def test_mean_actions_have_a_line_per_group(env, made_up_run):
 
 
 def test_configurations_share_the_scale_of_an_action(made_up_run):
-    figure = learning.mean_actions(
+    figure = actions.mean_actions(
         [made_up_run(0, [0.1, 0.2]), made_up_run(0, [0.1, 0.9], objective="direct")]
     )
     panels = [a for a in figure.axes if a.get_title(loc="left") == "Admissions: threshold"]
@@ -128,42 +128,6 @@ def test_configurations_share_the_scale_of_an_action(made_up_run):
         "objective uniform",
         "objective direct",
     ]
-
-
-class Planners:
-    """An environment, as far as figures ask, with one agent that divides two budgets."""
-
-    agents = ("planner", "employer")
-    groups = ("north", "south")
-    name = "made up"
-
-    def action_space(self, agent):
-        if agent == "planner":
-            return Shares((("beds", "public_health"), ("roads", "rail", "ports")))
-        from fairgym.core import Unit
-
-        return Unit(("salary", "hours"))
-
-
-def test_shares_are_a_heat_map_and_plain_elements_are_named_lines():
-    shares = [[0.5, 0.5, 0.2, 0.3, 0.5], [0.9, 0.1, 0.1, 0.1, 0.8]]
-    space = Planners().action_space("planner")
-    lines = [
-        {
-            "epoch": i + 1,
-            "actions/employer/salary": 0.3,
-            "actions/employer/hours": 0.7,
-            **{f"actions/planner/{n}": v for n, v in zip(space.names, row, strict=True)},
-        }
-        for i, row in enumerate(shares)
-    ]
-    run = types.SimpleNamespace(config={"seed": 0}, env=Planners(), metrics=lines, folder="/z")
-    panels = titled(learning.mean_actions([run]))
-    image = panels["Planner"].get_images()[0]
-    np.testing.assert_allclose(image.get_array(), np.transpose(shares))
-    names = [label.get_text() for label in panels["Planner"].get_yticklabels()]
-    assert names == ["beds", "public health", "roads", "rail", "ports"]
-    assert {text.get_text() for text in panels["Employer"].texts} == {"salary", "hours"}
 
 
 # ---------------------------------------------------------------- episodes
@@ -315,7 +279,7 @@ def test_the_callers_matplotlib_settings_do_not_matter(made_up_run):
 
 
 def test_drawings_follow_the_page_and_have_ids_of_their_own(made_up_run):
-    drawing = svg.inline_svg(learning.mean_actions([made_up_run(0, [0.0, 1.0])]), "acts", 'a "b"')
+    drawing = svg.inline_svg(actions.mean_actions([made_up_run(0, [0.0, 1.0])]), "acts", 'a "b"')
     assert drawing.startswith("<svg") and 'aria-label="a &quot;b&quot;"' in drawing
     assert "var(--ink)" in drawing and "var(--group-0)" in drawing
     assert style.GROUP_COLOURS[0] not in drawing

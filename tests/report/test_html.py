@@ -75,6 +75,7 @@ def test_the_page_is_whole_and_offline(written):
     assert "http://" not in text and "https://" not in text
     assert "url(" not in re.sub(r"url\(#[\w-]+\)", "", text)
     assert "prefers-color-scheme: dark" in text
+    assert "groups" in page.names and "By group" in page.text
 
 
 def test_the_page_tells_what_was_trained(written, seeds):
@@ -114,6 +115,9 @@ def test_configurations_are_compared(both):
     for name in ("objective uniform", "objective direct"):
         assert f"“{name}” scores" in page.text  # each against the baselines by its own objective
         assert f"At the end: {name}" not in page.text  # that is drawn, not written
+    by_group = page.text.partition("By group")[2].partition("What the policies achieve")[0]
+    for name in ("objective uniform", "objective direct"):
+        assert by_group.count(name) == 3  # one row for each rate that is compared
     assert "not comparable" in page.text  # baselines have no score by two objectives at once
     assert "each policy by its own objective" in page.text
 

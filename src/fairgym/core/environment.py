@@ -117,6 +117,14 @@ class Environment(abc.ABC):
         """
         return {}
 
+    @property
+    def partitions(self) -> Mapping[str, tuple[str, ...]]:
+        """Further partitions of the people, besides the groups, that reports have a table for.
+
+        The name of a feature in `people` -> the names of its codes 0, 1, 2, ...
+        """
+        return {}
+
     # ------------------------------------------------------------------ what everybody calls
 
     def reset(self, key: PRNGKeyArray, params: Any) -> tuple[Observations, Any]:

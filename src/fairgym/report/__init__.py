@@ -1,8 +1,10 @@
 """Figures (matplotlib) and the one-file HTML report of one or more runs."""
 
-from fairgym.report.episodes import core_attribute_distribution, group_rates, metric_comparison
+from fairgym.report.actions import mean_actions
+from fairgym.report.distributions import core_attribute_distribution
+from fairgym.report.episodes import group_rates, metric_comparison
 from fairgym.report.html import write_report
-from fairgym.report.learning import learning_curves, mean_actions
+from fairgym.report.learning import learning_curves
 
 __all__ = [
     "core_attribute_distribution",

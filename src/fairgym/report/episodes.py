@@ -1,108 +1,27 @@
-"""Figures of what policies do to people: distributions, rates over time, the comparison."""
+"""Figures of what policies achieve in episodes: rates over time, and the comparison."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from fairgym.report import style
+from fairgym.report.distributions import group_handles, named_evaluations
 from fairgym.report.measures import (
-    attribute_unit,
     disparities,
     measures,
     rate_title,
     rate_unit,
     time_unit,
 )
-from fairgym.report.results import Result, core_values, cumulative_rates, group_gap
+from fairgym.report.results import Result, cumulative_rates
 
-BINS = 40
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
-
-
-def _named(evaluations: Any) -> dict[str, Sequence[Any]]:
-    """Evaluations by name of policy: one, a mapping, or results."""
-    if isinstance(evaluations, Mapping):
-        return {k: v if isinstance(v, list | tuple) else [v] for k, v in evaluations.items()}
-    if isinstance(evaluations, list | tuple) and evaluations:
-        if isinstance(evaluations[0], Result):
-            return {result.name: result.evaluations for result in evaluations}
-        return {"": evaluations}
-    return {"": [evaluations]}
-
-
-def _group_handles(env: Any, make: Any) -> list[Any]:
-    return [make(i, style.words(name)) for i, name in enumerate(env.groups)]
-
-
-@style.styled
-def core_attribute_distribution(evaluations: Any, env: Any) -> Figure:
-    """The core attribute per group at the start and at the end of an episode.
-
-    Args:
-        evaluations: one evaluation, or policy name -> evaluation (or several, pooled). Policies
-            that start with the same people share a panel for the start.
-        env: the environment they were made in.
-
-    Returns:
-        A figure with one panel for the start and one for each policy's end, on common axes; each
-        group's histogram sums to 100%, its mean is a vertical line, and the title carries the
-        standardised mean difference.
-    """
-    named = _named(evaluations)
-    starts = {name: _pooled(env, several[:1], "people_start") for name, several in named.items()}
-    first, (people, _) = next(iter(starts.items()))
-    alike = all(np.array_equal(people, start) for start, _ in starts.values())
-    moments = {"At the start": starts[first]} if alike else {}
-    for name, several in named.items():
-        which = f": {name}" if len(named) > 1 else ""
-        if not alike:
-            moments[f"At the start{which}"] = starts[name]
-        moments[f"At the end{which}"] = _pooled(env, several, "people_end")
-
-    everyone = np.concatenate([attribute.reshape(-1) for attribute, _ in moments.values()])
-    low, high = np.quantile(everyone, [0.001, 0.999])
-    edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
-    figure, axes = style.panels(
-        len(moments), 2 if len(moments) != 3 else 3, 2.7, legend_rows=1, sharex=True, sharey=True
-    )
-    unit = attribute_unit(env, env.core_attribute)
-    highest = 0.0
-    for panel, (label, (attribute, group)) in zip(axes, moments.items(), strict=True):
-        for code in range(len(env.groups)):
-            own = attribute[group == code]
-            if not own.size:
-                continue
-            counts, _ = np.histogram(np.clip(own, edges[0], edges[-1]), edges)
-            colour = style.group_colour(code)
-            shares = 100 * counts / own.size
-            highest = max(highest, shares.max())
-            panel.stairs(shares, edges, fill=True, color=colour, alpha=0.25, lw=0)
-            panel.stairs(shares, edges, color=colour, lw=1.6, label=style.words(env.groups[code]))
-            panel.axvline(own.mean(), color=colour, lw=1.4, ls=(0, (4, 2)))
-        gap = group_gap(attribute, group, len(env.groups)).mean()
-        style.set_title(panel, label, f"standardised mean difference {style.number(gap)}")
-        panel.set_xlabel(style.words(env.core_attribute) + (f" ({unit})" if unit else ""))
-        panel.set_ylabel("percent of the group")
-        panel.tick_params(labelbottom=True, labelleft=True)
-    axes[0].set_ylim(0.0, 1.05 * highest)
-    style.top_legend(
-        figure,
-        _group_handles(
-            env, lambda i, n: Patch(facecolor=style.group_colour(i), alpha=0.6, label=n)
-        ),
-    )
-    return figure
-
-
-def _pooled(env: Any, evaluations: Sequence[Any], which: str) -> tuple[np.ndarray, np.ndarray]:
-    pairs = [core_values(env, getattr(evaluation, which)) for evaluation in evaluations]
-    return np.concatenate([a for a, _ in pairs]), np.concatenate([g for _, g in pairs])
 
 
 @style.styled
@@ -118,29 +37,31 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
         A figure: the rate over all steps so far, mean over episodes, with a band that holds nine
         of ten episodes.
     """
-    named = _named(evaluations)
+    named = named_evaluations(evaluations)
     compared = disparities(env)
-    figure, axes = style.panels(
-        len(named) * len(compared), min(len(compared), 4), 2.5, legend_rows=1
-    )
+    columns = len(compared) if len(compared) <= 4 else 3
+    each = -(-len(compared) // columns) * columns  # panels of a policy, empty ones included
+    figure, axes = style.panels(len(named) * each, columns, 2.5, legend_rows=1)
     steps = time_unit(env)
-    places = iter(axes)
-    same: dict[str, list[Axes]] = {name: [] for name in compared}
-    for policy, several in named.items():
-        for name, metric in compared.items():
-            panel = next(places)
-            same[name].append(panel)
+    same: dict[str, list[tuple[Axes, np.ndarray]]] = {name: [] for name in compared}
+    for row, (policy, several) in enumerate(named.items()):
+        for place, (name, metric) in enumerate(compared.items(), row * each):
+            panel = axes[place]
             rates = np.concatenate(
                 [cumulative_rates(e.trace, metric.rate, e.discount) for e in several]
             )
+            same[name].append((panel, rates))
             _rate_lines(panel, rates, env.groups)
             style.set_title(panel, rate_title(env, name), policy if len(named) > 1 else "")
-            panel.set_ylabel(f"{rate_unit(env.component_info, metric.rate)}, so far")
+            unit = rate_unit(env.component_info, metric.rate)
+            style.set_ylabel(panel, f"{unit}, so far")
             panel.set_xlabel(f"time ({steps})")
+        for spare in axes[row * each + len(compared) : (row + 1) * each]:
+            spare.remove()
     for alike in same.values():
         _common_scale(alike)
     style.top_legend(
-        figure, _group_handles(env, lambda i, n: Line2D([], [], label=n, **style.group_line(i)))
+        figure, group_handles(env, lambda i, n: Line2D([], [], label=n, **style.group_line(i)))
     )
     return figure
 
@@ -167,7 +88,7 @@ def _rate_lines(panel: Axes, rates: np.ndarray, groups: Sequence[str]) -> None:
                 low,
                 high,
                 color=style.group_colour(code),
-                alpha=style.BAND_ALPHA,
+                alpha=2 * style.BAND_ALPHA / max(2, len(groups)),
                 lw=0,
             )
     panel.set_xlim(0, rates.shape[1])
@@ -175,14 +96,30 @@ def _rate_lines(panel: Axes, rates: np.ndarray, groups: Sequence[str]) -> None:
         panel.text(0.5, 0.5, "undefined: nobody counts", transform=panel.transAxes, ha="center")
 
 
-def _common_scale(alike: Sequence[Axes]) -> None:
-    """One scale from 0 for all panels of a rate, so that policies can be compared."""
-    limits = [panel.dataLim.intervaly for panel in alike if panel.lines]
-    low = min((limit[0] for limit in limits), default=0.0)
-    high = max((limit[1] for limit in limits), default=0.0)
-    low, high = min(low, 0.0), high if high > 0.0 else 1.0
-    for panel in alike:
-        panel.set_ylim(low - 0.03 * (high - low), high + 0.06 * (high - low))
+def _common_scale(alike: Sequence[tuple[Axes, np.ndarray]]) -> None:
+    """One scale for all panels of a rate, so that policies can be compared.
+
+    It holds the lines, and the bands after the first tenth of the episode, where few people have
+    been counted; it begins at 0 unless all that lies far
+    above, and spans a tenth of the highest at least, so that no small gap looks large.
+    """
+    values = []
+    for _, rates in alike:
+        known = rates[:, :, np.isfinite(rates).any(axis=(0, 1))]
+        known = known[:, np.isfinite(known).any(axis=(0, 2))]
+        if not known.size:
+            continue
+        late = known[:, known.shape[1] // 10 :]
+        with warnings.catch_warnings():  # a group of whom nobody counts yet
+            warnings.simplefilter("ignore", RuntimeWarning)
+            values += [np.nanmean(known, axis=0), *np.nanpercentile(late, SPREAD, axis=0)]
+    low = min((float(np.nanmin(v)) for v in values), default=0.0)
+    high = max((float(np.nanmax(v)) for v in values), default=0.0)
+    high = high if high > 0.0 else 1.0
+    low = min(low, 0.9 * high) if low < 0.0 or low > 0.4 * high else 0.0
+    span = high - low
+    for panel, _ in alike:
+        panel.set_ylim(low - 0.03 * span, high + 0.06 * span)
 
 
 @style.styled

@@ -1,16 +1,31 @@
 """Key findings: plain sentences made from the numbers at hand."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from fairgym.core import Shares
+from fairgym.core import PerEntity, Shares
+from fairgym.report.actions import section, split_group
 from fairgym.report.grouping import RunGroup
-from fairgym.report.learning import split_group
-from fairgym.report.measures import OBJECTIVE, disparities, measure, rate_title
-from fairgym.report.results import Estimate, Result, core_values, estimate, group_gap, group_means
-from fairgym.report.style import number, title, words
+from fairgym.report.measures import (
+    OBJECTIVE,
+    action_unit,
+    attribute_unit,
+    disparities,
+    measure,
+    rate_title,
+)
+from fairgym.report.results import (
+    Estimate,
+    Result,
+    best,
+    core_values,
+    estimate,
+    group_gap,
+    group_means,
+)
+from fairgym.report.style import magnitude, number, title, words
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay
 
@@ -30,9 +45,9 @@ def findings(
         env: the environment, for names and units.
     """
     found = [objective_sentence(*pair) for pair in zip(learned, baselines, strict=True)]
-    best = [_best(several) for several in baselines]
-    names = {None if one is None else one.name for one in best}
-    common = best[0] if len(names) == 1 and len({group.world for group in groups}) == 1 else None
+    first = [best(several) for several in baselines]
+    names = {None if one is None else one.name for one in first}
+    common = first[0] if len(names) == 1 and len({group.world for group in groups}) == 1 else None
     found += [metric_sentence(name, learned, common, env) for name in env.metrics]
     found += [core_sentence(result, env, len(learned) > 1) for result in learned]
     for group in groups:
@@ -44,27 +59,23 @@ def findings(
 
 
 def interval(value: Estimate) -> str:
-    """An estimate in text: "0.93 [0.91, 0.95]"."""
+    """An estimate in text: "0.93 [0.91, 0.95]", "16.8 [15.0, 18.6] million"."""
     if not np.isfinite(value.low):
         return number(value.mean)
-    return f"{number(value.mean)} [{number(value.low)}, {number(value.high)}]"
-
-
-def _best(baselines: Sequence[Result]) -> Result | None:
-    ranked = [(b.estimate(OBJECTIVE).mean, b) for b in baselines]
-    ranked = [pair for pair in ranked if np.isfinite(pair[0])]
-    return max(ranked, key=lambda pair: pair[0])[1] if ranked else None
+    scale, name = magnitude(value.mean)
+    mean, low, high = (number(x / scale) for x in (value.mean, value.low, value.high))
+    return f"{mean} [{low}, {high}] {name}".rstrip()
 
 
 def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:
     """How the policy stands against the best baseline on what it was trained for."""
     own = result.estimate(OBJECTIVE)
     text = f"{_who(result)} scores {interval(own)} on the training objective"
-    best = _best(baselines)
-    if best is None:
+    rule = best(baselines)
+    if rule is None:
         return f"{text}."
-    other = best.estimate(OBJECTIVE)
-    beside = f"“{best.name}” with {interval(other)}"
+    other = rule.estimate(OBJECTIVE)
+    beside = f"“{rule.name}” with {interval(other)}"
     if not np.isfinite([own.low, other.low]).all():
         return f"{text}; the best baseline is {beside}. One value each says nothing of chance."
     if not own.differs(other):
@@ -75,7 +86,7 @@ def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:
     return f"{text}, below the best baseline, {beside}."
 
 
-def metric_sentence(name: str, learned: Sequence[Result], best: Result | None, env: Any) -> str:
+def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, env: Any) -> str:
     """One metric of every learned policy beside the baseline with the best objective."""
     shown = measure(env, name)
     unit = "" if shown.unit in ("", "share") else f" {shown.unit}"
@@ -93,10 +104,10 @@ def metric_sentence(name: str, learned: Sequence[Result], best: Result | None, e
             f"{text_of(value)} with “{result.name}”"
             for value, result in zip(own, learned, strict=True)
         )
-    if best is None:
+    if rule is None:
         return f"{text}."
-    other = best.estimate(shown)
-    text = f"{text}, beside {text_of(other)} for “{best.name}”"
+    other = rule.estimate(shown)
+    text = f"{text}, beside {text_of(other)} for “{rule.name}”"
     if len(learned) > 1 or not np.isfinite([own[0].low, other.low]).all():
         return f"{text}."
     if not own[0].differs(other):
@@ -140,9 +151,11 @@ def core_sentence(result: Result, env: Any, several: bool) -> str:
         moved = f"shows no clear change, {before} at the start and {after} at the end, in"
     moved = f"{moved} standard deviations"
     who = f" with “{result.name}”" if several else ""
+    unit = attribute_unit(env, env.core_attribute)
+    what = words(env.core_attribute) + (f" ({unit})" if unit else "")
+    which = "gap between the groups" if len(env.groups) == 2 else "widest gap between two groups"
     return (
-        f"Over an episode{who} the mean {words(env.core_attribute)} goes from {', '.join(moves)};"
-        f" the gap between the groups {moved}."
+        f"Over an episode{who} the mean {what} goes from {', '.join(moves)}; the {which} {moved}."
     )
 
 
@@ -160,30 +173,52 @@ def action_sentences(group: RunGroup) -> list[str]:
         if not curves:
             continue
         if isinstance(space, Shares):
-            top = max(curves, key=lambda name: curves[name].mean[-1])
-            sentences.append(
-                f"{title(agent)}{where}: after training the largest share goes to {words(top)},"
-                f" {number(curves[top].mean[-1])}, from {number(curves[top].mean[0])} at first."
-            )
+            means = {name: curve.mean for name, curve in curves.items()}
+            sentences += [f"{title(agent)}{where}: {text}" for text in _budgets(space, means)]
             continue
-        parts = [_move(name, env.groups, curve) for name, curve in curves.items()]
+        unit = ""
+        if isinstance(space, PerEntity) and "maximum" in action_unit(env, space.name):
+            unit = " of the maximum"
+        parts = [_move(name, env.groups, curve, unit) for name, curve in curves.items()]
         first, last = (next(iter(curves.values())).epochs[i] for i in (0, -1))
         when = f"from epoch {first} to {last}" if last > first else f"after epoch {last}"
         sentences.append(f"{title(agent)}{where}: {when}, {'; '.join(parts)}.")
     return sentences
 
 
-def _move(name: str, groups: Sequence[str], curve: Any) -> str:
+def _budgets(space: Shares, means: Mapping[str, np.ndarray]) -> list[str]:
+    """What the largest share of each budget goes to, and to which part of it if it is split."""
+    sections = [section(block) for block in space.blocks]
+    told = []
+    for budget in sections:
+        if budget.head or not set(budget.elements) <= set(means):
+            continue
+        top = max(budget.elements, key=lambda name: means[name][-1])
+        text = (
+            f"after training the largest share of the budget goes to {words(top)},"
+            f" {number(means[top][-1])}, from {number(means[top][0])} at first"
+        )
+        for split in sections:
+            if split.head == top and set(split.elements) <= set(means):
+                most = max(range(len(split.labels)), key=lambda i: means[split.elements[i]][-1])
+                share = number(means[split.elements[most]][-1])
+                text += f"; of that {split.labels[most]} gets the largest part, {share}"
+        told.append(f"{text}.")
+    return told
+
+
+def _move(name: str, groups: Sequence[str], curve: Any, unit: str = "") -> str:
     base, member = split_group(name, groups)
     what = f"{words(base)} for the {words(member)}" if member else f"mean {words(base)}"
     first, last = curve.mean[0], curve.mean[-1]
     if len(curve.epochs) == 1:
-        return f"{what} is {number(last)}"
+        return f"{what} is {number(last)}{unit}"
     if number(first) == number(last):
-        return f"{what} stays at {number(last)}"
+        return f"{what} stays at {number(last)}{unit}"
     if abs(last - first) < LEVEL:
-        return f"{what} stays near {number(last)} ({number(first)} at first)"
-    return f"{what} {'rises' if last > first else 'falls'} from {number(first)} to {number(last)}"
+        return f"{what} stays near {number(last)}{unit} ({number(first)} at first)"
+    way = "rises" if last > first else "falls"
+    return f"{what} {way} from {number(first)} to {number(last)}{unit}"
 
 
 def trouble_sentences(result: Result, env: Any) -> list[str]:

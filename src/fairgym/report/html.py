@@ -12,14 +12,17 @@ from fairgym.core import FairgymError, check_shape
 from fairgym.core.files import write_whole
 from fairgym.policies import fixed_policies
 from fairgym.report import style
-from fairgym.report.episodes import core_attribute_distribution, group_rates, metric_comparison
+from fairgym.report.actions import map_panels, mean_actions
+from fairgym.report.distributions import core_attribute_distribution
+from fairgym.report.episodes import group_rates, metric_comparison
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
-from fairgym.report.learning import learning_curves, mean_actions
+from fairgym.report.learning import learning_curves
 from fairgym.report.measures import measures
 from fairgym.report.page import page
 from fairgym.report.results import Result, rescored
 from fairgym.report.svg import png
+from fairgym.report.tables import people_sections, shown_beside
 from fairgym.training.evaluation import evaluate
 from fairgym.training.run import load
 
@@ -88,7 +91,9 @@ def write_report(
     say("drawing figures")
     figures = draw_all(groups, measured, env)
     sentences = findings(groups, measured.learned, measured.baselines, env)
-    content = page(groups, measured.shown, sentences, figures, episodes)
+    pairs = shown_beside(measured.learned, measured.baselines)
+    sections = people_sections(pairs, env, min(PEOPLE_EPISODES, episodes))
+    content = page(groups, measured.shown, sentences, figures, episodes, sections)
     path = Path(folders[0]) / "report.html" if out is None else Path(out)
     beside = path.parent / "figures"
     try:
@@ -187,6 +192,10 @@ def draw_all(groups: Sequence[RunGroup], measured: Measured, env: Any) -> Figure
             if not result.learned
         }
     attribute = style.words(env.core_attribute)
+    two, apart = "those means", "how far the groups are apart"
+    if len(env.groups) > 2:
+        two = "the two of those means that are furthest apart,"
+        apart = "the standard deviation of the groups' rates"
     each = " Each configuration has its own panels." if several else ""
     return {
         "comparison": (
@@ -208,8 +217,8 @@ def draw_all(groups: Sequence[RunGroup], measured: Measured, env: Any) -> Figure
             mean_actions(groups),
             "What the agents decide",
             "Each agent's average decision over an episode, after each epoch of training, for each"
-            " group where the agent decides by group. Decisions are numbers from 0 to 1, budgets"
-            f" are shares of the whole. {band}{each}",
+            " group where the agent decides by group. A number that is set for every person is the"
+            f" mean over the people the agent sees. {band}{_about_budgets(env, seeds)}{each}",
         ),
         "core-attribute": (
             core_attribute_distribution(learned, env),
@@ -217,15 +226,31 @@ def draw_all(groups: Sequence[RunGroup], measured: Measured, env: Any) -> Figure
             f"How the {attribute} is spread within each group when an episode begins and when it"
             " ends. Each group's bars add up to 100%, so that a small group looks as large as a"
             " large one; dashed lines are the groups' means. The standardised mean difference is"
-            " the distance between those means in standard deviations: 0 is no gap, 0.2 a small"
+            f" the distance between {two} in standard deviations: 0 is no gap, 0.2 a small"
             f" one, 0.8 a large one.{each}",
         ),
         "group-rates": (
             group_rates(learned, env),
             "The groups over an episode",
             "Every rate that a disparity compares, counted from the start of the episode up to"
-            " each step: how far the groups are apart at the right end is the disparity of an"
-            " episode. Lines are means over episodes, the shade holds nine of ten of them; a line"
-            f" begins where its rate is first defined.{each}",
+            f" each step: {apart} at the right end is the disparity of an episode. Lines are means"
+            " over episodes, the shade holds nine of ten of them; a line begins where its rate is"
+            f" first defined. Scales need not begin at 0.{each}",
         ),
     }
+
+
+def _about_budgets(env: Any, seeds: int) -> str:
+    """How to read the heat maps, if there are any."""
+    panels = map_panels(env)
+    if not panels:
+        return ""
+    text = " Budgets are heat maps: the shares of a column add up to 1, and the last epoch's stand"
+    text += " at the right"
+    if any(section.head for panel in panels for section in panel.sections):
+        text += (
+            ". What is split further has a block of its own, whose shares are of that part alone;"
+            " its heading says how much of the budget that part gets, which is how much the split"
+            " matters"
+        )
+    return f"{text}. {'Colours are means over the seeds.' if seeds > 1 else ''}".rstrip()

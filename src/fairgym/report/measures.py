@@ -5,7 +5,7 @@ carry a minus sign. Reports show them as plain rates and gaps, marked "lower is 
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ class Measure:
         unit: of the shown value; "" for a number without unit.
         flipped: whether the shown value is minus the program's.
         kind: "objective", "direct", "rate" or "fair".
+        nonnegative: whether the shown value cannot be below 0.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Measure:
     unit: str
     flipped: bool
     kind: str
+    nonnegative: bool = False
 
     @property
     def key(self) -> str:
@@ -50,7 +52,7 @@ class Measure:
     @property
     def limits(self) -> tuple[float, float]:
         """What the shown value can be: a share lies in [0, 1], a gap is not below 0."""
-        low = 0.0 if self.kind == "fair" or self.unit == "share" else -np.inf
+        low = 0.0 if self.nonnegative else -np.inf
         return low, 1.0 if self.unit == "share" else np.inf
 
     @property
@@ -77,12 +79,14 @@ def measure(env: Environment, name: str) -> Measure:
     metric = env.metrics[name]
     rate = getattr(metric, "rate", metric)
     info = env.component_info
+    nonnegative = metric.kind == "fair"
     if hasattr(rate, "numerator"):
         unit = rate_unit(info, rate)
+        nonnegative = nonnegative or info[rate.numerator].nonnegative
     else:
         unit = info[metric.component].unit if hasattr(metric, "component") else ""
     flipped = metric.kind == "fair" or getattr(metric, "sign", 1) < 0
-    return Measure(name, title(name), unit, flipped, metric.kind)
+    return Measure(name, title(name), unit, flipped, metric.kind, nonnegative)
 
 
 def rate_unit(info: Mapping[str, ComponentInfo], rate: Any) -> str:
@@ -92,7 +96,7 @@ def rate_unit(info: Mapping[str, ComponentInfo], rate: Any) -> str:
         return "share"
     if above.startswith(f"{below} x "):
         return above.removeprefix(f"{below} x ")
-    return f"{above} per {below}"
+    return f"{above} per {'person' if below == 'people' else below.removesuffix('s')}"
 
 
 def rate_title(env: Environment, name: str) -> str:
@@ -131,4 +135,31 @@ def attribute_unit(env: Environment, name: str) -> str:
         for feature in env.observation_space(agent).features:
             if feature.name == name:
                 return feature.unit
+    return ""
+
+
+def action_unit(env: Environment, name: str) -> str:
+    """The unit of a number in [0, 1] that an agent sets for every person.
+
+    A number by the name of a feature that people have (their premium, their salary) is an amount
+    as a share of its maximum; others (a score, a priority) only rank people.
+    """
+    features = (f.name for agent in env.agents for f in env.observation_space(agent).features)
+    return "share of the maximum" if name in features else "0 to 1"
+
+
+def variable(env: Environment, names: Sequence[str]) -> str:
+    """What these names are the values of, such as "region"; "" if that is not known.
+
+    It is a partition of the people, or the source's variable that has a column for each of them
+    among what an agent observes.
+    """
+    for word, codes in env.partitions.items():
+        if tuple(codes) == tuple(names):
+            return words(word)
+    for agent in env.agents:
+        sources = {f.name: f.source for f in env.observation_space(agent).features}
+        found = {sources.get(name, "").partition(";")[0].strip().lower() for name in names}
+        if len(found) == 1 and "" not in found and len(names) > 1:
+            return words(found.pop())
     return ""

@@ -14,6 +14,7 @@ from fairgym.report.grouping import RunGroup, essence, flatten, plain
 from fairgym.report.measures import Measure, measures, time_unit
 from fairgym.report.results import Result
 from fairgym.report.svg import inline_svg, variables
+from fairgym.report.tables import table
 from fairgym.training.settings import summary_line
 
 _PAGE = """<!doctype html>
@@ -29,6 +30,7 @@ body {{ font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: va
   max-width: 64rem; margin: 2rem auto 4rem; padding: 0 1rem; }}
 h1 {{ font-size: 1.8rem; line-height: 1.25; margin-bottom: 0.2rem; }}
 h2 {{ font-size: 1.25rem; margin: 2.8rem 0 0.6rem; }}
+h3 {{ font-size: 1rem; margin: 1.6rem 0 0.4rem; }}
 p, li, figcaption {{ max-width: 46rem; }}
 li {{ margin: 0.25rem 0; }}
 figure {{ margin: 0.8rem 0; }}
@@ -44,6 +46,8 @@ tbody th {{ font-weight: 600; }}
 td {{ overflow-wrap: anywhere; }}
 .results tbody th {{ min-width: 11rem; }}
 .results td {{ white-space: nowrap; overflow-wrap: normal; }}
+.groups tbody th {{ min-width: 9rem; }}
+.wrap {{ display: inline-block; min-width: 6.4rem; max-width: 11rem; white-space: normal; }}
 .best {{ font-weight: 700; }}
 small {{ color: var(--muted); font-size: 0.85em; font-weight: 400; display: block; }}
 summary {{ cursor: pointer; margin-top: 1rem; }}
@@ -60,9 +64,9 @@ _READING = (
     "Numbers are means over {episodes} that all policies face alike: the same people and"
     " the same luck. Brackets hold the 95% interval of the mean, over episodes, or over seeds where"
     " a configuration was trained with several. Two numbers are said to differ when their intervals"
-    " do not overlap. A disparity is the gap between the groups' rates{spread}: 0 means that the"
-    " groups fare alike. It is taken in each episode and then averaged, whichever group is ahead,"
-    " so it can be larger than the difference between two groups' mean rates."
+    " do not overlap. A disparity is {apart} rates: 0 means that the groups fare alike. It is taken"
+    " in each episode and then averaged, whichever group is ahead, so it can be larger than {apart}"
+    " mean rates."
 )
 
 
@@ -72,6 +76,7 @@ def page(
     sentences: Sequence[str],
     figures: Mapping[str, tuple[Figure, str, str]],
     episodes: int,
+    sections: Sequence[tuple[str, str, str]] = (),
 ) -> str:
     """The whole page.
 
@@ -81,21 +86,25 @@ def page(
         sentences: the key findings.
         figures: name -> figure, heading and caption, in order.
         episodes: that each policy was measured in.
+        sections: further tables after that of the results: id, heading and content (HTML).
     """
     env = groups[0].env
     algorithms = list(dict.fromkeys(group.runs[0].config.algorithm for group in groups))
     title = f"{style.title(env.name)}: what {' and '.join(algorithms)} learned"
     number = "one episode" if episodes == 1 else f"{plain(episodes)} episodes"
-    spread = "" if len(env.groups) == 2 else ", as a standard deviation"
+    apart = "gap between" if len(env.groups) == 2 else "standard deviation of"
+    reading = _READING.format(episodes=number, apart=f"the {apart} the groups'")
     parts = [
         f"<h1>{_text(title)}</h1>",
         f'<p class="note">{_text(_subtitle(groups))}</p>',
         '<h2 id="findings">Key findings</h2><ul>',
         *(f"<li>{_text(sentence)}</li>" for sentence in sentences),
-        f'</ul><p class="note">{_text(_READING.format(episodes=number, spread=spread))}</p>',
+        f'</ul><p class="note">{_text(reading)}</p>',
         '<h2 id="results">Rewards and disparities</h2>',
         result_table(results, env),
     ]
+    for name, heading, content in sections:
+        parts.append(f'<h2 id="{name}">{_text(heading)}</h2>{content}')
     for name, (figure, heading, caption) in figures.items():
         drawing = inline_svg(figure, name, heading)
         parts.append(
@@ -124,21 +133,6 @@ def _subtitle(groups: Sequence[RunGroup]) -> str:
         f" {f'{len(groups)} configurations, ' if several else ''}"
         f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}; fairgym"
         f" {groups[0].runs[0].provenance.get('versions', {}).get('fairgym', '')}"
-    )
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
-    """A table of cells that are HTML already; the first of each row is its heading."""
-    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
-    body = "\n".join(
-        f'<tr><th scope="row">{row[0]}</th>'
-        + "".join(f"<td>{cell}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="scroll"><table class="{kind}"><thead><tr>{top}</tr></thead>\n'
-        f"<tbody>{body}</tbody></table></div>"
     )
 
 

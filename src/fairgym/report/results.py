@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fairgym.data import standardised_mean_difference
-from fairgym.report.measures import Measure
+from fairgym.report.measures import OBJECTIVE, Measure
 from fairgym.training.statistics import mean_interval
 
 
@@ -93,6 +93,13 @@ class Result:
         """Episodes that ended before their horizon, and all episodes."""
         flags = np.concatenate([np.asarray(e.terminated).reshape(-1) for e in self.evaluations])
         return int(flags.sum()), len(flags)
+
+
+def best(results: Sequence[Result]) -> Result | None:
+    """The one with the highest mean objective; None if none has a score."""
+    ranked = [(result.estimate(OBJECTIVE).mean, result) for result in results]
+    ranked = [pair for pair in ranked if np.isfinite(pair[0])]
+    return max(ranked, key=lambda pair: pair[0])[1] if ranked else None
 
 
 def estimate(values: Sequence[np.ndarray]) -> Estimate:

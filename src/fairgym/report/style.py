@@ -3,6 +3,8 @@
 import contextlib
 import functools
 import math
+import re
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec
 
@@ -27,6 +29,17 @@ GROUP_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3f4b9e
 POLICY_COLOURS = ("#6a3d9a", "#1b7837", "#b8860b", "#c51b7d", "#0b7a8f", "#8c510a")
 BASELINE_COLOUR = "#7a8591"
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
+# Of fixed policies, which all have one colour: none is solid.
+BASELINE_DASHES = (*DASHES[1:], (0, (12, 3)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (2, 3)))
+# Of groups: only the first is solid, so that lines that coincide are all seen.
+GROUP_DASHES = (
+    "-",
+    (0, (3, 1.5)),
+    (0, (6, 1.5, 1, 1.5)),
+    (0, (1, 1)),
+    (0, (7, 2)),
+    (0, (3, 1, 1, 1, 1, 1)),
+)
 MARKERS = ("s", "D", "^", "v", "P", "X")
 BAND_ALPHA = 0.18
 
@@ -109,22 +122,50 @@ def panels(
     for spare in axes[count:]:
         spare.remove()
     for panel in axes[:count]:
-        # ticks are made when a figure is drawn, by the settings of that moment
-        panel.tick_params(color=MUTED, labelcolor=MUTED, labelsize=8)
-        for axis in (panel.xaxis, panel.yaxis):
-            axis.set_major_formatter(Numbers())
+        prepare(panel)
     return figure, axes[:count]
 
 
+def strips(heights: Sequence[float], *, legend_rows: int = 0) -> tuple[Figure, list[Any]]:
+    """A figure of strips below each other, whose panels need not line up.
+
+    Args:
+        heights: of each strip, inches.
+        legend_rows: rows of a legend above them that the figure grows for.
+    """
+    head = 0.22 * legend_rows + 0.1 * bool(legend_rows)
+    figure = Figure(figsize=(WIDTH, sum(heights) + head), layout="constrained", facecolor=PAPER)
+    figure.get_layout_engine().set(h_pad=0.09, w_pad=0.08, hspace=0.02, wspace=0.03)  # type: ignore[union-attr]
+    return figure, list(
+        figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False).flat
+    )
+
+
+def prepare(panel: Axes) -> None:
+    """Fix how ticks look: they are made when a figure is drawn, by the settings of that moment."""
+    panel.tick_params(color=MUTED, labelcolor=MUTED, labelsize=8)
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_major_formatter(Numbers())
+
+
 class Numbers(ScalarFormatter):
-    """Axis numbers with thousands separated and without exponents."""
+    """Axis numbers with thousands separated, millions as "M", and without exponents."""
+
+    def __init__(self) -> None:
+        """Without a common offset or power of ten at the end of the axis."""
+        super().__init__(useOffset=False)
+        self.set_scientific(False)
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """The label of one tick."""
         view = self.axis.get_view_interval() if self.axis is not None else (0.0, x)
-        if max(abs(view[0]), abs(view[1])) < 1000:
+        largest = max(abs(view[0]), abs(view[1]))
+        if largest < 1000:
             return super().__call__(x, pos)
-        return f"{x:,.0f}".replace("-", "−")
+        if largest < 1e6 or x == 0:
+            return f"{x:,.0f}".replace("-", "−")
+        scale, letter = (1e9, "B") if largest >= 1e9 else (1e6, "M")
+        return f"{x / scale:g}{letter}".replace("-", "−")
 
 
 def set_title(axes: Axes, text: str, below: str = "") -> None:
@@ -143,19 +184,24 @@ def set_title(axes: Axes, text: str, below: str = "") -> None:
 
 
 def group_line(index: int) -> dict[str, Any]:
-    """How the line of a group looks, by its place in `env.groups`.
-
-    Only the first is solid: where two groups' lines coincide, both are seen.
-    """
+    """How the line of a group looks, by its place in `env.groups`."""
     return {
         "color": group_colour(index),
-        "linestyle": "-" if index == 0 else (0, (4.5 - 1.5 * (index % 2), 1.5)),
+        "linestyle": GROUP_DASHES[index % len(GROUP_DASHES)],
     }
 
 
 def group_colour(index: int) -> str:
     """The colour of a group, by its place in `env.groups`."""
     return GROUP_COLOURS[index % len(GROUP_COLOURS)]
+
+
+def set_ylabel(axes: Axes, text: str) -> None:
+    """A label of the y axis; a long one has two lines, broken after its last comma."""
+    if len(text) > 24:
+        head, comma, tail = text.rpartition(", ")
+        text = f"{head},\n{tail}" if comma else textwrap.fill(text, len(text) // 2 + 4)
+    axes.set_ylabel(text)
 
 
 def epoch_axis(axes: Axes, label: str = "epoch") -> None:
@@ -171,7 +217,7 @@ def top_legend(figure: Figure, handles: Sequence[Any]) -> None:
             handles=list(handles),
             loc="outside upper left",
             ncols=legend_columns([h.get_label() for h in handles]),
-            handlelength=1.8,
+            handlelength=2.6,
             columnspacing=1.6,
         )
 
@@ -216,7 +262,7 @@ def label_line_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
 
 def words(name: str) -> str:
     """A name in code as words: `debt_management` -> "debt management"."""
-    return name.replace("_", " ").strip()
+    return re.sub(r"\bgpa\b", "GPA", name.replace("_", " ").strip())
 
 
 def title(name: str) -> str:
@@ -225,11 +271,23 @@ def title(name: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def magnitude(value: float) -> tuple[float, str]:
+    """What a large number is told in: (1e6, "million"), (1e9, "billion"), or (1.0, "")."""
+    sizes = ((1e9, "billion"), (1e6, "million"))
+    return next(((scale, name) for scale, name in sizes if abs(value) >= scale), (1.0, ""))
+
+
 def number(value: float) -> str:
-    """A number to a reader's precision: 0.043, 1.00, 12.3, 8,931; "undefined" if it is none."""
+    """A number to a reader's precision: 0.043, 1.00, 12.3, 8,931, 16.8 million.
+
+    "undefined" if it is none.
+    """
     if value is None or not math.isfinite(value):
         return "undefined"
     size = abs(value)
+    scale, name = magnitude(value)
+    if name:
+        return f"{number(value / scale)} {name}"
     if size == 0:
         return "0"
     if size >= 100:

@@ -139,6 +139,11 @@ class Education(Environment):
         """The card's plausible fixed policy and reckless variants of it."""
         return measures.baselines()
 
+    @property
+    def partitions(self) -> Mapping[str, tuple[str, ...]]:
+        """The nine regions."""
+        return {"region": REGIONS}
+
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
         params = self.default_params

@@ -1,0 +1,236 @@
+"""Tables of how each group, and each further part of the people, fares."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fairgym.report import style
+from fairgym.report.findings import interval
+from fairgym.report.measures import disparities, measure, rate_title, rate_unit, variable
+from fairgym.report.results import Estimate, Result, best, cumulative_rates, estimate
+
+
+def shown_beside(
+    learned: Sequence[Result], baselines: Sequence[Sequence[Result]]
+) -> list[tuple[Result, Result | None]]:
+    """Every learned policy with the best baseline by its objective."""
+    return [(own, best(several)) for own, several in zip(learned, baselines, strict=True)]
+
+
+# ---------------------------------------------------------------- groups
+
+
+def group_word(env: Any) -> str:
+    """What the groups are: "region" where that is known, else "group"."""
+    return variable(env, env.groups) or "group"
+
+
+def group_rates_of(result: Result, rate: Any) -> list[Estimate]:
+    """Each group's rate over whole episodes, with its interval; one entry per group."""
+    rates = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in result.evaluations]
+    return [estimate([r[:, code] for r in rates]) for code in range(rates[0].shape[1])]
+
+
+def group_sizes(result: Result, groups: int) -> np.ndarray:
+    """Mean number of people of each group at the start of an episode."""
+    codes = np.concatenate([_codes(e.people_start, "group") for e in result.evaluations])
+    return np.array([(codes == code).sum(axis=1).mean() for code in range(groups)])
+
+
+def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any) -> str:
+    """Each rate that a disparity compares, per group, for learned policies and best baselines.
+
+    Args:
+        pairs: as `shown_beside` returns them; evaluations have traces and people.
+        env: the environment.
+    """
+    results = _named(pairs)
+    sizes = {name: group_sizes(result, len(env.groups)) for name, result in results.items()}
+    same = len({tuple(count) for count in sizes.values()}) == 1
+    rows: list[list[str | None]] = []
+    for name, count in list(sizes.items())[: 1 if same else None]:
+        heading = None if rows else "People"
+        rows.append([heading, "" if same else _text(name), *map(_count, count), ""])
+    for disparity, metric in disparities(env).items():
+        shown = measure(env, disparity)
+        unit = rate_unit(env.component_info, metric.rate)
+        way = "↓ lower is better" if metric.rate.sign < 0 else "↑ higher is better"
+        heading = f"{_text(rate_title(env, disparity))}<small>{_text(f'{unit}, {way}')}</small>"
+        limits = (0.0, 1.0 if unit == "share" else np.inf)
+        for i, (name, result) in enumerate(results.items()):
+            cells = [v.within(*limits) for v in group_rates_of(result, metric.rate)]
+            numbers = [interval(value) for value in (*cells, result.estimate(shown))]
+            policy = f'<span class="wrap">{_text(name)}</span>'
+            rows.append([None if i else heading, policy, *map(_text, numbers)])
+    apart = "gap" if len(env.groups) == 2 else "standard deviation"
+    names = [_text(style.words(group)) for group in env.groups]
+    head = ["", "policy", *names, f"disparity<small>{apart}</small>"]
+    return table(head, rows, "results groups")
+
+
+# ---------------------------------------------------------------- further parts of the people
+
+
+def stage_flags(env: Any, people: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Stage -> whether each person is in it, as far as the people's features tell.
+
+    A stage has a feature of its name, or with "in_" before it; a single stage without one holds
+    whoever is in none of the others.
+    """
+    names = {stage: stage.replace(" ", "_") for stage in env.stages}
+    flags = {
+        stage: np.atleast_2d(np.asarray(people[key])) > 0.5
+        for stage, name in names.items()
+        for key in (name, f"in_{name}")
+        if key in people
+    }
+    missing = [stage for stage in env.stages if stage not in flags]
+    if not flags or len(missing) > 1:
+        return {}
+    nowhere: Any = ~np.stack(list(flags.values())).any(axis=0)
+    return {stage: flags[stage] if stage in flags else nowhere for stage in env.stages}
+
+
+def part_values(result: Result, env: Any, partition: str, which: str) -> dict[str, np.ndarray]:
+    """Per part of the people: mean number, share in each stage, mean core attribute.
+
+    Args:
+        result: evaluations that keep people.
+        env: the environment.
+        partition: a key of `env.partitions`.
+        which: "people_start" or "people_end".
+
+    Returns:
+        "people", each stage that is known, and the core attribute: arrays with one entry per
+        part, over all episodes kept; NaN for a part without people.
+    """
+    people = [getattr(e, which) for e in result.evaluations]
+    codes = np.concatenate([_codes(p, partition) for p in people])
+    columns = {
+        stage: np.concatenate([stage_flags(env, p)[stage] for p in people])
+        for stage in stage_flags(env, people[0])
+    }
+    core = env.core_attribute
+    columns[core] = np.concatenate([np.atleast_2d(np.asarray(p[core], float)) for p in people])
+    inside = [codes == code for code in range(len(env.partitions[partition]))]
+    found = {"people": np.array([own.sum() / len(codes) for own in inside])}
+    for name, values in columns.items():
+        found[name] = np.array([values[own].mean() if own.any() else np.nan for own in inside])
+    return found
+
+
+def partition_table(result: Result, other: Result | None, env: Any, partition: str) -> str:
+    """How each part of the people stands when an episode begins and when it ends.
+
+    Args:
+        result: a learned policy.
+        other: a fixed policy whose end is told in small print.
+        env: the environment.
+        partition: a key of `env.partitions`.
+    """
+    start = part_values(result, env, partition, "people_start")
+    end = part_values(result, env, partition, "people_end")
+    beside = None if other is None else part_values(other, env, partition, "people_end")
+    rows = []
+    for i, name in enumerate(env.partitions[partition]):
+        cells = [_text(style.words(name)), _count(start["people"][i])]
+        for column in list(start)[1:]:
+            before, after = style.number(start[column][i]), style.number(end[column][i])
+            cell = f"{before} → {after}"
+            if beside is not None:
+                cell += f"<small>→ {style.number(beside[column][i])}</small>"
+            cells.append(cell)
+        rows.append(cells)
+    heads = [f"{_text(style.words(stage))}<small>share</small>" for stage in list(start)[1:-1]]
+    core = f"{_text(style.words(env.core_attribute))}<small>mean</small>"
+    return table([_text(style.words(partition)), "people", *heads, core], rows, "results")
+
+
+# ---------------------------------------------------------------- sections of the page
+
+
+def people_sections(
+    pairs: Sequence[tuple[Result, Result | None]], env: Any, episodes: int
+) -> list[tuple[str, str, str]]:
+    """The tables as sections of a page: id, heading, content.
+
+    Args:
+        pairs: as `shown_beside` returns them.
+        env: the environment.
+        episodes: of which the people are kept.
+    """
+    word = group_word(env)
+    note = (
+        f"Each {word}'s own rate over whole episodes, with the learned policy and with the best"
+        " baseline by the training objective; brackets hold the 95% interval of the mean."
+    )
+    content = group_table(pairs, env) + f'<p class="note">{_text(note)}</p>'
+    sections = [("groups", f"By {word}", content)]
+    for partition in env.partitions:
+        if tuple(env.partitions[partition]) == tuple(env.groups):
+            continue
+        parts = []
+        for own, other in pairs:
+            if len(pairs) > 1:
+                parts.append(f"<h3>{_text(own.name)}</h3>")
+            parts.append(partition_table(own, other, env, partition))
+            small = "" if other is None else f" Small print: the end with “{other.name}”."
+            number = "one episode" if episodes == 1 else f"{episodes} episodes"
+            note = (
+                f"The people of each {style.words(partition)} when an episode begins → when it"
+                f" ends: their number, the share of them in each stage and their mean"
+                f" {style.words(env.core_attribute)}, over {number}.{small}"
+            )
+            parts.append(f'<p class="note">{_text(note)}</p>')
+        sections.append((f"by-{partition}", f"By {style.words(partition)}", "".join(parts)))
+    return sections
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str | None]], kind: str = "") -> str:
+    """A table of cells that are HTML already.
+
+    The first cell of a row is its heading; if it is None, the heading above holds for this row too.
+    """
+    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = []
+    for i, (heading, *cells) in enumerate(rows):
+        below = [row[0] for row in rows[i + 1 :]]
+        span = 1 + next((n for n, cell in enumerate(below) if cell is not None), len(below))
+        group = f' rowspan="{span}"' if span > 1 else ""
+        first = "" if heading is None else f'<th scope="row"{group}>{heading}</th>'
+        body.append(f"<tr>{first}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    text = "\n".join(body)
+    return (
+        f'<div class="scroll"><table class="{kind}"><thead><tr>{top}</tr></thead>\n'
+        f"<tbody>{text}</tbody></table></div>"
+    )
+
+
+def _codes(people: Mapping[str, Any], name: str) -> np.ndarray:
+    return np.atleast_2d(np.asarray(people[name])).astype(int)
+
+
+def _named(pairs: Sequence[tuple[Result, Result | None]]) -> dict[str, Result]:
+    """Learned policies, then baselines, each once; equal names of different worlds are told apart.
+
+    A baseline that is scored by several objectives is one evaluation.
+    """
+    found = {own.name: own for own, _ in pairs}
+    for own, rule in pairs:
+        if rule is None:
+            continue
+        known = found.setdefault(rule.name, rule)
+        if known.evaluations[0].trace is not rule.evaluations[0].trace:
+            found[f"{rule.name} ({own.name})"] = rule
+    return found
+
+
+def _count(people: float) -> str:
+    """A mean number of people: whole, or with one decimal if it is small and not whole."""
+    return f"{people:,.0f}" if people >= 100 or float(people).is_integer() else f"{people:.1f}"
+
+
+def _text(text: Any) -> str:
+    return html.escape(str(text), quote=False)

@@ -1,0 +1,250 @@
+"""Tables per group and per further part of the people, against numbers worked out by hand."""
+
+import html
+import re
+import types
+
+import jax
+import numpy as np
+import pytest
+from matplotlib.patches import StepPatch
+
+import fairgym
+from fairgym.report import findings, tables
+from fairgym.report.distributions import core_attribute_distribution
+from fairgym.report.episodes import group_rates
+from fairgym.report.results import Result, best
+from fairgym.report.style import GROUP_DASHES, INK, group_line, number
+from fairgym.training import evaluate, load
+
+GROUP = np.array([0, 0, 0, 1, 1, 2, 2, 3])
+PLACE = np.array([0, 0, 1, 1, 1, 1, 0, 0])  # nobody lives in the desert
+
+
+def cells_of(table: str) -> list[list[str]]:
+    """The rows of a table; what is in small print stands after a |."""
+    rows = []
+    for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL):
+        cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+        rows.append(
+            [html.unescape(re.sub(r"<[^>]+>", "", c.replace("<small>", "|"))) for c in cells]
+        )
+    return rows
+
+
+def people(risk: list[float], waiting: list[int], in_hospital: list[int]) -> dict:
+    """One episode of eight people."""
+    return {
+        "group": GROUP[None],
+        "place": PLACE[None].astype(float),
+        "risk": np.array([risk]),
+        "waiting": np.array([waiting], float),
+        "in_hospital": np.array([in_hospital], float),
+    }
+
+
+START = people([1.0, 1.2, 2.0, 2.0, 2.2, 3.0, 3.2, 4.0], [0] * 8, [0] * 8)
+END = people(
+    [1.0, 1.2, 3.0, 3.0, 3.2, 4.0, 4.2, 5.0], [1, 0, 0, 0, 1, 0, 0, 0], [0, 0, 1, 0, 0, 0, 0, 0]
+)
+
+
+def measured(country, ill, episodes: int = 2):
+    """An evaluation in which the groups fall ill at these rates, a little apart in each episode."""
+    shape = (episodes, 5, 4)
+    shift = np.linspace(-0.02, 0.02, episodes)[:, None, None]
+    seen = np.full(shape, 10.0)
+    rates = np.broadcast_to(np.array(ill) + shift, shape)
+    trace = types.SimpleNamespace(seen=seen, ill=seen * rates, paid=seen * 1.5)
+    apart = -rates[:, 0].std(axis=1)
+    metrics = {
+        "illness_rate": -rates[:, 0].mean(axis=1),
+        "pay": np.full(episodes, 1.5),
+        "illness_disparity": apart,
+        "pay_disparity": np.zeros(episodes),
+    }
+
+    def both(moment: dict) -> dict:
+        return {name: np.repeat(values, episodes, axis=0) for name, values in moment.items()}
+
+    return types.SimpleNamespace(
+        metrics=metrics,
+        defined={name: np.ones(episodes, bool) for name in metrics},
+        objective=-np.array(ill).mean() * np.ones(episodes),
+        terminated=np.zeros(episodes, bool),
+        trace=trace,
+        discount=1.0,
+        people_start=both(START),
+        people_end=both(END),
+    )
+
+
+@pytest.fixture
+def pair(country):
+    mine = Result("learned policy", True, (measured(country, [0.1, 0.2, 0.3, 0.4]),))
+    rules = [
+        Result("bad", False, (measured(country, [0.9, 0.9, 0.9, 0.9]),)),
+        Result("good", False, (measured(country, [0.2, 0.2, 0.2, 0.2]),)),
+    ]
+    return tables.shown_beside([mine], [rules])
+
+
+def test_the_best_baseline_stands_beside_a_policy(pair):
+    ((mine, rule),) = pair
+    assert mine.name == "learned policy" and rule is not None and rule.name == "good"
+    assert best([]) is None
+
+
+def test_baselines_of_the_same_name_in_other_worlds_are_told_apart(country):
+    def one(name: str, learned: bool, ill: float) -> Result:
+        return Result(name, learned, (measured(country, [ill] * 4),))
+
+    rule, other = one("rule", False, 0.2), one("rule", False, 0.7)
+    rescored = Result("rule", False, rule.evaluations)  # the same episodes, another objective
+    pairs = [
+        (one("a", True, 0.1), rule),
+        (one("b", True, 0.3), rescored),
+        (one("c", True, 0.5), other),
+    ]
+    rows = cells_of(tables.group_table(pairs, country))[2:7]
+    assert [row[-6] for row in rows] == ["a", "b", "c", "rule", "rule (c)"]
+    assert [row[-5][:4] for row in rows] == ["0.10", "0.30", "0.50", "0.20", "0.70"]
+
+
+def test_each_group_has_its_own_rate(country, pair):
+    assert tables.group_word(country) == "region"
+    head, size, mine, rule, pay, _ = cells_of(tables.group_table(pair, country))
+    assert head == ["", "policy", *country.groups, "disparity|standard deviation"]
+    assert size == ["People", "", "3", "2", "2", "1", ""]
+    assert mine[:2] == ["Illness rate|share, ↓ lower is better", "learned policy"]
+    # two episodes 0.04 apart: t with one degree of freedom times 0.04 / 2
+    half = 12.706205 * 0.02
+    for cell, rate in zip(mine[2:6], (0.1, 0.2, 0.3, 0.4), strict=True):
+        low, high = max(rate - half, 0.0), min(rate + half, 1.0)
+        assert cell == f"{number(rate)} [{number(low)}, {number(high)}]"
+    assert mine[6].startswith(number(0.0125**0.5))
+    assert rule[0] == "good" and rule[1].startswith("0.20 [")  # the heading spans both
+    assert pay[0] == "Pay|maximum salaries per person, ↑ higher is better"
+
+
+def test_the_groups_of_a_real_evaluation(seeds):
+    run = load(seeds / "seed-0")
+    env = run.env
+    found = evaluate(
+        env, run.params, run.policies, jax.random.key(3), 3, discount=0.9, trace=True, people=2
+    )
+    rows = cells_of(tables.group_table([(Result("mine", True, (found,)), None)], env))
+    group = found.people_start["group"]
+    assert [float(cell) for cell in rows[1][2:4]] == [(group == code).sum() / 2 for code in (0, 1)]
+    weights = 0.9 ** np.arange(env.horizon)
+    row = next(row for row in rows if row[0].startswith("Admission rate"))
+    for code in (0, 1):
+        approved, applied = (
+            np.asarray(getattr(found.trace, name), float)[:, :, code] @ weights
+            for name in ("approved", "applied")
+        )
+        assert row[2 + code].startswith(f"{number((approved / applied).mean())} [")
+    assert row[4].startswith(f"{number(float(-found.metrics['admission_disparity'].mean()))} [")
+
+
+def test_each_part_of_the_people_has_its_stages_and_standing(country, pair):
+    ((mine, rule),) = pair
+    start, end = (
+        tables.part_values(mine, country, "place", which)
+        for which in ("people_start", "people_end")
+    )
+    assert list(start) == ["people", "well", "waiting", "in hospital", "risk"]
+    np.testing.assert_allclose(start["people"], [4, 4, 0])
+    np.testing.assert_allclose(start["well"], [1, 1, np.nan])
+    np.testing.assert_allclose(end["well"], [0.75, 0.5, np.nan])
+    np.testing.assert_allclose(end["in hospital"], [0, 0.25, np.nan])
+    np.testing.assert_allclose(end["risk"], [(1 + 1.2 + 4.2 + 5) / 4, 13.2 / 4, np.nan])
+    head, town, village, desert = cells_of(tables.partition_table(mine, rule, country, "place"))
+    assert head == [
+        "place",
+        "people",
+        "well|share",
+        "waiting|share",
+        "in hospital|share",
+        "risk|mean",
+    ]
+    assert town[:4] == ["town", "4", "1.00 → 0.75|→ 0.75", "0 → 0.25|→ 0.25"]
+    assert town[4:] == ["0 → 0|→ 0", "2.35 → 2.85|→ 2.85"]
+    assert village[2] == "1.00 → 0.50|→ 0.50"
+    assert desert[1:3] == ["0", "undefined → undefined|→ undefined"]
+    alone = cells_of(tables.partition_table(mine, None, country, "place"))
+    assert alone[1][2] == "1.00 → 0.75"
+
+
+def test_stages_that_people_do_not_tell_are_left_out(country):
+    moment = {k: v for k, v in START.items() if k not in ("waiting", "in_hospital")}
+    assert tables.stage_flags(country, moment) == {}
+    assert set(tables.stage_flags(country, START)) == set(country.stages)
+
+
+def test_sections_of_the_page(country, pair):
+    sections = tables.people_sections(pair, country, 2)
+    assert [section[:2] for section in sections] == [
+        ("groups", "By region"),
+        ("by-place", "By place"),
+    ]
+    assert "over 2 episodes" in sections[1][2] and "“good”" in sections[1][2]
+
+
+def test_education_tells_its_regions():
+    env = fairgym.make("education", population=60, horizon=10)
+    assert len(env.partitions["region"]) == 9 and env.partitions["region"][8] == "Pacific"
+    assert tables.group_word(env) == "group"
+    assert tables.group_word(fairgym.make("health", population=60, horizon=10)) == "region"
+    assert fairgym.make("loan", population=60, horizon=10).partitions == {}
+
+
+# ---------------------------------------------------------------- four groups elsewhere
+
+
+def test_sentences_on_four_groups(country, pair):
+    ((mine, _),) = pair
+    text = findings.core_sentence(mine, country, False)
+    assert "the mean risk (1 good to 5 bad) goes from 1.40 to 1.73 for the North" in text
+    assert "4.00 to 5.00 for the West; the widest gap between two groups" in text
+    assert "better" not in text and "worse" not in text
+    text = findings.metric_sentence("illness_disparity", [mine], None, country)
+    assert text.startswith("Illness disparity 0.11 [")
+    assert "0.10 for the North, 0.20 for the East, 0.30 for the South, 0.40 for the West" in text
+    text = findings.metric_sentence("pay", [mine], None, country)
+    assert text == "Pay 1.50 [1.50, 1.50] maximum salaries per person."
+
+
+def test_four_groups_are_drawn_in_lanes_of_their_own(country, pair):
+    ((mine, _),) = pair
+    figure = core_attribute_distribution(list(mine.evaluations), country)
+    first, second = figure.axes
+    labels = [label.get_text() for label in first.get_yticklabels()]
+    assert labels == list(country.groups) and not figure.legends
+    stairs = [patch for patch in first.patches if isinstance(patch, StepPatch)]
+    floors = [patch.get_data()[2] for patch in stairs if patch.get_fill()]
+    assert floors == [3, 2, 1, 0]
+    means = [np.min(line.get_xdata()) for line in first.get_lines() if line.get_color() == INK]
+    np.testing.assert_allclose(means, [1.4, 2.1, 3.1, 4.0])
+    assert first.texts[0].get_text() == "1.40" and "widest" in first.texts[-1].get_text()
+    assert second.get_xlabel() == "risk (1 good to 5 bad)"
+
+
+def test_lines_of_groups_differ_in_colour_and_dash(country, pair):
+    looks = [group_line(i) for i in range(6)]
+    assert len({look["color"] for look in looks}) == len(set(GROUP_DASHES)) == 6
+    ((mine, _),) = pair
+    figure = group_rates(list(mine.evaluations), country)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(country.groups)
+    panel = figure.axes[0]
+    assert len(panel.get_lines()) == 4
+    low, high = panel.get_ylim()
+    assert low < 0.1 and 0.4 < high < 0.5  # from 0, for the rates begin far below the highest
+
+
+def test_scales_begin_near_the_rates_when_all_are_high(country):
+    high = Result("a", True, (measured(country, [0.9, 0.91, 0.92, 0.93]),))
+    panel = group_rates(list(high.evaluations), country).axes[0]
+    low, high = panel.get_ylim()
+    assert 0.82 < low < 0.9 and high > 0.93
+    assert high - low > 0.1 * 0.95  # no small gap looks large

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from fairgym.core import PerEntity, Shares
+
 
 class TwoLayer:
     """A two-layer network over the rows of one observation.
 
     Args:
-        policy: the JAX policy whose weights it takes.
-        per_person: one number for each row, or one short vector for all of them.
+        policy: the JAX policy whose weights and action space it takes: one number for each row,
+            or one short vector for all of them.
     """
 
-    def __init__(self, policy: Any, per_person: bool) -> None:
+    def __init__(self, policy: Any) -> None:
         def array(x: Any) -> np.ndarray:
             return np.asarray(x, np.float32)
 
@@ -30,7 +32,10 @@ class TwoLayer:
         self.first_bias = array(policy.first_bias)
         self.second = array(policy.second).T / np.sqrt(np.float32(policy.second.shape[1]))
         self.second_bias = array(policy.second_bias)
-        self.per_person = per_person
+        self.per_person = isinstance(policy.space, PerEntity)
+        blocks = policy.space.blocks if isinstance(policy.space, Shares) else ()
+        self.ends = np.cumsum([len(block) for block in blocks])[:-1]
+        self.shares = bool(blocks)
 
     def __call__(self, features: np.ndarray, context: np.ndarray) -> np.ndarray:
         """The action for these people: shape (rows,) or (outputs,)."""
@@ -41,8 +46,16 @@ class TwoLayer:
         if self.per_person:
             return _sigmoid(units @ self.second[:, 0] + self.second_bias[0])
         pooled = units.sum(axis=0) / max(len(units), 1)
-        return _sigmoid(pooled @ self.second + self.second_bias)
+        output = pooled @ self.second + self.second_bias
+        if not self.shares:
+            return _sigmoid(output)
+        return np.concatenate([_softmax(block) for block in np.split(output, self.ends)])
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 1.0 / (1.0 + np.exp(-x))
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    grown = np.exp(x - x.max())
+    return grown / grown.sum()

@@ -339,9 +339,12 @@ def _numpy_run(
     learned, common = candidates
     turn = itertools.count()
 
-    def act(system: Any, policies: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    def act(system: Any, policies: Mapping[str, Any], step: int) -> dict[str, np.ndarray]:
         chosen = {}
         for agent, policy in policies.items():
+            if step % env.periods.get(agent, 1):
+                chosen[agent] = actions[agent]  # ignored in this step
+                continue
             rows, features, context = system.observe(agent)
             action = policy(features, context)
             if policy.per_person:
@@ -355,13 +358,10 @@ def _numpy_run(
         system, place = copy.deepcopy(warm), next(turn) % _NUMPY_CANDIDATES
         policies = eqx.combine(jax.tree.map(lambda x: x[place], learned), common)
         if with_policies:
-            policies = {
-                agent: networks.TwoLayer(policy, isinstance(policy.space, PerEntity))
-                for agent, policy in policies.items()
-            }
+            policies = {agent: networks.TwoLayer(policy) for agent, policy in policies.items()}
         begun = time.perf_counter()
-        for _ in range(steps):
-            system.step(act(system, policies) if with_policies else actions)
+        for step in range(WARM_UP, WARM_UP + steps):
+            system.step(act(system, policies, step) if with_policies else actions)
         return (time.perf_counter() - begun) / steps
 
     return run

@@ -139,7 +139,7 @@ def test_the_networks_are_the_same(env):
         per_person = agent == "disbursement"
         mask = np.asarray(seen[agent].mask)
         action = np.asarray(policy(seen[agent], jax.random.key(0)))
-        theirs = networks.TwoLayer(policy, per_person)(
+        theirs = networks.TwoLayer(policy)(
             np.asarray(seen[agent].features)[mask], np.asarray(seen[agent].context)
         )
         np.testing.assert_allclose(action[mask] if per_person else action, theirs, atol=2e-5)

@@ -184,7 +184,7 @@ class TestPeriods:
     env = Periodic(population=10, horizon=8, places=9, seats=2)
 
     def by_hand(self):
-        """Totals and mean actions: an agent whose step it is not gives zeros, and is not counted."""
+        """Totals and mean actions: an agent whose step it is not gives zeros, uncounted."""
         observations, state = self.env.reset(KEY, PARAMS)
         totals, seen = 0.0, {agent: [] for agent in self.env.agents}
         for number in range(self.env.horizon):

@@ -190,3 +190,11 @@ def test_places_are_filled_the_same_under_vmap():
     for number in range(20):
         one = fill(score[number], np.ones(N, bool), group, free, priority[number])
         np.testing.assert_array_equal(together[number], one)
+
+
+def test_both_zeros_are_one_score():
+    score, one = np.array([0.0, -0.0] + [0.0] * 7), np.array([True, True] + [False] * 7)
+    for priority in ([0.1, 0.9], [0.9, 0.1]):
+        luck = np.array(priority + [0.0] * 7)
+        found = fill(score, one, np.zeros(N), [1, 0, 0], luck)
+        assert found[:2].tolist() == [priority[0] > 0.5, priority[1] > 0.5]

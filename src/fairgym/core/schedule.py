@@ -24,8 +24,9 @@ class Schedule(Struct):
         return cls(jnp.zeros((*places, steps + 1), jnp.float32))
 
     def due(self, now: Int[Array, ""]) -> Float[Array, "*places"]:
-        """What falls due in step `now`."""
-        return lax.dynamic_index_in_dim(self.amounts, now, axis=-1, keepdims=False)
+        """What falls due in step `now`; nothing after the last step."""
+        found = lax.dynamic_index_in_dim(self.amounts, now, axis=-1, keepdims=False)
+        return jnp.where(now < self.amounts.shape[-1] - 1, found, 0.0)
 
     def add(self, at: Int[Array, "*at"], amount: Float[Array, "*places"]) -> "Schedule":
         """Enter an amount for a step: one step for all places, or one for each."""

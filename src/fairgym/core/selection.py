@@ -102,7 +102,8 @@ _LOWEST = jnp.iinfo(jnp.int32).min
 
 def _ordered(values: Float[Array, "..."]) -> Int[Array, "..."]:
     """Whole numbers in the order of the floats (their bits, turned round below zero)."""
-    bits = lax.bitcast_convert_type(values + 0.0, jnp.int32)  # + 0.0 makes -0.0 and 0.0 alike
+    values = jnp.where(values == 0.0, 0.0, values)  # -0.0 and 0.0 are alike
+    bits = lax.bitcast_convert_type(values, jnp.int32)
     return bits ^ ((bits >> 31) & jnp.int32(0x7FFFFFFF))
 
 

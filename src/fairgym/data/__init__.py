@@ -16,10 +16,12 @@ from fairgym.data.bias import (
     strength_for,
 )
 from fairgym.data.importers import available_importers
+from fairgym.data.importers.higher_ed import import_higher_ed
 from fairgym.data.importers.lending_club import Report, import_lending_club
 from fairgym.data.importers.meps import import_meps
 from fairgym.data.population import Population, Score, load_population, sources
 from fairgym.data.populations import population_names
+from fairgym.data.populations.education import fit_education_scores
 from fairgym.data.populations.health import fit_health_scores
 from fairgym.data.populations.loan import fit_loan_scores
 from fairgym.data.store import data_home
@@ -33,8 +35,10 @@ __all__ = [
     "data_home",
     "describe",
     "directions_by_rank",
+    "fit_education_scores",
     "fit_health_scores",
     "fit_loan_scores",
+    "import_higher_ed",
     "import_lending_club",
     "import_meps",
     "load_population",

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fairgym.data.bias import resampling_weights
@@ -93,8 +94,11 @@ def draw_rows(
     rows = jnp.zeros(group.shape, jnp.int32)
     last = weights.shape[0] - 1
     for g in range(groups):
-        # the inverse of the distribution over the rows of this group
-        cumulative = jnp.cumsum(jnp.where(row_group == g, weights, 0.0))
+        # The inverse of the distribution over the rows of this group. Rounding makes a parallel
+        # sum fall here and there, so it is carried on only at the group's own rows.
+        own = row_group == g
+        cumulative = jnp.cumsum(jnp.where(own, weights, 0.0))
+        cumulative = lax.cummax(jnp.where(own, cumulative, 0.0))
         found = jnp.searchsorted(cumulative, position * cumulative[-1], side="right")
         rows = jnp.where(group == g, jnp.minimum(found, last), rows)
     return rows

@@ -128,7 +128,7 @@ def amounts(low: float, high: float) -> Decode:
     return decode
 
 
-def _codebook(path: Path) -> Any:
+def read_codebook(path: Path) -> Any:
     """The DDI, or one sentence that says why there is none."""
     readers = store.need("ipumspy.readers", "importing IPUMS extracts")
     if not path.is_file() or path.suffix.lower() != ".xml":
@@ -266,7 +266,7 @@ def read_extract(
             truncated gzip file; no row can be used.
     """
     path = Path(path)
-    codebook = _codebook(path)
+    codebook = read_codebook(path)
     found = _find(path, codebook, variables)
     data_file = _data_file(path, codebook)
     counts = Counts(data_file, used={column: one.name for column, one in found.items()})

@@ -182,7 +182,7 @@ def _labels(path: Path) -> dict[str, Labels]:
             for label, code in one.codes.items()
             if str(code).isdigit()
         }
-        for one in _ipums._codebook(path).data_description
+        for one in _ipums.read_codebook(path).data_description
     }
 
 

@@ -54,6 +54,15 @@ from fairgym.fairness import Metric
 
 HEALTHY, WAITING, IN_HOSPITAL = 0, 1, 2
 COLUMNS = (*FIXED_COLUMNS, *dynamics.MOVABLE)
+OF_CYCLE = (
+    "premium",
+    "subsidy",
+    "insured",
+    "building",
+    "public_health",
+    "subsidies_held",
+    "rollover",
+)  # what a new cycle changes
 CANDIDATES = 4096  # to replace the dead of a region from, drawn anew in every episode
 
 
@@ -225,7 +234,7 @@ class Health(Environment):
         context = [
             state.time.astype(jnp.float32),
             state.total_profit,
-            params.planner_budget + state.rollover + state.subsidies_held,
+            params.planner_budget + state.rollover,
             jnp.asarray(params.hospital_cost, jnp.float32),
             *beds,
             *(beds - occupied),
@@ -258,9 +267,13 @@ class Health(Environment):
         state: HealthState,
         actions: Mapping[str, Any],
         params: HealthParams,
-    ) -> HealthState:
-        """Step 1: the planner divides its budget, the insurer makes offers, people decide."""
-        budget = params.planner_budget + state.rollover + state.subsidies_held
+    ) -> dict[str, Any]:
+        """Step 1: the planner divides its budget, the insurer makes offers, people decide.
+
+        Returns:
+            The new values of the state's fields `OF_CYCLE`.
+        """
+        budget = params.planner_budget + state.rollover
         space: Any = self.action_space("planner")
         shares, infrastructure, public_health, subsidies = space.split(actions["planner"])
 
@@ -273,22 +286,23 @@ class Health(Environment):
         price = params.max_premium * actions["insurer"]
         premium = jnp.maximum(price - offered, 0.0)
         accepted = noise.coverage < dynamics.accepts(income, size, premium, params)
-        return state.replace(
-            premium=premium,
-            subsidy=price - premium,
-            insured=accepted,
-            building=state.building.invest(
-                budget * shares[0] * infrastructure,
-                state.time,
-                base_cost=params.bed_base_cost,
-                unit_cost=params.bed_cost,
-                base_time=params.build_base_time,
-                unit_time=params.build_bed_time,
-            ),
-            public_health=budget * shares[1] * public_health,
-            subsidies_held=budget * shares[2],
-            rollover=budget * shares[3],
+        building = state.building.invest(
+            budget * shares[0] * infrastructure,
+            state.time,
+            base_cost=params.bed_base_cost,
+            unit_cost=params.bed_cost,
+            base_time=params.build_base_time,
+            unit_time=params.build_bed_time,
         )
+        return {
+            "premium": premium,
+            "subsidy": price - premium,
+            "insured": accepted,
+            "building": building,
+            "public_health": budget * shares[1] * public_health,
+            "subsidies_held": budget * shares[2],
+            "rollover": budget * shares[3],
+        }
 
     def transition(
         self, noise: HealthNoise, state: HealthState, actions: Mapping[str, Any], params: Any
@@ -298,11 +312,13 @@ class Health(Environment):
         beds = state.beds + state.building.opened(now)
 
         # 1. every k months: budget, offers, coverage. 8. building begins with the money
-        state = lax.cond(
+        old = {name: getattr(state, name) for name in OF_CYCLE}
+        cycle = lax.cond(
             now % self.decision_period == 0,
             lambda: self._new_cycle(noise, state, actions, params),
-            lambda: state,
+            lambda: old,
         )
+        state = state.replace(**cycle)
         group, insured = state.group, state.insured
 
         def count(who: Array) -> Array:

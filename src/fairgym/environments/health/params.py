@@ -97,17 +97,17 @@ class HealthParams(Params):
     )
     stay: float = param(0.2, "U: chance that features stay (table 8)", low=0.0, high=1.0)
     income_change: float = param(
-        250.0,
+        500.0,
         "c of INCTOT and FTOTVAL when features move (not published)",
         unit="dollars per year",
         low=0.0,
         high=1e6,
     )
     poverty_change: float = param(
-        1.0, "c of POVLEV (not published)", unit="percent", low=0.0, high=1000.0
+        2.0, "c of POVLEV (not published)", unit="percent", low=0.0, high=1000.0
     )
     distress_change: float = param(
-        0.05, "c of the six distress items (not published)", low=0.0, high=4.0
+        0.2, "c of the six distress items (not published)", low=0.0, high=4.0
     )
     bed_base_cost: float = param(
         3e7,

@@ -17,7 +17,8 @@ class HealthState(Struct):
             something only in the stages "waiting" and "in hospital", and "in hospital".
         subsidy: dollars per month offered on top of what the person pays.
         rollover: the planner's money that waits for the next cycle.
-        subsidies_held: subsidies of this cycle that are not paid out yet.
+        subsidies_held: subsidies of this cycle that are not paid out yet; what is left at its end
+            goes back to the treasury.
     """
 
     time: Int[Array, ""]

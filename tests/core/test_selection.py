@@ -99,7 +99,7 @@ FILL = jax.jit(fill_places)
 groups = st.lists(st.integers(0, GROUPS - 1), min_size=N, max_size=N)
 places = st.lists(st.integers(-2, N + 1), min_size=GROUPS, max_size=GROUPS)
 wild = st.lists(
-    st.sampled_from([-3e38, -2.0, -1e-38, 0.0, 1e-38, 0.5, 0.50000006, 1.0, 3e38]),
+    st.sampled_from([-3e38, -2.0, -2e-38, 0.0, 2e-38, 0.5, 0.50000006, 1.0, 3e38]),
     min_size=N,
     max_size=N,
 )

@@ -80,7 +80,7 @@ def fill_places(
         Which rows have a place: in each group as many as there are places, or all eligible rows.
     """
     member = eligible & (jnp.arange(places.shape[0])[:, None] == group)
-    places = jnp.maximum(places, 0.0).astype(jnp.int32)
+    places = jnp.clip(places, 0.0, scores.shape[0]).astype(jnp.int32)
     keys = jnp.where(member, _ordered(scores), _LOWEST)
     cut, above = _cut(keys, places)
     sure, tied = keys > cut[:, None], member & (keys == cut[:, None])

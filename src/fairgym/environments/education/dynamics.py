@@ -98,9 +98,10 @@ def leaves(
     )
 
 
-def longest_time_in_university(params: EducationParams) -> float | Numbers:
-    """Semesters of all three programmes together."""
-    return params.bachelor_length + params.master_length + params.doctorate_length
+def programme_lengths(params: EducationParams) -> Float[Array, " 3"]:
+    """Semesters of bachelor's, master's and doctorate; a semester that is begun counts whole."""
+    lengths = (params.bachelor_length, params.master_length, params.doctorate_length)
+    return jnp.ceil(jnp.stack([jnp.asarray(length, jnp.float32) for length in lengths]))
 
 
 def pay_cost(
@@ -118,7 +119,7 @@ def pay_cost(
     return (
         params.cost_base
         + params.cost_gpa * gpa / HIGHEST_GPA
-        + params.cost_university * time_in_university / longest_time_in_university(params)
+        + params.cost_university * time_in_university / jnp.sum(programme_lengths(params))
         + params.cost_experience * (e - e**2)
     )
 

@@ -206,7 +206,6 @@ class Education(Environment):
             tuition_share=jnp.float32(1.0),
             supplement=zero,
             account=jnp.asarray(params.reserve_at_start, jnp.float32),
-            undistributed=zero,
             total_profit=zero,
         )
 
@@ -270,7 +269,7 @@ class Education(Environment):
         context = [
             state.time.astype(jnp.float32),
             state.total_profit,
-            params.planner_budget + state.undistributed,
+            jnp.asarray(params.planner_budget, jnp.float32),
             state.account,
             state.tuition_share,
             state.supplement,
@@ -339,7 +338,7 @@ class Education(Environment):
         # 1. the planner's money
         space: Any = self.action_space("planner")
         shares, split = space.split(actions["planner"])
-        budget = params.planner_budget + state.undistributed
+        budget = params.planner_budget
 
         # 2. application and admission to the free seats; the rejected look for work
         rows, nowhere = state.applicants, jnp.zeros((self.population,), bool)
@@ -399,17 +398,14 @@ class Education(Environment):
         # 5. leaving and graduation
         leave = dynamics.leaves(gpa, spent.tuition_share, time, params)
         stays = student & (noise.leave >= leave)
-        bachelor, master, doctorate = (
-            stays & (time + 1.0 == length) for length in _programme_ends(params)
-        )
+        lengths = dynamics.programme_lengths(params)
+        bachelor, master, doctorate = (stays & (time + 1.0 == end) for end in jnp.cumsum(lengths))
         finishing = [count(who) for who in (bachelor, master, doctorate)]
         begins = jnp.stack([count(entered), *finishing[:2]])
         # a class that begins with this semester is complete after its last, the next ones begin
         # with the semester after this
-        lengths = jnp.stack(
-            [params.bachelor_length - 1.0, params.master_length, params.doctorate_length]
-        )
-        classes = state.classes.add((now + lengths.astype(jnp.int32))[:, None], begins)
+        ahead = (lengths - jnp.array([1.0, 0.0, 0.0])).astype(jnp.int32)
+        classes = state.classes.add((now + ahead)[:, None], begins)
         completing = classes.due(now)
         still = stays & ~doctorate
         degree = jnp.where(applied, 0.0, state.degree)
@@ -418,8 +414,7 @@ class Education(Environment):
 
         # 6. work: those who were in the workforce when the semester began
         pay_of_minority = jnp.sum(count(worker & minority)) * params.max_salary
-        diversity = shares[2] * budget
-        distributed = jnp.minimum(diversity, pay_of_minority)  # a supplement is at most 1
+        distributed = jnp.minimum(shares[2] * budget, pay_of_minority)  # a supplement is at most 1
         supplement = jnp.where(
             pay_of_minority > 0.0, distributed / jnp.maximum(pay_of_minority, 1.0), 0.0
         )
@@ -489,15 +484,7 @@ class Education(Environment):
             tuition_share=spent.tuition_share,
             supplement=supplement,
             account=jnp.maximum(account, 0.0),
-            undistributed=diversity - distributed,
             total_profit=total_profit,
         )
         bankrupt = spent.salaries < spent.salaries_due
         return state, components, bankrupt | (total_profit < 0.0)
-
-
-def _programme_ends(params: EducationParams) -> tuple[Any, Any, Any]:
-    """TIMEINUNIV at which each programme is complete."""
-    bachelor = params.bachelor_length
-    master = bachelor + params.master_length
-    return bachelor, master, master + params.doctorate_length

@@ -22,7 +22,8 @@ class EducationParams(Params):
     )
     pass_length: float = param(
         40.0,
-        "semesters from application to the return to the tertiary population (not published)",
+        "semesters from application to the return to the tertiary population (not published);"
+        " shorter than the programmes together, it sends students home before they can finish",
         unit="semesters",
         low=1.0,
         high=1e5,

@@ -20,8 +20,6 @@ class EducationState(Struct):
         classes: people by programme and group that begin a programme, by the step in which those
             who stay complete it.
         account: the university's money, dollars.
-        undistributed: diversity money of the planner beyond a supplement of 1 for every minority
-            worker, dollars; it is part of the next budget.
     """
 
     time: Int[Array, ""]
@@ -44,7 +42,6 @@ class EducationState(Struct):
     tuition_share: Float[Array, ""]
     supplement: Float[Array, ""]
     account: Float[Array, ""]
-    undistributed: Float[Array, ""]
     total_profit: Float[Array, ""]
     applicants: Int[Array, " applicants"] = person_index()
 

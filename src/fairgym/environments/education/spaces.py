@@ -52,8 +52,8 @@ _WORKER = (
     Feature("time_in_workforce", 0, 40, "semesters", "TIMEINWORKF"),
     Feature("degree", 0, 3, "0 none to 3 doctorate", "DGRDG"),
     Feature("age", 18, 40, "years", "AGE"),
-    Feature("salary", 0, 1, "share of the maximum", "SALARY"),
-    Feature("average_salary", 0, 1, "share of the maximum", "AVE_SALARY"),
+    Feature("salary", 0, 2, "share of the maximum", "SALARY, supplement included"),
+    Feature("average_salary", 0, 2, "share of the maximum", "AVE_SALARY"),
 )
 _EVERYBODY = (
     *(Feature(region, 0, 1, "", "REGION") for region in REGIONS),

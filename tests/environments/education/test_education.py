@@ -1,0 +1,299 @@
+"""The environment as a whole: its contract, its ends, and what its agents see."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.core import FairgymError
+from fairgym.data import load_population
+from fairgym.environments.education import Education
+from fairgym.policies import fixed_policies
+from fairgym.testing import PROPERTIES, check_environment, environment
+
+TERTIARY, UNIVERSITY, WORKFORCE = range(3)
+ALL_SALARIES = (0.0, 1.0, 0.0, 0.0, 0.0)
+NO_SALARIES = (0.25, 0.0, 0.25, 0.25, 0.25)
+
+
+# ------------------------------------------------------------------------------- the contract
+
+
+@pytest.mark.slow
+def test_the_environment_keeps_the_contract():
+    """With seats for some of those who apply, students of both groups, and workers."""
+    env = fairgym.make("education", population=60, horizon=30, applicants=14)
+    params = env.default_params.replace(
+        seats_per_unit=20.0, reserve_at_start=1e6, mentorship_cost=20_000.0, faculty_salary=100.0
+    )
+    check_environment(env, params=params, steps=4)
+
+
+@pytest.mark.slow
+def test_a_later_state_keeps_the_contract(monkeypatch):
+    """Everybody somewhere, nearly nobody outside, units opening, classes finishing."""
+    names = ("numbering", "masked_rows", "people_and_census")
+    laws = tuple(law for law in PROPERTIES if law.check.__name__ in names)
+    monkeypatch.setattr(environment, "PROPERTIES", laws)
+    shapes: Any = {"population": 60, "horizon": 50, "applicants": 14}
+    env = Education(**shapes)
+    params = env.default_params.replace(
+        pass_length=22.0,
+        seats_per_unit=20.0,
+        reserve_at_start=1e6,
+        faculty_salary=2_000.0,
+        unit_cost=1e5,
+        build_base_time=1.0,
+        build_unit_time=1.0,
+        mentorship_cost=20_000.0,
+    )
+    specification = {**env.baselines["plausible fixed policy"]}
+    specification["university"] = [0.02, 0.6, 0.15, 0.1, 0.13]
+    policies = fixed_policies(env, specification)
+    run = jax.jit(lambda key: fairgym.rollout(env, params, policies, key, 26))
+    episode = run(jax.random.key(0))
+    later = episode.final_state
+    assert int(episode.length) == 26
+    assert set(later.stage.tolist()) == {0, 1, 2}
+    assert later.stage.tolist().count(0) < 14
+    assert float(later.units) > 1
+    assert np.asarray(later.mentored).any()
+
+    class Later(Education):
+        def initial_state(self, key, params):
+            return later
+
+    check_environment(Later(**shapes), params=params, steps=4)
+
+
+def test_a_dozen_people():
+    """The shapes that follow from 12 people; everybody may apply at once."""
+    for applicants, found in ((None, 1), (12, 12)):
+        env = Education(population=12, horizon=30, applicants=applicants)
+        assert env.applicants == found
+        small = env.default_params.replace(pass_length=9.0, tuition=0.0, faculty_salary=0.0)
+        assert float(small.units_at_start) == 1.0
+        state = jax.jit(env.initial_state)(jax.random.key(0), small)
+        step = jax.jit(env.step)
+        seen = set()
+        for semester in range(env.horizon):
+            key = jax.random.key(semester)
+            actions = {
+                agent: env.action_space(agent).sample(jax.random.fold_in(key, place))
+                for place, agent in enumerate(env.agents)
+            }
+            observations, state, components, _, truncated, _ = step(key, state, actions, small)
+            assert sum(int(v.sum()) for v in env.census(state).values()) == 12
+            leaves = jax.tree.leaves((observations, components))
+            assert all(np.isfinite(leaf).all() for leaf in leaves)
+            assert bool(truncated) == (semester == env.horizon - 1)
+            seen |= set(np.asarray(state.stage).tolist())
+        assert seen == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"population": 1}, "population is 1; it takes a whole number from 2 to 1000000"),
+        ({"population": 1_000_001}, "population is 1000001"),
+        ({"horizon": 0}, "horizon is 0"),
+        ({"population": 50, "applicants": 0}, "applicants is 0; .* from 1 to 50"),
+        ({"population": 50, "applicants": 51}, "applicants is 51; .* from 1 to 50"),
+        ({"population": 50, "applicants": True}, "applicants is True"),
+        ({"population_source": "nowhere"}, "nowhere"),
+    ],
+)
+def test_bad_arguments(arguments, sentence):
+    with pytest.raises(FairgymError, match=sentence) as caught:
+        Education(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_shapes_follow_the_population():
+    env: Any = fairgym.make("education")
+    assert (env.population, env.horizon, env.applicants) == (10_000, 100, 200)
+    assert env.action_space("admissions").shape == (200,)
+    assert env.action_space("employer").shape == (10_000,)
+    assert env.action_space("university").shape == (5,)
+    assert env.action_space("planner").shape == (3 + 9,)
+    assert float(env.metrics["profit"].normaliser) == pytest.approx(3.0e5)
+    assert float(fairgym.make("education", population=20_000).metrics["profit"].normaliser) == 6e5
+    kinds = {name: metric.kind for name, metric in env.metrics.items()}
+    assert list(kinds.values()).count("fair") == 5
+    assert len(kinds) == 11
+
+
+def test_the_people_are_those_of_the_data(env, params, start):
+    """Group shares to the person; every row is one of the data."""
+    data = load_population("education")
+    state = start(jax.random.key(0), params)
+    share = (np.asarray(data.columns["group"]) == 1).mean()
+    assert int(state.group.sum()) == round(share * env.population)
+    assert not np.asarray(state.stage).any()
+    names = ("female", "major_first", "hours_per_week", "graduate_loans", "employer_size")
+    rows = set(zip(*(np.float32(data.columns[name]).tolist() for name in names), strict=True))
+    drawn = zip(*(np.asarray(state.data[name]).tolist() for name in names), strict=True)
+    assert set(drawn) <= rows
+    assert int(state.applying.sum()) == env.applicants
+
+
+# ------------------------------------------------------------------------------- the ends
+
+
+def ends_at(run):
+    """The first semester that terminates, None if none does."""
+    found = np.flatnonzero(run.terminated)
+    return int(found[0]) if len(found) else None
+
+
+def test_a_university_that_cannot_pay_its_faculty_fails(record, params):
+    """At once if it pays nothing; never if all money is for salaries."""
+    assert ends_at(record(params, university=NO_SALARIES)) == 0
+    assert ends_at(record(params, university=ALL_SALARIES)) is None
+    # 2 units of 5 faculty at 4,000 are 40,000 dollars of the 100,000 there are
+    poor = params.replace(tuition=0.0, reserve_at_start=100_000.0)
+    planner = [0.5, 0.0, 0.5] + [1 / 9] * 9
+    for share, ends in ((0.401, 1), (0.399, 0)):
+        run = record(poor, university=[0, share, 0, 0, 1 - share], planner=planner)
+        assert ends_at(run) == ends  # a semester later too little is left
+    run = record(poor.replace(units_at_start=0.0), university=NO_SALARIES, planner=planner)
+    assert ends_at(run) is None
+
+
+def test_new_units_bring_salaries(record, params):
+    """Two units can be paid from the planner's money; three cannot."""
+    poor = params.replace(tuition=0.0, reserve_at_start=0.0, planner_budget=500_000.0)
+    planner = [0.5, 0.5, 0.0] + [1 / 9] * 9
+    run = record(poor, university=[0.8, 0.2, 0, 0, 0], planner=planner)
+    assert run.states["units"][0] == 2
+    opened = np.flatnonzero(np.diff(run.states["units"]) > 0)
+    assert ends_at(run) == opened[0]
+    assert ends_at(record(poor, university=[0, 0.2, 0, 0, 0.8], planner=planner)) is None
+
+
+def test_an_employer_whose_profits_sum_to_less_than_nothing_fails(record, params):
+    """A salary of 1 loses money from the first worker on; a loss after gains is survived."""
+    # without diversity money, which is profit to the employer
+    planner = [0.5, 0.5, 0.0] + [1 / 9] * 9
+    run = record(params, employer=1.0, planner=planner)
+    first = np.flatnonzero(run.components["workers"].sum(axis=1) > 0)[0]
+    assert ends_at(run) == first
+    assert ends_at(record(params, employer=0.0)) is None
+    salaries = iter([0.3] * 30 + [1.0] * 100)
+    run = record(params, employer=lambda rng: next(salaries), planner=planner)
+    total = run.components["profit"].cumsum()
+    loss = np.flatnonzero(run.components["profit"] < 0)[0]
+    assert loss == 30
+    assert not run.terminated[30]
+    assert ends_at(run) == (np.flatnonzero(total < 0)[0] if (total < 0).any() else None)
+
+
+def test_the_horizon_ends_what_does_not_fail(env, params):
+    policies = fixed_policies(env, env.baselines["plausible fixed policy"])
+    rich = params.replace(reserve_at_start=1e7)
+    episode = jax.jit(lambda key: fairgym.rollout(env, rich, policies, key))(jax.random.key(0))
+    assert int(episode.length) == env.horizon
+    assert not bool(episode.terminated)
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_one_does_not(record, params, episode):
+    again, other = record(params), record(params, seed=1)
+    for name, value in episode.components.items():
+        np.testing.assert_array_equal(value, again.components[name])
+    for name in ("gpa", "stage", "account", "total_profit"):
+        np.testing.assert_array_equal(episode.states[name], again.states[name])
+        assert not np.array_equal(episode.states[name], other.states[name])
+
+
+# ------------------------------------------------------------------------------- who acts on whom
+
+
+def test_actions_for_people_whom_they_do_not_concern_change_nothing(record, params, episode):
+    """Salaries of those who do not work."""
+    stage = iter(episode.states["stage"][:-1])
+    salaries = iter(episode.actions["employer"])
+
+    def other(rng):
+        return np.where(next(stage) == WORKFORCE, next(salaries), 1.0)
+
+    # the same scores: the generator of the actions is used for nothing else
+    scores = iter(episode.actions["admissions"])
+    run = record(params, admissions=lambda rng: next(scores), employer=other)
+    for name, value in episode.components.items():
+        np.testing.assert_array_equal(value, run.components[name])
+
+
+def test_those_who_have_a_master_are_not_counted_again(record, params):
+    """Where nobody leaves, everybody goes through all programmes."""
+    run = record(params.replace(leave_base=-100.0, seats_per_unit=1_000.0))
+    c = run.components
+    for name in ("bachelor", "master", "doctorate"):
+        np.testing.assert_array_equal(c[f"{name}_class"], c[f"{name}s"])
+    for semesters, name in ((7, "bachelors"), (11, "masters"), (19, "doctorates")):
+        np.testing.assert_array_equal(c[name][semesters:], c["entered"][:-semesters])
+        assert not c[name][:semesters].any()
+    run = record(params.replace(leave_base=100.0))
+    assert not run.components["bachelors"].any()
+    assert run.components["bachelor_class"].sum() > 50
+    assert not run.components["master_class"].any()
+
+
+def test_programmes_of_other_lengths(record, params):
+    """1 + 1 + 2 semesters, nobody leaves: done in the semester of entry, the next, and two on."""
+    short = params.replace(
+        bachelor_length=1.0, master_length=1.0, doctorate_length=2.0, leave_base=-100.0
+    )
+    c = record(short).components
+    assert c["entered"].sum() > 100
+    for semesters, name in ((0, "bachelor"), (1, "master"), (3, "doctorate")):
+        end = len(c["entered"]) - semesters
+        np.testing.assert_array_equal(c[f"{name}s"][semesters:], c["entered"][:end])
+        np.testing.assert_array_equal(c[f"{name}_class"][semesters:], c["entered"][:end])
+
+
+@pytest.mark.parametrize("length", [1.0, 2.0, 10.0])
+def test_short_passes(record, params, length):
+    """Nobody is inside for longer than a pass, and everybody comes back."""
+    run = record(params.replace(pass_length=length))
+    stage = run.states["stage"]
+    inside = run.people["time_in_environment"].max()
+    assert inside == length - 1
+    if length == 1.0:
+        assert not stage.any()
+    assert np.isfinite(run.components["profit"]).all()
+
+
+def test_money_for_mentors_without_end(record, params):
+    """A mentor that costs a tenth of a cent: all of the minority's students have one."""
+    run = record(params.replace(mentorship_cost=1e-3, reserve_at_start=1e10))
+    students = run.people["in_university"] == 1
+    minority = run.people["minority"] == 1
+    mentored = run.people["mentored"] == 1
+    np.testing.assert_array_equal(mentored, students & minority)
+    assert mentored.sum() > 50
+
+
+def test_group_is_seen_only_if_it_may_be(env, params, start):
+    look = jax.jit(env.observe)
+    state = start(jax.random.key(0), params)
+    state = state.replace(stage=jnp.arange(env.population, dtype=jnp.int32) % 3)
+    for may, total in ((1.0, int(state.group.sum())), (0.0, 0)):
+        seen = look(state, params.replace(observe_group=may))
+        column = [f.name for f in env.observation_space("planner").features].index("minority")
+        assert float(seen["planner"].features[:, column].sum()) == total
+
+
+def test_the_last_observation_counts_open_units_only(env, params, start):
+    """What would open after the horizon is not there at the horizon."""
+    state = start(jax.random.key(0), params)
+    building = state.building.replace(
+        openings=state.building.openings.add(jnp.int32(env.horizon + 5), jnp.array([7.0]))
+    )
+    end = state.replace(time=jnp.int32(env.horizon), building=building)
+    names = [feature.name for feature in env.observation_space("planner").context]
+    context = np.asarray(jax.jit(env.observe)(end, params)["planner"].context)
+    assert context[names.index("units")] == params.units_at_start
+    assert context[names.index("faculty")] == 5 * params.units_at_start

@@ -300,6 +300,21 @@ BROKEN = {
         subclass(baselines={"b": {"level": 3.0}}),
         "FairgymError: a constant action is 3.0",
     ),
+    "a period of nobody": (
+        "idle_agents",
+        subclass(periods={"boss": 2}),
+        "periods names an unknown agent 'boss'",
+    ),
+    "half a period": (
+        "idle_agents",
+        subclass(periods={"level": 0.5}),
+        "the period of 'level' is 0.5; it takes a whole number from 1",
+    ),
+    "acting between its actions": (
+        "idle_agents",
+        subclass(periods={"level": 2}),
+        "step 1 with other actions of agents that do not act in it: .*gain",
+    ),
     "not hashable": ("declarations", subclass(__hash__=None), "TypeError: unhashable"),
     "randomness from elsewhere": (
         "same_key",

@@ -1,7 +1,9 @@
-"""Dividing a budget: by shares, and among people."""
+"""Dividing money among people."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
+
+from fairgym.core.environment import by_group
 
 
 def divided_by_weight(
@@ -19,6 +21,6 @@ def divided_by_weight(
     Returns:
         Dollars for each row; nothing where the weights of a group sum to 0.
     """
-    total = jnp.stack([jnp.sum(jnp.where(group == g, weight, 0.0)) for g in range(money.shape[0])])
+    total = by_group(weight, group, money.shape[0])
     rate = jnp.where(total > 0.0, money / jnp.where(total > 0.0, total, 1.0), 0.0)
     return weight * rate[group]

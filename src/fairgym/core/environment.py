@@ -159,7 +159,8 @@ class Environment(abc.ABC):
             params: as `default_params`.
 
         Returns:
-            `(obs, state, components, terminated, truncated, info)`. There is no automatic reset.
+            `(obs, state, components, terminated, truncated, info)`. There is no automatic reset,
+            and what falls due is kept up to the horizon only: do not step beyond it.
 
         Raises:
             FairgymError: an agent's action is missing, unknown or of the wrong shape.

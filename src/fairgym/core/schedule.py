@@ -88,5 +88,7 @@ class Construction(Struct):
         units = jnp.floor(jnp.maximum(fund - base_cost, 0.0) / unit_cost)
         cost = jnp.where(units > 0.0, base_cost + units * unit_cost, 0.0)
         # a bounded float: a project of a million units must not overflow the step number
-        wait = jnp.clip(jnp.ceil(base_time + units * unit_time), 1.0, 1e6).astype(jnp.int32)
+        wait = base_time + units * unit_time
+        wait = jnp.ceil(wait - 1e-6 * wait)  # 52 steps are 52 also where rounding makes 52.00001
+        wait = jnp.clip(wait, 1.0, 1e6).astype(jnp.int32)
         return Construction(jnp.maximum(fund - cost, 0.0), self.openings.add(now + wait, units))

@@ -67,7 +67,7 @@ def fill_places(
 
     For capacities that change from step to step (free beds of a region, free seats). Where the
     number is fixed, `highest` is faster. Nothing is sorted: the score that still gets a place is
-    found by bisection, in every group at once.
+    found by narrowing it down, in every group at once.
 
     Args:
         scores: any finite numbers.
@@ -85,6 +85,7 @@ def fill_places(
     cut, above = _cut(keys, places)
     sure, tied = keys > cut[:, None], member & (keys == cut[:, None])
     left = places - above
+    tied &= (left > 0)[:, None]
 
     def break_ties() -> Array:
         drawn = jnp.where(tied, _ordered(priority), _LOWEST)
@@ -123,26 +124,33 @@ def _cut(
     fits = everybody <= places
     # above `low` lie too many, above `high` few enough; equal where nothing is to be found
     start = (
+        jnp.int32(0),
         jnp.where(fits, low, high),
         jnp.where(places <= 0, high, low),
         jnp.where(fits, everybody, 0),
+        everybody,
     )
 
-    def searching(bounds: tuple[Array, Array, Array]) -> Array:
-        high, low, _ = bounds
+    def searching(bounds: tuple[Array, ...]) -> Array:
+        _, high, low, _, _ = bounds
         return jnp.any(high > low + 1)
 
-    def halve(bounds: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        high, low, above = bounds
-        middle = (high & low) + ((high ^ low) >> 1)  # their mean without overflow
+    def narrow(bounds: tuple[Array, ...]) -> tuple[Array, ...]:
+        turn, high, low, above, below = bounds
+        # by turns where the counts say, which is near at once, and halfway, which never fails
+        share = (below - places) / jnp.maximum(below - above, 1)
+        guess = low.astype(jnp.float32) * (1.0 - share) + high.astype(jnp.float32) * share
+        half = (high & low) + ((high ^ low) >> 1)  # their mean without overflow
+        middle = jnp.where(turn % 2 == 0, guess.astype(jnp.int32), half)
+        middle = jnp.clip(middle, low + 1, jnp.maximum(high - 1, low + 1))
         found = count(middle)
         open_ = high > low + 1
-        fewer = open_ & (found <= places)
+        fewer, more = open_ & (found <= places), open_ & (found > places)
         high = jnp.where(fewer, middle, high)
-        above = jnp.where(fewer, found, above)
         exact = fewer & (found == places)
-        low = jnp.where(exact, high, jnp.where(open_ & ~fewer, middle, low))
-        return high, low, above
+        low = jnp.where(exact, high, jnp.where(more, middle, low))
+        above, below = jnp.where(fewer, found, above), jnp.where(more, found, below)
+        return turn + 1, high, low, above, below
 
-    high, _, above = lax.while_loop(searching, halve, start)
+    _, high, _, above, _ = lax.while_loop(searching, narrow, start)
     return high, above

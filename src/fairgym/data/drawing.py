@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fairgym.data.bias import resampling_weights
 from fairgym.data.population import Population
-from fairgym.data.populations import population_module
+from fairgym.data.populations import core_sign, population_module
 
 
 def whole_groups(shares: Float[Array, " groups"], people: int) -> Int[Array, " people"]:
@@ -29,7 +29,7 @@ def amplified_weights(data: Population, strength: float | Array) -> Float[Array,
     module = population_module(data.name)
     score = data.scores[module.CORE_SCORE]
     columns = {name: jnp.asarray(data.columns[name]) for name in score.coefficients}
-    attribute = getattr(module, "CORE_SIGN", 1.0) * score.predict(columns)
+    attribute = core_sign(module) * score.predict(columns)
     return resampling_weights(
         attribute, jnp.asarray(data.columns["group"]), strength, data.directions
     )
@@ -67,8 +67,9 @@ def draw_people(
 def columns_of(
     data: Population, names: Iterable[str], rows: Int[Array, "..."]
 ) -> dict[str, Float[Array, "..."]]:
-    """The columns of these rows of the data, as float32."""
-    return {name: jnp.asarray(data.columns[name], jnp.float32)[rows] for name in names}
+    """The columns of these rows of the data, as float32; the rows exist."""
+    columns = {name: jnp.asarray(data.columns[name], jnp.float32) for name in names}
+    return {n: c.at[rows].get(mode="promise_in_bounds") for n, c in columns.items()}
 
 
 def draw_rows(

@@ -239,6 +239,23 @@ def actions_are_clipped(case: Case) -> None:
         )
 
 
+def idle_agents(case: Case) -> None:
+    """What is given for an agent between its actions (`periods`) changes nothing."""
+    env = case.env
+    for agent, period in env.periods.items():
+        require(agent in env.agents, f"periods names an unknown agent {agent!r}")
+        whole = isinstance(period, int) and period >= 1
+        require(whole, f"the period of {agent!r} is {period!r}; it takes a whole number from 1")
+    for number, t in enumerate(case.transitions):
+        other = dict(t.actions)
+        for agent, period in env.periods.items():
+            if int(t.state.time) % period:
+                other[agent] = env.action_space(agent).sample(jax.random.fold_in(case.key, number))
+        result = case.step(t.key, t.state, other, case.params)
+        what = f"step {number} with other actions of agents that do not act in it"
+        require_close(named(t.result), named(result), what, exact=True)
+
+
 def masked_rows(case: Case) -> None:
     """What a policy says in masked rows changes nothing, nor do more masked rows a policy."""
     for t in case.transitions:

@@ -53,6 +53,7 @@ PROPERTIES = (
     Property("jit = eager", _properties.compiled_is_eager, rounds=True),
     Property("vmap = loop", _properties.vmapped_is_looped, rounds=True),
     Property("people can be renumbered", _properties.numbering, rounds=True),
+    Property("agents that do not act change nothing", _properties.idle_agents),
     Property("counting stops at termination", _properties.counting_stops),
     Property("the horizon truncates", _properties.horizon),
     Property("metrics are finite", _properties.metrics),

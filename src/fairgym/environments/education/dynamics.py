@@ -125,7 +125,7 @@ def pay_cost(
 
 
 def utility(
-    salary: Numbers, supplement: Numbers, pay_cost: Numbers, params: EducationParams
+    salary: Numbers, supplement: Numbers, cost: Numbers, params: EducationParams
 ) -> Numbers:
     """Equation (22): U = a0 + a1 (SALARY + DIVINVEST) - alpha_2 SALARY^2, shares of the maximum."""
-    return params.utility_base + params.utility_pay * (salary + supplement) - pay_cost * salary**2
+    return params.utility_base + params.utility_pay * (salary + supplement) - cost * salary**2

@@ -136,7 +136,7 @@ class Education(Environment):
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """The card's plausible fixed policy and reckless variants of it."""
+        """The card's plausible fixed policy, and others that differ from it in one agent."""
         return measures.baselines()
 
     @property
@@ -315,7 +315,11 @@ class Education(Environment):
             salaries=jnp.minimum(salaries, due),
             salaries_due=due,
             scholarships=paid_for,
-            tuition_share=1.0 - jnp.where(bill > 0.0, paid_for / jnp.where(bill > 0, bill, 1), 0.0),
+            tuition_share=jnp.where(
+                bill > 0.0,
+                1.0 - paid_for / jnp.where(bill > 0.0, bill, 1.0),
+                jnp.where(params.tuition > 0.0, 1.0, 0.0),  # nobody studies; studying is free
+            ),
             mentors=jnp.floor(mentorship / params.mentorship_cost),
         )
 

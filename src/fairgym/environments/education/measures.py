@@ -40,7 +40,7 @@ PLANNER = [1 / 3] * 3 + [1 / 9] * 9
 
 
 def baselines() -> dict[str, dict[str, Any]]:
-    """Random agents, the card's plausible fixed policy, and two that differ in one agent."""
+    """Random agents, the card's plausible fixed policy, and others that differ in one agent."""
 
     def fixed(university: Any = UNIVERSITY, salary: float = 0.35) -> dict[str, Any]:
         return {

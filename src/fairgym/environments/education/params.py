@@ -1,5 +1,7 @@
 """The numbers of the education environment (MAFE, table 8, where published)."""
 
+import numpy as np
+
 from fairgym.core import Params, param
 
 CALIBRATED_POPULATION = 10_000
@@ -90,7 +92,7 @@ class EducationParams(Params):
     )
     build_unit_time: float = param(
         0.5,
-        "semesters that each unit adds (not published); scaled with the population",
+        "semesters that each unit adds (not published); scaled inversely with the population",
         unit="semesters",
         low=0.0,
         high=1e6,
@@ -190,12 +192,12 @@ class EducationParams(Params):
     def at_population(self, population: int) -> "EducationParams":
         """The same country with other numbers of people: money, units and building scaled.
 
-        A university has at least one unit.
+        A university has at least one unit, whose salaries take about 150 people to pay for.
         """
         scale = population / CALIBRATED_POPULATION
         return self.replace(
             planner_budget=self.planner_budget * scale,
-            units_at_start=float(max(1, round(self.units_at_start * scale))),
+            units_at_start=np.maximum(1.0, np.round(self.units_at_start * scale)),
             reserve_at_start=self.reserve_at_start * scale,
             unit_base_cost=self.unit_base_cost * scale,
             build_unit_time=self.build_unit_time / scale,

@@ -69,7 +69,8 @@ class EducationNoise(Struct):
     def draw(cls, key: PRNGKeyArray, people: int) -> "EducationNoise":
         """All of them independent, except that `apply` is also `admission`.
 
-        One is for those outside, the other for those who apply: no person is both.
+        One is for those outside, the other for those who apply: no person is both, unless a pass
+        lasts a single semester.
         """
         draws = jax.random.uniform(key, (5, people))
         return cls(draws[0], draws[1], draws[2], draws[3], draws[4], draws[0])

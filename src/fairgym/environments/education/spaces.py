@@ -1,18 +1,9 @@
 """What admissions, university, employer and planner see and do."""
 
 from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Shares
+from fairgym.data.populations import education
 
-REGIONS = (
-    "New England",
-    "Middle Atlantic",
-    "East North Central",
-    "West North Central",
-    "South Atlantic",
-    "East South Central",
-    "West South Central",
-    "Mountain",
-    "Pacific",
-)
+REGIONS = education.REGIONS
 FIXED_COLUMNS = (
     "female",
     "race_black",

@@ -187,7 +187,7 @@ class Health(Environment):
             ill_since=never,
             bed_since=never,
             candidates=candidates.reshape(regions, CANDIDATES),
-            beds=jnp.broadcast_to(jnp.asarray(params.beds_at_start, jnp.float32), (regions,)),
+            beds=jnp.full((regions,), jnp.floor(params.beds_at_start)),
             building=Construction.at_start(regions, self.horizon),
             public_health=none,
             premiums_paid=none,
@@ -305,7 +305,11 @@ class Health(Environment):
         }
 
     def transition(
-        self, noise: HealthNoise, state: HealthState, actions: Mapping[str, Any], params: Any
+        self,
+        noise: HealthNoise,
+        state: HealthState,
+        actions: Mapping[str, Any],
+        params: HealthParams,
     ) -> tuple[HealthState, HealthComponents, Bool[Array, ""]]:
         """Make one month's step; see the numbered comments."""
         now = state.time
@@ -360,7 +364,8 @@ class Health(Environment):
         stage = jnp.where(in_hospital, IN_HOSPITAL, jnp.where(waiting, WAITING, HEALTHY))
 
         # 6. the dead are replaced from the data of their region
-        row = state.candidates[group, (noise.newcomer * CANDIDATES).astype(jnp.int32)]
+        place = (noise.newcomer * CANDIDATES).astype(jnp.int32)
+        row = state.candidates.at[group, place].get(mode="promise_in_bounds")
         newcomer = columns_of(self._data, COLUMNS, row)
         data = {n: jnp.where(died, newcomer[n], column) for n, column in state.data.items()}
 

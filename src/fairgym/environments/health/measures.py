@@ -29,9 +29,9 @@ def metrics(profit_normaliser: float) -> dict[str, Metric]:
 
 # Shares of the planner: hospital infrastructure, public health, insurance subsidies, rollover;
 # then one split over the four regions for each of the first three.
-_REGIONS = [0.25] * 4
-UNIFORM_PLANNER = [0.25] * 4 + _REGIONS * 3
-NO_PLANNER = [0.0, 0.0, 0.0, 1.0] + _REGIONS * 3
+_EVENLY = [0.25] * 4
+UNIFORM_PLANNER = [0.25] * 4 + _EVENLY * 3
+NO_PLANNER = [0.0, 0.0, 0.0, 1.0] + _EVENLY * 3
 
 
 def baselines() -> dict[str, dict[str, Any]]:

@@ -1,5 +1,7 @@
 """The numbers of the health environment (MAFE, table 8, where published)."""
 
+import numpy as np
+
 from fairgym.core import Params, param
 
 PUBLISHED_POPULATION = 10_000
@@ -126,7 +128,7 @@ class HealthParams(Params):
     )
     build_bed_time: float = param(
         0.5,
-        "months that each bed adds (table 8, see above); scaled with the population",
+        "months that each bed adds (table 8, see above); scaled inversely with the population",
         unit="months",
         low=0.0,
         high=1e6,
@@ -150,7 +152,7 @@ class HealthParams(Params):
         scale = population / PUBLISHED_POPULATION
         return self.replace(
             planner_budget=self.planner_budget * scale,
-            beds_at_start=float(round(self.beds_at_start * scale)),
+            beds_at_start=np.round(self.beds_at_start * scale),
             bed_base_cost=self.bed_base_cost * scale,
             build_bed_time=self.build_bed_time / scale,
         )

@@ -1,21 +1,10 @@
 """What the insurer, the hospital and the planner see and do."""
 
 from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Shares
+from fairgym.data.populations import health
 
-REGIONS = ("Northeast", "Midwest", "South", "West")
-FIXED_COLUMNS = (
-    "year",
-    "age",
-    "female",
-    "family_size",
-    "race_black",
-    "race_asian",
-    "race_other",
-    "born_in_us",
-    "education_years",
-    "high_cholesterol",
-    "smokes_now",
-)
+REGIONS = health.GROUPS
+FIXED_COLUMNS = health.FIXED
 
 _OFTEN = "0 never to 4 all of the time"
 _PERSON = (

@@ -195,9 +195,10 @@ class EducationParams(Params):
         A university has at least one unit, whose salaries take about 150 people to pay for.
         """
         scale = population / CALIBRATED_POPULATION
+        units = np.maximum(1.0, np.round(self.units_at_start * scale))
         return self.replace(
             planner_budget=self.planner_budget * scale,
-            units_at_start=np.maximum(1.0, np.round(self.units_at_start * scale)),
+            units_at_start=units if np.ndim(units) else float(units),
             reserve_at_start=self.reserve_at_start * scale,
             unit_base_cost=self.unit_base_cost * scale,
             build_unit_time=self.build_unit_time / scale,

@@ -150,9 +150,10 @@ class HealthParams(Params):
     def at_population(self, population: int) -> "HealthParams":
         """The same country with other numbers of people: money, beds and building scaled."""
         scale = population / PUBLISHED_POPULATION
+        beds = np.round(self.beds_at_start * scale)
         return self.replace(
             planner_budget=self.planner_budget * scale,
-            beds_at_start=np.round(self.beds_at_start * scale),
+            beds_at_start=beds if np.ndim(beds) else float(beds),
             bed_base_cost=self.bed_base_cost * scale,
             build_bed_time=self.build_bed_time / scale,
         )

@@ -328,11 +328,9 @@ class Health(Environment):
         def count(who: Array) -> Array:
             return by_group(who.astype(jnp.float32), group, len(REGIONS))
 
-        def total(dollars: Array, who: Array) -> Array:
-            return by_group(jnp.where(who, dollars, 0.0), group, len(REGIONS))
-
         # 2. premiums, the subsidy included
-        by_people, by_planner = total(state.premium, insured), total(state.subsidy, insured)
+        by_people = jnp.where(insured, state.premium, 0.0)
+        by_planner = jnp.where(insured, state.subsidy, 0.0)
 
         # 3. illness
         risk = self._risk(state.data)
@@ -348,7 +346,7 @@ class Health(Environment):
         )
         in_hospital, waiting = in_hospital | admitted, waiting & ~admitted
         bed_since = jnp.where(admitted, now, state.bed_since)
-        cost = params.hospital_cost * jnp.sum(count(in_hospital & insured))
+        cost = params.hospital_cost * jnp.sum(in_hospital & insured, dtype=jnp.float32)
 
         # 5. end of illness, in cure or death
         until = jnp.where(waiting, now + 1, bed_since)
@@ -383,7 +381,8 @@ class Health(Environment):
             data[name] = moved(data[name], direction, change, low, high)
 
         # 9. profit
-        profit = jnp.sum(by_people + by_planner) - cost
+        premiums = by_group(by_people + by_planner, group, len(REGIONS))
+        profit = jnp.sum(premiums) - cost
         total_profit = state.total_profit + profit
         components = HealthComponents(
             profit=profit,
@@ -403,7 +402,7 @@ class Health(Environment):
             ill_since=ill_since,
             bed_since=bed_since,
             beds=beds,
-            premiums_paid=by_people + by_planner,
+            premiums_paid=premiums,
             subsidies_held=jnp.maximum(state.subsidies_held - jnp.sum(by_planner), 0.0),
             total_profit=total_profit,
         )

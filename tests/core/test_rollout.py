@@ -107,9 +107,23 @@ def test_without_options():
     """All of the horizon, no trace; and actions are clipped before they are counted."""
     wild = POLICIES | {"level": Function(lambda seen, key: jnp.array([jnp.nan, 7.0]))}
     episode = rollout(ENV, PARAMS, wild, KEY)
-    assert int(episode.length) == ENV.horizon and episode.trace is None
+    assert int(episode.length) == ENV.horizon and episode.trace is episode.watched is None
     assert episode.mean_actions["level"].tolist() == [0.0, 1.0]
     np.testing.assert_allclose(episode.totals.treated, [0.0, 5.0 * 8])
+
+
+def test_what_is_watched_is_the_state_of_every_moment():
+    """From the start to the end; an episode cut short leaves zeros behind."""
+    params = PARAMS.replace(last_step=jnp.float32(5.0))
+    episode = rollout(ENV, params, POLICIES, KEY, watch=lambda s: {"time": s.time, "all": s})
+    length = int(episode.length)
+    assert 0 < length < ENV.horizon
+    assert episode.watched["time"].tolist() == [*range(length + 1)] + [0] * (ENV.horizon - length)
+    _, start = ENV.reset(KEY, params)
+    *_, end = by_hand(ENV, params, POLICIES, ENV.horizon)
+    for row, state in ((0, start), (length, end)):
+        seen = jax.tree.map(lambda x, row=row: x[row], episode.watched["all"])
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), seen, state)
 
 
 class Lucky(Toy):

@@ -12,7 +12,7 @@ from matplotlib.patches import StepPatch
 import fairgym
 from fairgym.report import findings, tables
 from fairgym.report.distributions import core_attribute_distribution
-from fairgym.report.episodes import group_rates
+from fairgym.report.episodes import group_rates, part_curves
 from fairgym.report.results import Result, best
 from fairgym.report.style import GROUP_DASHES, INK, group_line, number
 from fairgym.training import evaluate, load
@@ -30,6 +30,25 @@ def cells_of(table: str) -> list[list[str]]:
             [html.unescape(re.sub(r"<[^>]+>", "", c.replace("<small>", "|"))) for c in cells]
         )
     return rows
+
+
+# four people in town, four in the village, nobody in the desert, at the start and after each of
+# five steps; the second episode ends after three
+PLACES = {
+    "people": np.array([[[4, 4, 0]] * 6, [[4, 4, 0]] * 4 + [[0, 0, 0]] * 2], float),
+    "well": np.array(
+        [[[4, 4, 0]] * 5 + [[3, 2, 0]], [[4, 4, 0]] * 3 + [[3, 2, 0]] + [[0] * 3] * 2]
+    ),
+    "waiting": np.array(
+        [[[0, 0, 0]] * 5 + [[1, 1, 0]], [[0, 0, 0]] * 3 + [[1, 0, 0]] + [[0] * 3] * 2]
+    ),
+    "in hospital": np.array(
+        [[[0, 0, 0]] * 5 + [[0, 1, 0]], [[0, 0, 0]] * 3 + [[0, 2, 0]] + [[0] * 3] * 2]
+    ),
+    "risk": np.array(
+        [[[9, 8, 0]] * 5 + [[11, 13, 0]], [[9, 10, 0]] * 3 + [[13, 13, 0]] + [[0] * 3] * 2], float
+    ),
+}
 
 
 def people(risk: list[float], waiting: list[int], in_hospital: list[int]) -> dict:
@@ -76,6 +95,9 @@ def measured(country, ill, episodes: int = 2):
         discount=1.0,
         people_start=both(START),
         people_end=both(END),
+        parts={"place": PLACES},
+        episodes=episodes,
+        lengths=np.array([5, 3])[:episodes],
     )
 
 
@@ -149,16 +171,14 @@ def test_the_groups_of_a_real_evaluation(seeds):
 
 def test_each_part_of_the_people_has_its_stages_and_standing(country, pair):
     ((mine, rule),) = pair
-    start, end = (
-        tables.part_values(mine, country, "place", which)
-        for which in ("people_start", "people_end")
-    )
+    start, end = (tables.part_values(mine, country, "place", end=end) for end in (False, True))
     assert list(start) == ["people", "well", "waiting", "in hospital", "risk"]
     np.testing.assert_allclose(start["people"], [4, 4, 0])
     np.testing.assert_allclose(start["well"], [1, 1, np.nan])
+    np.testing.assert_allclose(end["people"], [4, 4, 0])
     np.testing.assert_allclose(end["well"], [0.75, 0.5, np.nan])
-    np.testing.assert_allclose(end["in hospital"], [0, 0.25, np.nan])
-    np.testing.assert_allclose(end["risk"], [(1 + 1.2 + 4.2 + 5) / 4, 13.2 / 4, np.nan])
+    np.testing.assert_allclose(end["in hospital"], [0, 0.375, np.nan])
+    np.testing.assert_allclose(end["risk"], [3, 3.25, np.nan])
     head, town, village, desert = cells_of(tables.partition_table(mine, rule, country, "place"))
     assert head == [
         "place",
@@ -169,21 +189,33 @@ def test_each_part_of_the_people_has_its_stages_and_standing(country, pair):
         "risk|mean",
     ]
     assert town[:4] == ["town", "4", "1.00 → 0.75|→ 0.75", "0 → 0.25|→ 0.25"]
-    assert town[4:] == ["0 → 0|→ 0", "2.35 → 2.85|→ 2.85"]
+    assert town[4:] == ["0 → 0|→ 0", "2.25 → 3.00|→ 3.00"]
     assert village[2] == "1.00 → 0.50|→ 0.50"
     assert desert[1:3] == ["0", "undefined → undefined|→ undefined"]
     alone = cells_of(tables.partition_table(mine, None, country, "place"))
     assert alone[1][2] == "1.00 → 0.75"
 
 
-def test_stages_that_people_do_not_tell_are_left_out(country):
-    moment = {k: v for k, v in START.items() if k not in ("waiting", "in_hospital")}
-    assert tables.stage_flags(country, moment) == {}
-    assert set(tables.stage_flags(country, START)) == set(country.stages)
+def test_curves_of_the_parts_of_the_people(country, pair):
+    ((mine, _),) = pair
+    figure = part_curves(list(mine.evaluations), country, "place")
+    panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
+    assert list(panels)[:4] == ["Risk", "Well", "Waiting", "In hospital"]
+    town, village, desert = panels["Risk"].get_lines()
+    np.testing.assert_allclose(town.get_ydata(), [2.25, 2.25, 2.25, 22 / 8, 2.25, 11 / 4])
+    np.testing.assert_allclose(village.get_ydata(), [18 / 8] * 3 + [21 / 8, 2, 13 / 4])
+    assert np.isnan(desert.get_ydata()).all()
+    well = panels["Well"].get_lines()[1]
+    np.testing.assert_allclose(well.get_ydata(), [1, 1, 1, 6 / 8, 1, 0.5])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "town",
+        "village",
+        "desert",
+    ]
 
 
 def test_sections_of_the_page(country, pair):
-    sections = tables.people_sections(pair, country, 2)
+    sections = tables.people_sections(pair, country)
     assert [section[:2] for section in sections] == [
         ("groups", "By region"),
         ("by-place", "By place"),

@@ -139,3 +139,37 @@ def test_missing_agent(env):
     policies = fixed_policies(env, {"admissions": 0.0})
     with pytest.raises(FairgymError, match="no policy for 'disbursement'"):
         evaluate(env, env.default_params, policies, jax.random.key(0), 2)
+
+
+def test_the_parts_of_the_people_at_every_step():
+    """Regions of the education environment: numbers, stages and baseline GPA, counted by hand."""
+    env = fairgym.make("education", population=200, horizon=12)
+    policies = fixed_policies(env, env.baselines["plausible fixed policy"])
+    params = env.default_params.replace(faculty_salary=0.0)
+    found = evaluate(env, params, policies, jax.random.key(2), 2, trace=True, people=2)
+    parts = found.parts["region"]
+    assert set(parts) == {"people", *env.stages, env.core_attribute}
+    assert all(rows.shape == (2, 13, 9) for rows in parts.values())
+    np.testing.assert_array_equal(parts["people"].sum(axis=2), 200)
+    stages = sum(parts[stage] for stage in env.stages)
+    np.testing.assert_array_equal(stages, parts["people"])
+    for moment, people in ((0, found.people_start), (12, found.people_end)):
+        for code in range(9):
+            own = people["region"] == code
+            np.testing.assert_array_equal(parts["people"][:, moment, code], own.sum(axis=1))
+            working = (people["in_workforce"] > 0) & own
+            np.testing.assert_array_equal(parts["workforce"][:, moment, code], working.sum(axis=1))
+            gpa = np.where(own, people["baseline_gpa"], 0.0).sum(axis=1)
+            np.testing.assert_allclose(parts["baseline_gpa"][:, moment, code], gpa, rtol=1e-5)
+    assert parts["university"][:, -1].sum() > 0 < parts["workforce"][:, -1].sum()
+    assert evaluate(env, params, policies, jax.random.key(2), 2).parts == {}
+
+
+def test_an_episode_that_failed_counts_nobody_afterwards():
+    env = fairgym.make("education", population=200, horizon=12)
+    policies = fixed_policies(env, env.baselines["plausible fixed policy"])
+    ruined = env.default_params.replace(faculty_salary=1e7)
+    found = evaluate(env, ruined, policies, jax.random.key(2), 2, trace=True)
+    assert (found.lengths == 1).all()
+    people = found.parts["region"]["people"].sum(axis=2)
+    np.testing.assert_array_equal(people, [[200, 200] + [0] * 11] * 2)

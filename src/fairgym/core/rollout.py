@@ -1,7 +1,7 @@
 """One episode, from reset to its end, as a single compiled loop."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -27,6 +27,8 @@ class Episode(Struct):
             actions; for per-person actions one number, the mean over the people present.
         trace: the components of each step, stacked along a first axis `horizon` and zero after
             the end; None unless asked for.
+        watched: what `watch` found in the state at the start and after each step, stacked along a
+            first axis `horizon` + 1 and zero after the end; None without `watch`.
     """
 
     totals: Any
@@ -35,6 +37,7 @@ class Episode(Struct):
     final_state: Any
     mean_actions: dict[str, Float[Array, "..."]]
     trace: Any
+    watched: Any
 
 
 class _Loop(Struct):
@@ -47,6 +50,7 @@ class _Loop(Struct):
     action_sums: dict[str, Float[Array, "..."]]
     action_counts: dict[str, Float[Array, ""]]
     trace: Any
+    watched: Any
 
 
 def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArray]:
@@ -64,6 +68,7 @@ def rollout(
     *,
     discount: float | Float[Array, ""] = 1.0,
     trace: bool = False,
+    watch: Callable[[Any], Any] | None = None,
 ) -> Episode:
     """Run one episode. Pure: it jits, and vmaps over params, policies and keys.
 
@@ -79,6 +84,7 @@ def rollout(
         horizon: number of steps, at most `env.horizon`, which is the default.
         discount: gamma of the sums, 1 for plain sums.
         trace: whether to return the components of every step.
+        watch: a pure function of the state whose result is to be returned for every step.
 
     Raises:
         FairgymError: an agent without a policy, an unknown agent, a horizon out of range.
@@ -112,6 +118,14 @@ def rollout(
             actions[agent], sums[agent], counts[agent] = taken
         return actions, sums, counts
 
+    def record(rows: Any, values: Any, row: Array) -> Any:
+        return jax.tree.map(
+            lambda many, x: lax.dynamic_update_index_in_dim(many, x, row, 0), rows, values
+        )
+
+    def empty(values: Any, rows: int) -> Any:
+        return jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype), values)
+
     def body(loop: _Loop) -> _Loop:
         # two separate keys: where no policy uses its key, making it costs nothing
         step_key = jax.random.fold_in(noise_key, loop.step)
@@ -129,13 +143,8 @@ def rollout(
             step=loop.step + 1,
             action_sums=jax.tree.map(jnp.add, loop.action_sums, sums),
             action_counts=jax.tree.map(jnp.add, loop.action_counts, counts),
-            trace=jax.tree.map(
-                lambda rows, x: lax.dynamic_update_index_in_dim(rows, x, loop.step, 0),
-                loop.trace,
-                components,
-            )
-            if trace
-            else None,
+            trace=record(loop.trace, components, loop.step) if trace else None,
+            watched=record(loop.watched, watch(state), loop.step + 1) if watch else None,
         )
 
     state = env.initial_state(reset_key, params)
@@ -157,8 +166,9 @@ def rollout(
         step=jnp.int32(0),
         action_sums=sums,
         action_counts=counts,
-        trace=jax.tree.map(lambda x: jnp.zeros((steps, *x.shape), x.dtype), components)
-        if trace
+        trace=empty(components, steps) if trace else None,
+        watched=record(empty(watch(state), steps + 1), watch(state), jnp.int32(0))
+        if watch
         else None,
     )
     end = lax.while_loop(lambda loop: ~loop.terminated & (loop.step < steps), body, start)
@@ -172,6 +182,7 @@ def rollout(
             for agent in env.agents
         },
         trace=end.trace,
+        watched=end.watched,
     )
 
 

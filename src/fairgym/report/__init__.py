@@ -2,7 +2,7 @@
 
 from fairgym.report.actions import mean_actions
 from fairgym.report.distributions import core_attribute_distribution
-from fairgym.report.episodes import group_rates, metric_comparison
+from fairgym.report.episodes import group_rates, metric_comparison, part_curves
 from fairgym.report.html import write_report
 from fairgym.report.learning import learning_curves
 
@@ -12,5 +12,6 @@ __all__ = [
     "learning_curves",
     "mean_actions",
     "metric_comparison",
+    "part_curves",
     "write_report",
 ]

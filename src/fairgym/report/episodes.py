@@ -13,13 +13,14 @@ from matplotlib.lines import Line2D
 from fairgym.report import style
 from fairgym.report.distributions import group_handles, named_evaluations
 from fairgym.report.measures import (
+    attribute_unit,
     disparities,
     measures,
     rate_title,
     rate_unit,
     time_unit,
 )
-from fairgym.report.results import Result, cumulative_rates
+from fairgym.report.results import Result, cumulative_rates, ratio
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
 
@@ -120,6 +121,65 @@ def _common_scale(alike: Sequence[tuple[Axes, np.ndarray]]) -> None:
     span = high - low
     for panel, _ in alike:
         panel.set_ylim(low - 0.03 * span, high + 0.06 * span)
+
+
+@style.styled
+def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
+    """How the parts of the people (regions) stand over the episode: a line for each.
+
+    Args:
+        evaluations: one evaluation made with `trace=True`, or policy name -> evaluation (or
+            several, pooled); each policy has a row of panels.
+        env: the environment they were made in.
+        partition: a key of `env.partitions`.
+
+    Returns:
+        A figure: the mean core attribute and the share of people in each stage, means over the
+        episodes that are still running.
+    """
+    named = named_evaluations(evaluations)
+    parts = [style.words(part) for part in env.partitions[partition]]
+    handles = [Line2D([], [], label=n, **_part_line(i)) for i, n in enumerate(parts)]
+    shown = (env.core_attribute, *env.stages)
+    figure, axes = style.panels(
+        len(named) * len(shown),
+        min(len(shown), 4),
+        2.5,
+        legend_rows=style.legend_rows(parts),
+    )
+    places = iter(axes)
+    for policy, several in named.items():
+        for column in shown:
+            panel = next(places)
+            above, below = (
+                np.concatenate([e.parts[partition][name] for e in several], dtype=np.float64)
+                for name in (column, "people")
+            )
+            # an episode that has ended counts nobody
+            means = ratio(above.sum(axis=0), below.sum(axis=0))
+            for code, line in enumerate(means.T):
+                panel.plot(line, label=parts[code], **_part_line(code))
+            style.set_title(panel, style.title(column), policy if len(named) > 1 else "")
+            if column in env.stages:
+                style.set_ylabel(panel, "share of people")
+            else:
+                unit = attribute_unit(env, column)
+                style.set_ylabel(panel, f"mean, {unit}" if unit else "mean")
+            panel.set_xlabel(f"time ({time_unit(env)})")
+            panel.set_xlim(0, means.shape[0] - 1)
+            panel.margins(y=0.08)
+    style.top_legend(figure, handles)
+    return figure
+
+
+def _part_line(index: int) -> dict[str, Any]:
+    """More parts than colours take the colours again with other dashes."""
+    count = len(style.GROUP_COLOURS)
+    return {
+        "color": style.GROUP_COLOURS[index % count],
+        "linestyle": style.DASHES[(index // count) % len(style.DASHES)],
+        "linewidth": 1.2,
+    }
 
 
 @style.styled

@@ -14,7 +14,7 @@ from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.report.actions import map_panels, mean_actions
 from fairgym.report.distributions import core_attribute_distribution
-from fairgym.report.episodes import group_rates, metric_comparison
+from fairgym.report.episodes import group_rates, metric_comparison, part_curves
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
 from fairgym.report.learning import learning_curves
@@ -92,7 +92,7 @@ def write_report(
     figures = draw_all(groups, measured, env)
     sentences = findings(groups, measured.learned, measured.baselines, env)
     pairs = shown_beside(measured.learned, measured.baselines)
-    sections = people_sections(pairs, env, min(PEOPLE_EPISODES, episodes))
+    sections = people_sections(pairs, env)
     content = page(groups, measured.shown, sentences, figures, episodes, sections)
     path = Path(folders[0]) / "report.html" if out is None else Path(out)
     beside = path.parent / "figures"
@@ -197,6 +197,16 @@ def draw_all(groups: Sequence[RunGroup], measured: Measured, env: Any) -> Figure
         two = "the two of those means that are furthest apart,"
         apart = "the standard deviation of the groups' rates"
     each = " Each configuration has its own panels." if several else ""
+    by_part: Figures = {
+        f"by-{partition}-over-time": (
+            part_curves(learned, env, partition),
+            f"By {style.words(partition)} over an episode",
+            f"How the people of each {style.words(partition)} stand at each step: their mean"
+            f" {attribute} and the share of them in each stage, means over the people of all"
+            f" episodes that are still running. Scales need not begin at 0.{each}",
+        )
+        for partition in env.partitions
+    }
     return {
         "comparison": (
             metric_comparison(measured.shown, env),
@@ -237,6 +247,7 @@ def draw_all(groups: Sequence[RunGroup], measured: Measured, env: Any) -> Figure
             " over episodes, the shade holds nine of ten of them; a line begins where its rate is"
             f" first defined. Scales need not begin at 0.{each}",
         ),
+        **by_part,
     }
 
 

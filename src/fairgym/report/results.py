@@ -150,7 +150,12 @@ def cumulative_rates(trace: Any, rate: Any, discount: float = 1.0) -> np.ndarray
     )
     weights = discount ** np.arange(above.shape[1], dtype=np.float64)[None, :, None]
     above, below = np.cumsum(weights * above, axis=1), np.cumsum(weights * below, axis=1)
-    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
+    return ratio(above, below)
+
+
+def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Above / below in float64, NaN where `below` is 0."""
+    return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0)
 
 
 def group_means(evaluations: Sequence[Any], rate: Any) -> list[float]:

@@ -9,7 +9,7 @@ import numpy as np
 from fairgym.report import style
 from fairgym.report.findings import interval
 from fairgym.report.measures import disparities, measure, rate_title, rate_unit, variable
-from fairgym.report.results import Estimate, Result, best, cumulative_rates, estimate
+from fairgym.report.results import Estimate, Result, best, cumulative_rates, estimate, ratio
 
 
 def shown_beside(
@@ -73,52 +73,29 @@ def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any) -> str:
 # ---------------------------------------------------------------- further parts of the people
 
 
-def stage_flags(env: Any, people: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Stage -> whether each person is in it, as far as the people's features tell.
-
-    A stage has a feature of its name, or with "in_" before it; a single stage without one holds
-    whoever is in none of the others.
-    """
-    names = {stage: stage.replace(" ", "_") for stage in env.stages}
-    flags = {
-        stage: np.atleast_2d(np.asarray(people[key])) > 0.5
-        for stage, name in names.items()
-        for key in (name, f"in_{name}")
-        if key in people
-    }
-    missing = [stage for stage in env.stages if stage not in flags]
-    if not flags or len(missing) > 1:
-        return {}
-    nowhere: Any = ~np.stack(list(flags.values())).any(axis=0)
-    return {stage: flags[stage] if stage in flags else nowhere for stage in env.stages}
-
-
-def part_values(result: Result, env: Any, partition: str, which: str) -> dict[str, np.ndarray]:
+def part_values(result: Result, env: Any, partition: str, end: bool) -> dict[str, np.ndarray]:
     """Per part of the people: mean number, share in each stage, mean core attribute.
 
     Args:
-        result: evaluations that keep people.
+        result: evaluations made with `trace=True`.
         env: the environment.
         partition: a key of `env.partitions`.
-        which: "people_start" or "people_end".
+        end: whether to look at the end of each episode instead of its start.
 
     Returns:
-        "people", each stage that is known, and the core attribute: arrays with one entry per
-        part, over all episodes kept; NaN for a part without people.
+        "people", each stage and the core attribute: arrays with one entry per part, over all
+        episodes; NaN for a part without people.
     """
-    people = [getattr(e, which) for e in result.evaluations]
-    codes = np.concatenate([_codes(p, partition) for p in people])
-    columns = {
-        stage: np.concatenate([stage_flags(env, p)[stage] for p in people])
-        for stage in stage_flags(env, people[0])
-    }
-    core = env.core_attribute
-    columns[core] = np.concatenate([np.atleast_2d(np.asarray(p[core], float)) for p in people])
-    inside = [codes == code for code in range(len(env.partitions[partition]))]
-    found = {"people": np.array([own.sum() / len(codes) for own in inside])}
-    for name, values in columns.items():
-        found[name] = np.array([values[own].mean() if own.any() else np.nan for own in inside])
-    return found
+    found: dict[str, Any] = {}
+    for name in ("people", *env.stages, env.core_attribute):
+        rows = [
+            e.parts[partition][name][np.arange(e.episodes), e.lengths if end else 0]
+            for e in result.evaluations
+        ]
+        found[name] = np.concatenate(rows, dtype=np.float64).mean(axis=0)
+    people = found["people"]
+    shares = {name: ratio(found[name], people) for name in found if name != "people"}
+    return {"people": people, **shares}
 
 
 def partition_table(result: Result, other: Result | None, env: Any, partition: str) -> str:
@@ -130,9 +107,9 @@ def partition_table(result: Result, other: Result | None, env: Any, partition: s
         env: the environment.
         partition: a key of `env.partitions`.
     """
-    start = part_values(result, env, partition, "people_start")
-    end = part_values(result, env, partition, "people_end")
-    beside = None if other is None else part_values(other, env, partition, "people_end")
+    start = part_values(result, env, partition, end=False)
+    end = part_values(result, env, partition, end=True)
+    beside = None if other is None else part_values(other, env, partition, end=True)
     rows = []
     for i, name in enumerate(env.partitions[partition]):
         cells = [_text(style.words(name)), _count(start["people"][i])]
@@ -152,14 +129,13 @@ def partition_table(result: Result, other: Result | None, env: Any, partition: s
 
 
 def people_sections(
-    pairs: Sequence[tuple[Result, Result | None]], env: Any, episodes: int
+    pairs: Sequence[tuple[Result, Result | None]], env: Any
 ) -> list[tuple[str, str, str]]:
     """The tables as sections of a page: id, heading, content.
 
     Args:
         pairs: as `shown_beside` returns them.
         env: the environment.
-        episodes: of which the people are kept.
     """
     word = group_word(env)
     note = (
@@ -177,6 +153,7 @@ def people_sections(
                 parts.append(f"<h3>{_text(own.name)}</h3>")
             parts.append(partition_table(own, other, env, partition))
             small = "" if other is None else f" Small print: the end with “{other.name}”."
+            episodes = sum(e.episodes for e in own.evaluations)
             number = "one episode" if episodes == 1 else f"{episodes} episodes"
             note = (
                 f"The people of each {style.words(partition)} when an episode begins → when it"

@@ -1,6 +1,7 @@
 """Measuring policies: many episodes, every metric, the same luck for every policy compared."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
-from fairgym.core import Environment, check_shape, rollout
+from fairgym.core import Environment, by_group, check_shape, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.core.environment import require_agents
 from fairgym.core.rollout import episode_keys
@@ -37,6 +38,10 @@ class Evaluation:
             (as many as asked for).
         people_end: the same after the last step.
         discount: gamma of the component sums that metrics and objective act on.
+        parts: how the parts of each of `env.partitions` stand at the start and after each step:
+            partition -> {"people", each stage: numbers of people; the core attribute: its sum},
+            arrays (episodes, horizon + 1, parts), zero after an episode's end. Empty without
+            trace.
     """
 
     metrics: dict[str, np.ndarray]
@@ -49,6 +54,7 @@ class Evaluation:
     people_start: dict[str, np.ndarray]
     people_end: dict[str, np.ndarray]
     discount: float = 1.0
+    parts: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
 
     @property
     def episodes(self) -> int:
@@ -96,7 +102,8 @@ def evaluate(
         episodes: how many.
         objective: what to score the episodes by: one for all, or one per agent.
         discount: gamma of the component sums, 1 for plain sums.
-        trace: whether to return the components of every step.
+        trace: whether to return the components of every step, and how the parts of the people
+            stand.
         people: of how many of the first episodes to return everybody's features.
 
     Raises:
@@ -139,6 +146,26 @@ def _first(tree: Any, count: int) -> Any:
     return jax.tree.map(lambda x: np.asarray(x)[:count], tree)
 
 
+def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
+    """How the parts of each partition stand in this state; see `Evaluation.parts`."""
+    if not env.partitions:
+        return {}
+    people = env.people(state)
+    counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(env.stages)}
+    columns = {
+        "people": jnp.ones((env.population,)),
+        **counted,
+        env.core_attribute: people[env.core_attribute],
+    }
+    return {
+        name: {
+            column: by_group(values, people[name].astype(jnp.int32), len(codes))
+            for column, values in columns.items()
+        }
+        for name, codes in env.partitions.items()
+    }
+
+
 @eqx.filter_jit
 def _measure(
     env: Environment,
@@ -153,7 +180,8 @@ def _measure(
     """The episodes of these keys: the fields of `Evaluation`, and the people."""
 
     def one(key: PRNGKeyArray) -> Any:
-        episode = rollout(env, params, policies, key, discount=discount, trace=trace)
+        watch = functools.partial(_parts, env) if trace else None
+        episode = rollout(env, params, policies, key, discount=discount, trace=trace, watch=watch)
         totals, metrics = episode.totals, env.metrics
         scores = [o.score(totals) for o in objectives if o is not None]
         results = {
@@ -164,6 +192,7 @@ def _measure(
             "terminated": episode.terminated,
             "mean_actions": {a: jnp.reshape(x, -1) for a, x in episode.mean_actions.items()},
             "trace": episode.trace,
+            "parts": episode.watched or {},
         }
         if not people:
             return results, None

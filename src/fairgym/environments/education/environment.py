@@ -6,7 +6,8 @@ formulas are in `dynamics.py`.
 """
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ from fairgym.core import (
     Construction,
     Entities,
     EntitySpace,
-    Environment,
+    Feature,
     Schedule,
     Struct,
     by_group,
@@ -32,8 +33,8 @@ from fairgym.core import (
     moved,
     register_environment,
 )
-from fairgym.data import Population, load_population
 from fairgym.data.drawing import draw_people, group_shares, whole_groups
+from fairgym.environments._drawn import DrawnEnvironment
 from fairgym.environments.education import dynamics, measures
 from fairgym.environments.education.params import EducationParams
 from fairgym.environments.education.records import (
@@ -69,7 +70,7 @@ class _Spending(Struct):
 
 @register_environment("education")
 @dataclasses.dataclass(frozen=True)
-class Education(Environment):
+class Education(DrawnEnvironment):
     """The MAFE-Edu environment; see the card (`README.md` in this folder).
 
     Args:
@@ -83,11 +84,13 @@ class Education(Environment):
     """
 
     name: ClassVar[str] = "education"
+    dataset: ClassVar[str] = "education"
     agents: ClassVar[tuple[str, ...]] = ("admissions", "university", "employer", "planner")
     stages: ClassVar[tuple[str, ...]] = ("tertiary", "university", "workforce")
     groups: ClassVar[tuple[str, ...]] = ("majority", "minority")
     core_attribute: ClassVar[str] = "baseline_gpa"
     components: ClassVar[type[Components]] = EducationComponents
+    features: ClassVar[Mapping[str, Sequence[Feature]]] = FEATURES
 
     population: int = 10_000
     horizon: int = 100
@@ -104,15 +107,6 @@ class Education(Environment):
         self._data  # noqa: B018  (a missing or damaged data file is told here, not inside jit)
 
     # ---------------------------------------------------------------- declarations
-
-    @cached_property
-    def _data(self) -> Population:
-        return load_population("education", self.population_source)
-
-    @property
-    def data_checksum(self) -> str:
-        """sha256 of the population's file."""
-        return self._data.checksum
 
     @property
     def default_params(self) -> EducationParams:
@@ -159,14 +153,6 @@ class Education(Environment):
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
         return action_spaces(self.population, self._applicants)
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Applicants, students, workers, everybody; money and seats as context."""
-        return self._observation_spaces[agent]
-
-    def action_space(self, agent: str) -> ActionSpace:
-        """Admission scores, budget shares, salaries, budget shares."""
-        return self._action_spaces[agent]
 
     # ---------------------------------------------------------------- start
 
@@ -277,13 +263,7 @@ class Education(Environment):
             params.faculty_per_unit * units,
             jnp.sum(people["in_university"]),
         ]
-
-        def view(agent: str, mask: Array, rows: Array | None = None) -> Entities:
-            columns = [people[feature.name] for feature in FEATURES[agent]]
-            if rows is not None:
-                columns = [column[rows] for column in columns]
-            return Entities.from_columns(columns, mask, context)
-
+        view = functools.partial(self._view, people, context)
         return {
             "admissions": view("admissions", state.applying, state.applicants),
             "university": view("university", state.stage == UNIVERSITY),

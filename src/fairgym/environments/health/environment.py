@@ -6,7 +6,8 @@ profit. The formulas are in `dynamics.py`.
 """
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ from fairgym.core import (
     Construction,
     Entities,
     EntitySpace,
-    Environment,
+    Feature,
     by_group,
     check_shape,
     divided_by_weight,
@@ -31,7 +32,6 @@ from fairgym.core import (
     moved,
     register_environment,
 )
-from fairgym.data import Population, load_population
 from fairgym.data.drawing import (
     amplified_weights,
     columns_of,
@@ -40,6 +40,7 @@ from fairgym.data.drawing import (
     group_shares,
     whole_groups,
 )
+from fairgym.environments._drawn import DrawnEnvironment
 from fairgym.environments.health import dynamics, measures
 from fairgym.environments.health.params import HealthParams
 from fairgym.environments.health.records import HealthComponents, HealthNoise, HealthState
@@ -68,7 +69,7 @@ CANDIDATES = 4096  # to replace the dead of a region from, drawn anew in every e
 
 @register_environment("health")
 @dataclasses.dataclass(frozen=True)
-class Health(Environment):
+class Health(DrawnEnvironment):
     """The MAFE-Health environment; see the card (`README.md` in this folder).
 
     Args:
@@ -82,11 +83,13 @@ class Health(Environment):
     """
 
     name: ClassVar[str] = "health"
+    dataset: ClassVar[str] = "health"
     agents: ClassVar[tuple[str, ...]] = ("insurer", "hospital", "planner")
     stages: ClassVar[tuple[str, ...]] = ("healthy", "waiting", "in hospital")
     groups: ClassVar[tuple[str, ...]] = REGIONS
     core_attribute: ClassVar[str] = "health_risk"
     components: ClassVar[type[Components]] = HealthComponents
+    features: ClassVar[Mapping[str, Sequence[Feature]]] = FEATURES
 
     population: int = 10_000
     horizon: int = 100
@@ -101,15 +104,6 @@ class Health(Environment):
         self._data  # noqa: B018  (a missing or damaged data file is told here, not inside jit)
 
     # ---------------------------------------------------------------- declarations
-
-    @cached_property
-    def _data(self) -> Population:
-        return load_population("health", self.population_source)
-
-    @property
-    def data_checksum(self) -> str:
-        """sha256 of the population's file."""
-        return self._data.checksum
 
     @property
     def default_params(self) -> HealthParams:
@@ -149,14 +143,6 @@ class Health(Environment):
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
         return action_spaces(self.population)
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Everybody, or those who need a bed; money and beds as context."""
-        return self._observation_spaces[agent]
-
-    def action_space(self, agent: str) -> ActionSpace:
-        """Premiums, queue scores, shares of the budget."""
-        return self._action_spaces[agent]
 
     # ---------------------------------------------------------------- start
 
@@ -244,11 +230,7 @@ class Health(Environment):
         strikes = state.illness_draw < dynamics.falls_ill(covered, people["health_risk"], params)
         needs_bed = (state.stage == WAITING) | (state.stage == HEALTHY) & strikes
         everybody = jnp.ones((self.population,), bool)
-
-        def view(agent: str, mask: Array) -> Entities:
-            columns = [people[feature.name] for feature in FEATURES[agent]]
-            return Entities.from_columns(columns, mask, context)
-
+        view = functools.partial(self._view, people, context)
         return {
             "insurer": view("insurer", everybody),
             "hospital": view("hospital", needs_bed),

@@ -5,7 +5,8 @@ default or repay, update features, book the profit. The formulas are in `dynamic
 """
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from fairgym.core import (
     Components,
     Entities,
     EntitySpace,
-    Environment,
+    Feature,
     by_group,
     check_shape,
     draw,
@@ -27,8 +28,8 @@ from fairgym.core import (
     moved,
     register_environment,
 )
-from fairgym.data import Population, load_population
 from fairgym.data.drawing import draw_people, whole_groups
+from fairgym.environments._drawn import DrawnEnvironment
 from fairgym.environments.loan import dynamics, measures
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.records import LoanComponents, LoanNoise, LoanState
@@ -45,7 +46,7 @@ IDLE, WAITING, REPAYING = 0, 1, 2
 
 @register_environment("loan")
 @dataclasses.dataclass(frozen=True)
-class Loan(Environment):
+class Loan(DrawnEnvironment):
     """The MAFE-Loan environment; see the card (`README.md` in this folder).
 
     Args:
@@ -61,11 +62,13 @@ class Loan(Environment):
     """
 
     name: ClassVar[str] = "loan"
+    dataset: ClassVar[str] = "loan"
     agents: ClassVar[tuple[str, ...]] = ("admissions", "disbursement", "debt_management")
     stages: ClassVar[tuple[str, ...]] = ("idle", "waiting", "repaying")
     groups: ClassVar[tuple[str, ...]] = ("advantaged", "disadvantaged")
     core_attribute: ClassVar[str] = "qualification_score"
     components: ClassVar[type[Components]] = LoanComponents
+    features: ClassVar[Mapping[str, Sequence[Feature]]] = FEATURES
 
     population: int = 10_000
     horizon: int = 400
@@ -86,15 +89,6 @@ class Loan(Environment):
         self._data  # noqa: B018  (a missing or damaged data file is told here, not inside jit)
 
     # ---------------------------------------------------------------- declarations
-
-    @cached_property
-    def _data(self) -> Population:
-        return load_population("loan", self.population_source)
-
-    @property
-    def data_checksum(self) -> str:
-        """sha256 of the population's file."""
-        return self._data.checksum
 
     @property
     def default_params(self) -> LoanParams:
@@ -127,14 +121,6 @@ class Loan(Environment):
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
         return action_spaces(self.population, self.groups if self.action_groups == 2 else ())
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Applicants, waiting people or borrowers; time and bank profit as context."""
-        return self._observation_spaces[agent]
-
-    def action_space(self, agent: str) -> ActionSpace:
-        """Thresholds, queue scores, relief shares."""
-        return self._action_spaces[agent]
 
     # ---------------------------------------------------------------- start
 
@@ -199,13 +185,7 @@ class Loan(Environment):
         people = self.people(state)
         people["group"] = people["group"] * params.observe_group
         context = [state.time.astype(jnp.float32), state.total_profit]
-
-        def view(agent: str, mask: Array, rows: Array | None = None) -> Entities:
-            columns = [people[feature.name] for feature in FEATURES[agent]]
-            if rows is not None:
-                columns = [column[rows] for column in columns]
-            return Entities.from_columns(columns, mask, context)
-
+        view = functools.partial(self._view, people, context)
         return {
             "admissions": view("admissions", state.applying, state.applicants),
             "disbursement": view("disbursement", state.stage == WAITING),

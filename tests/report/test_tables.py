@@ -202,11 +202,13 @@ def test_curves_of_the_parts_of_the_people(country, pair):
     panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
     assert list(panels)[:4] == ["Risk", "Well", "Waiting", "In hospital"]
     town, village, desert = panels["Risk"].get_lines()
-    np.testing.assert_allclose(town.get_ydata(), [2.25, 2.25, 2.25, 22 / 8, 2.25, 11 / 4])
-    np.testing.assert_allclose(village.get_ydata(), [18 / 8] * 3 + [21 / 8, 2, 13 / 4])
-    assert np.isnan(desert.get_ydata()).all()
+    np.testing.assert_allclose(
+        np.asarray(town.get_ydata()), [2.25, 2.25, 2.25, 22 / 8, 2.25, 11 / 4]
+    )
+    np.testing.assert_allclose(np.asarray(village.get_ydata()), [18 / 8] * 3 + [21 / 8, 2, 13 / 4])
+    assert np.isnan(np.asarray(desert.get_ydata())).all()
     well = panels["Well"].get_lines()[1]
-    np.testing.assert_allclose(well.get_ydata(), [1, 1, 1, 6 / 8, 1, 0.5])
+    np.testing.assert_allclose(np.asarray(well.get_ydata()), [1, 1, 1, 6 / 8, 1, 0.5])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "town",
         "village",

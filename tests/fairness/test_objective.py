@@ -77,7 +77,9 @@ class TestConstructors:
 
 
 class TestNamed:
-    @pytest.mark.parametrize("name", ["uniform", "direct", "direct-fair", "direct-fair-rate"])
+    @pytest.mark.parametrize(
+        "name", ["uniform", "direct", "direct-fair", "direct-fair-rate", "half-direct"]
+    )
     def test_simple(self, name):
         assert Objective.named(ENV, name) == getattr(Objective, name.replace("-", "_"))(ENV)
 
@@ -136,6 +138,25 @@ class TestUse:
         two = jax.tree.map(jnp.add, totals(), one)
         added = objective.step_reward(totals()) + objective.step_reward(one)
         assert abs(float(objective.score(two) - added)) > 0.1
+
+    def test_the_mean_of_equal_steps_rewards_is_their_score(self):
+        objective = Objective.half_direct(ENV)
+        step = totals(gain=-0.6, treated=(6, 0))
+        episode = jax.tree.map(lambda x: 7 * x, step)
+        found = objective.step_reward(step, 7)
+        assert found == pytest.approx(float(objective.score(episode)), rel=1e-5)
+        assert abs(found - float(objective.step_reward(step))) > 0.1
+        bounded = objective.bounded({"treated_disparity": 0.1})
+        multipliers = jnp.array([2.0])
+        assert bounded.step_reward(step, 7, multipliers) == pytest.approx(
+            float(bounded.score(episode, multipliers)), rel=1e-5
+        )
+
+    def test_half_of_the_weight_is_on_direct_rewards(self):
+        weights = Objective.half_direct(ENV).weights
+        assert sum(weights[n] for n in DIRECT) == pytest.approx(0.5)
+        assert [weights[n] for n in FAIR] == pytest.approx([0.5 / len(FAIR)] * len(FAIR))
+        assert set(weights) == {*DIRECT, *FAIR}
 
     def test_values_are_raw_and_of_every_metric(self):
         values = Objective.direct(ENV).values(totals())

@@ -13,6 +13,7 @@ objective and fits the Gaussian to the elite. The result is the mean.
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,7 +32,8 @@ from fairgym.algorithms._base import (
     mean_metrics,
     objectives_of,
 )
-from fairgym.core import Environment, FairgymError, rollout
+from fairgym.algorithms._checks import at_least, inside
+from fairgym.core import Environment, rollout
 from fairgym.core.batching import map_episodes, replicated
 from fairgym.policies import equivariant, partition
 
@@ -104,17 +106,11 @@ class FMacem:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        whole = {"epochs": 1, "episodes_per_epoch": 2, "hidden": 1}
-        whole |= {"evaluation_episodes": 1, "batch_size": 0}
-        for name, low in whole.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < low:
-                raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low}")
-        unit = {"elite_share": 1.0, "smoothing": 1.0, "discount": 1.0}
-        for name in (*unit, "initial_spread", "noise_floor", "multiplier_rate"):
-            value, high = getattr(self, name), unit.get(name, float("inf"))
-            if not (isinstance(value, int | float) and 0.0 <= value <= high):
-                raise FairgymError(f"{name} is {value!r}; it takes a number from 0 to {high:g}")
+        at_least(self, 1, "epochs", "hidden", "evaluation_episodes")
+        at_least(self, 2, "episodes_per_epoch")
+        at_least(self, 0, "batch_size")
+        inside(self, 1.0, "elite_share", "smoothing", "discount")
+        inside(self, math.inf, "initial_spread", "noise_floor", "multiplier_rate")
 
     @property
     def chunks(self) -> int:

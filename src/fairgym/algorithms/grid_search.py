@@ -23,6 +23,7 @@ from fairgym.algorithms._base import (
     log_episodes,
     objectives_of,
 )
+from fairgym.algorithms._checks import at_least, inside
 from fairgym.core import Environment, FairgymError, PerEntity, Unit, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.policies import Constant, Random
@@ -55,13 +56,11 @@ class GridSearch:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        lows = {"steps": 2, "deviation_steps": 1, "episodes": 1, "batch_size": 0}
-        for name, low in lows.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < low:
-                raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low}")
-        if self.deviation is not None and not 0.0 <= self.deviation <= 1.0:
-            raise FairgymError(f"deviation is {self.deviation!r}; it takes a number from 0 to 1")
+        at_least(self, 2, "steps")
+        at_least(self, 1, "deviation_steps", "episodes")
+        at_least(self, 0, "batch_size")
+        if self.deviation is not None:
+            inside(self, 1.0, "deviation")
 
     @property
     def chunks(self) -> int:

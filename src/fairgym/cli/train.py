@@ -26,7 +26,7 @@ class Common:
 
     Attributes:
         algorithm: the algorithm; fairgym list names them.
-        objective: uniform, direct, direct-fair, direct-fair-rate or frontier:LAMBDA.
+        objective: uniform, direct, direct-fair, direct-fair-rate, half-direct or frontier:LAMBDA.
         seed: everything random in the run follows from it.
         seeds: several runs in one command, in OUT/seed-N: START:STOP or a list such as 0,3,7.
         out: the run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default.

@@ -24,7 +24,7 @@ def map_episodes(function: Callable[[Any], T], items: Any, batch_size: int | Non
             once elsewhere.
     """
     count = jax.tree.leaves(items)[0].shape[0]
-    devices = math.gcd(jax.local_device_count(), count) if count else 1
+    devices = episode_mesh(count).size
     share = count // devices
     if batch_size is None:
         batch_size = 1 if jax.default_backend() == "cpu" else share
@@ -37,8 +37,8 @@ def map_episodes(function: Callable[[Any], T], items: Any, batch_size: int | Non
 
     if devices == 1:
         return run(items)
-    mesh = _mesh(devices)
     spec = PartitionSpec("episodes")
+    mesh = episode_mesh(count)
     return jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)(items)
 
 
@@ -48,13 +48,15 @@ def replicated(tree: T) -> T:
     A compiled program is tied to where its arguments lie: a state that always lies on all devices
     is compiled for once.
     """
-    sharding = NamedSharding(_mesh(jax.local_device_count()), PartitionSpec())
+    sharding = NamedSharding(episode_mesh(jax.local_device_count()), PartitionSpec())
     return jax.tree.map(
         lambda x: jax.device_put(x, sharding) if isinstance(x, jax.Array) else x, tree
     )
 
 
-def _mesh(devices: int) -> Mesh:
+def episode_mesh(count: int) -> Mesh:
+    """The devices that `count` episodes are spread over: as many as divide them evenly."""
+    devices = math.gcd(jax.local_device_count(), count) if count else 1
     return jax.make_mesh(
         (devices,), ("episodes",), (AxisType.Auto,), devices=jax.local_devices()[:devices]
     )

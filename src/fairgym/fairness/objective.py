@@ -85,6 +85,16 @@ class Objective:
         return cls._of_kinds(env, ("direct", "fair", "rate"))
 
     @classmethod
+    def half_direct(cls, env: Environment) -> "Objective":
+        """Half of the weight on direct rewards, the rest shared by the disparities (D.6)."""
+        direct, fair = (
+            [name for name, metric in env.metrics.items() if metric.kind == kind]
+            for kind in ("direct", "fair")
+        )
+        weights = {name: 0.5 / len(direct) for name in direct}
+        return cls(env.metrics, weights | {name: 0.5 / len(fair) for name in fair})
+
+    @classmethod
     def frontier(cls, env: Environment, lam: float) -> "Objective":
         """alpha_k = lambda / K for rewards, beta_m = (1 - lambda) / M for disparities (D.4).
 
@@ -104,7 +114,8 @@ class Objective:
 
         Args:
             env: the environment whose metrics it weighs.
-            name: "uniform", "direct", "direct-fair", "direct-fair-rate" or "frontier:LAMBDA".
+            name: "uniform", "direct", "direct-fair", "direct-fair-rate", "half-direct" or
+                "frontier:LAMBDA".
 
         Raises:
             FairgymError: any other name.
@@ -114,6 +125,7 @@ class Objective:
             "direct": cls.direct,
             "direct-fair": cls.direct_fair,
             "direct-fair-rate": cls.direct_fair_rate,
+            "half-direct": cls.half_direct,
         }
         if name in simple:
             return simple[name](env)
@@ -165,9 +177,29 @@ class Objective:
             total = total - jnp.sum(multipliers * self.excess(totals))
         return total
 
-    def step_reward(self, components: Any) -> Float[Array, ""]:
-        """Equation (5): the same weighted sum on the components of a single step."""
-        return self.score(components)
+    def step_reward(
+        self,
+        components: Any,
+        steps: int = 1,
+        multipliers: Float[Array, " bounds"] | None = None,
+    ) -> Float[Array, ""]:
+        """Equation (5): the same weighted sum on the components of a single step.
+
+        The normaliser of a direct reward is that of a whole episode, of which a step has 1 /
+        `steps`; rates and disparities are those of the step's own components. If all steps of an
+        episode are alike, the mean of its step rewards is its score.
+
+        Args:
+            components: of one step.
+            steps: T, the number of steps that the normalisers of direct rewards are meant for.
+            multipliers: as for `score`.
+        """
+        direct = sum(
+            weight * self.metrics[name].normalised(components)
+            for name, weight in self.weights.items()
+            if self.metrics[name].kind == "direct"
+        )
+        return self.score(components, multipliers) + (steps - 1) * direct
 
     def excess(self, totals: Any) -> Float[Array, " bounds"]:
         """By how much each bound is exceeded (below 0: kept)."""

@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import Entities, EntitySpace, Environment, PerEntity, Shares
 
@@ -121,6 +121,10 @@ class EquivariantPolicy(eqx.Module):
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, " action"]:
         """The action for this observation; `key` is not used (the policy is deterministic)."""
+        return self.squash(self.logits(observation), observation.mask)
+
+    def logits(self, observation: Entities) -> Float[Array, " action"]:
+        """What `squash` makes the action of: any real numbers."""
         scaling = self.scaling
         inputs = self.first.shape[1] + self.of_context.shape[1]
         if self.of_pooled is not None:
@@ -143,12 +147,18 @@ class EquivariantPolicy(eqx.Module):
 
         second = self.second / jnp.sqrt(self.second.shape[1])
         if isinstance(self.space, PerEntity):
-            score = jax.nn.sigmoid(second[0] @ units + self.second_bias[0])
-            return jnp.where(observation.mask, score, 0.0)
-        output = second @ (units @ present / people) + self.second_bias
+            return second[0] @ units + self.second_bias[0]
+        return second @ (units @ present / people) + self.second_bias
+
+    def squash(
+        self, logits: Float[Array, " action"], mask: Bool[Array, " people"]
+    ) -> Float[Array, " action"]:
+        """An action: sigmoids, a softmax for each simplex, 0 for rows without a person."""
+        if isinstance(self.space, PerEntity):
+            return jnp.where(mask, jax.nn.sigmoid(logits), 0.0)
         if isinstance(self.space, Shares):
-            return jnp.concatenate([jax.nn.softmax(part) for part in self.space.split(output)])
-        return jax.nn.sigmoid(output)
+            return jnp.concatenate([jax.nn.softmax(part) for part in self.space.split(logits)])
+        return jax.nn.sigmoid(logits)
 
 
 def equivariant(

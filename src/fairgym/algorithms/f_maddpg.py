@@ -1,0 +1,391 @@
+"""F-MADDPG: multi-agent DDPG with fairness in the reward of every step (MAFE, appendix D.6).
+
+Lowe et al., "Multi-Agent Actor-Critic for Mixed Cooperative-Competitive Environments" (2017): each
+agent's deterministic policy climbs a Q-function that sees all observations and all actions
+(`CentralCritic`), learned off-policy from a replay buffer with slowly following target networks.
+Exploration is Gaussian noise on the actions. The reward of a step is equation (5).
+
+Rewards are divided by their standard deviation in the buffer and by the square root of the number
+of steps that a value reaches over, so that values are of order 1 whatever the objective. They are
+not centred: that would change what an early end is worth.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax import lax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from fairgym.algorithms._base import Objectives, algorithms
+from fairgym.algorithms._checks import at_least, inside
+from fairgym.algorithms._gradient import (
+    GradientState,
+    Learned,
+    Step,
+    act_as_fixed,
+    acting,
+    descended,
+    go_on,
+    look,
+    mean_over_people,
+    measured,
+    networks,
+    scan_state,
+    spread_over_devices,
+    start,
+)
+from fairgym.core import Entities, Environment, PerEntity
+from fairgym.core.batching import map_episodes, replicated
+from fairgym.policies import partition
+
+
+class FMaddpgState(GradientState):
+    """What F-MADDPG learns.
+
+    Attributes:
+        learned: the learned arrays of actors and critic.
+        targets: the same arrays, following slowly.
+        skeleton: the networks without them.
+        optimisers: states of Adam, of actors and critic.
+        buffer: the last steps of every world, axes (worlds, places); the places are a ring.
+        collected: steps collected in each world so far.
+    """
+
+    learned: Any
+    targets: Any
+    skeleton: Any
+    optimisers: tuple[Any, Any]
+    buffer: Step
+    collected: Int[Array, ""]
+
+
+@algorithms.register("f-maddpg")
+@dataclasses.dataclass(frozen=True)
+class FMaddpg:
+    """Hyperparameters of F-MADDPG.
+
+    Attributes:
+        epochs: number of chunks of training, each of which is logged.
+        episodes_per_epoch: whole episodes' worth of environment steps in each epoch.
+        worlds: environments that run side by side.
+        fragment: steps of each world between two rounds of learning.
+        gradient_steps: gradient steps in each round.
+        sample: steps drawn from the buffer for each gradient step, the same number of each world.
+        buffer: steps that are remembered, of all worlds together.
+        warm_up: steps of all worlds together with uniform actions, before learning begins.
+        learning_rate: of Adam, for the critic.
+        actor_learning_rate: of Adam, for the policies.
+        discount: gamma.
+        follow: tau, the share of the way that targets follow in each gradient step.
+        noise: standard deviation of the exploration, in units of the action.
+        logit_penalty: weight of the mean square of what a policy's sigmoid or softmax is applied
+            to, against saturation.
+        gradient_norm: gradients are scaled down to this norm.
+        hidden: hidden units of the two-layer policies.
+        critic_hidden: hidden units of the critic.
+        people: how many people of an observation a learner samples at each step; 0 for all.
+        evaluation_episodes: episodes per epoch in which the learned policy is measured.
+        multiplier_rate: step of the multipliers of a bounded objective.
+        batch_size: how many worlds are vmapped together; 0 chooses by device.
+    """
+
+    epochs: int = 40
+    episodes_per_epoch: int = 100
+    worlds: int = 16
+    fragment: int = 25
+    gradient_steps: int = 8
+    sample: int = 512
+    buffer: int = 20_000
+    warm_up: int = 4_000
+    learning_rate: float = 5e-3
+    actor_learning_rate: float = 2e-3
+    discount: float = 0.99
+    follow: float = 0.01
+    noise: float = 0.3
+    logit_penalty: float = 1e-3
+    gradient_norm: float = 0.5
+    hidden: int = 32
+    critic_hidden: int = 64
+    people: int = 32
+    evaluation_episodes: int = 4
+    multiplier_rate: float = 1.0
+    batch_size: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        counts = ("epochs", "episodes_per_epoch", "worlds", "fragment", "gradient_steps", "sample")
+        at_least(self, 1, *counts, "hidden", "critic_hidden", "evaluation_episodes")
+        at_least(self, 0, "people", "batch_size", "warm_up")
+        at_least(self, 2 * self.worlds * self.fragment, "buffer")
+        at_least(self, self.worlds, "sample")
+        inside(self, 1.0, "discount", "follow")
+        inside(self, math.inf, "noise", "logit_penalty", "multiplier_rate")
+        inside(
+            self,
+            math.inf,
+            "learning_rate",
+            "actor_learning_rate",
+            "gradient_norm",
+            positive=True,
+        )
+
+    @property
+    def chunks(self) -> int:
+        """One chunk is one epoch."""
+        return self.epochs
+
+    @property
+    def places(self) -> int:
+        """Steps of each world that are remembered: whole fragments."""
+        return self.buffer // (self.worlds * self.fragment) * self.fragment
+
+    def rounds(self, env: Environment) -> int:
+        """Rounds of collecting and learning per epoch."""
+        return max(1, round(self.episodes_per_epoch * env.horizon / (self.worlds * self.fragment)))
+
+    def _optimiser(self, rate: float) -> Any:
+        return optax.chain(optax.clip_by_global_norm(self.gradient_norm), optax.adam(rate))
+
+    @property
+    def _optimisers(self) -> tuple[Any, Any]:
+        return self._optimiser(self.actor_learning_rate), self._optimiser(self.learning_rate)
+
+    def init(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        *,
+        params: Any = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> FMaddpgState:
+        """Networks near the middle of every action, worlds at their start, an empty buffer.
+
+        Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
+        """
+        common = start(key, env, objective, params, fixed, self.worlds)
+        trained = tuple(agent for agent, _ in common["objectives"])
+        made = networks(
+            env, common["params"], trained, self.hidden, self.critic_hidden, key, with_actions=True
+        )
+        learned, skeleton = partition(made)
+        first = GradientState(**common)
+        world = jax.tree.map(lambda x: x[0], first.worlds)
+        shape = jax.eval_shape(lambda: self._step(first, made, world, key, jnp.array(False))[1])
+        return FMaddpgState(
+            **common,
+            learned=learned,
+            targets=jax.tree.map(jnp.copy, learned),
+            skeleton=skeleton,
+            optimisers=tuple(
+                optimiser.init(part)
+                for optimiser, part in zip(
+                    self._optimisers, (learned.actors, learned.critic), strict=True
+                )
+            ),
+            buffer=jax.tree.map(
+                lambda x: jnp.zeros((self.worlds, self.places, *x.shape), x.dtype), shape
+            ),
+            collected=jnp.int32(0),
+        )
+
+    def policies(self, state: FMaddpgState) -> dict[str, Any]:
+        """The learned policies without exploration, and the fixed ones."""
+        actors = eqx.combine(state.learned, state.skeleton).actors | state.fixed
+        return {agent: actors[agent] for agent in state.env.agents}
+
+    def train_chunk(self, state: FMaddpgState) -> tuple[FMaddpgState, dict[str, Array]]:
+        """One epoch: collect and learn in turns, then measure the policy."""
+        return self._epoch(replicated(state))
+
+    @eqx.filter_jit
+    def _epoch(self, state: FMaddpgState) -> tuple[FMaddpgState, dict[str, Array]]:
+        key, next_key = state.next_key()
+        round_key, mean_key = jax.random.split(key)
+        keys = jax.random.split(round_key, self.rounds(state.env))
+        state, losses = scan_state(self._round, state, keys)
+        log, multipliers = measured(
+            state, self.policies(state), mean_key, self.evaluation_episodes, self.multiplier_rate
+        )
+        log |= {name: jnp.mean(values) for name, values in losses.items()}
+        state = state.replace(key=next_key, chunk=state.chunk + 1, multipliers=multipliers)
+        return state, log
+
+    # ---------------------------------------------------------------- experience
+
+    def _step(
+        self, state: GradientState, nets: Learned, world: Any, key: Array, uniform: Array
+    ) -> tuple[Any, Step]:
+        """One step of one world with noisy, or with uniform, actions."""
+        env = state.env
+        look_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
+        everybody, samples, rows = look(state, world, look_key, self.people)
+        actions = act_as_fixed(state, everybody, fixed_key)
+        counted, acts = {}, {}
+        keys = jax.random.split(act_key, len(nets.actors))
+        for (agent, actor), agent_key in zip(nets.actors.items(), keys, strict=True):
+            space: Any = actor.space
+            each = isinstance(space, PerEntity)
+            seen = everybody[agent] if each else samples[agent]
+            noise_key, uniform_key = jax.random.split(agent_key)
+            noisy = actor(seen, key) + self.noise * jax.random.normal(noise_key, space.shape)
+            action = jnp.where(uniform, space.sample(uniform_key), space.clip(noisy))
+            actions[agent] = action
+            acts[agent] = acting(env, agent, world)
+            own = jnp.where(samples[agent].mask, action[rows[agent]], 0.0) if each else action
+            counted[agent] = jnp.where(acts[agent], own, 0.0)
+        world, rewards, done = go_on(state, world, actions, step_key)
+        # half the memory; three digits are enough to learn from
+        kept = {agent: _stored(sample) for agent, sample in samples.items()}
+        return world, Step(kept, counted, acts, rewards, done)
+
+    def _round(self, state: FMaddpgState, key: Array) -> tuple[FMaddpgState, dict[str, Array]]:
+        """Collect a fragment in every world, remember it, and learn if warmed up."""
+        collect_key, learn_key = jax.random.split(key)
+        nets = eqx.combine(state.learned, state.skeleton)
+        uniform = state.collected * self.worlds < self.warm_up
+
+        def fragment(item: tuple[Any, Array]) -> tuple[Any, Step]:
+            world, key = item
+            keys = jax.random.split(key, self.fragment)
+            return lax.scan(lambda w, k: self._step(state, nets, w, k, uniform), world, keys)
+
+        worlds, steps = spread_over_devices(
+            map_episodes(
+                fragment,
+                (state.worlds, jax.random.split(collect_key, self.worlds)),
+                self.batch_size or None,
+            ),
+            self.worlds,
+        )
+        place = state.collected % self.places
+        state = state.replace(
+            worlds=worlds,
+            buffer=jax.tree.map(
+                lambda x, new: lax.dynamic_update_slice_in_dim(x, new, place, axis=1),
+                spread_over_devices(state.buffer, self.worlds),
+                steps,
+            ),
+            collected=state.collected + self.fragment,
+        )
+        now = (state.learned, state.targets, state.optimisers)
+        keys = jax.random.split(learn_key, self.gradient_steps)
+        scale = self._reward_scale(state)
+        nothing = dict.fromkeys(("value_error", "actor_objective"), jnp.float32(0.0))
+
+        def learn() -> Any:
+            after, losses = lax.scan(lambda c, k: self._descend(state, scale, c, k), now, keys)
+            return after, {name: jnp.mean(values) for name, values in losses.items()}
+
+        warm = state.collected * self.worlds > self.warm_up
+        (learned, targets, optimisers), losses = lax.cond(warm, learn, lambda: (now, nothing))
+        return state.replace(learned=learned, targets=targets, optimisers=optimisers), losses
+
+    # ---------------------------------------------------------------- learning
+
+    def _reward_scale(self, state: FMaddpgState) -> Float[Array, " agents"]:
+        """What rewards are divided by."""
+        known = (jnp.arange(self.places) < state.collected)[None, :, None]
+        steps = jnp.float32(self.worlds) * jnp.minimum(state.collected, self.places)
+        rewards = jnp.where(known, state.buffer.rewards, 0.0)
+        mean = jnp.sum(rewards, (0, 1)) / steps
+        square = jnp.sum(rewards**2, (0, 1)) / steps
+        reach = min(state.env.horizon, 1.0 / max(1.0 - self.discount, 1e-6))
+        return jnp.sqrt(jnp.maximum(square - mean**2, 1e-8) * reach)
+
+    def _drawn(self, state: FMaddpgState, key: Array) -> tuple[Step, Step]:
+        """Steps from the buffer, and those that followed them in the same worlds."""
+        known = jnp.minimum(state.collected, self.places)
+        each = self.sample // self.worlds
+        back = jax.random.randint(key, (self.worlds, each), 2, known + 1)
+        places = (state.collected - back) % self.places
+
+        def at(places: Array) -> Step:
+            return jax.tree.map(
+                lambda x: jax.vmap(lambda row, place: row[place])(x, places), state.buffer
+            )
+
+        return at(places), at((places + 1) % self.places)
+
+    def _descend(
+        self, state: FMaddpgState, scale: Array, carry: Any, key: Array
+    ) -> tuple[Any, dict[str, Array]]:
+        """One gradient step of critic and policies, and the targets after them."""
+        learned, targets, optimisers = carry
+        step, later = self._drawn(state, key)
+        batch = step.replace(rewards=step.rewards / scale), later
+        gradient, losses = jax.grad(
+            lambda learned: self._loss(learned, targets, state.skeleton, batch), has_aux=True
+        )(learned)
+        actors, critic = (
+            descended(optimiser, *parts)
+            for optimiser, *parts in zip(
+                self._optimisers,
+                (gradient.actors, gradient.critic),
+                optimisers,
+                (learned.actors, learned.critic),
+                strict=True,
+            )
+        )
+        learned = Learned(actors[0], critic[0])
+        targets = jax.tree.map(
+            lambda new, old: self.follow * new + (1.0 - self.follow) * old, learned, targets
+        )
+        return (learned, targets, (actors[1], critic[1])), losses
+
+    def _loss(
+        self, learned: Any, targets: Any, skeleton: Any, batch: tuple[Step, Step]
+    ) -> tuple[Array, dict[str, Array]]:
+        """The critic's error and minus the policies' values; neither pulls at the other's part."""
+        nets, following = eqx.combine(learned, skeleton), eqx.combine(targets, skeleton)
+        frozen = jax.tree.map(lambda x: lax.stop_gradient(x) if eqx.is_array(x) else x, nets.critic)
+
+        def one(step: Step, later: Step) -> tuple[Array, Array, Array]:
+            seen, next_seen = (
+                {agent: _read(sample) for agent, sample in s.observations.items()}
+                for s in (step, later)
+            )
+            next_actions = {
+                agent: jnp.where(later.acts[agent], _act(actor, next_seen[agent])[0], 0.0)
+                for agent, actor in following.actors.items()
+            }
+            ahead = following.critic(next_seen, next_actions)
+            going_on = 1.0 - step.done.astype(jnp.float32)
+            target = step.rewards + self.discount * going_on * ahead
+            error = jnp.mean(optax.huber_loss(nets.critic(seen, step.actions), target))
+
+            value, penalty = jnp.float32(0.0), jnp.float32(0.0)
+            for index, (agent, actor) in enumerate(nets.actors.items()):
+                action, logits = _act(actor, seen[agent])
+                own = jnp.where(step.acts[agent], action, 0.0)
+                value += frozen(seen, step.actions | {agent: own})[index]
+                penalty += logits
+            return error, value, penalty
+
+        error, value, penalty = (jnp.mean(x) for x in jax.vmap(jax.vmap(one))(*batch))
+        loss = error - value + self.logit_penalty * penalty
+        return loss, {"value_error": error, "actor_objective": value}
+
+
+def _act(actor: Any, seen: Entities) -> tuple[Array, Array]:
+    """The action, and the mean square of its logits."""
+    logits = actor.logits(seen)
+    squares = logits**2
+    if isinstance(actor.space, PerEntity):
+        return actor.squash(logits, seen.mask), mean_over_people(squares, seen.mask)
+    return actor.squash(logits, seen.mask), jnp.mean(squares)
+
+
+def _stored(seen: Entities) -> Any:
+    return seen.features.astype(jnp.bfloat16), seen.mask, seen.context
+
+
+def _read(stored: Any) -> Entities:
+    features, mask, context = stored
+    return Entities(features.astype(jnp.float32), mask, context)

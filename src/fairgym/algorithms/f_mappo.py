@@ -1,0 +1,390 @@
+"""F-MAPPO: multi-agent PPO with fairness in the reward of every step (MAFE, appendix D.6).
+
+Agents act on their own observations; one critic sees all of them (`CentralCritic`) and values the
+discounted sum of step rewards, equation (5), of each trained agent. The recipe is that of Yu et
+al., "The Surprising Effectiveness of PPO in Cooperative Multi-Agent Games" (2022): generalised
+advantage estimates, clipped ratios, normalised values, an entropy bonus, clipped gradients.
+
+Exploration is Gaussian noise on what a policy's sigmoid or softmax is applied to. The
+log-probability of a per-person action is the mean over the people present, so that a step with 3
+people and one with 3,000 weigh alike.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax import lax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fairgym.algorithms._base import Objectives, algorithms
+from fairgym.algorithms._checks import at_least, inside
+from fairgym.algorithms._gradient import (
+    GradientState,
+    Step,
+    act_as_fixed,
+    acting,
+    descended,
+    go_on,
+    look,
+    mean_over_people,
+    measured,
+    networks,
+    scan_state,
+    spread_over_devices,
+    start,
+)
+from fairgym.core import Entities, Environment, PerEntity
+from fairgym.core.batching import map_episodes, replicated
+from fairgym.policies import partition
+
+VALUE_DECAY = 0.99  # of the running moments of returns, per update
+HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
+
+
+class FMappoState(GradientState):
+    """What F-MAPPO learns.
+
+    Attributes:
+        learned: the learned arrays of actors and critic.
+        skeleton: the same networks without them.
+        log_std: per trained agent, log standard deviation of its exploration, one number per
+            element of the action (one in all for per-person actions).
+        optimiser: state of Adam over `learned` and `log_std`.
+        moments: running mean and mean square of returns per agent, and their weight.
+    """
+
+    learned: Any
+    skeleton: Any
+    log_std: dict[str, Float[Array, " elements"]]
+    optimiser: Any
+    moments: tuple[Float[Array, " agents"], Float[Array, " agents"], Float[Array, ""]]
+
+
+def advantages(
+    rewards: Float[Array, "steps agents"],
+    values: Float[Array, "steps_and_one agents"],
+    done: Float[Array, " steps"],
+    discount: float,
+    trace_decay: float,
+) -> Float[Array, "steps agents"]:
+    """Generalised advantage estimates (Schulman et al. 2016, equation 16).
+
+    delta_t = r_t + gamma (1 - done_t) V_{t+1} - V_t, A_t = delta_t + gamma lambda (1 - done_t)
+    A_{t+1}.
+    """
+
+    def back(later: Array, now: tuple[Array, Array, Array, Array]) -> tuple[Array, Array]:
+        reward, value, following, ended = now
+        delta = reward + discount * (1.0 - ended) * following - value
+        advantage = delta + discount * trace_decay * (1.0 - ended) * later
+        return advantage, advantage
+
+    rows = (rewards, values[:-1], values[1:], done)
+    return lax.scan(back, jnp.zeros_like(rewards[0]), rows, reverse=True)[1]
+
+
+def log_probability(
+    actor: Any,
+    log_std: Float[Array, " elements"],
+    observation: Entities,
+    action: Float[Array, " action"],
+) -> Float[Array, ""]:
+    """Of an unsquashed action: the sum over elements, or the mean over the people present."""
+    z = (action - actor.logits(observation)) * jnp.exp(-log_std)
+    each = -0.5 * z**2 - log_std - HALF_LOG_2_PI
+    if isinstance(actor.space, PerEntity):
+        return mean_over_people(each, observation.mask)
+    return jnp.sum(each)
+
+
+@algorithms.register("f-mappo")
+@dataclasses.dataclass(frozen=True)
+class FMappo:
+    """Hyperparameters of F-MAPPO.
+
+    Attributes:
+        epochs: number of chunks of training, each of which is logged.
+        episodes_per_epoch: whole episodes' worth of environment steps in each epoch.
+        worlds: environments that run side by side.
+        fragment: steps of each world between two updates.
+        passes: how often an update goes through its fragment.
+        minibatches: parts of a fragment, each of which makes one gradient step.
+        learning_rate: of Adam.
+        clip: epsilon of the clipped ratio.
+        discount: gamma.
+        trace_decay: lambda of the advantage estimates.
+        entropy_weight: weight of the entropy bonus.
+        value_weight: weight of the critic's error.
+        gradient_norm: gradients are scaled down to this norm.
+        initial_std: standard deviation of the exploration at the start, before squashing.
+        hidden: hidden units of the two-layer policies.
+        critic_hidden: hidden units of the critic.
+        people: how many people of an observation a learner samples at each step; 0 for all.
+        evaluation_episodes: episodes per epoch in which the learned policy is measured.
+        multiplier_rate: step of the multipliers of a bounded objective.
+        batch_size: how many worlds are vmapped together; 0 chooses by device.
+    """
+
+    epochs: int = 40
+    episodes_per_epoch: int = 100
+    worlds: int = 16
+    fragment: int = 50
+    passes: int = 4
+    minibatches: int = 4
+    learning_rate: float = 2e-3
+    clip: float = 0.2
+    discount: float = 0.99
+    trace_decay: float = 0.95
+    entropy_weight: float = 0.003
+    value_weight: float = 0.5
+    gradient_norm: float = 0.5
+    initial_std: float = 0.5
+    hidden: int = 32
+    critic_hidden: int = 32
+    people: int = 32
+    evaluation_episodes: int = 4
+    multiplier_rate: float = 1.0
+    batch_size: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        counts = ("epochs", "episodes_per_epoch", "worlds", "fragment", "passes", "minibatches")
+        at_least(self, 1, *counts, "hidden", "critic_hidden", "evaluation_episodes")
+        at_least(self, 0, "people", "batch_size")
+        inside(self, 1.0, "discount", "trace_decay")
+        inside(self, math.inf, "clip", "entropy_weight", "value_weight", "multiplier_rate")
+        inside(self, math.inf, "learning_rate", "gradient_norm", "initial_std", positive=True)
+        at_least(self, self.minibatches, "fragment")
+
+    @property
+    def chunks(self) -> int:
+        """One chunk is one epoch."""
+        return self.epochs
+
+    def updates(self, env: Environment) -> int:
+        """Updates per epoch: as many as have its environment steps."""
+        return max(1, round(self.episodes_per_epoch * env.horizon / (self.worlds * self.fragment)))
+
+    @property
+    def _optimiser(self) -> Any:
+        return optax.chain(
+            optax.clip_by_global_norm(self.gradient_norm),
+            optax.adam(self.learning_rate, eps=1e-5),
+        )
+
+    def init(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        *,
+        params: Any = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> FMappoState:
+        """Networks near the middle of every action, and worlds at their start.
+
+        Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
+        """
+        common = start(key, env, objective, params, fixed, self.worlds)
+        trained = tuple(agent for agent, _ in common["objectives"])
+        made = networks(
+            env,
+            common["params"],
+            trained,
+            self.hidden,
+            self.critic_hidden,
+            key,
+            with_actions=False,
+        )
+        learned, skeleton = partition(made)
+        log_std = {
+            agent: jnp.full(
+                1
+                if isinstance(env.action_space(agent), PerEntity)
+                else env.action_space(agent).shape,
+                jnp.float32(math.log(self.initial_std)),
+            )
+            for agent in trained
+        }
+        zeros = jnp.zeros((len(trained),))
+        return FMappoState(
+            **common,
+            learned=learned,
+            skeleton=skeleton,
+            log_std=log_std,
+            optimiser=self._optimiser.init((learned, log_std)),
+            moments=(zeros, zeros, jnp.zeros(())),
+        )
+
+    def policies(self, state: FMappoState) -> dict[str, Any]:
+        """The learned policies without exploration, and the fixed ones."""
+        actors = eqx.combine(state.learned, state.skeleton).actors | state.fixed
+        return {agent: actors[agent] for agent in state.env.agents}
+
+    def train_chunk(self, state: FMappoState) -> tuple[FMappoState, dict[str, Array]]:
+        """One epoch: collect and update in turns, then measure the policy."""
+        return self._epoch(replicated(state))
+
+    @eqx.filter_jit
+    def _epoch(self, state: FMappoState) -> tuple[FMappoState, dict[str, Array]]:
+        key, next_key = state.next_key()
+        update_key, mean_key = jax.random.split(key)
+        keys = jax.random.split(update_key, self.updates(state.env))
+        state, losses = scan_state(self._update, state, keys)
+        log, multipliers = measured(
+            state, self.policies(state), mean_key, self.evaluation_episodes, self.multiplier_rate
+        )
+        log |= {name: jnp.mean(values) for name, values in losses.items()}
+        log["exploration"] = jnp.mean(
+            jnp.concatenate([jnp.exp(std) for std in state.log_std.values()])
+        )
+        state = state.replace(key=next_key, chunk=state.chunk + 1, multipliers=multipliers)
+        return state, log
+
+    # ---------------------------------------------------------------- experience
+
+    def _fragment(self, state: FMappoState, world: Any, key: Array) -> tuple[Any, Step, Any]:
+        """Steps of one world: the world after them, the steps, and what is seen at the end."""
+        env = state.env
+        actors = eqx.combine(state.learned, state.skeleton).actors
+
+        def step(world: Any, key: Array) -> tuple[Any, Step]:
+            look_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
+            everybody, samples, rows = look(state, world, look_key, self.people)
+            actions = act_as_fixed(state, everybody, fixed_key)
+            unsquashed = {}
+            keys = jax.random.split(act_key, len(actors))
+            for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
+                each = isinstance(actor.space, PerEntity)
+                seen = everybody[agent] if each else samples[agent]
+                mean = actor.logits(seen)
+                noise = jnp.exp(state.log_std[agent]) * jax.random.normal(agent_key, mean.shape)
+                action = mean + noise
+                actions[agent] = actor.squash(action, seen.mask)
+                unsquashed[agent] = action[rows[agent]] if each else action
+            acts = {agent: acting(env, agent, world) for agent in actors}
+            world, rewards, done = go_on(state, world, actions, step_key)
+            return world, Step(samples, unsquashed, acts, rewards, done)
+
+        last_key, key = jax.random.split(key)
+        world, steps = lax.scan(step, world, jax.random.split(key, self.fragment))
+        return world, steps, look(state, world, last_key, self.people)[1]
+
+    # ---------------------------------------------------------------- learning
+
+    def _update(self, state: FMappoState, key: Array) -> tuple[FMappoState, dict[str, Array]]:
+        """Collect one fragment in every world and learn from it."""
+        collect_key, shuffle_key = jax.random.split(key)
+        worlds, steps, last = spread_over_devices(
+            map_episodes(
+                lambda item: self._fragment(state, *item),
+                (state.worlds, jax.random.split(collect_key, self.worlds)),
+                self.batch_size or None,
+            ),
+            self.worlds,
+        )
+        nets = eqx.combine(state.learned, state.skeleton)
+
+        # values, advantages, returns: axes (worlds, steps, agents)
+        mean, spread = _mean_and_spread(state.moments)
+        seen = jax.tree.map(
+            lambda x, end: jnp.concatenate([x, end[:, None]], axis=1), steps.observations, last
+        )
+        values = jax.vmap(jax.vmap(nets.critic))(seen) * spread + mean
+        done = steps.done.astype(jnp.float32)
+        advantage = jax.vmap(lambda r, v, d: advantages(r, v, d, self.discount, self.trace_decay))(
+            steps.rewards, values, done
+        )
+        returns = advantage + values[:, :-1]
+        moments = _updated(state.moments, returns)
+        mean, spread = _mean_and_spread(moments)
+        before = {
+            agent: _per_step(log_probability, actor, state.log_std[agent], steps, agent)
+            for agent, actor in nets.actors.items()
+        }
+        batch = (steps, advantage, (returns - mean) / spread, before)
+
+        # passes in a new order of the steps each time
+        size = self.fragment // self.minibatches
+        orders = jax.vmap(lambda k: jax.random.permutation(k, self.fragment))(
+            jax.random.split(shuffle_key, self.passes)
+        )
+        parts = orders[:, : size * self.minibatches].reshape(-1, size)
+
+        def descend(carry: Any, part: Array) -> tuple[Any, dict[str, Array]]:
+            learned, log_std, optimiser = carry
+            (_, losses), gradient = jax.value_and_grad(self._loss, has_aux=True)(
+                (learned, log_std), state.skeleton, jax.tree.map(lambda x: x[:, part], batch)
+            )
+            (learned, log_std), optimiser = descended(
+                self._optimiser, gradient, optimiser, (learned, log_std)
+            )
+            return (learned, log_std, optimiser), losses
+
+        carry, losses = lax.scan(descend, (state.learned, state.log_std, state.optimiser), parts)
+        state = state.replace(
+            learned=carry[0],
+            log_std=carry[1],
+            optimiser=carry[2],
+            worlds=worlds,
+            moments=moments,
+        )
+        return state, {name: jnp.mean(values) for name, values in losses.items()}
+
+    def _loss(self, learned: Any, skeleton: Any, batch: Any) -> tuple[Array, dict[str, Array]]:
+        """The clipped surrogate of each agent, the critic's error, the entropy bonus."""
+        nets, log_std = eqx.combine(learned[0], skeleton), learned[1]
+        steps, advantage, returns, before = batch
+        surrogate = entropy = moved = jnp.float32(0.0)
+        for index, (agent, actor) in enumerate(nets.actors.items()):
+            acts = steps.acts[agent].astype(jnp.float32)
+            total = jnp.maximum(jnp.sum(acts), 1.0)
+            own = advantage[..., index]
+            centre = jnp.sum(acts * own) / total
+            scale = jnp.sqrt(jnp.sum(acts * (own - centre) ** 2) / total)
+            own = (own - centre) / (scale + 1e-8)
+            now = _per_step(log_probability, actor, log_std[agent], steps, agent)
+            ratio = jnp.exp(now - before[agent])
+            clipped = jnp.clip(ratio, 1.0 - self.clip, 1.0 + self.clip)
+            surrogate += jnp.sum(acts * jnp.minimum(ratio * own, clipped * own)) / total
+            entropy += jnp.sum(log_std[agent] + 0.5 + HALF_LOG_2_PI)
+            outside = (jnp.abs(ratio - 1.0) > self.clip).astype(jnp.float32)
+            moved += jnp.sum(acts * outside) / total / len(nets.actors)
+        values = jax.vmap(jax.vmap(nets.critic))(steps.observations)
+        error = jnp.mean(optax.huber_loss(values, returns))
+        loss = self.value_weight * error - surrogate - self.entropy_weight * entropy
+        return loss, {"value_error": error, "clipped": moved}
+
+
+def _per_step(function: Any, actor: Any, log_std: Any, steps: Step, agent: str) -> Array:
+    """`function` for each world and step."""
+    each = jax.vmap(jax.vmap(lambda seen, action: function(actor, log_std, seen, action)))
+    return each(steps.observations[agent], steps.actions[agent])
+
+
+def _updated(moments: Any, returns: Array) -> Any:
+    """Running moments with this fragment's returns in them."""
+    mean, square, weight = moments
+    keep = VALUE_DECAY
+    axes = (0, 1)
+    return (
+        keep * mean + (1.0 - keep) * jnp.mean(returns, axes),
+        keep * square + (1.0 - keep) * jnp.mean(returns**2, axes),
+        keep * weight + (1.0 - keep),
+    )
+
+
+def _mean_and_spread(moments: Any) -> tuple[Array, Array]:
+    """Mean and standard deviation of returns, 0 and 1 before the first."""
+    mean, square, weight = moments
+    known = weight > 0.0
+    weight = jnp.where(known, weight, 1.0)
+    mean = mean / weight
+    spread = jnp.sqrt(jnp.maximum(square / weight - mean**2, 1e-6))
+    return jnp.where(known, mean, 0.0), jnp.where(known, spread, 1.0)

@@ -1,0 +1,458 @@
+"""F-MAPPO and F-MADDPG: their parts against NumPy, and what they learn where the best is known."""
+
+import dataclasses
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tasks import Crowd, Spread, spread_by_plan
+
+import fairgym
+from fairgym.algorithms import algorithms
+from fairgym.algorithms._gradient import GradientState, networks, sample_people, start
+from fairgym.algorithms.f_maddpg import FMaddpg
+from fairgym.algorithms.f_mappo import FMappo, advantages, log_probability
+from fairgym.core import Entities, FairgymError
+from fairgym.fairness import Objective
+from fairgym.policies import equivariant
+from fairgym.testing import check_algorithm
+from fairgym.testing.toys import Toy
+from fairgym.training import RunConfig, load, train
+
+SMALL = {
+    "f-mappo": {"worlds": 2, "fragment": 4, "passes": 2, "minibatches": 2},
+    "f-maddpg": {
+        "worlds": 2,
+        "fragment": 4,
+        "gradient_steps": 2,
+        "sample": 6,
+        "buffer": 24,
+        "warm_up": 8,
+    },
+}
+TINY = {"epochs": 2, "episodes_per_epoch": 4, "evaluation_episodes": 2, "hidden": 4, "people": 5}
+
+
+def learner(name, **changes):
+    """A learner whose epoch takes no time."""
+    return algorithms.get(name)(**(SMALL[name] | TINY | {"critic_hidden": 4} | changes))
+
+
+# ------------------------------------------------------------------ people
+
+
+def crowd(mask):
+    """One feature, which is the row's number."""
+    mask = jnp.asarray(mask)
+    rows = jnp.where(mask, jnp.arange(float(mask.size)), 0.0)
+    return Entities(rows[:, None], mask, jnp.zeros(0))
+
+
+def test_a_sample_is_everybody_if_they_are_few():
+    few = crowd([False, True, False, True, True] + [False] * 15)
+    for seed in range(5):
+        sample, rows = sample_people(few, jax.random.key(seed), 8)
+        assert sample.mask.tolist() == [True] * 3 + [False] * 5
+        assert rows[:3].tolist() == sample.features[:3, 0].tolist() == [1, 3, 4]
+        assert not sample.features[3:].any()
+    nobody, _ = sample_people(crowd([False] * 20), jax.random.key(0), 8)
+    assert not nobody.mask.any() and not nobody.features.any()
+    same, rows = sample_people(few, jax.random.key(0), 0)
+    assert same is few and rows.tolist() == list(range(20))
+
+
+def test_a_sample_of_many_gives_everybody_the_same_chance():
+    mask = np.arange(60) % 3 != 0  # forty people, of whom ten are drawn
+    keys = jax.random.split(jax.random.key(0), 4_000)
+    samples, rows = jax.jit(jax.vmap(lambda key: sample_people(crowd(mask), key, 10)))(keys)
+    assert samples.mask.all() and mask[np.asarray(rows)].all()
+    assert all(len(set(row)) == 10 for row in np.asarray(rows)[:50].tolist()), "nobody twice"
+    chance = np.bincount(np.asarray(rows).reshape(-1), minlength=60) / 4_000
+    np.testing.assert_allclose(chance[mask], 0.25, atol=4 * math.sqrt(0.25 * 0.75 / 4_000))
+
+
+# ------------------------------------------------------------------ values and probabilities
+
+
+def test_advantages_are_sums_of_errors_up_to_the_end():
+    """A_t = sum over l of (gamma lambda)^l delta_{t+l}, to the end of the episode; NumPy."""
+    generator = np.random.default_rng(0)
+    rewards = generator.normal(size=(7, 2)).astype(np.float32)
+    values = generator.normal(size=(8, 2)).astype(np.float32)
+    done = np.array([0, 0, 1, 0, 0, 0, 0], np.float32)
+    gamma, decay = 0.9, 0.7
+    errors = rewards + gamma * (1 - done)[:, None] * values[1:] - values[:-1]
+    expected = np.zeros_like(errors)
+    for t in range(7):
+        last = 2 if t <= 2 else 6
+        for later in range(t, last + 1):
+            expected[t] += (gamma * decay) ** (later - t) * errors[later]
+    found = advantages(jnp.array(rewards), jnp.array(values), jnp.array(done), gamma, decay)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_probabilities_of_a_group_level_action_are_normal_densities():
+    env = Toy()
+    actor = equivariant(env, jax.random.key(0), 4)["level"]
+    seen, _ = env.reset(jax.random.key(1), env.default_params)
+    log_std, action = jnp.array([-0.5, 0.3]), jnp.array([0.2, -1.1])
+    mean = np.asarray(actor.logits(seen["level"]), float)
+    std = np.exp([-0.5, 0.3])
+    z = (np.array([0.2, -1.1]) - mean) / std
+    expected = np.sum(-0.5 * z**2 - np.log(std * np.sqrt(2 * np.pi)))
+    found = log_probability(actor, log_std, seen["level"], action)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_probabilities_of_per_person_actions_are_means_over_those_present():
+    """Three people weigh as much as the same three a hundred times over."""
+    env = Crowd()
+    actor = equivariant(env, jax.random.key(0), 4)["judge"]
+    worth, done = jnp.array([0.3, -1.0, 2.0]), jnp.array([0.5, 0.1, -0.7])
+    few = Entities.from_columns([worth], jnp.ones(3, bool), [])
+    many = Entities.from_columns(
+        [jnp.concatenate([jnp.tile(worth, 100), jnp.ones(50)])],
+        jnp.arange(350) < 300,
+        [],
+    )
+    log_std = jnp.array([-0.2])
+    one = log_probability(actor, log_std, few, done)
+    z = (np.asarray(done) - np.asarray(actor.logits(few))) / np.exp(-0.2)
+    expected = np.mean(-0.5 * z**2 + 0.2 - 0.5 * np.log(2 * np.pi))
+    np.testing.assert_allclose(one, expected, rtol=1e-5)
+    padded = jnp.concatenate([jnp.tile(done, 100), jnp.full(50, 9.0)])
+    np.testing.assert_allclose(log_probability(actor, log_std, many, padded), one, rtol=1e-5)
+
+
+@pytest.mark.parametrize("with_actions", [False, True])
+def test_the_critic_does_not_know_an_order_of_people(with_actions):
+    env = Toy(population=9, places=5)
+    nets = networks(
+        env,
+        env.default_params,
+        env.agents,
+        4,
+        6,
+        jax.random.key(0),
+        with_actions=with_actions,
+    )
+    seen, _ = env.reset(jax.random.key(1), env.default_params)
+    actions = {a: env.action_space(a).sample(jax.random.key(2)) for a in env.agents}
+    orders = {a: jax.random.permutation(jax.random.key(3), s.mask.size) for a, s in seen.items()}
+    shuffled = {a: s.permuted(orders[a]) for a, s in seen.items()}
+    moved = actions | {"rank": actions["rank"][orders["rank"]]}
+    if not with_actions:
+        values = nets.critic(seen), nets.critic(shuffled)
+    else:
+        values = nets.critic(seen, actions), nets.critic(shuffled, moved)
+        for agent in env.agents:
+            other = actions | {agent: 1.0 - actions[agent]}
+            assert np.abs(nets.critic(seen, other) - values[0]).max() > 1e-5, agent
+    assert values[0].shape == (3,)
+    np.testing.assert_allclose(*values, rtol=1e-5, atol=1e-6)
+
+
+# ------------------------------------------------------------------ updates
+
+
+def test_the_loss_of_f_mappo_is_the_clipped_surrogate():
+    """Against NumPy, with policies that have moved since the actions were drawn."""
+    env = Toy(population=8, horizon=4, places=3)
+    ppo = learner("f-mappo", clip=0.05, entropy_weight=0.01)
+    state = ppo.init(jax.random.key(0), env, Objective.uniform(env))
+    world = jax.tree.map(lambda x: x[0], state.worlds)
+    _, steps, _ = eqx.filter_jit(ppo._fragment)(state, world, jax.random.key(1))
+    steps = jax.tree.map(lambda x: x[None], steps)
+    generator = np.random.default_rng(0)
+    advantage, returns = (jnp.array(generator.normal(size=(1, 4, 3)), jnp.float32) for _ in "ab")
+    nets = eqx.combine(state.learned, state.skeleton)
+    agents = list(nets.actors)
+
+    def probabilities(actors, stds):
+        return {
+            agent: np.array(
+                [
+                    log_probability(
+                        actors[agent],
+                        stds[agent],
+                        jax.tree.map(lambda x, t=t: x[0, t], steps.observations[agent]),
+                        steps.actions[agent][0, t],
+                    )
+                    for t in range(4)
+                ]
+            )
+            for agent in agents
+        }
+
+    before = probabilities(nets.actors, state.log_std)
+    moved = jax.tree.map(lambda x: x + 0.05, state.learned)
+    stds = {agent: std - 0.01 for agent, std in state.log_std.items()}
+    after_nets = eqx.combine(moved, state.skeleton)
+    after = probabilities(after_nets.actors, stds)
+    batch = (steps, advantage, returns, {a: jnp.array(p)[None] for a, p in before.items()})
+    loss, told = ppo._loss((moved, stds), state.skeleton, batch)
+
+    surrogate, entropy, outside = 0.0, 0.0, []
+    for index, agent in enumerate(agents):
+        own = np.asarray(advantage[0, :, index], float)
+        own = (own - own.mean()) / own.std()
+        ratio = np.exp(after[agent] - before[agent])
+        surrogate += np.mean(np.minimum(ratio * own, np.clip(ratio, 0.95, 1.05) * own))
+        entropy += np.sum(np.asarray(stds[agent]) + 0.5 * np.log(2 * np.pi * np.e))
+        outside.append(np.mean(np.abs(ratio - 1) > 0.05))
+    assert 0 < np.mean(outside) < 1, "some ratios are clipped, some are not"
+    values = np.stack(
+        [
+            after_nets.critic(jax.tree.map(lambda x, t=t: x[0, t], steps.observations))
+            for t in range(4)
+        ]
+    )
+    apart = np.abs(values - np.asarray(returns[0]))
+    error = np.mean(np.where(apart <= 1, 0.5 * apart**2, apart - 0.5))
+    np.testing.assert_allclose(loss, 0.5 * error - surrogate - 0.01 * entropy, rtol=1e-4)
+    np.testing.assert_allclose(told["clipped"], np.mean(outside), rtol=1e-5)
+
+
+def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order():
+    """Also after it is full: who is drawn is followed by the next step of the same world."""
+    env = Toy(population=8, horizon=5, places=3)
+    ddpg = learner("f-maddpg", episodes_per_epoch=30)
+    state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
+    seen = set()
+    for _ in range(3):
+        state, _ = ddpg.train_chunk(state)
+        assert int(state.collected) > ddpg.places == 12
+        step, later = ddpg._drawn(state, jax.random.key(3))
+        time, after = (np.asarray(s.observations["level"][2])[..., 0] for s in (step, later))
+        ended = np.asarray(step.done)
+        assert step.done.shape == (2, 3)
+        np.testing.assert_array_equal(ended, time == 4)
+        np.testing.assert_array_equal(after, np.where(ended, 0, time + 1))
+        seen |= set(time.reshape(-1).tolist())
+    assert len(seen) > 2
+
+
+def test_policies_and_critic_of_f_maddpg_are_pulled_apart():
+    """The critic by its error alone; the policies by the critic, not by its error."""
+    env = Toy(population=8, horizon=5, places=3)
+    ddpg = learner("f-maddpg", logit_penalty=0.0)
+    state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
+    state, _ = ddpg.train_chunk(state)
+    batch = ddpg._drawn(state, jax.random.key(1))
+
+    def pull(part, targets):
+        return jax.grad(
+            lambda learned: ddpg._loss(learned, targets, state.skeleton, batch)[1][part]
+        )(state.learned)
+
+    error, value = pull("value_error", state.targets), pull("actor_objective", state.targets)
+    size = {
+        (name, part): float(sum(np.abs(x).sum() for x in jax.tree.leaves(getattr(pulled, part))))
+        for name, pulled in (("error", error), ("value", value))
+        for part in ("actors", "critic")
+    }
+    assert size["error", "actors"] == size["value", "critic"] == 0.0
+    assert size["error", "critic"] > 0.0 < size["value", "actors"]
+
+
+def test_the_target_of_f_maddpg_is_the_bellman_equation():
+    """With a critic that says 0 everywhere the error is that of the rewards alone."""
+    env = Toy(population=8, horizon=5, places=3)
+    ddpg = learner("f-maddpg")
+    state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
+    state, _ = ddpg.train_chunk(state)
+    step, later = ddpg._drawn(state, jax.random.key(1))
+    level = 0.7
+    silent = eqx.tree_at(
+        lambda nets: (nets.critic.head.weight, nets.critic.head.bias),
+        state.learned,
+        (jnp.zeros((3, 4)), jnp.zeros(3)),
+    )
+    ahead = eqx.tree_at(lambda nets: nets.critic.head.bias, silent, jnp.full(3, level))
+    _, told = ddpg._loss(silent, ahead, state.skeleton, (step, later))
+    going_on = 1.0 - np.asarray(step.done, float)
+    target = np.abs(np.asarray(step.rewards) + 0.99 * going_on[..., None] * level)
+    error = np.mean(np.where(target <= 1, 0.5 * target**2, target - 0.5))
+    np.testing.assert_allclose(told["value_error"], error, rtol=1e-5)
+
+
+class Slow(Toy):
+    """The first agent acts at every third step only."""
+
+    @property
+    def periods(self):
+        return {"level": 3}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_agents_that_act_now_and_then_learn_from_those_steps(name):
+    env = Slow(population=8, horizon=5, places=3)
+    some = learner(name)
+    state = some.init(jax.random.key(0), env, Objective.uniform(env))
+    if name == "f-mappo":
+        world = jax.tree.map(lambda x: x[0], state.worlds)
+        _, steps, _ = eqx.filter_jit(some._fragment)(state, world, jax.random.key(1))
+    else:
+        state, _ = some.train_chunk(state)
+        steps = jax.tree.map(lambda x: x[0, :4], state.buffer)
+        does = np.abs(steps.actions["level"]).sum(axis=1) > 0
+        assert does.tolist() == [True, False, False, True], "what is ignored is not learned from"
+    assert steps.acts["level"].tolist() == [True, False, False, True]
+    assert steps.acts["rank"].all() and steps.acts["split"].all()
+
+
+# ------------------------------------------------------------------ the contract
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_conformance(name):
+    check_algorithm(learner(name), Toy(population=8, horizon=5, places=3))
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("environment", ["loan", "loan_simple", "health", "education"])
+def test_every_system_can_be_learned_in(name, environment):
+    env = fairgym.make(environment, population=60, horizon=12)
+    params = env.default_params
+    if environment == "education":  # so few students cannot pay their teachers
+        params = params.replace(faculty_salary=0.0)
+    some = learner(name)
+    state = some.init(jax.random.key(0), env, Objective.uniform(env), params=params)
+    first = state.learned
+    state, log = some.train_chunk(state)
+    assert all(np.isfinite(float(value)) for value in log.values())
+    change = jax.tree.map(
+        lambda a, b: float(np.abs(a - b).max()), first.actors, state.learned.actors
+    )
+    assert all(max(jax.tree.leaves(own)) > 0 for own in change.values()), change
+    assert set(some.policies(state)) == set(env.agents)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_bound_is_learned_by_a_multiplier(name):
+    env = Toy(population=8, horizon=5, places=3)
+    bounded = Objective.direct(env).bounded({"treated_disparity": 0.0})
+    some = learner(name)
+    state = some.init(jax.random.key(0), env, bounded)
+    _, log = some.train_chunk(state)
+    broken = -float(log["metrics/treated_disparity"])
+    found = float(log["multipliers/level/treated_disparity"])
+    assert broken > 0 and found == pytest.approx(broken, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_run_that_was_cut_off_ends_like_one_that_was_not(name, tmp_path):
+    config = RunConfig(
+        "loan_simple",
+        environment_args={"population": 40, "horizon": 6},
+        algorithm=name,
+        algorithm_args=dataclasses.asdict(learner(name, epochs=4)),
+        objective="half-direct",
+    )
+    whole = train(config, tmp_path / "whole")
+
+    def stop(epoch, epochs, line):
+        if epoch == 2 and line is not None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path / "cut", progress=stop)
+    assert not load(tmp_path / "cut").summary and len(load(tmp_path / "cut").metrics) == 2
+    resumed = train(config, tmp_path / "cut", resume=True)
+
+    def lines(run):
+        return [{k: v for k, v in line.items() if k != "wall_time_s"} for line in run.metrics]
+
+    assert lines(resumed) == lines(whole) and len(lines(whole)) == 4
+    policies = [(tmp_path / cut / "policy.eqx").read_bytes() for cut in ("whole", "cut")]
+    assert policies[0] == policies[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        ("f-mappo", {"worlds": 0}, "worlds is 0; it takes a whole number from 1"),
+        ("f-mappo", {"fragment": 2, "minibatches": 4}, "fragment is 2; .* from 4"),
+        ("f-mappo", {"learning_rate": 0.0}, "learning_rate is 0.0; it takes a number above 0"),
+        ("f-mappo", {"discount": 1.5}, "discount is 1.5; it takes a number from 0 to 1"),
+        ("f-maddpg", {"buffer": 10}, "buffer is 10; it takes a whole number from 800"),
+        ("f-maddpg", {"sample": 3}, "sample is 3; it takes a whole number from 16"),
+        ("f-maddpg", {"noise": -1.0}, "noise is -1.0; it takes a number from 0"),
+    ],
+)
+def test_hyperparameters_out_of_range(name, given, told):
+    with pytest.raises(FairgymError, match=told):
+        algorithms.get(name)(**given)
+
+
+def test_the_world_after_an_end_is_a_new_one():
+    env = Toy(population=8, horizon=5, places=3)
+    fields = start(jax.random.key(0), env, Objective.uniform(env), None, None, 3)
+    state = GradientState(**fields)
+    assert np.unique(np.asarray(state.worlds.skill)).size == 24, "worlds differ from the start"
+
+
+# ------------------------------------------------------------------ what is learned
+
+
+def gains(some, env, seed):
+    """The objective after each epoch."""
+    state = some.init(jax.random.key(seed), env, Objective.direct(env))
+    found = []
+    for _ in range(some.epochs):
+        state, log = some.train_chunk(state)
+        found.append(float(log["objective"]))
+    return found
+
+
+@pytest.mark.parametrize(
+    "some",
+    [
+        FMappo(epochs=4, episodes_per_epoch=4_000, evaluation_episodes=256, people=0),
+        FMaddpg(epochs=3, episodes_per_epoch=4_000, evaluation_episodes=256, people=0),
+    ],
+    ids=lambda some: type(some).__name__,
+)
+def test_a_bandit_over_people(some):
+    """E max(worth, 0) = 1 / sqrt(2 pi) is the best there is; the middle of all actions gains 0."""
+    best = 1 / math.sqrt(2 * math.pi)
+    for seed in range(3):
+        assert gains(some, Crowd(), seed)[-1] > 0.75 * best
+
+
+@pytest.mark.parametrize(
+    "some",
+    [
+        FMappo(epochs=3, episodes_per_epoch=4_000),
+        FMaddpg(epochs=5, episodes_per_epoch=8_000),
+    ],
+    ids=lambda some: type(some).__name__,
+)
+def test_group_level_actions_find_their_targets(some):
+    """The constant optimum of `Toy`; the middle of all actions gains -0.17."""
+    env = Toy(population=6, horizon=3, places=3, seats=1)
+    for seed in range(3):
+        found = gains(some, env, seed)
+        assert found[-1] > -0.02, found
+
+
+@pytest.mark.parametrize(
+    "some",
+    [
+        FMappo(epochs=5, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.95),
+        FMaddpg(epochs=5, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.9),
+    ],
+    ids=lambda some: type(some).__name__,
+)
+def test_agents_learn_to_spread(some):
+    """At least a quarter of the way from standing still to the best plan, for each of three seeds.
+
+    A learner without a common critic, or that confuses agents, stays where it began.
+    """
+    planned, still = spread_by_plan(0, 300)
+    for seed in range(3):
+        found = gains(some, Spread(), seed)
+        assert found[-1] > still + 0.25 * (planned - still), (found, planned, still)

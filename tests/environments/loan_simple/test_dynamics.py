@@ -1,0 +1,162 @@
+"""The formulas against closed forms and independent NumPy arithmetic."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from fairgym.environments.loan import dynamics as loan
+from fairgym.environments.loan_simple import dynamics
+
+settings.register_profile("loan_simple", deadline=None, max_examples=40)
+settings.load_profile("loan_simple")
+
+
+def floats(low, high):
+    """Numbers that float32 can hold."""
+    numbers = st.floats(low, high, allow_subnormal=False)
+    return numbers.map(lambda x: float(np.float32(x)))
+
+
+def arrays(*values):
+    return tuple(jnp.array([v], jnp.float32) for v in values)
+
+
+# ------------------------------------------------------------------------- the outcome
+
+
+@given(floats(0.05, 0.95))
+def test_without_relief_the_chance_is_the_qualification_score(q):
+    """One model for both: admission's score is the chance of repaying."""
+    predictor, relief = arrays(np.log(q / (1 - q)), 0.0)
+    chance = dynamics.repayment_probability(predictor, relief, 25.0)
+    assert float(chance[0]) == pytest.approx(q, rel=1e-5)
+
+
+@given(floats(0.05, 0.95), floats(0.0, 0.5), floats(0.0, 30.0))
+def test_relief_multiplies_the_odds(q, relief, effect):
+    """Odds of repaying times exp(effect a)."""
+    predictor, shares = arrays(np.log(q / (1 - q)), relief)
+    chance = dynamics.repayment_probability(predictor, shares, effect)
+    odds = q / (1 - q) * np.exp(effect * relief)
+    assert float(chance[0]) == pytest.approx(odds / (1 + odds), rel=1e-4)
+
+
+# ------------------------------------------------------------------------- the queue
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, -0.0, 0.3, 0.9, 1.0]), st.booleans()), min_size=9,
+             max_size=9),
+    st.integers(1, 10),
+    st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_waits_by_rank(people, cap, random):
+    """Against sorting in Python: highest priority first, ties by `tie`, `cap` people a month."""
+    tie = np.array([random.random() for _ in people], np.float32)
+    queue = sorted(
+        (-priority, tie[i], i) for i, (priority, approved) in enumerate(people) if approved
+    )
+    expected = np.zeros(len(people))
+    for place, (_, _, i) in enumerate(queue):
+        expected[i] = place // cap
+    priority, approved = (np.array(column) for column in zip(*people, strict=True))
+    found = dynamics.months_waited(
+        jnp.array(priority, jnp.float32), jnp.array(approved), jnp.array(tie), cap
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_known_queue():
+    """Seven people, two a month; the third is not approved and holds nobody up."""
+    waits = dynamics.months_waited(
+        jnp.array([0.1, 0.7, 1.0, 0.6, 0.9, 0.2, 0.8]),
+        jnp.array([True, True, False, True, True, True, True]),
+        jnp.zeros(7),
+        2,
+    )
+    assert waits.tolist() == [2, 1, 0, 1, 0, 2, 0]
+
+
+def test_ties_break_at_random_and_not_by_row():
+    """20 people of equal priority, 5 of whom do not wait: chi-square over 2,000 draws."""
+    count = 2_000
+    ties = jax.random.uniform(jax.random.key(0), (count, 20))
+    waits = jax.vmap(
+        lambda tie: dynamics.months_waited(jnp.full(20, 0.5), jnp.ones(20, bool), tie, 5)
+    )(ties)
+    first = (np.asarray(waits) == 0).sum(axis=0)
+    assert first.sum() == 5 * count
+    spread = ((first - count / 4) ** 2 / (count * 0.25 * 0.75)).sum()
+    assert 0.001 < stats.chi2.sf(spread * 19 / 20, df=19) < 0.999
+
+
+# ------------------------------------------------------------------------- money
+
+
+@given(floats(1e-6, 1.0), st.integers(1, 60))
+def test_what_relief_leaves_unpaid(relief, months):
+    """The product over the installments; written off at once for one installment."""
+    found = float(dynamics.written_off(*arrays(relief, months))[0])
+    left = np.prod([1.0 - (1.0 - relief) / k for k in range(1, months + 1)])
+    assert found == pytest.approx(left, rel=1e-3, abs=1e-7)
+
+
+def test_known_write_offs():
+    """None without relief, all of it with full relief; a (1 + a) / 2 of two installments."""
+    relief, term = jnp.array([0.0, 1.0, 0.3, 0.5]), jnp.array([36.0, 60.0, 1.0, 2.0])
+    found = dynamics.written_off(relief, term)
+    np.testing.assert_allclose(found, [0.0, 1.0, 0.3, 0.375], rtol=1e-5)
+
+
+@pytest.mark.parametrize("months", [36, 60])
+@pytest.mark.parametrize("relief", [0.05, 0.2, 0.5])
+def test_relief_is_spread_as_in_the_full_environment(months, relief):
+    """`loan`'s own months without interest, borrowers paying all that is requested."""
+    (balance,) = arrays(12_000.0)
+    received, nothing = 0.0, jnp.zeros(1)
+    for month in range(months):
+        left = jnp.array([float(months - month)])
+        scheduled = loan.scheduled_installment(balance, nothing, left)
+        paid = loan.requested_installment(scheduled, relief)
+        balance = loan.next_balance(balance, nothing, paid)
+        received += float(paid[0])
+    principal, term, share = arrays(12_000.0, months, relief)
+    installment = loan.scheduled_installment(principal, nothing, term)
+    found = dynamics.loan_payments(installment, term, share, jnp.array([True]), 0.4)
+    assert float(found[0]) == pytest.approx(received, rel=1e-4)
+
+
+def test_a_known_loan():
+    """10,000 dollars at 12% for 36 months: 332.14 a month; 290.81 a month to depositors at 3%."""
+    principal, rate, term, relief = arrays(10_000.0, 0.01, 36.0, 0.0)
+    scheduled = loan.scheduled_installment(principal, rate, term)
+    for repaid, expected in ((True, 36 * 332.143), (False, 0.4 * 36 * 332.143)):
+        paid = dynamics.loan_payments(scheduled, term, relief, jnp.array([repaid]), 0.4)
+        assert float(paid[0]) == pytest.approx(expected, rel=1e-5)
+    due = dynamics.deposits_due(principal, term, 0.03)
+    assert float(due[0]) == pytest.approx(36 * 290.812, rel=1e-5)
+    assert float(dynamics.deposits_due(principal, term, 0.0)[0]) == pytest.approx(10_000.0)
+
+
+# ------------------------------------------------------------------------- the record
+
+
+@given(floats(300, 846), floats(0, 200), st.lists(st.sampled_from([-1.0, 0.0, 1.0]), max_size=8))
+def test_records_move_by_c_and_stay_in_range(fico, months, history):
+    low, high, since = fico, fico + 4.0, months
+    record: Any = {"fico_low": low, "fico_high": high, "months_since_delinquency": since}
+    record = {name: arrays(value)[0] for name, value in record.items()}
+    for better in history:
+        record = dynamics.next_record(record, jnp.array([better]), 100.0, 5.0)
+        if better:
+            low = np.clip(low + 100 * better, 300, 850)
+            high = max(low, np.clip(high + 100 * better, 300, 850))
+            since = max(0.0, since + 5 * better)
+    found = [float(column[0]) for column in record.values()]
+    assert found == pytest.approx([low, high, since], abs=1e-3)

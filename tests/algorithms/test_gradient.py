@@ -12,7 +12,7 @@ from tasks import Crowd, Spread, spread_by_plan
 
 import fairgym
 from fairgym.algorithms import algorithms
-from fairgym.algorithms._gradient import GradientState, networks, sample_people, start
+from fairgym.algorithms._critic import networks, sample_people
 from fairgym.algorithms.f_maddpg import FMaddpg
 from fairgym.algorithms.f_mappo import FMappo, advantages, log_probability
 from fairgym.core import Entities, FairgymError
@@ -164,11 +164,11 @@ def test_the_loss_of_f_mappo_is_the_clipped_surrogate():
     ppo = learner("f-mappo", clip=0.05, entropy_weight=0.01)
     state = ppo.init(jax.random.key(0), env, Objective.uniform(env))
     world = jax.tree.map(lambda x: x[0], state.worlds)
-    _, steps, _ = eqx.filter_jit(ppo._fragment)(state, world, jax.random.key(1))
+    _, steps, _ = eqx.filter_jit(ppo._fragment)(state, (world, jax.random.key(1)))
     steps = jax.tree.map(lambda x: x[None], steps)
     generator = np.random.default_rng(0)
     advantage, returns = (jnp.array(generator.normal(size=(1, 4, 3)), jnp.float32) for _ in "ab")
-    nets = eqx.combine(state.learned, state.skeleton)
+    nets = state.networks
     agents = list(nets.actors)
 
     def probabilities(actors, stds):
@@ -294,7 +294,7 @@ def test_agents_that_act_now_and_then_learn_from_those_steps(name):
     state = some.init(jax.random.key(0), env, Objective.uniform(env))
     if name == "f-mappo":
         world = jax.tree.map(lambda x: x[0], state.worlds)
-        _, steps, _ = eqx.filter_jit(some._fragment)(state, world, jax.random.key(1))
+        _, steps, _ = eqx.filter_jit(some._fragment)(state, (world, jax.random.key(1)))
     else:
         state, _ = some.train_chunk(state)
         steps = jax.tree.map(lambda x: x[0, :4], state.buffer)
@@ -390,8 +390,7 @@ def test_hyperparameters_out_of_range(name, given, told):
 
 def test_the_world_after_an_end_is_a_new_one():
     env = Toy(population=8, horizon=5, places=3)
-    fields = start(jax.random.key(0), env, Objective.uniform(env), None, None, 3)
-    state = GradientState(**fields)
+    state = learner("f-mappo", worlds=3).init(jax.random.key(0), env, Objective.uniform(env))
     assert np.unique(np.asarray(state.worlds.skill)).size == 24, "worlds differ from the start"
 
 

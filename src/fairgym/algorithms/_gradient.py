@@ -10,6 +10,8 @@ estimate. An agent with a per-person action still scores everybody; an agent wit
 action acts, while it learns, on the sample. The learned policies see everybody.
 """
 
+import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,19 +23,11 @@ from jax.sharding import NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.algorithms._base import TrainState, as_arrays, log_episodes, objectives_of
-from fairgym.core import Entities, Environment, PerEntity, Struct, rollout
-from fairgym.core.batching import episode_mesh, map_episodes
-from fairgym.policies import equivariant
-from fairgym.policies.networks import Standardiser, standardiser
-
-OUTPUT_SCALE = 0.1  # of the output layer at the start: actions begin near the middle, smoothly
-
-
-class Learned(Struct):
-    """The networks, and what they are learned with."""
-
-    actors: dict[str, Any]
-    critic: Any
+from fairgym.algorithms._checks import at_least, inside
+from fairgym.algorithms._critic import Learned, networks, sample_people
+from fairgym.core import Entities, Environment, Struct, rollout
+from fairgym.core.batching import episode_mesh, map_episodes, replicated
+from fairgym.policies import partition
 
 
 class Step(Struct):
@@ -61,161 +55,19 @@ class GradientState(TrainState):
     Attributes:
         worlds: states of the environment in which experience is collected.
         multipliers: per trained agent, one multiplier per bound of its objective.
+        learned: the learned arrays of actors and critic.
+        skeleton: the same networks without them.
     """
 
     worlds: Any
     multipliers: tuple[Float[Array, " bounds"], ...]
+    learned: Any
+    skeleton: Any
 
-
-# ---------------------------------------------------------------- people
-
-
-def sample_people(
-    observation: Entities, key: PRNGKeyArray, people: int
-) -> tuple[Entities, Int[Array, " sample"]]:
-    """A systematic sample of the people present: everybody, if they are no more than `people`.
-
-    Args:
-        observation: of one agent.
-        key: a JAX key.
-        people: the largest size of the sample; 0 keeps everybody.
-
-    Returns:
-        The same observation with the rows of the sample only, and these rows.
-    """
-    capacity = observation.mask.shape[0]
-    if people == 0 or capacity <= people:
-        return observation, jnp.arange(capacity)
-    upto = jnp.cumsum(observation.mask.astype(jnp.int32))
-    present = upto[-1]
-    place = jnp.arange(people)
-    spread = (place + jax.random.uniform(key)) * (present / people)
-    chosen = jnp.where(present > people, spread.astype(jnp.int32), place)
-    rows = jnp.searchsorted(upto, chosen + 1, method="scan_unrolled")
-    taken = chosen < present
-    rows = jnp.where(taken, rows, 0)
-    features = jnp.where(taken[:, None], observation.features[rows], 0.0)
-    return Entities(features, taken, observation.context), rows
-
-
-def mean_over_people(values: Float[Array, " n"], mask: Bool[Array, " n"]) -> Float[Array, ""]:
-    """Mean over the rows with a person; 0 without any."""
-    return jnp.sum(jnp.where(mask, values, 0.0)) / jnp.maximum(jnp.sum(mask), 1.0)
-
-
-# ---------------------------------------------------------------- critic
-
-
-class SetEncoder(eqx.Module):
-    """The people that one agent sees, as the mean of what a layer makes of each of them."""
-
-    first: Float[Array, "hidden features"]
-    bias: Float[Array, " hidden"]
-    scaling: Standardiser
-
-    def __init__(self, scaling: Standardiser, extra: int, hidden: int, key: PRNGKeyArray) -> None:
-        """Draw the weights; `extra` numbers per person come besides the features."""
-        self.first = jax.random.normal(key, (hidden, scaling.shift.size + extra))
-        self.bias = jnp.zeros((hidden,))
-        self.scaling = scaling
-
-    def __call__(
-        self, observation: Entities, extra: Float[Array, "people extra"] | None
-    ) -> Float[Array, " code"]:
-        """Mean code of the people, share of the places taken, context."""
-        scaling = self.scaling
-        rows = (observation.features - scaling.shift) / scaling.scale
-        if extra is not None:
-            rows = jnp.concatenate([rows, extra], axis=1)
-        codes = jax.nn.relu(rows @ self.first.T / jnp.sqrt(self.first.shape[1]) + self.bias)
-        present = observation.mask.astype(jnp.float32)
-        mean = present @ codes / jnp.maximum(jnp.sum(present), 1.0)
-        context = (observation.context - scaling.context_shift) / scaling.context_scale
-        return jnp.concatenate([mean, jnp.mean(present)[None], jnp.clip(context, -10.0, 10.0)])
-
-
-class CentralCritic(eqx.Module):
-    """What is to be expected for each trained agent, from the observations of all agents.
-
-    Invariant under permutations of the people. With actions it is a Q-function: a per-person
-    action stands beside the person, a group-level one beside the agent's pooled code.
-    """
-
-    encoders: dict[str, SetEncoder]
-    joint: eqx.nn.Linear
-    head: eqx.nn.Linear
-
-    def __init__(
-        self,
-        env: Environment,
-        params: Any,
-        actors: Mapping[str, Any],
-        hidden: int,
-        key: PRNGKeyArray,
-        *,
-        with_actions: bool,
-    ) -> None:
-        """Draw the weights.
-
-        Args:
-            env: the environment; features are standardised on its people at reset.
-            params: its parameters.
-            actors: the policies of the trained agents, each of which has a value.
-            hidden: units of each encoder and of the layer above them.
-            key: a JAX key.
-            with_actions: whether the trained agents' actions are given too.
-        """
-        joint_key, head_key, *keys = jax.random.split(key, len(env.agents) + 2)
-        self.encoders, size = {}, 0
-        for agent, agent_key in zip(env.agents, keys, strict=True):
-            scaling = standardiser(env, agent, jax.random.key(0), params)
-            given = with_actions and agent in actors
-            space = env.action_space(agent)
-            beside = int(given and isinstance(space, PerEntity))
-            self.encoders[agent] = SetEncoder(scaling, beside, hidden, agent_key)
-            size += hidden + 1 + scaling.context_shift.size
-            size += space.shape[0] if given and not beside else 0
-        self.joint = eqx.nn.Linear(size, hidden, key=joint_key)
-        self.head = eqx.nn.Linear(hidden, len(actors), key=head_key)
-
-    def __call__(
-        self,
-        observations: Mapping[str, Entities],
-        actions: Mapping[str, Float[Array, "..."]] | None = None,
-    ) -> Float[Array, " agents"]:
-        """A number for each trained agent."""
-        parts = []
-        for agent, encoder in self.encoders.items():
-            action = None if actions is None else actions.get(agent)
-            beside = encoder.first.shape[1] > encoder.scaling.shift.size
-            extra = action[:, None] if beside and action is not None else None
-            parts.append(encoder(observations[agent], extra))
-            if action is not None and not beside:
-                parts.append(action)
-        return self.head(jax.nn.relu(self.joint(jnp.concatenate(parts))))
-
-
-def networks(
-    env: Environment,
-    params: Any,
-    trained: tuple[str, ...],
-    hidden: int,
-    critic_hidden: int,
-    key: PRNGKeyArray,
-    *,
-    with_actions: bool,
-) -> Learned:
-    """Actors with small outputs at the start, and the critic of all of them."""
-    actor_key, critic_key = jax.random.split(key)
-    made = equivariant(env, actor_key, hidden, params=params)
-    actors = {
-        agent: eqx.tree_at(lambda p: p.second, made[agent], OUTPUT_SCALE * made[agent].second)
-        for agent in trained
-    }
-    critic = CentralCritic(
-        env, params, actors, critic_hidden, critic_key, with_actions=with_actions
-    )
-    return Learned(actors, critic)
+    @property
+    def networks(self) -> "Learned":
+        """Actors and critic."""
+        return eqx.combine(self.learned, self.skeleton)
 
 
 def descended(optimiser: Any, gradient: Any, state: Any, learned: Any) -> tuple[Any, Any]:
@@ -228,18 +80,24 @@ def descended(optimiser: Any, gradient: Any, state: Any, learned: Any) -> tuple[
 
 
 def start(
+    learner: "GradientLearner",
     key: PRNGKeyArray,
     env: Environment,
     objective: Any,
     params: Any,
     fixed: Mapping[str, Any] | None,
-    worlds: int,
+    *,
+    with_actions: bool,
 ) -> dict[str, Any]:
-    """The fields of a `GradientState` before the first chunk."""
+    """The fields of a `GradientState` before the first chunk; with actions: of a Q-function."""
     params = as_arrays(env.default_params if params is None else params)
     fixed = dict(fixed or {})
     objectives = objectives_of(env, objective, fixed)
-    keys = jax.random.split(jax.random.fold_in(key, 1), worlds)
+    keys = jax.random.split(jax.random.fold_in(key, 1), learner.worlds)
+    trained = tuple(agent for agent, _ in objectives)
+    sizes = learner.hidden, learner.critic_hidden
+    made = networks(env, params, trained, *sizes, key, with_actions=with_actions)
+    learned, skeleton = partition(made)
     return {
         "env": env,
         "objectives": objectives,
@@ -249,6 +107,8 @@ def start(
         "chunk": jnp.int32(0),
         "worlds": _first_states(env, keys, params),
         "multipliers": tuple(o.initial_multipliers() for _, o in objectives),
+        "learned": learned,
+        "skeleton": skeleton,
     }
 
 
@@ -321,27 +181,97 @@ def spread_over_devices(tree: Any, worlds: int) -> Any:
     return jax.tree.map(lambda x: lax.with_sharding_constraint(x, sharding), tree)
 
 
-# ---------------------------------------------------------------- the log
+# ---------------------------------------------------------------- the learner
 
 
-def measured(
-    state: GradientState,
-    policies: Mapping[str, Any],
-    key: PRNGKeyArray,
-    episodes: int,
-    multiplier_rate: float,
-) -> tuple[dict[str, Array], tuple[Array, ...]]:
-    """Whole episodes with the learned policies: what the log says, and the next multipliers."""
+@dataclasses.dataclass(frozen=True)
+class GradientLearner:
+    """Hyperparameters and the outer loop of both; a subclass writes `_round`.
 
-    def one(key: Array) -> Any:
-        return rollout(state.env, state.params, policies, key).replace(final_state=None)
+    Attributes:
+        epochs: number of chunks of training, each of which is logged.
+        episodes_per_epoch: whole episodes' worth of environment steps in each epoch.
+        worlds: environments that run side by side.
+        fragment: steps of each world between two rounds of learning.
+        discount: gamma.
+        gradient_norm: gradients are scaled down to this norm.
+        hidden: hidden units of the two-layer policies.
+        critic_hidden: hidden units of the critic.
+        people: how many people of an observation a learner samples at each step; 0 for all.
+        evaluation_episodes: episodes per epoch in which the learned policy is measured.
+        multiplier_rate: step of the multipliers of a bounded objective.
+        batch_size: how many worlds are vmapped together; 0 chooses by device.
+    """
 
-    found = map_episodes(one, jax.random.split(key, episodes))
-    log = log_episodes(state.env, state.objectives, found)
-    multipliers = []
-    for (agent, objective), old in zip(state.objectives, state.multipliers, strict=True):
-        excess = jnp.mean(jax.vmap(objective.excess)(found.totals), axis=0)
-        multipliers.append(objective.raise_multipliers(old, excess, multiplier_rate))
-        for name, value in zip(objective.bounds, multipliers[-1], strict=True):
-            log[f"multipliers/{agent}/{name}"] = value
-    return log, tuple(multipliers)
+    epochs: int = 40
+    episodes_per_epoch: int = 100
+    worlds: int = 16
+    fragment: int = 50
+    discount: float = 0.99
+    gradient_norm: float = 0.5
+    hidden: int = 32
+    critic_hidden: int = 32
+    people: int = 32
+    evaluation_episodes: int = 4
+    multiplier_rate: float = 1.0
+    batch_size: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        at_least(self, 1, "epochs", "episodes_per_epoch", "worlds", "fragment")
+        at_least(self, 1, "hidden", "critic_hidden", "evaluation_episodes")
+        at_least(self, 0, "people", "batch_size")
+        inside(self, 1.0, "discount")
+        inside(self, math.inf, "multiplier_rate")
+        inside(self, math.inf, "gradient_norm", positive=True)
+
+    @property
+    def chunks(self) -> int:
+        """One chunk is one epoch."""
+        return self.epochs
+
+    def rounds(self, env: Environment) -> int:
+        """Rounds of collecting and learning per epoch: as many as have its environment steps."""
+        return max(1, round(self.episodes_per_epoch * env.horizon / (self.worlds * self.fragment)))
+
+    def policies(self, state: Any) -> dict[str, Any]:
+        """The learned policies without exploration, and the fixed ones."""
+        actors = state.networks.actors | state.fixed
+        return {agent: actors[agent] for agent in state.env.agents}
+
+    def train_chunk(self, state: Any) -> tuple[Any, dict[str, Array]]:
+        """One epoch: collect and learn in turns, then measure the policy."""
+        return self._epoch(replicated(state))
+
+    def _round(self, state: Any, key: Array) -> tuple[Any, dict[str, Array]]:
+        """Collect a fragment in every world and learn: the next state, and what to log."""
+        raise NotImplementedError
+
+    @eqx.filter_jit
+    def _epoch(self, state: Any) -> tuple[Any, dict[str, Array]]:
+        key, next_key = state.next_key()
+        round_key, mean_key = jax.random.split(key)
+        keys = jax.random.split(round_key, self.rounds(state.env))
+        state, told = scan_state(self._round, state, keys)
+
+        def one(key: Array) -> Any:
+            episode = rollout(state.env, state.params, self.policies(state), key)
+            return episode.replace(final_state=None)
+
+        measured = map_episodes(one, jax.random.split(mean_key, self.evaluation_episodes))
+        log = log_episodes(state.env, state.objectives, measured)
+        log |= {name: jnp.mean(values) for name, values in told.items()}
+        multipliers = []
+        for (agent, objective), old in zip(state.objectives, state.multipliers, strict=True):
+            excess = jnp.mean(jax.vmap(objective.excess)(measured.totals), axis=0)
+            multipliers.append(objective.raise_multipliers(old, excess, self.multiplier_rate))
+            for name, value in zip(objective.bounds, multipliers[-1], strict=True):
+                log[f"multipliers/{agent}/{name}"] = value
+        state = state.replace(key=next_key, chunk=state.chunk + 1, multipliers=tuple(multipliers))
+        return state, log
+
+    def _collect(self, state: Any, fragment: Any, key: Array) -> Any:
+        """`fragment((world, key))` for every world, each result left on its device."""
+        items = (state.worlds, jax.random.split(key, self.worlds))
+        found = map_episodes(fragment, items, self.batch_size or None)
+        return spread_over_devices(found, self.worlds)

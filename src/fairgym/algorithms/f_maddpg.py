@@ -24,42 +24,33 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fairgym.algorithms._base import Objectives, algorithms
 from fairgym.algorithms._checks import at_least, inside
+from fairgym.algorithms._critic import Learned, mean_over_people
 from fairgym.algorithms._gradient import (
+    GradientLearner,
     GradientState,
-    Learned,
     Step,
     act_as_fixed,
     acting,
     descended,
     go_on,
     look,
-    mean_over_people,
-    measured,
-    networks,
-    scan_state,
     spread_over_devices,
     start,
 )
 from fairgym.core import Entities, Environment, PerEntity
-from fairgym.core.batching import map_episodes, replicated
-from fairgym.policies import partition
 
 
 class FMaddpgState(GradientState):
     """What F-MADDPG learns.
 
     Attributes:
-        learned: the learned arrays of actors and critic.
-        targets: the same arrays, following slowly.
-        skeleton: the networks without them.
+        targets: what `learned` is, following slowly.
         optimisers: states of Adam, of actors and critic.
         buffer: the last steps of every world, axes (worlds, places); the places are a ring.
         collected: steps collected in each world so far.
     """
 
-    learned: Any
     targets: Any
-    skeleton: Any
     optimisers: tuple[Any, Any]
     buffer: Step
     collected: Int[Array, ""]
@@ -67,87 +58,49 @@ class FMaddpgState(GradientState):
 
 @algorithms.register("f-maddpg")
 @dataclasses.dataclass(frozen=True)
-class FMaddpg:
-    """Hyperparameters of F-MADDPG.
+class FMaddpg(GradientLearner):
+    """Hyperparameters of F-MADDPG, beside those of `GradientLearner`.
 
     Attributes:
-        epochs: number of chunks of training, each of which is logged.
-        episodes_per_epoch: whole episodes' worth of environment steps in each epoch.
-        worlds: environments that run side by side.
-        fragment: steps of each world between two rounds of learning.
         gradient_steps: gradient steps in each round.
         sample: steps drawn from the buffer for each gradient step, the same number of each world.
         buffer: steps that are remembered, of all worlds together.
         warm_up: steps of all worlds together with uniform actions, before learning begins.
         learning_rate: of Adam, for the critic.
         actor_learning_rate: of Adam, for the policies.
-        discount: gamma.
         follow: tau, the share of the way that targets follow in each gradient step.
         noise: standard deviation of the exploration, in units of the action.
         logit_penalty: weight of the mean square of what a policy's sigmoid or softmax is applied
             to, against saturation.
-        gradient_norm: gradients are scaled down to this norm.
-        hidden: hidden units of the two-layer policies.
-        critic_hidden: hidden units of the critic.
-        people: how many people of an observation a learner samples at each step; 0 for all.
-        evaluation_episodes: episodes per epoch in which the learned policy is measured.
-        multiplier_rate: step of the multipliers of a bounded objective.
-        batch_size: how many worlds are vmapped together; 0 chooses by device.
     """
 
-    epochs: int = 40
-    episodes_per_epoch: int = 100
-    worlds: int = 16
     fragment: int = 25
+    critic_hidden: int = 64
     gradient_steps: int = 8
     sample: int = 512
     buffer: int = 20_000
     warm_up: int = 4_000
     learning_rate: float = 5e-3
     actor_learning_rate: float = 2e-3
-    discount: float = 0.99
     follow: float = 0.01
     noise: float = 0.3
     logit_penalty: float = 1e-3
-    gradient_norm: float = 0.5
-    hidden: int = 32
-    critic_hidden: int = 64
-    people: int = 32
-    evaluation_episodes: int = 4
-    multiplier_rate: float = 1.0
-    batch_size: int = 0
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        counts = ("epochs", "episodes_per_epoch", "worlds", "fragment", "gradient_steps", "sample")
-        at_least(self, 1, *counts, "hidden", "critic_hidden", "evaluation_episodes")
-        at_least(self, 0, "people", "batch_size", "warm_up")
-        at_least(self, 2 * self.worlds * self.fragment, "buffer")
+        super().__post_init__()
+        at_least(self, 1, "gradient_steps")
+        at_least(self, 0, "warm_up")
         at_least(self, self.worlds, "sample")
-        inside(self, 1.0, "discount", "follow")
-        inside(self, math.inf, "noise", "logit_penalty", "multiplier_rate")
-        inside(
-            self,
-            math.inf,
-            "learning_rate",
-            "actor_learning_rate",
-            "gradient_norm",
-            positive=True,
-        )
-
-    @property
-    def chunks(self) -> int:
-        """One chunk is one epoch."""
-        return self.epochs
+        at_least(self, 2 * self.worlds * self.fragment, "buffer")
+        inside(self, 1.0, "follow")
+        inside(self, math.inf, "noise", "logit_penalty")
+        inside(self, math.inf, "learning_rate", "actor_learning_rate", positive=True)
 
     @property
     def places(self) -> int:
         """Steps of each world that are remembered: whole fragments."""
         return self.buffer // (self.worlds * self.fragment) * self.fragment
-
-    def rounds(self, env: Environment) -> int:
-        """Rounds of collecting and learning per epoch."""
-        return max(1, round(self.episodes_per_epoch * env.horizon / (self.worlds * self.fragment)))
 
     def _optimiser(self, rate: float) -> Any:
         return optax.chain(optax.clip_by_global_norm(self.gradient_norm), optax.adam(rate))
@@ -169,20 +122,14 @@ class FMaddpg:
 
         Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
         """
-        common = start(key, env, objective, params, fixed, self.worlds)
-        trained = tuple(agent for agent, _ in common["objectives"])
-        made = networks(
-            env, common["params"], trained, self.hidden, self.critic_hidden, key, with_actions=True
-        )
-        learned, skeleton = partition(made)
+        common = start(self, key, env, objective, params, fixed, with_actions=True)
+        learned = common["learned"]
         first = GradientState(**common)
         world = jax.tree.map(lambda x: x[0], first.worlds)
-        shape = jax.eval_shape(lambda: self._step(first, made, world, key, jnp.array(False))[1])
+        shape = jax.eval_shape(lambda: self._step(first, world, key, jnp.array(False))[1])
         return FMaddpgState(
             **common,
-            learned=learned,
             targets=jax.tree.map(jnp.copy, learned),
-            skeleton=skeleton,
             optimisers=tuple(
                 optimiser.init(part)
                 for optimiser, part in zip(
@@ -195,41 +142,19 @@ class FMaddpg:
             collected=jnp.int32(0),
         )
 
-    def policies(self, state: FMaddpgState) -> dict[str, Any]:
-        """The learned policies without exploration, and the fixed ones."""
-        actors = eqx.combine(state.learned, state.skeleton).actors | state.fixed
-        return {agent: actors[agent] for agent in state.env.agents}
-
-    def train_chunk(self, state: FMaddpgState) -> tuple[FMaddpgState, dict[str, Array]]:
-        """One epoch: collect and learn in turns, then measure the policy."""
-        return self._epoch(replicated(state))
-
-    @eqx.filter_jit
-    def _epoch(self, state: FMaddpgState) -> tuple[FMaddpgState, dict[str, Array]]:
-        key, next_key = state.next_key()
-        round_key, mean_key = jax.random.split(key)
-        keys = jax.random.split(round_key, self.rounds(state.env))
-        state, losses = scan_state(self._round, state, keys)
-        log, multipliers = measured(
-            state, self.policies(state), mean_key, self.evaluation_episodes, self.multiplier_rate
-        )
-        log |= {name: jnp.mean(values) for name, values in losses.items()}
-        state = state.replace(key=next_key, chunk=state.chunk + 1, multipliers=multipliers)
-        return state, log
-
     # ---------------------------------------------------------------- experience
 
     def _step(
-        self, state: GradientState, nets: Learned, world: Any, key: Array, uniform: Array
+        self, state: GradientState, world: Any, key: Array, uniform: Array
     ) -> tuple[Any, Step]:
         """One step of one world with noisy, or with uniform, actions."""
-        env = state.env
+        env, actors = state.env, state.networks.actors
         look_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
         everybody, samples, rows = look(state, world, look_key, self.people)
         actions = act_as_fixed(state, everybody, fixed_key)
         counted, acts = {}, {}
-        keys = jax.random.split(act_key, len(nets.actors))
-        for (agent, actor), agent_key in zip(nets.actors.items(), keys, strict=True):
+        keys = jax.random.split(act_key, len(actors))
+        for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
             space: Any = actor.space
             each = isinstance(space, PerEntity)
             seen = everybody[agent] if each else samples[agent]
@@ -248,22 +173,14 @@ class FMaddpg:
     def _round(self, state: FMaddpgState, key: Array) -> tuple[FMaddpgState, dict[str, Array]]:
         """Collect a fragment in every world, remember it, and learn if warmed up."""
         collect_key, learn_key = jax.random.split(key)
-        nets = eqx.combine(state.learned, state.skeleton)
         uniform = state.collected * self.worlds < self.warm_up
 
         def fragment(item: tuple[Any, Array]) -> tuple[Any, Step]:
             world, key = item
             keys = jax.random.split(key, self.fragment)
-            return lax.scan(lambda w, k: self._step(state, nets, w, k, uniform), world, keys)
+            return lax.scan(lambda w, k: self._step(state, w, k, uniform), world, keys)
 
-        worlds, steps = spread_over_devices(
-            map_episodes(
-                fragment,
-                (state.worlds, jax.random.split(collect_key, self.worlds)),
-                self.batch_size or None,
-            ),
-            self.worlds,
-        )
+        worlds, steps = self._collect(state, fragment, collect_key)
         place = state.collected % self.places
         state = state.replace(
             worlds=worlds,

@@ -11,6 +11,7 @@ people and one with 3,000 weigh alike.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +25,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.algorithms._base import Objectives, algorithms
 from fairgym.algorithms._checks import at_least, inside
+from fairgym.algorithms._critic import mean_over_people
 from fairgym.algorithms._gradient import (
+    GradientLearner,
     GradientState,
     Step,
     act_as_fixed,
@@ -32,16 +35,9 @@ from fairgym.algorithms._gradient import (
     descended,
     go_on,
     look,
-    mean_over_people,
-    measured,
-    networks,
-    scan_state,
-    spread_over_devices,
     start,
 )
 from fairgym.core import Entities, Environment, PerEntity
-from fairgym.core.batching import map_episodes, replicated
-from fairgym.policies import partition
 
 VALUE_DECAY = 0.99  # of the running moments of returns, per update
 HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
@@ -51,16 +47,12 @@ class FMappoState(GradientState):
     """What F-MAPPO learns.
 
     Attributes:
-        learned: the learned arrays of actors and critic.
-        skeleton: the same networks without them.
         log_std: per trained agent, log standard deviation of its exploration, one number per
             element of the action (one in all for per-person actions).
         optimiser: state of Adam over `learned` and `log_std`.
         moments: running mean and mean square of returns per agent, and their weight.
     """
 
-    learned: Any
-    skeleton: Any
     log_std: dict[str, Float[Array, " elements"]]
     optimiser: Any
     moments: tuple[Float[Array, " agents"], Float[Array, " agents"], Float[Array, ""]]
@@ -105,71 +97,37 @@ def log_probability(
 
 @algorithms.register("f-mappo")
 @dataclasses.dataclass(frozen=True)
-class FMappo:
-    """Hyperparameters of F-MAPPO.
+class FMappo(GradientLearner):
+    """Hyperparameters of F-MAPPO, beside those of `GradientLearner`.
 
     Attributes:
-        epochs: number of chunks of training, each of which is logged.
-        episodes_per_epoch: whole episodes' worth of environment steps in each epoch.
-        worlds: environments that run side by side.
-        fragment: steps of each world between two updates.
-        passes: how often an update goes through its fragment.
+        passes: how often a round goes through its fragment.
         minibatches: parts of a fragment, each of which makes one gradient step.
         learning_rate: of Adam.
         clip: epsilon of the clipped ratio.
-        discount: gamma.
         trace_decay: lambda of the advantage estimates.
         entropy_weight: weight of the entropy bonus.
         value_weight: weight of the critic's error.
-        gradient_norm: gradients are scaled down to this norm.
         initial_std: standard deviation of the exploration at the start, before squashing.
-        hidden: hidden units of the two-layer policies.
-        critic_hidden: hidden units of the critic.
-        people: how many people of an observation a learner samples at each step; 0 for all.
-        evaluation_episodes: episodes per epoch in which the learned policy is measured.
-        multiplier_rate: step of the multipliers of a bounded objective.
-        batch_size: how many worlds are vmapped together; 0 chooses by device.
     """
 
-    epochs: int = 40
-    episodes_per_epoch: int = 100
-    worlds: int = 16
-    fragment: int = 50
     passes: int = 4
     minibatches: int = 4
     learning_rate: float = 2e-3
     clip: float = 0.2
-    discount: float = 0.99
     trace_decay: float = 0.95
     entropy_weight: float = 0.003
     value_weight: float = 0.5
-    gradient_norm: float = 0.5
     initial_std: float = 0.5
-    hidden: int = 32
-    critic_hidden: int = 32
-    people: int = 32
-    evaluation_episodes: int = 4
-    multiplier_rate: float = 1.0
-    batch_size: int = 0
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        counts = ("epochs", "episodes_per_epoch", "worlds", "fragment", "passes", "minibatches")
-        at_least(self, 1, *counts, "hidden", "critic_hidden", "evaluation_episodes")
-        at_least(self, 0, "people", "batch_size")
-        inside(self, 1.0, "discount", "trace_decay")
-        inside(self, math.inf, "clip", "entropy_weight", "value_weight", "multiplier_rate")
-        inside(self, math.inf, "learning_rate", "gradient_norm", "initial_std", positive=True)
+        super().__post_init__()
+        at_least(self, 1, "passes", "minibatches")
         at_least(self, self.minibatches, "fragment")
-
-    @property
-    def chunks(self) -> int:
-        """One chunk is one epoch."""
-        return self.epochs
-
-    def updates(self, env: Environment) -> int:
-        """Updates per epoch: as many as have its environment steps."""
-        return max(1, round(self.episodes_per_epoch * env.horizon / (self.worlds * self.fragment)))
+        inside(self, 1.0, "trace_decay")
+        inside(self, math.inf, "clip", "entropy_weight", "value_weight")
+        inside(self, math.inf, "learning_rate", "initial_std", positive=True)
 
     @property
     def _optimiser(self) -> Any:
@@ -191,18 +149,8 @@ class FMappo:
 
         Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
         """
-        common = start(key, env, objective, params, fixed, self.worlds)
-        trained = tuple(agent for agent, _ in common["objectives"])
-        made = networks(
-            env,
-            common["params"],
-            trained,
-            self.hidden,
-            self.critic_hidden,
-            key,
-            with_actions=False,
-        )
-        learned, skeleton = partition(made)
+        common = start(self, key, env, objective, params, fixed, with_actions=False)
+        trained = [agent for agent, _ in common["objectives"]]
         log_std = {
             agent: jnp.full(
                 1
@@ -215,44 +163,17 @@ class FMappo:
         zeros = jnp.zeros((len(trained),))
         return FMappoState(
             **common,
-            learned=learned,
-            skeleton=skeleton,
             log_std=log_std,
-            optimiser=self._optimiser.init((learned, log_std)),
+            optimiser=self._optimiser.init((common["learned"], log_std)),
             moments=(zeros, zeros, jnp.zeros(())),
         )
 
-    def policies(self, state: FMappoState) -> dict[str, Any]:
-        """The learned policies without exploration, and the fixed ones."""
-        actors = eqx.combine(state.learned, state.skeleton).actors | state.fixed
-        return {agent: actors[agent] for agent in state.env.agents}
-
-    def train_chunk(self, state: FMappoState) -> tuple[FMappoState, dict[str, Array]]:
-        """One epoch: collect and update in turns, then measure the policy."""
-        return self._epoch(replicated(state))
-
-    @eqx.filter_jit
-    def _epoch(self, state: FMappoState) -> tuple[FMappoState, dict[str, Array]]:
-        key, next_key = state.next_key()
-        update_key, mean_key = jax.random.split(key)
-        keys = jax.random.split(update_key, self.updates(state.env))
-        state, losses = scan_state(self._update, state, keys)
-        log, multipliers = measured(
-            state, self.policies(state), mean_key, self.evaluation_episodes, self.multiplier_rate
-        )
-        log |= {name: jnp.mean(values) for name, values in losses.items()}
-        log["exploration"] = jnp.mean(
-            jnp.concatenate([jnp.exp(std) for std in state.log_std.values()])
-        )
-        state = state.replace(key=next_key, chunk=state.chunk + 1, multipliers=multipliers)
-        return state, log
-
     # ---------------------------------------------------------------- experience
 
-    def _fragment(self, state: FMappoState, world: Any, key: Array) -> tuple[Any, Step, Any]:
+    def _fragment(self, state: FMappoState, item: tuple[Any, Array]) -> tuple[Any, Step, Any]:
         """Steps of one world: the world after them, the steps, and what is seen at the end."""
-        env = state.env
-        actors = eqx.combine(state.learned, state.skeleton).actors
+        env, (world, key) = state.env, item
+        actors = state.networks.actors
 
         def step(world: Any, key: Array) -> tuple[Any, Step]:
             look_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
@@ -278,18 +199,12 @@ class FMappo:
 
     # ---------------------------------------------------------------- learning
 
-    def _update(self, state: FMappoState, key: Array) -> tuple[FMappoState, dict[str, Array]]:
+    def _round(self, state: FMappoState, key: Array) -> tuple[FMappoState, dict[str, Array]]:
         """Collect one fragment in every world and learn from it."""
         collect_key, shuffle_key = jax.random.split(key)
-        worlds, steps, last = spread_over_devices(
-            map_episodes(
-                lambda item: self._fragment(state, *item),
-                (state.worlds, jax.random.split(collect_key, self.worlds)),
-                self.batch_size or None,
-            ),
-            self.worlds,
-        )
-        nets = eqx.combine(state.learned, state.skeleton)
+        fragment = functools.partial(self._fragment, state)
+        worlds, steps, last = self._collect(state, fragment, collect_key)
+        nets = state.networks
 
         # values, advantages, returns: axes (worlds, steps, agents)
         mean, spread = _mean_and_spread(state.moments)
@@ -335,7 +250,9 @@ class FMappo:
             worlds=worlds,
             moments=moments,
         )
-        return state, {name: jnp.mean(values) for name, values in losses.items()}
+        exploration = jnp.mean(jnp.exp(jnp.concatenate(list(carry[1].values()))))
+        told = {name: jnp.mean(values) for name, values in losses.items()}
+        return state, told | {"exploration": exploration}
 
     def _loss(self, learned: Any, skeleton: Any, batch: Any) -> tuple[Array, dict[str, Array]]:
         """The clipped surrogate of each agent, the critic's error, the entropy bonus."""

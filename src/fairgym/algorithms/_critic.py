@@ -1,0 +1,173 @@
+"""The networks of F-MAPPO and F-MADDPG: actors, and one critic that pools what all of them see."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from fairgym.core import Entities, Environment, PerEntity, Struct
+from fairgym.policies import equivariant
+from fairgym.policies.networks import Standardiser, standardiser
+
+OUTPUT_SCALE = 0.1  # of the output layer at the start: actions begin near the middle, smoothly
+
+
+class Learned(Struct):
+    """The networks, and what they are learned with."""
+
+    actors: dict[str, Any]
+    critic: Any
+
+
+# ---------------------------------------------------------------- people
+
+
+def sample_people(
+    observation: Entities, key: PRNGKeyArray, people: int
+) -> tuple[Entities, Int[Array, " sample"]]:
+    """A systematic sample of the people present: everybody, if they are no more than `people`.
+
+    Args:
+        observation: of one agent.
+        key: a JAX key.
+        people: the largest size of the sample; 0 keeps everybody.
+
+    Returns:
+        The same observation with the rows of the sample only, and these rows.
+    """
+    capacity = observation.mask.shape[0]
+    if people == 0 or capacity <= people:
+        return observation, jnp.arange(capacity)
+    upto = jnp.cumsum(observation.mask.astype(jnp.int32))
+    present = upto[-1]
+    place = jnp.arange(people)
+    spread = (place + jax.random.uniform(key)) * (present / people)
+    chosen = jnp.where(present > people, spread.astype(jnp.int32), place)
+    rows = jnp.searchsorted(upto, chosen + 1, method="scan_unrolled")
+    taken = chosen < present
+    rows = jnp.where(taken, rows, 0)
+    features = jnp.where(taken[:, None], observation.features[rows], 0.0)
+    return Entities(features, taken, observation.context), rows
+
+
+def mean_over_people(values: Float[Array, " n"], mask: Bool[Array, " n"]) -> Float[Array, ""]:
+    """Mean over the rows with a person; 0 without any."""
+    return jnp.sum(jnp.where(mask, values, 0.0)) / jnp.maximum(jnp.sum(mask), 1.0)
+
+
+# ---------------------------------------------------------------- critic
+
+
+class SetEncoder(eqx.Module):
+    """The people that one agent sees, as the mean of what a layer makes of each of them."""
+
+    first: Float[Array, "hidden features"]
+    bias: Float[Array, " hidden"]
+    scaling: Standardiser
+
+    def __init__(self, scaling: Standardiser, extra: int, hidden: int, key: PRNGKeyArray) -> None:
+        """Draw the weights; `extra` numbers per person come besides the features."""
+        self.first = jax.random.normal(key, (hidden, scaling.shift.size + extra))
+        self.bias = jnp.zeros((hidden,))
+        self.scaling = scaling
+
+    def __call__(
+        self, observation: Entities, extra: Float[Array, "people extra"] | None
+    ) -> Float[Array, " code"]:
+        """Mean code of the people, share of the places taken, context."""
+        scaling = self.scaling
+        rows = (observation.features - scaling.shift) / scaling.scale
+        if extra is not None:
+            rows = jnp.concatenate([rows, extra], axis=1)
+        codes = jax.nn.relu(rows @ self.first.T / jnp.sqrt(self.first.shape[1]) + self.bias)
+        present = observation.mask.astype(jnp.float32)
+        mean = present @ codes / jnp.maximum(jnp.sum(present), 1.0)
+        context = (observation.context - scaling.context_shift) / scaling.context_scale
+        return jnp.concatenate([mean, jnp.mean(present)[None], jnp.clip(context, -10.0, 10.0)])
+
+
+class CentralCritic(eqx.Module):
+    """What is to be expected for each trained agent, from the observations of all agents.
+
+    Invariant under permutations of the people. With actions it is a Q-function: a per-person
+    action stands beside the person, a group-level one beside the agent's pooled code.
+    """
+
+    encoders: dict[str, SetEncoder]
+    joint: eqx.nn.Linear
+    head: eqx.nn.Linear
+
+    def __init__(
+        self,
+        env: Environment,
+        params: Any,
+        actors: Mapping[str, Any],
+        hidden: int,
+        key: PRNGKeyArray,
+        *,
+        with_actions: bool,
+    ) -> None:
+        """Draw the weights.
+
+        Args:
+            env: the environment; features are standardised on its people at reset.
+            params: its parameters.
+            actors: the policies of the trained agents, each of which has a value.
+            hidden: units of each encoder and of the layer above them.
+            key: a JAX key.
+            with_actions: whether the trained agents' actions are given too.
+        """
+        joint_key, head_key, *keys = jax.random.split(key, len(env.agents) + 2)
+        self.encoders, size = {}, 0
+        for agent, agent_key in zip(env.agents, keys, strict=True):
+            scaling = standardiser(env, agent, jax.random.key(0), params)
+            given = with_actions and agent in actors
+            space = env.action_space(agent)
+            beside = int(given and isinstance(space, PerEntity))
+            self.encoders[agent] = SetEncoder(scaling, beside, hidden, agent_key)
+            size += hidden + 1 + scaling.context_shift.size
+            size += space.shape[0] if given and not beside else 0
+        self.joint = eqx.nn.Linear(size, hidden, key=joint_key)
+        self.head = eqx.nn.Linear(hidden, len(actors), key=head_key)
+
+    def __call__(
+        self,
+        observations: Mapping[str, Entities],
+        actions: Mapping[str, Float[Array, "..."]] | None = None,
+    ) -> Float[Array, " agents"]:
+        """A number for each trained agent."""
+        parts = []
+        for agent, encoder in self.encoders.items():
+            action = None if actions is None else actions.get(agent)
+            beside = encoder.first.shape[1] > encoder.scaling.shift.size
+            extra = action[:, None] if beside and action is not None else None
+            parts.append(encoder(observations[agent], extra))
+            if action is not None and not beside:
+                parts.append(action)
+        return self.head(jax.nn.relu(self.joint(jnp.concatenate(parts))))
+
+
+def networks(
+    env: Environment,
+    params: Any,
+    trained: tuple[str, ...],
+    hidden: int,
+    critic_hidden: int,
+    key: PRNGKeyArray,
+    *,
+    with_actions: bool,
+) -> Learned:
+    """Actors with small outputs at the start, and the critic of all of them."""
+    actor_key, critic_key = jax.random.split(key)
+    made = equivariant(env, actor_key, hidden, params=params)
+    actors = {
+        agent: eqx.tree_at(lambda p: p.second, made[agent], OUTPUT_SCALE * made[agent].second)
+        for agent in trained
+    }
+    critic = CentralCritic(
+        env, params, actors, critic_hidden, critic_key, with_actions=with_actions
+    )
+    return Learned(actors, critic)

@@ -74,8 +74,8 @@ class Algorithm(Protocol):
     def train_chunk(self, state: Any) -> tuple[Any, dict[str, Float[Array, ""]]]:
         """One epoch (or a fixed number of updates), compiled: the next state, and what to log.
 
-        The log is flat: "objective" (of the learned policy), "metrics/NAME", "actions/AGENT/
-        ELEMENT", and whatever else the algorithm reports.
+        The log is flat: "objective" (of the learned policy), "metrics/NAME", "terms/KIND",
+        "actions/AGENT/ELEMENT", and whatever else the algorithm reports.
         """
         ...
 
@@ -124,7 +124,8 @@ def log_episodes(
 
     Returns:
         "objective" (mean over agents, and "objective/AGENT" where they differ), "metrics/NAME",
-        "actions/AGENT/ELEMENT" and "survived", the share of episodes that did not fail.
+        "terms/KIND", "actions/AGENT/ELEMENT" and "survived", the share of episodes that did not
+        fail.
     """
     own = {
         agent: jnp.mean(jax.vmap(objective.score)(episodes.totals))
@@ -134,6 +135,7 @@ def log_episodes(
     if len({objective for _, objective in objectives}) > 1:
         log |= {f"objective/{agent}": value for agent, value in own.items()}
     log |= {f"metrics/{name}": x for name, x in mean_metrics(env, episodes).items()}
+    log |= mean_terms(env, episodes)
     for agent, action in episodes.mean_actions.items():
         space = env.action_space(agent)
         names = getattr(space, "names", None) or (getattr(space, "name", "action"),)
@@ -149,3 +151,16 @@ def mean_metrics(env: Environment, episodes: Any) -> dict[str, Array]:
         name: jnp.mean(jax.vmap(metric.value)(episodes.totals))
         for name, metric in env.metrics.items()
     }
+
+
+def mean_terms(env: Environment, episodes: Any) -> dict[str, Array]:
+    """The normalised metrics summed by kind ("terms/direct", "terms/rate", "terms/fair").
+
+    Means over the episodes. They do not follow from the raw means: some normalisers are the
+    episode's own (`Disparity.normalise_by_sum`).
+    """
+    found: dict[str, Array] = {}
+    for metric in env.metrics.values():
+        mean = jnp.mean(jax.vmap(metric.normalised)(episodes.totals))
+        found[f"terms/{metric.kind}"] = found.get(f"terms/{metric.kind}", 0.0) + mean
+    return found

@@ -30,6 +30,7 @@ from fairgym.algorithms._base import (
     as_arrays,
     log_episodes,
     mean_metrics,
+    mean_terms,
     objectives_of,
 )
 from fairgym.algorithms._checks import at_least, inside
@@ -249,7 +250,8 @@ class FMacem:
         log["population/objective"] = jnp.mean(finite)
         best = jnp.max(scores[first])
         log["population/objective_best"] = jnp.where(jnp.isfinite(best), best, 0.0)
-        log |= {f"population/{name}": x for name, x in mean_metrics(state.env, results).items()}
+        met = mean_metrics(state.env, results) | mean_terms(state.env, results)
+        log |= {f"population/{name}": x for name, x in met.items()}
         log["population/survived"] = jnp.mean(1.0 - results.terminated.astype(jnp.float32))
         log["population/steps"] = jnp.sum(results.length).astype(jnp.float32)
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(spread)])

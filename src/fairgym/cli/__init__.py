@@ -16,6 +16,7 @@ COMMANDS = {
     "train": ("train", "train", "train policies and leave a run folder"),
     "evaluate": ("evaluate", "evaluate", "measure runs beside fixed baselines"),
     "report": ("others", "report", "write one HTML page about runs"),
+    "reproduce": ("reproduce", "reproduce", "reproduce published figures, with a verdict"),
     "bench": ("others", "bench", "measure the speed of environments"),
     "data": ("others", "data", "describe or import populations"),
     "demo": ("demo", "demo", "train, evaluate and report a small example"),

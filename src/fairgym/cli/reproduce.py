@@ -1,0 +1,119 @@
+"""`fairgym reproduce`: the published figures and tables, from runs on this machine."""
+
+import dataclasses
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import tyro
+
+from fairgym.cli.parsing import parse, typed
+from fairgym.core import FairgymError
+
+PROG = "fairgym reproduce"
+Names = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME ...")]
+
+
+@typed(metavars={"scale": "quick|paper", "out": "FOLDER", "pages": "FOLDER"})
+@dataclasses.dataclass(frozen=True)
+class ReproduceFlags:
+    """Train what a published figure or table takes, draw it, and judge its claim.
+
+    Attributes:
+        names: experiments, such as mafe-fig8; --list names them.
+        scale: quick takes minutes, paper is the published size.
+        seeds: how many seeds; those of the scale by default.
+        out: where runs, pages and figures go; runs in it are reused and resumed.
+        pages: where pages and figures go instead.
+        list: name the experiments and what they lack here.
+    """
+
+    names: Names
+    scale: str = "quick"
+    seeds: int | None = None
+    out: str = "runs/reproduce"
+    pages: str | None = None
+    list: bool = False
+
+
+def reproduce(arguments: Sequence[str]) -> None:
+    """Reproduce experiments, or name them."""
+    flags: Any = parse(ReproduceFlags, arguments, PROG)
+    if flags.list:
+        if flags.names:
+            raise FairgymError(f"names is {' '.join(flags.names)!r}; --list takes none")
+        _list()
+        return
+    if not flags.names:
+        raise FairgymError(f"no experiment is given; there are: {', '.join(_sorted_names())}")
+    from fairgym.experiments import reproduce as reproduce_all
+    from fairgym.training import devices
+
+    devices.configure()
+    try:
+        results = reproduce_all(
+            flags.names,
+            scale=flags.scale,
+            seeds=flags.seeds,
+            out=flags.out,
+            pages=flags.pages,
+            say=lambda text: print(text, flush=True),
+            done=_show,
+        )
+    except KeyboardInterrupt as stop:
+        again = shlex.join([*PROG.split(), *arguments])
+        raise KeyboardInterrupt(f"interrupted; continue with: {again}") from stop
+    if len(results) > 1:
+        for result in results:
+            print(f"{result.name}: {result.outcome.verdict}")
+
+
+def _show(result: Any) -> None:
+    from fairgym.report.style import number
+
+    print(f"\n{result.name}: {result.outcome.verdict}")
+    for check in result.outcome.checks:
+        sign = "holds" if check.holds else "does not hold"
+        interval = f"{number(check.estimate)}, {number(check.low)} to {number(check.high)}"
+        print(f"  {sign.ljust(13)}  {check.statement}: {interval}")
+    print(f"  ({result.cut})")
+    print(f"page    {result.page}")
+    for figure in result.figures:
+        print(f"figure  {figure}")
+    print(flush=True)
+
+
+def _sorted_names() -> list[str]:
+    """Names with their numbers in order: fig5 before fig10."""
+    from fairgym.experiments import experiments
+
+    def parts(name: str) -> list[Any]:
+        return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+    return sorted(experiments.names(), key=parts)
+
+
+def _list() -> None:
+    from fairgym.algorithms import algorithms
+    from fairgym.core.registry import environments
+    from fairgym.experiments import experiments
+
+    names = _sorted_names()
+    for name in names:
+        try:
+            experiment = experiments.get(name)()
+            lacks = []
+            for config in experiment.grid(experiment.size("paper")).values():
+                for what, registry in (
+                    (config.environment, environments),
+                    (config.algorithm, algorithms),
+                ):
+                    if what not in registry.names():
+                        lacks.append(what)
+            about = f"{experiment.title} ({experiment.source})"
+            if lacks:
+                about += f"; lacks {', '.join(dict.fromkeys(lacks))}"
+        except FairgymError as error:  # an extra that is not installed
+            about = f"({error})"
+        print(f"{name.ljust(max(map(len, names)))}  {about}")

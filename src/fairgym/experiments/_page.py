@@ -1,0 +1,136 @@
+"""The page of a reproduced experiment, in Markdown."""
+
+import dataclasses
+import os
+import platform
+from collections.abc import Mapping, Sequence
+
+import jax
+
+from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
+from fairgym.report.style import number
+from fairgym.training.folder import source_commit
+
+
+@dataclasses.dataclass(frozen=True)
+class Making:
+    """How a result was made.
+
+    Attributes:
+        name: of the experiment.
+        scale: its name.
+        size: what the scale means.
+        seeds_given: whether the number of seeds was asked for.
+        training_s: seconds of training, reused runs with what they took.
+        runs: number of runs.
+        measuring_s: seconds of measuring and drawing.
+    """
+
+    name: str
+    scale: str
+    size: Size
+    seeds_given: bool
+    training_s: float
+    runs: int
+    measuring_s: float
+
+    @property
+    def command(self) -> str:
+        """What makes it again."""
+        seeds = f" --seeds {self.size.seeds}" if self.seeds_given else ""
+        return f"fairgym reproduce {self.name} --scale {self.scale}{seeds}"
+
+
+def page_text(
+    experiment: Experiment, outcome: Outcome, making: Making, figures: Mapping[str, str]
+) -> str:
+    """The page.
+
+    Args:
+        experiment: what was reproduced.
+        outcome: what came of it.
+        making: how.
+        figures: what each figure shows -> the link to it.
+    """
+    held = sum(check.holds for check in outcome.checks)
+    parts = [
+        f"# {experiment.title}",
+        f"**Verdict: {outcome.verdict}** ({held} of {len(outcome.checks)} checks, {making.scale}"
+        " scale).",
+        f"**Claim** ({experiment.source}): {experiment.claim}",
+        f"```sh\n{making.command}\n```",
+        *(f"![{words}]({link})" for words, link in figures.items()),
+        outcome.caption,
+        "## The claim as checks",
+        _markdown(_check_table(outcome.checks)),
+        "A check holds if the whole 95% interval is where the claim says.",
+        *(text for table in outcome.tables for text in (table.caption, _markdown(table))),
+        "## How it was made",
+        _facts(experiment, making),
+    ]
+    if experiment.notes:
+        parts += ["## Notes", experiment.notes.strip()]
+    return "\n\n".join(parts) + "\n"
+
+
+def cut_words(experiment: Experiment, making: Making) -> str:
+    """What the scale cuts from the published size, in one sentence."""
+    cuts = making.size.cuts(experiment.sizes["paper"])
+    told = "; ".join(cuts) if cuts else "nothing is cut"
+    return f"{making.scale} scale: {told}"
+
+
+def _facts(experiment: Experiment, making: Making) -> str:
+    size = making.size
+    lines = [
+        f"Size: {', '.join(size.words())} (0 to {size.seeds - 1}).",
+        f"{cut_words(experiment, making).capitalize()}.",
+    ]
+    if making.runs:
+        lines.append(
+            f"Time: {_duration(making.training_s)} to train {making.runs} runs,"
+            f" {_duration(making.measuring_s)} to measure and draw."
+        )
+    else:
+        lines.append(f"Time: {_duration(making.measuring_s)}; nothing is trained.")
+    device = jax.local_devices()[0]
+    cores = f"{len(os.sched_getaffinity(0))} cores" if hasattr(os, "sched_getaffinity") else ""
+    where = f"{device.device_kind}, {cores}" if device.platform == "cpu" else device.device_kind
+    lines.append(f"Machine: {platform.machine()}, {where}; jax {jax.__version__}.")
+    if commit := source_commit():
+        lines.append(f"Source: {commit}.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _check_table(checks: Sequence[Check]) -> Table:
+    rows = [
+        [
+            check.statement,
+            number(check.estimate),
+            interval_text(check.low, check.high),
+            check.detail,
+            "**yes**" if check.holds else "**no**",
+        ]
+        for check in checks
+    ]
+    return Table(["claim", "estimate", "95% interval", "test", "holds"], rows, "")
+
+
+def interval_text(low: float, high: float) -> str:
+    """An interval for a table."""
+    return f"{number(low)} to {number(high)}"
+
+
+def with_interval(value: tuple[float, float, float]) -> str:
+    """An estimate with its interval for a table."""
+    estimate, low, high = value
+    return f"{number(estimate)} ({interval_text(low, high)})"
+
+
+def _markdown(table: Table) -> str:
+    lines = [table.head, ["---"] * len(table.head), *table.rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

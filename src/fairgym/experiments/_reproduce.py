@@ -1,0 +1,119 @@
+"""Reproducing experiments: plan, train what is missing, measure, draw, write the page."""
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fairgym.core import FairgymError
+from fairgym.core.files import told, write_whole
+from fairgym.experiments._base import Experiment, Outcome, experiments
+from fairgym.experiments._page import Making, cut_words, page_text
+from fairgym.experiments._runs import Shown, finish, loaded, plan, unique
+
+
+@dataclasses.dataclass(frozen=True)
+class Reproduced:
+    """What came of one experiment.
+
+    Attributes:
+        name: of the experiment.
+        outcome: figures, tables, checks.
+        page: the Markdown file.
+        figures: the PNG files.
+        cut: what the scale cuts from the published size, in words.
+    """
+
+    name: str
+    outcome: Outcome
+    page: Path
+    figures: tuple[Path, ...]
+    cut: str
+
+
+def reproduce(
+    names: Sequence[str],
+    *,
+    scale: str = "quick",
+    seeds: int | None = None,
+    out: str | Path = "runs/reproduce",
+    pages: str | Path | None = None,
+    say: Callable[[str], None] = print,
+    shown: Shown | None = None,
+    done: Callable[[Reproduced], None] | None = None,
+) -> list[Reproduced]:
+    """Reproduce experiments; their runs lie in OUT/runs and are shared, reused and resumed.
+
+    Args:
+        names: of the experiments.
+        scale: "quick" or "paper".
+        seeds: how many seeds; those of the scale by default.
+        out: the folder of the runs.
+        pages: the folder that pages are written to, with figures in its `images`; `out` by
+            default.
+        say: told of what is done besides training.
+        shown: what is trained -> a context that yields a `Progress`; plain lines or a bar by
+            default.
+        done: told of each experiment as soon as its page is written.
+
+    Raises:
+        FairgymError: an unknown name, a number out of its range, a folder that cannot be used.
+            This is told before anything is written.
+    """
+    if shown is None:
+        from fairgym.training.progress import shown
+    out = Path(out)
+    where = out if pages is None else Path(pages)
+    for field, folder in (("out", out), ("pages", where)):
+        if folder.exists() and not folder.is_dir():
+            raise FairgymError(f"{field} is {str(folder)!r}, which is a file; it takes a folder")
+    names = list(dict.fromkeys(names))
+    todo = []
+    for name in names:
+        experiment = experiments.get(name)()
+        size = experiment.size(scale, seeds)
+        todo.append((name, experiment, size, plan(experiment, size, range(size.seeds), out)))
+    runs = [unique(one for several in planned.values() for one in several) for *_, planned in todo]
+    every = unique(one for several in runs for one in several)
+    if every:
+        finished = sum(one.finished for one in every)
+        say(f"{len(every)} runs in {out / 'runs'}, {finished} of them finished")
+    place = {one.folder: number for number, one in enumerate(every, 1)}
+    results = []
+    for (name, experiment, size, planned), own in zip(todo, runs, strict=True):
+        for one in own:  # a run that an earlier experiment has trained is passed over
+            finish(one, shown, place[one.folder], len(every))
+        began = time.perf_counter()
+        say(f"{name}: measuring and drawing ...")
+        here = loaded(planned)
+        outcome = experiment.conclude(experiment.measure(size, here, range(size.seeds)))
+        making = Making(
+            name=name,
+            scale=scale,
+            size=size,
+            seeds_given=seeds is not None,
+            training_s=sum(run.summary["wall_time_s"] or 0.0 for r in here.values() for run in r),
+            runs=len(own),
+            measuring_s=time.perf_counter() - began,
+        )
+        results.append(_write(experiment, outcome, making, where))
+        if done is not None:
+            done(results[-1])
+    return results
+
+
+def _write(experiment: Experiment, outcome: Outcome, making: Making, where: Path) -> Reproduced:
+    """The page and its figures; the figures first, so that no page lacks one."""
+    from fairgym.report.svg import png
+
+    with told(where):
+        (where / "images").mkdir(parents=True, exist_ok=True)
+    files, links = [], {}
+    for ending, figure in outcome.figures.items():
+        name = f"{making.name}-{ending}.png" if ending else f"{making.name}.png"
+        files.append(where / "images" / name)
+        write_whole(files[-1], png(figure, dpi=120))
+        links[f"{experiment.title}, {ending}" if ending else experiment.title] = f"images/{name}"
+    page = where / f"{making.name}.md"
+    write_whole(page, page_text(experiment, outcome, making, links).encode())
+    return Reproduced(making.name, outcome, page, tuple(files), cut_words(experiment, making))

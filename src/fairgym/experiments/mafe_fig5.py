@@ -1,0 +1,109 @@
+"""Where the groups start: the core attribute of each environment by group, at reset."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fairgym.core import make
+from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, experiments
+from fairgym.experiments._page import with_interval
+from fairgym.report import style
+from fairgym.report.measures import attribute_unit
+from fairgym.report.results import group_gap
+from fairgym.training.statistics import bootstrap_interval
+
+ENVIRONMENTS = ("health", "loan", "education")
+LIMIT = 0.2  # from which a standardised mean difference is called small rather than negligible
+BINS = 40
+
+
+@experiments.register("mafe-fig5")
+class MafeFig5(Experiment):
+    """Distributions of health risk, qualification score and baseline GPA."""
+
+    title: ClassVar[str] = "Groups at the start of an episode"
+    source: ClassVar[str] = "MAFE, figure 5"
+    claim: ClassVar[str] = (
+        "each environment starts with groups whose core attribute differs, with a standardised mean"
+        f" difference above {LIMIT} between groups (health: between the two regions furthest apart)"
+    )
+    sizes: ClassVar[Mapping[str, Size]] = {
+        "paper": Size(people=10_000, seeds=5),
+        "quick": Size(people=10_000, seeds=5),
+    }
+
+    def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
+        """Environment -> its groups, and everybody's attribute and group, a row per seed."""
+        data = {}
+        for name in ENVIRONMENTS:
+            env = make(name, population=size.people)
+            keys = jax.numpy.stack([jax.random.key(seed) for seed in seeds])
+
+            def start(key: Any, env: Any = env) -> Any:
+                state = env.initial_state(key, env.default_params)
+                return env.people(state)[env.core_attribute], state.group
+
+            attribute, group = jax.jit(jax.vmap(start))(keys)
+            data[name] = {
+                "attribute": np.asarray(attribute, np.float64),
+                "group": np.asarray(group),
+                "groups": env.groups,
+                "label": style.words(env.core_attribute),
+                "unit": attribute_unit(env, env.core_attribute),
+            }
+        return data
+
+    def conclude(self, data: Any) -> Outcome:
+        """One check per environment."""
+        rows, checks = [], []
+        for name, one in data.items():
+            gaps = np.abs(group_gap(one["attribute"], one["group"], len(one["groups"])))
+            what = "largest over pairs of groups" if len(one["groups"]) > 2 else "between groups"
+            checks.append(Check.above(f"{name}: difference {what} above {LIMIT}", gaps, LIMIT))
+            for code, group in enumerate(one["groups"]):
+                means = [
+                    a[g == code].mean() for a, g in zip(one["attribute"], one["group"], strict=True)
+                ]
+                share = np.mean(one["group"] == code)
+                cells = [with_interval(bootstrap_interval(means)), f"{share:.0%}"]
+                rows.append([name, one["label"], style.words(group), *cells])
+        caption = "Mean over the group's people, interquartile mean over seeds (95% interval)."
+        return Outcome(
+            figures={"": _draw(data)},
+            caption="People of all seeds together; a group's percentages add up to 100, dashed"
+            " lines are means.",
+            tables=[Table(["environment", "attribute", "group", "mean", "people"], rows, caption)],
+            checks=checks,
+        )
+
+
+@style.styled
+def _draw(data: Any) -> Figure:
+    figure, axes = style.panels(len(data), 3, 3.0)
+    for panel, (name, one) in zip(axes, data.items(), strict=True):
+        _distribution(panel, one)
+        gaps = np.abs(group_gap(one["attribute"], one["group"], len(one["groups"])))
+        which = "widest " if len(one["groups"]) > 2 else ""
+        note = f"{which}standardised mean difference {style.number(float(gaps.mean()))}"
+        style.set_title(panel, style.title(name), note)
+        panel.set_xlabel(one["label"] + (f" ({one['unit']})" if one["unit"] else ""))
+    axes[0].set_ylabel("percent of the group")
+    return figure
+
+
+def _distribution(panel: Axes, one: Any) -> None:
+    low, high = np.quantile(one["attribute"], [0.001, 0.999])
+    edges = np.linspace(low, high, BINS + 1)
+    for code, group in enumerate(one["groups"]):
+        values = one["attribute"][one["group"] == code]
+        counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
+        shares, colour = 100 * counts / max(values.size, 1), style.group_colour(code)
+        panel.stairs(shares, edges, fill=True, color=colour, alpha=0.15, lw=0)
+        panel.stairs(shares, edges, color=colour, lw=1.5, label=style.words(group))
+        panel.axvline(values.mean(), color=colour, lw=1.3, ls=(0, (4, 2)))
+    panel.margins(y=0.12)
+    panel.legend(loc="best", fontsize=8, handlelength=1.4)

@@ -1,0 +1,306 @@
+"""Interventions against none: everything else, luck included, is equal.
+
+Policies are fixed. An intervention is a number of the environment (beds, the chance to improve) or
+a part of a fixed policy (relief, scholarships). Episodes are carried on past a failure of bank,
+insurer or university, so that both arms are as long.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from matplotlib.figure import Figure
+
+from fairgym.core import make
+from fairgym.core.batching import map_episodes
+from fairgym.environments.education import dynamics
+from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, experiments
+from fairgym.experiments._page import with_interval
+from fairgym.policies import fixed_policies
+from fairgym.report import style
+from fairgym.report.measures import time_unit
+from fairgym.training.statistics import bootstrap_interval
+
+# (environment, parameters, state before, state after, components) -> above and below of a ratio
+Indicator = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """One side of a comparison.
+
+    Attributes:
+        params: parameters that differ from the environment's default; a text is the name of a
+            constructor argument whose value is taken.
+        policy: parts of the fixed policy that differ from that of the intervention.
+    """
+
+    params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    policy: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Intervention:
+    """One panel.
+
+    Attributes:
+        name: what is done.
+        environment: where.
+        policy: what all agents do in both arms.
+        indicator: what is looked at.
+        what: its name.
+        without: the arm without the intervention.
+        given: the arm with it.
+        falls: whether the indicator is better when it is lower.
+        running: whether it is summed over all steps so far (rates), or of each step by itself.
+    """
+
+    name: str
+    environment: str
+    policy: Mapping[str, Any]
+    indicator: Indicator
+    what: str
+    without: Arm
+    given: Arm
+    falls: bool = False
+    running: bool = True
+
+
+# ---------------------------------------------------------------- indicators
+
+
+def _mortality(env: Any, params: Any, before: Any, after: Any, components: Any) -> Any:
+    return jnp.sum(components.died), jnp.sum(components.illnesses_ended)
+
+
+def _score(env: Any, params: Any, before: Any, after: Any, components: Any) -> Any:
+    return jnp.mean(env.people(after)["qualification_score"]), jnp.float32(1.0)
+
+
+def _graduation(env: Any, params: Any, before: Any, after: Any, components: Any) -> Any:
+    done = components.bachelors + components.masters + components.doctorates
+    classes = components.bachelor_class + components.master_class + components.doctorate_class
+    return jnp.sum(done), jnp.sum(classes)
+
+
+def _graduation_of_minority(env: Any, params: Any, before: Any, after: Any, components: Any) -> Any:
+    minority = jax.tree.map(lambda x: x[1] if x.ndim else x, components)
+    return _graduation(env, params, before, after, minority)
+
+
+def _utility_of_minority(env: Any, params: Any, before: Any, after: Any, components: Any) -> Any:
+    """Mean utility of a minority worker, equations (22) and (23)."""
+    people = env.people(before)
+    cost = dynamics.pay_cost(
+        people["gpa"], people["time_in_university"], people["time_in_workforce"], params
+    )
+    salary = jnp.float32(env.baselines["plausible fixed policy"]["employer"])
+    utility = dynamics.utility(salary, after.supplement, cost, params)
+    counted = (before.stage == env.stages.index("workforce")) & (before.group == 1)
+    return jnp.sum(jnp.where(counted, utility, 0.0)), jnp.sum(counted, dtype=jnp.float32)
+
+
+# ---------------------------------------------------------------- interventions
+
+# Hospitals cost nothing in any arm, so that no insurer fails.
+_HEALTH = {"hospital_cost": 0.0}
+# Money is no object: what one thing costs is not missing elsewhere, and all are admitted.
+_RICH = {"reserve_at_start": 1e9, "seats_per_unit": "population"}
+# A salary costs nearly nothing, so that any budget pays the highest supplement.
+_CHEAP = {"max_salary": 1.0}
+_REGIONS = [1 / 9] * 9
+
+
+def _health(name: str, **params: float) -> Intervention:
+    policy = {"insurer": 0.5, "hospital": "random", "planner": [0, 0, 0, 1.0] + [0.25] * 12}
+    arms = Arm(_HEALTH), Arm(_HEALTH | params)
+    return Intervention(name, "health", policy, _mortality, "mortality", *arms, falls=True)
+
+
+def _loan(name: str, threshold: float) -> Intervention:
+    policy = {"admissions": threshold, "disbursement": "random"}
+    arms = Arm(policy={"debt_management": 0.0}), Arm(policy={"debt_management": 0.2})
+    what = "mean qualification score"
+    return Intervention(name, "loan", policy, _score, what, *arms, running=False)
+
+
+def _education(
+    name: str, without: Arm, given: Arm, indicator: Indicator = _graduation, what: str = ""
+) -> Intervention:
+    policy = {
+        "admissions": "random",
+        "university": [0.05, 0.40, 0.25, 0.20, 0.10],
+        "employer": 0.35,
+        "planner": [1 / 3] * 3 + _REGIONS,
+    }
+    what = what or "graduation rate"
+    return Intervention(name, "education", policy, indicator, what, without, given)
+
+
+def _university(*shares: float) -> Arm:
+    return Arm(_RICH, {"university": list(shares)})
+
+
+INTERVENTIONS = (
+    _health("unlimited hospital beds", beds_at_start=1e6),
+    _health("universal insurance", illness_uninsured=0.0),
+    _health("unlimited public health", improve_shift=100.0),
+    _loan("20% relief, threshold 0.85", 0.85),
+    _loan("20% relief, everybody admitted", 0.0),
+    _education(
+        "unlimited tertiary money",
+        Arm({"improve_shift": -100.0}),
+        Arm({"improve_shift": 100.0}),
+    ),
+    _education(
+        "full scholarships",
+        _university(0.0, 0.3, 0.0, 0.0, 0.7),
+        _university(0.0, 0.3, 0.5, 0.0, 0.2),
+    ),
+    _education(
+        "mentors for the minority",
+        _university(0.0, 0.3, 0.0, 0.0, 0.7),
+        _university(0.0, 0.3, 0.0, 0.2, 0.5),
+        _graduation_of_minority,
+        "minority's graduation rate",
+    ),
+    _education(
+        "unlimited diversity money",
+        Arm(_CHEAP, {"planner": [2 / 3, 1 / 3, 0.0, *_REGIONS]}),
+        Arm(_CHEAP, {"planner": [1 / 3, 1 / 3, 1 / 3, *_REGIONS]}),
+        _utility_of_minority,
+        "utility of minority workers",
+    ),
+)
+
+
+@eqx.filter_jit
+def _episodes(env: Any, indicator: Indicator, params: Any, policies: Any, keys: Any) -> Any:
+    """Above and below of the indicator: one row per key, one column per step."""
+
+    def one(key: Any) -> Any:
+        reset_key, run_key = jax.random.split(key)
+
+        def step(state: Any, step_key: Any) -> Any:
+            policy_key, noise_key = jax.random.split(step_key)
+            observations = env.observe(state, params)  # fixed policies see nothing: compiled away
+            actions = {
+                agent: policies[agent](observations[agent], jax.random.fold_in(policy_key, place))
+                for place, agent in enumerate(env.agents)
+            }
+            after, components, _ = env.advance(noise_key, state, actions, params)
+            return after, indicator(env, params, state, after, components)
+
+        start = env.initial_state(reset_key, params)
+        return lax.scan(step, start, jax.random.split(run_key, env.horizon))[1]
+
+    return map_episodes(one, keys)
+
+
+def curves(intervention: Intervention, people: int, seeds: Sequence[int]) -> dict[str, Any]:
+    """The indicator without and with an intervention, a row per seed, a column per step."""
+    env = make(intervention.environment, population=people)
+    keys = jnp.stack([jax.random.key(seed) for seed in seeds])
+    found: dict[str, Any] = {"unit": time_unit(env)}
+    for name, arm in (("without", intervention.without), ("with", intervention.given)):
+        changes = {
+            field: float(getattr(env, value)) if isinstance(value, str) else value
+            for field, value in arm.params.items()
+        }
+        params = env.default_params.replace(**changes)
+        params = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), params)
+        policies = fixed_policies(env, {**intervention.policy, **arm.policy})
+        above, below = _episodes(env, intervention.indicator, params, policies, keys)
+        above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
+        if intervention.running:
+            above, below = np.cumsum(above, axis=1), np.cumsum(below, axis=1)
+        found[name] = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    return found
+
+
+# ---------------------------------------------------------------- the experiment
+
+
+@experiments.register("mafe-fig6")
+class MafeFig6(Experiment):
+    """Eight interventions, that of the loan system at two thresholds."""
+
+    title: ClassVar[str] = "Interventions against none"
+    source: ClassVar[str] = "MAFE, figure 6 and appendix D.1"
+    claim: ClassVar[str] = (
+        '"significant improvements when interventions are applied compared to baseline scenarios":'
+        " beds, insurance and public health lower mortality, relief raises qualification scores,"
+        " tertiary money, scholarships and mentors raise graduation rates, diversity incentives"
+        " raise the utility of workers of the disadvantaged group"
+    )
+    sizes: ClassVar[Mapping[str, Size]] = {
+        "paper": Size(people=1_000, seeds=5),
+        "quick": Size(people=1_000, seeds=5),
+    }
+    notes: ClassVar[str] = (
+        "Rates are of everything up to each step, scores of each step. An unlimited quantity is a"
+        " parameter at its end (beds, the chance that features improve, the price of salaries), so"
+        " that nothing else changes with it. Relief is shown twice: with a threshold of 0.85 the"
+        " bank survives either way; with everybody admitted it fails without relief, and the people"
+        " are followed beyond that."
+    )
+
+    def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
+        """One entry per intervention."""
+        assert size.people is not None
+        return [curves(one, size.people, seeds) for one in INTERVENTIONS]
+
+    def conclude(self, data: Any) -> Outcome:
+        """Each intervention's indicator at the end, paired by seed."""
+        checks, rows = [], []
+        for one, found in zip(INTERVENTIONS, data, strict=True):
+            without, given = found["without"][:, -1], found["with"][:, -1]
+            way = "lower" if one.falls else "higher"
+            gain = (without, given) if one.falls else (given, without)
+            statement = f"{one.environment}: {one.what} {way} with {one.name} (by)"
+            checks.append(Check.higher(statement, *gain))
+            ends = [with_interval(bootstrap_interval(values)) for values in (without, given)]
+            rows.append([one.environment, one.name, one.what, *ends])
+        head = ["environment", "intervention", "indicator", "without", "with"]
+        caption = "At the end of the episode, interquartile mean over seeds (95% interval)."
+        return Outcome(
+            figures={"": _draw(data)},
+            caption="Lines are means over seeds, bands one standard deviation over seeds;"
+            " solid: without, dashed: with the intervention.",
+            tables=[Table(head, rows, caption)],
+            checks=checks,
+        )
+
+
+@style.styled
+def _draw(data: Any) -> Figure:
+    figure, axes = style.panels(len(data), 3, 2.3)
+    looks = {
+        "without": {"color": style.INK},
+        "with": {"color": style.POLICY_COLOURS[3], "linestyle": style.DASHES[1]},
+    }
+    for panel, one, found in zip(axes, INTERVENTIONS, data, strict=True):
+        for name, look in looks.items():
+            values = found[name]
+            steps = np.arange(1, values.shape[1] + 1)
+            known = np.isfinite(values).all(axis=0)
+            mean, spread = values[:, known].mean(axis=0), values[:, known].std(axis=0, ddof=1)
+            panel.plot(steps[known], mean, label=name, **look)
+            panel.fill_between(
+                steps[known],
+                mean - spread,
+                mean + spread,
+                color=look["color"],
+                alpha=style.BAND_ALPHA,
+                lw=0,
+            )
+        arrow = "↓" if one.falls else "↑"
+        style.set_title(panel, f"{style.title(one.environment)}: {one.name}", f"{one.what} {arrow}")
+        panel.set_xlabel(found["unit"])
+    axes[0].legend(fontsize=8)
+    return figure

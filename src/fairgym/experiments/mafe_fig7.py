@@ -1,0 +1,162 @@
+"""What each kind of term in the objective does to every kind of term."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fairgym.experiments._base import (
+    PAPER,
+    QUICK,
+    Check,
+    Experiment,
+    Outcome,
+    Size,
+    Table,
+    experiments,
+    run_config,
+)
+from fairgym.experiments._drawing import CAPTION, curve
+from fairgym.experiments._measures import (
+    KINDS,
+    category,
+    category_curves,
+    first_and_last,
+    held_out_run,
+    score,
+)
+from fairgym.experiments._page import with_interval
+from fairgym.report import style
+from fairgym.report.learning import policy_line
+from fairgym.training.config import RunConfig
+from fairgym.training.statistics import bootstrap_interval
+
+ENVIRONMENTS = ("health", "loan", "education")
+ALL = "uniform"
+# Objective -> what it consists of.
+OBJECTIVES = {"direct": "direct", "direct-fair": "direct + fair", ALL: "direct + fair + rate"}
+NAMES = {"direct": "direct rewards", "fair": "fairness", "rate": "rates"}
+
+
+@experiments.register("mafe-fig7")
+class MafeFig7(Experiment):
+    """Learning curves of the sum of direct, fairness and rate terms."""
+
+    title: ClassVar[str] = "Learning curves under three objectives"
+    source: ClassVar[str] = "MAFE, figures 4 and 7, section 6.2 and appendix D.2"
+    claim: ClassVar[str] = (
+        'the objective that incorporates all reward categories "shows steady improvement across'
+        ' all reward types during training"; in loan, "excluding rate-based rewards causes the'
+        ' corresponding reward curve to plateau at a significantly lower value"; health "shows'
+        ' smaller performance differences between training configurations"'
+    )
+    sizes: ClassVar[Mapping[str, Size]] = {"paper": PAPER, "quick": QUICK}
+    notes: ClassVar[str] = (
+        "Terms are normalised as the objective normalises them (table 8), and summed by kind."
+        " Curves are what training met: means over all candidates of an epoch, of which the first"
+        " ones are untrained. Improvement compares the first epoch with the mean of the last tenth"
+        " of the epochs."
+        " The differences between objectives are measured in held-out episodes of the final"
+        " policies: for each kind the best objective's sum less the worst's, divided by the number"
+        " of terms of that kind, and then averaged over the three kinds. Normalised terms carry no"
+        " unit, so this can be compared between environments."
+    )
+
+    def grid(self, size: Size) -> dict[str, RunConfig]:
+        """Three objectives in three environments."""
+        return {
+            f"{name}/{objective}": run_config(name, size, objective)
+            for name in ENVIRONMENTS
+            for objective in OBJECTIVES
+        }
+
+    def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
+        """Environment -> objective -> kind -> "curve" (seeds, epochs) and "final" (seeds,)."""
+        assert size.held_out is not None
+        data: dict[str, Any] = {}
+        for name in ENVIRONMENTS:
+            data[name] = {}
+            for objective in OBJECTIVES:
+                several = runs[f"{name}/{objective}"]
+                env = several[0].env
+                logs = [category_curves(run) for run in several]
+                ends = [held_out_run(run, size.held_out) for run in several]
+                data[name][objective] = {
+                    kind: {
+                        "curve": np.array([log[kind] for log in logs]),
+                        "final": np.array([score(end, category(env, kind)) for end in ends]),
+                        "terms": sum(m.kind == kind for m in env.metrics.values()),
+                    }
+                    for kind in KINDS
+                }
+        return data
+
+    def conclude(self, data: Any) -> Outcome:
+        """Improvement, the plateau in loan, and how much the objectives differ."""
+        checks = []
+        for name, objectives in data.items():
+            for kind, found in objectives[ALL].items():
+                pairs = np.array([first_and_last(curve) for curve in found["curve"]])
+                statement = f"{name}, all terms in the objective: improvement of {NAMES[kind]}"
+                checks.append(Check.higher(statement, pairs[:, 1], pairs[:, 0]))
+        for other in ("direct", "direct-fair"):
+            ends = [data["loan"][o]["rate"]["final"] for o in (ALL, other)]
+            statement = f"loan: with “{OBJECTIVES[other]}” the rates end lower (by)"
+            checks.append(Check.higher(statement, *ends))
+        apart = {name: differences(objectives) for name, objectives in data.items()}
+        for other in ("loan", "education"):
+            statement = f"the objectives differ more in {other} than in health (by)"
+            checks.append(Check.higher(statement, apart[other], apart["health"]))
+        rows = [
+            [
+                name,
+                OBJECTIVES[objective],
+                *(with_interval(bootstrap_interval(kinds[kind]["final"])) for kind in KINDS),
+            ]
+            for name, objectives in data.items()
+            for objective, kinds in objectives.items()
+        ]
+        first = Table(
+            ["environment", "objective", *(NAMES[kind] for kind in KINDS)],
+            rows,
+            "Sums of normalised terms of the final policies in held-out episodes, interquartile"
+            " mean over seeds (95% interval).",
+        )
+        second = Table(
+            ["environment", "difference between objectives"],
+            [[name, with_interval(bootstrap_interval(values))] for name, values in apart.items()],
+            "How much the objectives differ per term, as the notes define it.",
+        )
+        return Outcome({"": _draw(data)}, CAPTION, [first, second], checks)
+
+
+def differences(objectives: Mapping[str, Any]) -> np.ndarray:
+    """Best less worst objective per term, averaged over the kinds; one number per seed."""
+    per_kind = []
+    for kind in KINDS:
+        ends = np.array([found[kind]["final"] for found in objectives.values()])
+        terms = next(iter(objectives.values()))[kind]["terms"]
+        per_kind.append((ends.max(axis=0) - ends.min(axis=0)) / terms)
+    return np.mean(per_kind, axis=0)
+
+
+@style.styled
+def _draw(data: Any) -> Figure:
+    figure, axes = style.panels(len(data) * len(KINDS), len(KINDS), 2.3, legend_rows=1)
+    places = [(name, kind) for name in data for kind in KINDS]
+    for panel, (name, kind) in zip(axes, places, strict=True):
+        for index, (objective, label) in enumerate(OBJECTIVES.items()):
+            found = data[name][objective][kind]
+            epochs = np.arange(1, found["curve"].shape[1] + 1)
+            curve(panel, epochs, found["curve"], index, label)
+        style.set_title(panel, f"{style.title(name)}: {NAMES[kind]} ↑")
+        style.epoch_axis(panel)
+    for panel in axes[:: len(KINDS)]:
+        panel.set_ylabel("sum of normalised terms")
+    style.top_legend(
+        figure,
+        [Line2D([], [], label=n, **policy_line(i)) for i, n in enumerate(OBJECTIVES.values())],
+    )
+    return figure

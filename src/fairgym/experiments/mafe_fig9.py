@@ -1,0 +1,155 @@
+"""What fairness costs: reward and fairness as the weight moves from one to the other."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from fairgym.experiments._base import (
+    PAPER,
+    Check,
+    Experiment,
+    Outcome,
+    Size,
+    Table,
+    experiments,
+    run_config,
+)
+from fairgym.experiments._measures import held_out_run, score
+from fairgym.experiments._page import with_interval
+from fairgym.fairness import Objective
+from fairgym.report import style
+from fairgym.training.config import RunConfig
+from fairgym.training.statistics import bootstrap_interval, interquartile_mean
+
+ENVIRONMENTS = ("health", "loan", "education")
+MODERATE = 0.3  # the lambda up to which the trade-off is to be small
+SMALL = 0.25  # of the reward lost where fairness takes all weight
+
+
+@experiments.register("mafe-fig9")
+class MafeFig9(Experiment):
+    """F-MACEM at weights lambda for rewards and 1 - lambda for fairness."""
+
+    title: ClassVar[str] = "The frontier of reward and fairness"
+    source: ClassVar[str] = "MAFE, figure 9 and appendix D.4"
+    claim: ClassVar[str] = (
+        '"only a subtle trade-off between maximizing rewards and maintaining fairness"; "the most'
+        " significant performance declines occur when the weight assigned to the fairness term"
+        ' substantially exceeds that of the reward term"'
+    )
+    sizes: ClassVar[Mapping[str, Size]] = {
+        "paper": dataclasses.replace(
+            PAPER, seeds=3, weights=tuple(round(0.1 * step, 1) for step in range(11))
+        ),
+        "quick": Size(
+            people=300,
+            epochs=15,
+            episodes=50,
+            held_out=16,
+            seeds=3,
+            weights=(0.0, 0.1, MODERATE, 0.6, 1.0),
+        ),
+    }
+    notes: ClassVar[str] = (
+        "Reward is the mean of an environment's normalised rewards (direct and rates), fairness"
+        " the mean of its normalised disparities, which are never above 0; both are measured in"
+        " held-out episodes of the final policy. The trade-off counts as small if going from"
+        f" lambda = 1 to {MODERATE} costs less than a quarter of the reward that going on to lambda"
+        " = 0 costs in all, seed by seed. Where fairness with all the weight costs no reward, there"
+        " is no trade-off to be small, and the second check of the environment says so."
+    )
+
+    def grid(self, size: Size) -> dict[str, RunConfig]:
+        """Every lambda in three environments."""
+        assert size.weights is not None
+        return {
+            f"{name}/{weight:g}": run_config(name, size, f"frontier:{weight:g}")
+            for name in ENVIRONMENTS
+            for weight in size.weights
+        }
+
+    def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
+        """Environment -> "weights", and "reward" and "fairness" (weights, seeds)."""
+        assert size.held_out is not None and size.weights is not None
+        data = {}
+        for name in ENVIRONMENTS:
+            reward, fairness = [], []
+            for weight in size.weights:
+                several = runs[f"{name}/{weight:g}"]
+                env = several[0].env
+                ends = [held_out_run(run, size.held_out) for run in several]
+                reward.append([score(end, Objective.frontier(env, 1.0)) for end in ends])
+                fairness.append([score(end, Objective.frontier(env, 0.0)) for end in ends])
+            data[name] = {
+                "weights": np.array(size.weights),
+                "reward": np.array(reward),
+                "fairness": np.array(fairness),
+            }
+        return data
+
+    def conclude(self, data: Any) -> Outcome:
+        """Per environment: is the loss small at a moderate lambda, and is there one at 0?"""
+        checks, rows = [], []
+        for name, found in data.items():
+            weights = found["weights"]
+            reward = {round(float(w), 6): r for w, r in zip(weights, found["reward"], strict=True)}
+            moderate = min(w for w in reward if w >= MODERATE)
+            whole = reward[1.0] - reward[0.0]
+            checks.append(
+                Check.higher(
+                    f"{name}: from lambda 1 to {moderate:g} less reward is lost than a quarter of"
+                    " that lost from 1 to 0 (by)",
+                    SMALL * whole,
+                    reward[1.0] - reward[moderate],
+                )
+            )
+            checks.append(
+                Check.higher(
+                    f"{name}: reward is lost where fairness takes all weight",
+                    reward[1.0],
+                    reward[0.0],
+                )
+            )
+            rows += [
+                [name, f"{w:g}", *(with_interval(bootstrap_interval(v)) for v in (r, f))]
+                for w, r, f in zip(weights, found["reward"], found["fairness"], strict=True)
+            ]
+        caption = (
+            "Means of normalised rewards and of normalised disparities in held-out episodes,"
+            " interquartile mean over seeds (95% interval)."
+        )
+        return Outcome(
+            figures={"": _draw(data)},
+            caption="Points are interquartile means over seeds, joined in the order of lambda and"
+            " labelled with it; faint dots are seeds.",
+            tables=[Table(["environment", "lambda", "reward", "fairness"], rows, caption)],
+            checks=checks,
+        )
+
+
+@style.styled
+def _draw(data: Any) -> Figure:
+    figure, axes = style.panels(len(data), 3, 3.2)
+    for panel, (name, found) in zip(axes, data.items(), strict=True):
+        colour = style.POLICY_COLOURS[0]
+        panel.plot(found["fairness"], found["reward"], "o", color=colour, alpha=0.25, ms=4, mew=0)
+        fairness, reward = (interquartile_mean(found[k], axis=1) for k in ("fairness", "reward"))
+        panel.plot(fairness, reward, "-o", color=colour, ms=5, lw=1.2)
+        for x, y, weight in zip(fairness, reward, found["weights"], strict=True):
+            panel.annotate(
+                f"{weight:g}",
+                (x, y),
+                (5, 4),
+                textcoords="offset points",
+                fontsize=8,
+                color=style.MUTED,
+            )
+        style.set_title(panel, style.title(name))
+        panel.set_xlabel("fairness (0: parity)")
+        panel.xaxis.set_major_locator(MaxNLocator(nbins=4))
+    axes[0].set_ylabel("reward")
+    return figure

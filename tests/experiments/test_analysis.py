@@ -1,0 +1,250 @@
+"""Claims on made-up numbers: the check holds where they bear it out, and not where they do not."""
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fairgym.algorithms._base import mean_terms
+from fairgym.core import make
+from fairgym.experiments import Check, Outcome, experiments
+from fairgym.experiments._measures import KINDS, category, category_curves, first_and_last
+from fairgym.experiments.mafe_fig6 import INTERVENTIONS
+from fairgym.experiments.mafe_fig7 import OBJECTIVES, differences
+from fairgym.experiments.mafe_fig11 import ALGORITHMS
+
+SEEDS = 4
+
+
+def near(value: float, spread: float = 0.01) -> np.ndarray:
+    """Values of a few seeds around one."""
+    return value + spread * np.array([-1.0, 1.0, 0.5, -0.5])
+
+
+def rising(first: float, last: float) -> np.ndarray:
+    """Learning curves of a few seeds."""
+    return np.linspace(near(first), near(last), 20).T
+
+
+# ---------------------------------------------------------------- made-up data, good and bad
+
+
+def fig5(good: bool) -> Any:
+    rng = np.random.default_rng(0)
+    data = {}
+    for name, groups in (("health", 4), ("loan", 2), ("education", 2)):
+        group = rng.integers(groups, size=(SEEDS, 2_000))
+        shift = 0.5 * group if good else 0.02 * group
+        data[name] = {
+            "attribute": rng.normal(size=group.shape) + shift,
+            "group": group,
+            "groups": tuple("abcd"[:groups]),
+            "label": "score",
+            "unit": "",
+        }
+    return data
+
+
+def fig6(good: bool) -> Any:
+    data = []
+    for one in INTERVENTIONS:
+        up = -0.1 if one.falls else 0.1
+        given = near(0.5) + (up if good else 0.0) * np.array([1.0, 1.1, 0.9, 1.0])
+        if not good:
+            given = given[::-1]
+        arms = {"without": near(0.5), "with": given}
+        curves = {name: np.repeat(end[:, None], 12, axis=1) for name, end in arms.items()}
+        curves["with"][:, 0] = curves["without"][:, 0] = np.nan  # nothing to divide by yet
+        data.append({"unit": "months", **curves})
+    return data
+
+
+def fig7(good: bool) -> Any:
+    data: dict[str, Any] = {}
+    for name in ("health", "loan", "education"):
+        data[name] = {}
+        for place, objective in enumerate(OBJECTIVES):
+            gap = {"health": 0.0, "loan": 0.2, "education": 0.1}[name] * place
+            end = 0.5 + gap if good else 0.1
+            data[name][objective] = {
+                kind: {"curve": rising(0.1, end), "final": near(end, 0.001), "terms": 1}
+                for kind in KINDS
+            }
+    return data
+
+
+def fig8(good: bool) -> Any:
+    alone = ["only admissions", "only disbursement", "only debt management"]
+    scores = [0.2, 0.3, 0.3, 0.3, 0.5] if good else [0.3, 0.3, 0.3, 0.3, 0.3]
+    names = ["fixed policy", *alone, "all trained"]
+    orders = [slice(None), slice(None, None, -1)] * 3
+    return {n: near(s)[o] for n, s, o in zip(names, scores, orders, strict=False)}
+
+
+def fig9(good: bool) -> Any:
+    reward = [0.2, 0.5, 0.58, 0.6, 0.6] if good else [0.6, 0.3, 0.3, 0.5, 0.6]
+    found = {
+        "weights": np.array([0.0, 0.1, 0.3, 0.6, 1.0]),
+        "reward": np.array([near(r, 0.001) for r in reward]),
+        "fairness": np.array([near(-0.1 * i, 0.001) for i in range(5)]),
+    }
+    return {name: found for name in ("health", "loan", "education")}
+
+
+def fig10(good: bool) -> Any:
+    # name in the log -> first and last value where the claim holds
+    ends = {
+        "threshold, advantaged": (0.5, 0.1),
+        "threshold, disadvantaged": (0.5, 0.1),
+        "admission_rate": (0.6, 0.99),
+        "default_disparity": (-0.2, -0.01),
+        "premium": (0.6, 0.99),
+        "public health": (0.25, 0.5),
+        "insurance subsidies": (0.25, 0.4),
+        "tertiary education": (0.33, 0.5),
+        "diversity incentives": (0.33, 0.4),
+        "university": (0.34, 0.1),
+        "salaries": (0.5, 0.3),
+        "scholarships": (0.2, 0.4),
+        "mentorship": (0.1, 0.2),
+    }
+    bad = {"relief, advantaged": (0.5, 0.0), "relief, disadvantaged": (0.5, 0.0)}
+    bad |= {name: (last, first) for name, (first, last) in ends.items()}
+    data = {}
+    for name in ("loan", "health", "education"):
+        env = make(name, population=60)
+        keys = [f"metrics/{metric}" for metric in env.metrics]
+        for agent in env.agents:
+            space: Any = env.action_space(agent)
+            names = getattr(space, "names", None) or (space.name,)
+            keys += [f"actions/{agent}/{element}" for element in names]
+        data[name] = []
+        for seed in range(SEEDS):
+            lines = []
+            for epoch in range(20):
+                line: dict[str, Any] = {"epoch": epoch + 1}
+                for key in keys:
+                    way = (ends if good else bad).get(key.split("/")[-1], (0.1, 0.1))
+                    line[key] = float(np.linspace(*way, 20)[epoch] + 1e-3 * np.cos(seed))
+                lines.append(line)
+            config = {"objective": "uniform", "seed": seed}
+            run = types.SimpleNamespace(
+                config=config, env=env, metrics=lines, folder=f"/{name}/{seed}"
+            )
+            data[name].append(run)
+    return data
+
+
+def fig11(good: bool) -> Any:
+    ends = [0.6, 0.3, 0.4] if good else [0.3, 0.3, 0.4]
+    data: dict[str, Any] = {}
+    for name in ("loan", "loan_simple"):
+        data[name] = {}
+        for place, (algorithm, end) in enumerate(zip(ALGORITHMS, ends, strict=True)):
+            start = 0.1 if good else end
+            data[name][algorithm] = {
+                "steps": np.arange(1, 21) * 1_000,
+                "curve": rising(start, end),
+                "final": near(end)[:: -1 if place == 1 else 1],
+            }
+    return data
+
+
+def table9(good: bool) -> Any:
+    seconds = 1e-4 if good else 1.0
+    names = ("loan", "health", "education")
+    return {name: {batch: near(seconds, 1e-6) for batch in (1, 100)} for name in names}
+
+
+MADE_UP: dict[str, Callable[[bool], Any]] = {
+    f"mafe-{function.__name__}": function
+    for function in (fig5, fig6, fig7, fig8, fig9, fig10, fig11, table9)
+}
+
+
+@pytest.mark.parametrize("name", MADE_UP)
+def test_a_claim_that_the_numbers_bear_out_holds(name):
+    outcome = experiments.get(name)().conclude(MADE_UP[name](True))
+    failed = [check for check in outcome.checks if not check.holds]
+    assert not failed
+    assert outcome.verdict == "holds"
+    assert all(figure.axes for figure in outcome.figures.values())
+    for table in outcome.tables:
+        assert table.rows and all(len(row) == len(table.head) for row in table.rows)
+
+
+@pytest.mark.parametrize("name", MADE_UP)
+def test_a_claim_that_they_contradict_does_not(name):
+    outcome = experiments.get(name)().conclude(MADE_UP[name](False))
+    held = [check for check in outcome.checks if check.holds]
+    assert outcome.verdict in ("does not hold", "holds in part")
+    assert len(held) < len(outcome.checks) / 2, held
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_verdicts():
+    yes, no = (Check("", 1.0, 0.0, 2.0, holds) for holds in (True, False))
+    verdicts = [Outcome({}, "", [], c).verdict for c in ([yes, yes], [yes, no], [no, no])]
+    assert verdicts == ["holds", "holds in part", "does not hold"]
+
+
+def test_checks_need_the_whole_interval():
+    assert Check.above("", [0.3, 0.31, 0.32], 0.2).holds
+    assert not Check.above("", [0.1, 0.31, 0.32], 0.2).holds
+    assert Check.below("", [0.01, 0.02, 0.01], 0.05).holds
+    assert not Check.below("", [0.01, 0.02, 0.09], 0.05).holds
+    paired = Check.higher("", [1.0, 2.0, 3.0], [0.5, 1.4, 2.4])
+    assert paired.holds and paired.detail == "p = 0.25"  # three pairs have no lower one
+    assert not Check.higher("", [1.0, 2.0, 3.0], [0.5, 2.4, 2.4]).holds
+    assert not Check.higher("", [1.0], [0.0]).holds, "one seed decides nothing"
+
+
+@pytest.mark.parametrize("name", ["loan", "health", "education"])
+def test_sums_by_kind_are_those_of_the_normalised_metrics(name):
+    """What algorithms log, against objectives that weigh one kind of term."""
+    env = make(name, population=200)
+    shapes = jax.eval_shape(
+        lambda key: env.advance(
+            key,
+            env.initial_state(key, env.default_params),
+            {a: env.action_space(a).sample(key) for a in env.agents},
+            env.default_params,
+        )[1],
+        jax.random.key(0),
+    )
+    rng = np.random.default_rng(0)
+    totals = jax.tree.map(
+        lambda x: jnp.asarray(rng.uniform(5, 90, (3, *x.shape)), jnp.float32), shapes
+    )
+    logged = mean_terms(env, types.SimpleNamespace(totals=totals))
+    run = types.SimpleNamespace(
+        metrics=[{f"population/{key}": float(value) for key, value in logged.items()}]
+    )
+    found = category_curves(run)
+    assert set(found) == set(KINDS)
+    for kind in KINDS:
+        scores = jax.vmap(category(env, kind).score)(totals)
+        np.testing.assert_allclose(found[kind], [np.mean(scores)], rtol=1e-5)
+
+
+def test_first_and_last():
+    assert first_and_last(np.arange(20.0)) == (0.0, 18.5)
+    assert first_and_last(np.array([1.0, 5.0])) == (1.0, 5.0)
+
+
+def test_differences_between_objectives_by_hand():
+    ends = {"a": (1.0, 0.0, 0.2), "b": (0.0, 0.0, 0.4), "c": (0.5, 0.3, 0.0)}
+    objectives = {
+        name: {
+            kind: {"final": np.array([end, end]), "terms": 2}
+            for kind, end in zip(KINDS, values, strict=True)
+        }
+        for name, values in ends.items()
+    }
+    np.testing.assert_allclose(differences(objectives), (0.5 + 0.15 + 0.2) / 3)

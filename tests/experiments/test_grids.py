@@ -1,0 +1,80 @@
+"""Every registered experiment, as declared."""
+
+from typing import Any
+
+import pytest
+
+from fairgym.core import FairgymError
+from fairgym.experiments import Experiment, Size, experiments
+from fairgym.experiments._base import QUICK
+
+NAMES = [f"mafe-fig{n}" for n in range(5, 12)] + ["mafe-table9"]
+
+
+def test_all_are_found_by_their_modules():
+    assert set(NAMES) <= set(experiments.names())
+    assert not any(name.startswith("_") for name in experiments.names())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_its_grid_builds(name, scale):
+    experiment = experiments.get(name)()
+    assert isinstance(experiment, Experiment)
+    assert experiment.title and experiment.source and experiment.claim
+    size = experiment.size(scale)
+    built = {}
+    for key, config in experiment.grid(size).items():
+        job: Any = config.build()
+        built[key] = str(job.config.as_json())
+        assert job.algorithm.epochs == size.epochs
+        if job.env.name == "loan_simple":  # is small by itself
+            assert job.algorithm.episodes_per_epoch == (45 if scale == "quick" else 100)
+            continue
+        assert job.algorithm.episodes_per_epoch == size.episodes
+        assert job.env.population == size.people
+    assert len(set(built.values())) == len(built), "no configuration twice"
+
+
+def test_paper_is_the_published_size():
+    for name in NAMES:
+        size = experiments.get(name).sizes["paper"]
+        assert size.seeds == (3 if name == "mafe-fig9" else 5)
+        if size.epochs is not None:
+            assert (size.people, size.epochs, size.episodes) == (1_000, 40, 100)
+    weights = experiments.get("mafe-fig9").sizes["paper"].weights
+    assert weights == pytest.approx([0.1 * step for step in range(11)])
+    horizons = {
+        config.environment: config.build().env.horizon
+        for config in experiments.get("mafe-fig7")().grid(QUICK).values()
+    }
+    assert horizons == {"loan": 400, "health": 100, "education": 100}
+
+
+def test_experiments_share_what_they_can():
+    """All agents with all terms: figures 7, 8 and 10 have the same runs."""
+    size = QUICK
+    fig7, fig8, fig10 = (experiments.get(f"mafe-fig{n}")().grid(size) for n in (7, 8, 10))
+    assert fig7["loan/uniform"] == fig8["all trained"] == fig10["loan"]
+    assert fig7["health/uniform"] == fig10["health"]
+
+
+def test_cuts_are_told():
+    full = Size(people=1_000, epochs=40, seeds=5)
+    assert Size(people=500, epochs=40, seeds=3).cuts(full) == [
+        "500 people instead of 1,000",
+        "3 seeds instead of 5",
+    ]
+    assert full.cuts(full) == []
+    assert "weights 0, 0.5" in Size(weights=(0.0, 0.5)).words()
+
+
+@pytest.mark.parametrize("seeds", [1, 0, -3, True])
+def test_too_few_seeds_are_told(seeds):
+    with pytest.raises(FairgymError, match=r"seeds is .*; it takes a whole number from 2"):
+        experiments.get("mafe-fig8")().size("quick", seeds)
+
+
+def test_unknown_scales_are_told():
+    with pytest.raises(FairgymError, match="scale is 'huge'; it takes: paper, quick"):
+        experiments.get("mafe-fig8")().size("huge")

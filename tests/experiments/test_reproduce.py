@@ -1,0 +1,251 @@
+"""A small experiment from its command to its page: reuse, resuming, sharing, errors."""
+
+import contextlib
+import dataclasses
+import json
+import re
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from fairgym.cli import main
+from fairgym.core import FairgymError
+from fairgym.experiments import Check, Experiment, Outcome, Size, Table, experiments, reproduce
+from fairgym.experiments._base import run_config
+from fairgym.experiments._measures import held_out_run, score
+from fairgym.experiments._runs import folder_name
+from fairgym.training import RunConfig, devices
+
+SMALL = Size(people=40, epochs=3, episodes=4, seeds=2)
+
+
+def small(objective="uniform", **more):
+    changes = {"environment_args": {"population": 40, "horizon": 6}}
+    algorithm = {"algorithm_args": {**SMALL.training(), "hidden": 4, "evaluation_episodes": 1}}
+    return run_config("loan", SMALL, objective, **changes, **algorithm, **more)
+
+
+class Toy(Experiment):
+    """A very small bank with two rates on its deposits: one compiled program."""
+
+    title = "A toy"
+    source = "nowhere"
+    claim = "profit is a number"
+    sizes: ClassVar = {"paper": dataclasses.replace(SMALL, people=1_000, seeds=5), "quick": SMALL}
+    notes = "Nothing was tried."
+
+    def grid(self, size):
+        return {f"{rate}": small(params={"deposit_rate": rate}) for rate in (0.01, 0.03)}
+
+    def measure(self, size, runs, seeds):
+        return {
+            key: np.array([score(held_out_run(run, 2), run.objective) for run in some])
+            for key, some in runs.items()
+        }
+
+    def conclude(self, data):
+        figure = Figure()
+        figure.subplots().plot(data["0.01"])
+        checks = [Check.above("above minus a thousand", data["0.01"], -1e3)]
+        return Outcome({"": figure}, "A line.", [Table(["a"], [["b"]], "Letters.")], checks)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def toys():
+    """Two registered toys that share their runs."""
+    experiments.register("toy")(Toy)
+    experiments.register("toy-too")(type("Too", (Toy,), {}))
+    yield
+    for name in ("toy", "toy-too"):
+        experiments._things.pop(name)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The toy, made in one go; not to be written to."""
+    out = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(devices, "configure", lambda: None)
+        assert main(["reproduce", "toy", "--out", str(out)]) == 0
+    return out
+
+
+class Watched:
+    """A `shown` that notes what is trained, and may interrupt."""
+
+    def __init__(self, stop=None):
+        self.labels, self.epochs, self.stop = [], 0, stop
+
+    @contextlib.contextmanager
+    def __call__(self, label):
+        self.labels.append(label)
+
+        def told(epoch, epochs, line):
+            self.epochs += line is not None
+            if self.epochs == self.stop:
+                raise KeyboardInterrupt
+
+        yield told
+
+
+def policies(out):
+    return {p.relative_to(out): p.read_bytes() for p in sorted((out / "runs").rglob("policy.eqx"))}
+
+
+def test_the_page_tells_everything(whole):
+    page = (whole / "toy.md").read_text()
+    for text in (
+        "# A toy",
+        "**Verdict: holds** (1 of 1 checks, quick scale)",
+        "**Claim** (nowhere): profit is a number",
+        "fairgym reproduce toy --scale quick\n",
+        "| above minus a thousand |",
+        "| **yes** |",
+        "Letters.",
+        "Quick scale: 40 people instead of 1,000; 2 seeds instead of 5.",
+        "2 seeds (0 to 1)",
+        "to train 4 runs",
+        "Nothing was tried.",
+    ):
+        assert text in page
+    (link,) = re.findall(r"!\[A toy\]\((.*)\)", page)
+    assert (whole / link).read_bytes().startswith(b"\x89PNG")
+    assert str(whole) not in page
+
+
+def test_runs_have_readable_folders_by_configuration(whole):
+    folders = sorted((whole / "runs").iterdir())
+    assert len(folders) == 2
+    assert all(re.fullmatch("loan-f-macem-uniform-[0-9a-f]{10}", f.name) for f in folders)
+    for folder in folders:
+        assert [f.name for f in sorted(folder.iterdir())] == ["seed-0", "seed-1"]
+    config = small().build().config
+    assert folder_name(config) in [f.name for f in folders]
+    assert folder_name(dataclasses.replace(config, seed=7)) == folder_name(config)
+    other = small(params={"deposit_rate": 0.02}).build().config
+    assert folder_name(other) not in [f.name for f in folders]
+    weighed = small("frontier:0.5").build().config
+    assert folder_name(weighed).startswith("loan-f-macem-frontier-0.5-")
+    alone = small(fixed={"admissions": 0.0}).build().config
+    assert "-only-disbursement-debt_management-" in folder_name(alone)
+
+
+def test_finished_runs_are_reused_and_shared(whole, tmp_path):
+    before = policies(whole)
+    watched, said = Watched(), []
+    results = reproduce(
+        ["toy", "toy-too"], out=whole, pages=tmp_path, shown=watched, say=said.append
+    )
+    assert watched.labels == [] and said[0] == f"4 runs in {whole / 'runs'}, 4 of them finished"
+    assert policies(whole) == before
+    assert [r.page for r in results] == [tmp_path / "toy.md", tmp_path / "toy-too.md"]
+    assert results[1].figures == (tmp_path / "images" / "toy-too.png",)
+
+
+def test_an_interrupted_reproduction_goes_on_where_it_stopped(whole, tmp_path):
+    stopped = Watched(stop=5)  # in the second epoch of the second run
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(["toy"], out=tmp_path, shown=stopped, say=lambda _: None)
+    assert stopped.labels == [
+        "run 1 of 4: loan, f-macem, uniform, seed 0",
+        "run 2 of 4: loan, f-macem, uniform, seed 1",
+    ]
+    assert not (tmp_path / "toy.md").exists()
+    again = Watched()
+    reproduce(["toy"], out=tmp_path, shown=again, say=lambda _: None)
+    assert [label.split(":")[0] for label in again.labels] == [f"run {n} of 4" for n in (2, 3, 4)]
+    assert again.epochs == 1 + 3 + 3
+    assert policies(tmp_path) == policies(whole)
+
+
+def test_another_number_of_seeds_adds_runs(whole, tmp_path):
+    for path in whole.rglob("config.json"):
+        copy = tmp_path / path.parent.relative_to(whole)
+        copy.mkdir(parents=True)
+        for name in ("config.json", "metrics.jsonl", "policy.eqx", "summary.json"):
+            (copy / name).write_bytes((path.parent / name).read_bytes())
+        assert json.loads((copy / "summary.json").read_text())["epochs"] == 3
+    watched = Watched()
+    reproduce(["toy"], seeds=3, out=tmp_path, shown=watched, say=lambda _: None)
+    assert len(watched.labels) == 2 and all("seed 2" in label for label in watched.labels)
+    assert "--scale quick --seeds 3\n" in (tmp_path / "toy.md").read_text()
+
+
+def test_a_folder_with_something_else_is_safe(tmp_path):
+    name = folder_name(small().build().config)
+    folder = tmp_path / "runs" / name / "seed-0"
+    folder.mkdir(parents=True)
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(FairgymError, match="is not a fairgym run"):
+        reproduce(["toy"], out=tmp_path, shown=Watched(), say=lambda _: None)
+    assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == ["notes.txt"]
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(devices, "configure", lambda: None)
+    (tmp_path / "file").write_text("mine")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "no experiment is given; there are: mafe-fig5, .*mafe-fig10"),
+        ("mafe-fig99", "unknown experiment 'mafe-fig99'; there are: .*mafe-fig5"),
+        ("toy mafe-fig99", "unknown experiment 'mafe-fig99'"),
+        ("toy --scale huge", "scale is 'huge'; it takes: "),
+        ("toy --seeds 1", "seeds is 1; it takes a whole number from 2"),
+        ("toy --seeds many", "seeds is 'many'; it takes a whole number"),
+        ("toy --out file", "out is 'file', which is a file; it takes a folder"),
+        ("toy --pages file", "pages is 'file', which is a file; it takes a folder"),
+        ("toy --sedes 2", "unknown flag '--sedes'; perhaps --seeds is meant"),
+        ("toy --list", "names is 'toy'; --list takes none"),
+    ],
+)
+def test_bad_input_is_one_sentence(words, message, capsys, here):
+    assert main(["reproduce", *words.split()]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1 and re.search(message, err)
+    assert [path.name for path in here.iterdir()] == ["file"]
+
+
+def test_the_list_names_all_and_what_they_lack(capsys, here):
+    lacking = type("Lacking", (Toy,), {"grid": lambda *_: {"x": RunConfig("moon")}})
+    experiments.register("toy-moon")(lacking)
+    try:
+        assert main(["reproduce", "--list"]) == 0
+    finally:
+        experiments._things.pop("toy-moon")
+    lines = capsys.readouterr().out.splitlines()
+    names = [line.split()[0] for line in lines]
+    assert names.index("mafe-fig9") + 1 == names.index("mafe-fig10")
+    assert any(re.match(r"toy +A toy \(nowhere\)$", line) for line in lines)
+    assert any(re.match(r"toy-moon .*; lacks moon$", line) for line in lines)
+
+
+def test_the_command_ends_with_verdict_and_places(whole, capsys, here):
+    assert main(["reproduce", "toy", "--out", str(whole), "--pages", "pages"]) == 0
+    out = capsys.readouterr().out
+    assert "4 runs in" in out and "4 of them finished" in out
+    assert "toy: holds\n" in out and "holds          above minus a thousand: " in out
+    assert "quick scale: 40 people instead of 1,000" in out
+    assert "page    pages/toy.md" in out and "figure  pages/images/toy.png" in out
+    assert (here / "pages" / "toy.md").is_file()
+
+
+def test_ctrl_c_says_how_to_go_on(monkeypatch, capsys, here):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fairgym.experiments.reproduce", stop)
+    assert main("reproduce toy --seeds 2 --out x".split()) == 130
+    err = capsys.readouterr().err
+    assert err == "interrupted; continue with: fairgym reproduce toy --seeds 2 --out x\n"

@@ -407,6 +407,7 @@ def gains(some, env, seed):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "some",
     [
@@ -422,6 +423,7 @@ def test_a_bandit_over_people(some):
         assert gains(some, Crowd(), seed)[-1] > 0.75 * best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "some",
     [
@@ -438,6 +440,7 @@ def test_group_level_actions_find_their_targets(some):
         assert found[-1] > -0.02, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "some",
     [

@@ -80,7 +80,8 @@ class MafeTable9(Experiment):
         caption = "Interquartile mean over measurements (95% interval)."
         return Outcome(
             figures={"": _draw(data)},
-            caption="Grey: published; colours: here, with 1 and with 100 episodes together.",
+            caption="Grey squares: published; diamonds: here, one episode; triangles: here, 100"
+            " episodes together.",
             tables=[Table(head, rows, caption)],
             checks=checks,
         )

@@ -1,12 +1,15 @@
 """Every registered experiment, as declared."""
 
+import types
 from typing import Any
 
 import pytest
 
-from fairgym.core import FairgymError
+from fairgym.core import FairgymError, make
 from fairgym.experiments import Experiment, Size, experiments
 from fairgym.experiments._base import QUICK
+from fairgym.experiments.mafe_fig8 import fixed_policy
+from fairgym.policies import fixed_policies
 
 NAMES = [f"mafe-fig{n}" for n in range(5, 12)] + ["mafe-table9"]
 
@@ -27,6 +30,9 @@ def test_its_grid_builds(name, scale):
     for key, config in experiment.grid(size).items():
         job: Any = config.build()
         built[key] = str(job.config.as_json())
+        if job.config.algorithm == "grid-search":
+            assert job.env.population == size.people
+            continue
         assert job.algorithm.epochs == size.epochs
         if job.env.name == "loan_simple":  # is small by itself
             assert job.algorithm.episodes_per_epoch == (45 if scale == "quick" else 100)
@@ -57,6 +63,28 @@ def test_experiments_share_what_they_can():
     fig7, fig8, fig10 = (experiments.get(f"mafe-fig{n}")().grid(size) for n in (7, 8, 10))
     assert fig7["loan/uniform"] == fig8["all trained"] == fig10["loan"]
     assert fig7["health/uniform"] == fig10["health"]
+
+
+def test_the_fixed_policy_of_figure_8_is_the_middle_of_the_searches():
+    experiment = experiments.get("mafe-fig8")()
+    env = make("loan", population=60)
+
+    def search(thresholds, relief):
+        rules = {"admissions": thresholds, "disbursement": "random", "debt_management": relief}
+        return types.SimpleNamespace(env=env, policies=fixed_policies(env, rules))
+
+    searches = [search((0.0, 0.1), 0.2), search((0.0, 0.3), 0.4), search((0.6, 0.2), (0.3, 0.1))]
+    expected = {
+        "admissions": [0.0, 0.2],
+        "disbursement": "random",
+        "debt_management": [0.3, 0.2],
+    }
+    assert fixed_policy(searches) == expected
+    later = experiment.then(QUICK, {"grid search": searches})
+    assert list(later) == ["only admissions", "only disbursement", "only debt management"]
+    for agent, config in zip(expected, later.values(), strict=True):
+        fixed = config.build().config.fixed
+        assert fixed == {a: value for a, value in expected.items() if a != agent}
 
 
 def test_cuts_are_told():

@@ -144,6 +144,39 @@ def test_finished_runs_are_reused_and_shared(whole, tmp_path):
     assert results[1].figures == (tmp_path / "images" / "toy-too.png",)
 
 
+class Later(Toy):
+    """One more run, with a rate that follows from what the first ones learned."""
+
+    def grid(self, size):
+        return {"0.01": small(params={"deposit_rate": 0.01})}
+
+    def then(self, size, runs):
+        assert all(run.summary for run in runs["0.01"])
+        best = max(run.summary["objective"] for run in runs["0.01"])
+        return {"later": small(params={"deposit_rate": 0.02 if best > -1e3 else 0.04})}
+
+
+def test_runs_that_follow_from_others_are_made_after_them(tmp_path):
+    experiments.register("toy-later")(Later)
+    watched = Watched()
+    try:
+        (result,) = reproduce(["toy-later"], out=tmp_path, shown=watched, say=lambda _: None)
+    finally:
+        experiments._things.pop("toy-later")
+    assert [label[:10] for label in watched.labels] == [
+        "run 1 of 2",
+        "run 2 of 2",
+        "run 3 of 3",
+        "run 4 of 4",
+    ]
+    assert "to train 4 runs" in result.page.read_text()
+    rates = {
+        json.loads(path.read_text())["params"]["deposit_rate"]
+        for path in (tmp_path / "runs").rglob("config.json")
+    }
+    assert rates == {0.01, 0.02}
+
+
 def test_an_interrupted_reproduction_goes_on_where_it_stopped(whole, tmp_path):
     stopped = Watched(stop=5)  # in the second epoch of the second run
     with pytest.raises(KeyboardInterrupt):

@@ -197,13 +197,18 @@ class Experiment(abc.ABC):
         """The runs by key, each to be trained with every seed; none by default."""
         return {}
 
+    def then(self, size: Size, runs: Mapping[str, Sequence[Any]]) -> dict[str, RunConfig]:
+        """Further runs by key that follow from the finished runs of `grid`; none by default."""
+        return {}
+
     @abc.abstractmethod
     def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
         """From finished runs to numbers.
 
         Args:
             size: people, episodes and the like.
-            runs: key -> the runs as loaded, in the order of the seeds.
+            runs: key -> the runs as loaded, those of `grid` and of `then`, in the order of the
+                seeds.
             seeds: the seeds.
 
         Returns:

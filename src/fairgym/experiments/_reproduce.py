@@ -9,7 +9,8 @@ from fairgym.core import FairgymError
 from fairgym.core.files import told, write_whole
 from fairgym.experiments._base import Experiment, Outcome, experiments
 from fairgym.experiments._page import Making, cut_words, page_text
-from fairgym.experiments._runs import Shown, finish, loaded, plan, unique
+from fairgym.experiments._runs import Planned, Shown, finish, loaded, plan, unique
+from fairgym.training.run import Run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,20 +73,25 @@ def reproduce(
     for name in names:
         experiment = experiments.get(name)()
         size = experiment.size(scale, seeds)
-        todo.append((name, experiment, size, plan(experiment, size, range(size.seeds), out)))
-    runs = [unique(one for several in planned.values() for one in several) for *_, planned in todo]
-    every = unique(one for several in runs for one in several)
+        todo.append((name, experiment, size, plan(experiment.grid(size), range(size.seeds), out)))
+    every = unique(one for *_, planned in todo for several in planned.values() for one in several)
     if every:
         finished = sum(one.finished for one in every)
         say(f"{len(every)} runs in {out / 'runs'}, {finished} of them finished")
-    place = {one.folder: number for number, one in enumerate(every, 1)}
+    places: dict[Path, int] = {}
+
+    def train(planned: dict[str, list[Planned]]) -> dict[str, list[Run]]:
+        for one in unique(one for several in planned.values() for one in several):
+            place = places.setdefault(one.folder, len(places) + 1)
+            finish(one, shown, place, max(len(every), len(places)))
+        return loaded(planned)
+
     results = []
-    for (name, experiment, size, planned), own in zip(todo, runs, strict=True):
-        for one in own:  # a run that an earlier experiment has trained is passed over
-            finish(one, shown, place[one.folder], len(every))
+    for name, experiment, size, planned in todo:
+        here = train(planned)  # a run that an earlier experiment has trained is passed over
+        here |= train(plan(experiment.then(size, here), range(size.seeds), out))
         began = time.perf_counter()
         say(f"{name}: measuring and drawing ...")
-        here = loaded(planned)
         outcome = experiment.conclude(experiment.measure(size, here, range(size.seeds)))
         making = Making(
             name=name,
@@ -93,7 +99,7 @@ def reproduce(
             size=size,
             seeds_given=seeds is not None,
             training_s=sum(run.summary["wall_time_s"] or 0.0 for r in here.values() for run in r),
-            runs=len(own),
+            runs=sum(map(len, here.values())),
             measuring_s=time.perf_counter() - began,
         )
         results.append(_write(experiment, outcome, making, where))

@@ -4,11 +4,10 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fairgym.core import make
-from fairgym.experiments._base import Experiment, Size
 from fairgym.training.config import RunConfig
 from fairgym.training.folder import RunFolder
 from fairgym.training.run import Progress, Run, load, train
@@ -39,15 +38,15 @@ class Planned:
 
 
 def plan(
-    experiment: Experiment, size: Size, seeds: Sequence[int], out: Path
+    configs: Mapping[str, RunConfig], seeds: Sequence[int], out: Path
 ) -> dict[str, list[Planned]]:
-    """All runs of an experiment by key, one per seed; nothing is written.
+    """The runs of these configurations by key, one per seed; nothing is written.
 
     Raises:
         FairgymError: a configuration that cannot be built, or a folder with something else in it.
     """
     found = {}
-    for key, config in experiment.grid(size).items():
+    for key, config in configs.items():
         job = config.build()
         checksum = job.env.data_checksum
         name, label = folder_name(job.config), label_of(job.config)

@@ -11,6 +11,7 @@ not centred: that would change what an early end is worth.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -159,9 +160,13 @@ class FMaddpg(GradientLearner):
             each = isinstance(space, PerEntity)
             seen = everybody[agent] if each else samples[agent]
             noise_key, uniform_key = jax.random.split(agent_key)
-            noisy = actor(seen, key) + self.noise * jax.random.normal(noise_key, space.shape)
-            action = jnp.where(uniform, space.sample(uniform_key), space.clip(noisy))
-            actions[agent] = action
+
+            def noisy(a: Any = actor, s: Any = seen, k: Array = noise_key) -> Array:
+                noise = self.noise * jax.random.normal(k, a.space.shape)
+                return a.space.clip(a(s, k) + noise)
+
+            drawn = functools.partial(space.sample, uniform_key)
+            action = actions[agent] = lax.cond(uniform, drawn, noisy)
             acts[agent] = acting(env, agent, world)
             own = jnp.where(samples[agent].mask, action[rows[agent]], 0.0) if each else action
             counted[agent] = jnp.where(acts[agent], own, 0.0)

@@ -144,13 +144,14 @@ def test_the_critic_does_not_know_an_order_of_people(with_actions):
     orders = {a: jax.random.permutation(jax.random.key(3), s.mask.size) for a, s in seen.items()}
     shuffled = {a: s.permuted(orders[a]) for a, s in seen.items()}
     moved = actions | {"rank": actions["rank"][orders["rank"]]}
+    present = jnp.array([1.0, 0.4, 1.0])
     if not with_actions:
-        values = nets.critic(seen), nets.critic(shuffled)
+        values = nets.critic(seen, present), nets.critic(shuffled, present)
     else:
-        values = nets.critic(seen, actions), nets.critic(shuffled, moved)
+        values = nets.critic(seen, present, actions), nets.critic(shuffled, present, moved)
         for agent in env.agents:
             other = actions | {agent: 1.0 - actions[agent]}
-            assert np.abs(nets.critic(seen, other) - values[0]).max() > 1e-5, agent
+            assert np.abs(nets.critic(seen, present, other) - values[0]).max() > 1e-5, agent
     assert values[0].shape == (3,)
     np.testing.assert_allclose(*values, rtol=1e-5, atol=1e-6)
 
@@ -193,7 +194,7 @@ def test_the_loss_of_f_mappo_is_the_clipped_surrogate():
     after_nets = eqx.combine(moved, state.skeleton)
     after = probabilities(after_nets.actors, stds)
     batch = (steps, advantage, returns, {a: jnp.array(p)[None] for a, p in before.items()})
-    loss, told = ppo._loss((moved, stds), state.skeleton, batch)
+    loss, told = ppo._loss((moved, stds), state, batch)
 
     surrogate, entropy, outside = 0.0, 0.0, []
     for index, agent in enumerate(agents):
@@ -206,7 +207,9 @@ def test_the_loss_of_f_mappo_is_the_clipped_surrogate():
     assert 0 < np.mean(outside) < 1, "some ratios are clipped, some are not"
     values = np.stack(
         [
-            after_nets.critic(jax.tree.map(lambda x, t=t: x[0, t], steps.observations))
+            after_nets.critic(
+                jax.tree.map(lambda x, t=t: x[0, t], steps.observations), steps.present[0, t]
+            )
             for t in range(4)
         ]
     )
@@ -244,9 +247,9 @@ def test_policies_and_critic_of_f_maddpg_are_pulled_apart():
     batch = ddpg._drawn(state, jax.random.key(1))
 
     def pull(part, targets):
-        return jax.grad(
-            lambda learned: ddpg._loss(learned, targets, state.skeleton, batch)[1][part]
-        )(state.learned)
+        return jax.grad(lambda learned: ddpg._loss(learned, targets, state, batch)[1][part])(
+            state.learned
+        )
 
     error, value = pull("value_error", state.targets), pull("actor_objective", state.targets)
     size = {
@@ -272,7 +275,7 @@ def test_the_target_of_f_maddpg_is_the_bellman_equation():
         (jnp.zeros((3, 4)), jnp.zeros(3)),
     )
     ahead = eqx.tree_at(lambda nets: nets.critic.head.bias, silent, jnp.full(3, level))
-    _, told = ddpg._loss(silent, ahead, state.skeleton, (step, later))
+    _, told = ddpg._loss(silent, ahead, state, (step, later))
     going_on = 1.0 - np.asarray(step.done, float)
     target = np.abs(np.asarray(step.rewards) + 0.99 * going_on[..., None] * level)
     error = np.mean(np.where(target <= 1, 0.5 * target**2, target - 0.5))
@@ -302,6 +305,75 @@ def test_agents_that_act_now_and_then_learn_from_those_steps(name):
         assert does.tolist() == [True, False, False, True], "what is ignored is not learned from"
     assert steps.acts["level"].tolist() == [True, False, False, True]
     assert steps.acts["rank"].all() and steps.acts["split"].all()
+
+
+@dataclasses.dataclass(frozen=True)
+class Backwards(Toy):
+    """Agents that act in another order than that of their names, as in the real systems."""
+
+    agents = ("split", "level", "rank")
+
+
+OWN = Backwards(population=8, horizon=5, places=3)
+AIMS = {
+    "split": Objective.direct(OWN),
+    "level": Objective.weighted(OWN, {"treated_rate": 1.0}),
+    "rank": Objective.weighted(OWN, {"treated_rate": -1.0}),
+}
+
+
+def pulls(loss, state):
+    """Which agents' policies a loss pulls at."""
+    gradient = jax.grad(loss)(state.learned).actors
+    return {a for a, g in gradient.items() if any(np.abs(x).sum() for x in jax.tree.leaves(g))}
+
+
+def test_agents_of_f_mappo_follow_their_own_advantages():
+    ppo = learner("f-mappo", entropy_weight=0.0)
+    state = ppo.init(jax.random.key(0), OWN, AIMS)
+    assert state.trained == list(OWN.agents) != list(state.networks.actors), "another order"
+    world = jax.tree.map(lambda x: x[0], state.worlds)
+    _, steps, _ = eqx.filter_jit(ppo._fragment)(state, (world, jax.random.key(1)))
+    steps = jax.tree.map(lambda x: x[None], steps)
+    for index, agent in enumerate(OWN.agents):
+        advantage = jnp.zeros((1, 4, 3)).at[0, :, index].set(jnp.array([1.0, -1.0, 2.0, 0.0]))
+        before = {
+            a: jax.vmap(lambda o, x, p=actor, std=state.log_std[a]: log_probability(p, std, o, x))(
+                jax.tree.map(lambda x: x[0], steps.observations[a]), steps.actions[a][0]
+            )[None]
+            for a, actor in state.networks.actors.items()
+        }
+        batch = (steps, advantage, jnp.zeros((1, 4, 3)), before)
+
+        def loss(learned, batch=batch):
+            return ppo._loss((learned, state.log_std), state, batch)[0]
+
+        assert pulls(loss, state) == {agent}
+
+
+def test_agents_of_f_maddpg_climb_their_own_values():
+    ddpg = learner("f-maddpg", logit_penalty=0.0)
+    state = ddpg.init(jax.random.key(0), OWN, AIMS)
+    state, _ = ddpg.train_chunk(state)
+    batch = ddpg._drawn(state, jax.random.key(1))
+    for index, agent in enumerate(OWN.agents):
+        head = jnp.zeros((3, 4)).at[index].set(1.0)
+
+        def loss(learned, head=head):
+            nets = eqx.tree_at(lambda n: n.critic.head.weight, learned, head)
+            return ddpg._loss(nets, state.targets, state, batch)[0]
+
+        assert pulls(loss, state) == {agent}
+
+
+def test_rewards_are_those_of_the_agents_in_acting_order():
+    some = learner("f-mappo")
+    state = some.init(jax.random.key(0), OWN, AIMS)
+    world = jax.tree.map(lambda x: x[0], state.worlds)
+    _, steps, _ = eqx.filter_jit(some._fragment)(state, (world, jax.random.key(1)))
+    gain, treated, against = steps.rewards.T
+    assert (gain < 0).all() and (treated > 0).all()
+    np.testing.assert_allclose(against, -treated)
 
 
 # ------------------------------------------------------------------ the contract

@@ -1,5 +1,8 @@
 """Episodes spread over devices and in batches: always the same episodes."""
 
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -70,6 +73,25 @@ def test_a_single_episode():
 def test_two_devices_share_the_work():
     found = results(COUNT, 1, 2)
     assert len(found["x"].sharding.device_set) == 2
+
+
+@pytest.mark.parametrize("devices", [3, 8])
+def test_any_number_of_devices_goes_with_a_state_on_all_of_them(devices):
+    """In a process of its own: entries that the devices do not divide, and a replicated state."""
+    code = f"""
+import jax, jax.numpy as jnp
+jax.config.update("jax_num_cpu_devices", {devices})
+from fairgym.core.batching import map_episodes, replicated
+assert jax.local_device_count() == {devices}
+state = replicated(jnp.float32(3.0))
+for count in (1, 2, 4, 10, 16):
+    items = jnp.arange(float(count))
+    found = jax.jit(lambda s, i: (s + map_episodes(lambda x: s * x, i), s))(state, items)[0]
+    assert found.tolist() == [3.0 + 3.0 * i for i in range(count)], (count, found)
+    again = jax.jit(lambda s, f: s + f)(state, found)
+    assert again.shape == (count,)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_replicated_puts_arrays_on_all_devices_and_leaves_the_rest():

@@ -149,6 +149,7 @@ def fig11(good: bool) -> Any:
             data[name][algorithm] = {
                 "steps": np.arange(1, 21) * 1_000,
                 "curve": rising(start, end),
+                "start": near(start),
                 "final": near(end)[:: -1 if place == 1 else 1],
             }
     return data
@@ -195,7 +196,8 @@ def test_verdicts():
 
 
 def test_checks_need_the_whole_interval():
-    assert Check.above("", [0.3, 0.31, 0.32], 0.2).holds
+    above = Check.above("", [0.3, 0.31, 0.32], 0.2)
+    assert above.holds and above.low == pytest.approx(0.31 - 4.302653 * 0.01 / 3**0.5)
     assert not Check.above("", [0.1, 0.31, 0.32], 0.2).holds
     assert Check.below("", [0.01, 0.02, 0.01], 0.05).holds
     assert not Check.below("", [0.01, 0.02, 0.09], 0.05).holds

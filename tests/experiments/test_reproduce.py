@@ -107,6 +107,8 @@ def test_the_page_tells_everything(whole):
         "Quick scale: 40 people instead of 1,000; 2 seeds instead of 5.",
         "2 seeds (0 to 1)",
         "to train 4 runs",
+        "Runs: 4 with ",
+        "40 are this project's choice",
         "Nothing was tried.",
     ):
         assert text in page
@@ -238,6 +240,7 @@ def here(tmp_path, monkeypatch):
         ("toy --seeds many", "seeds is 'many'; it takes a whole number"),
         ("toy --out file", "out is 'file', which is a file; it takes a folder"),
         ("toy --pages file", "pages is 'file', which is a file; it takes a folder"),
+        ("toy --pages file/pages", "images cannot be written .Not a directory"),
         ("toy --sedes 2", "unknown flag '--sedes'; perhaps --seeds is meant"),
         ("toy --list", "names is 'toy'; --list takes none"),
     ],

@@ -152,6 +152,16 @@ class TestUse:
             float(bounded.score(episode, multipliers)), rel=1e-5
         )
 
+    def test_what_a_step_leaves_undefined_costs_nothing(self):
+        """Nobody of the second group is in the queue: no disparity of being served."""
+        objective = Objective.weighted(ENV, {"served_disparity": 1.0, "served_rate": 0.5})
+        one = totals().replace(queued=jnp.array([4.0, 0.0]), served=jnp.array([2.0, 0.0]))
+        assert objective.score(one) == pytest.approx(-1.0 + 0.5 * 0.5)
+        assert objective.step_reward(one) == pytest.approx(0.5 * 0.5)
+        bounded = Objective.weighted(ENV, {}).bounded({"served_disparity": 0.1})
+        assert bounded.step_reward(one, 1, jnp.array([3.0])) == 0.0
+        assert bounded.score(one, jnp.array([3.0])) == pytest.approx(-3.0 * 0.4)
+
     def test_half_of_the_weight_is_on_direct_rewards(self):
         weights = Objective.half_direct(ENV).weights
         assert sum(weights[n] for n in DIRECT) == pytest.approx(0.5)

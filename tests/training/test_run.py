@@ -19,6 +19,7 @@ import fairgym
 from fairgym.core import FairgymError, files
 from fairgym.training import load, train, train_seeds
 from fairgym.training.folder import RunFolder
+from fairgym.training.run import Run
 
 # What every subprocess begins with: the same devices as here.
 START = """
@@ -95,6 +96,15 @@ def test_load_gives_everything_back(finished, small):
         strict=True,
     ):
         np.testing.assert_array_equal(here, there)
+
+
+def test_a_learners_own_discount_is_not_that_of_the_score(tmp_path, small):
+    def run(algorithm, **changes):
+        config = dataclasses.replace(small, algorithm=algorithm, algorithm_args=changes)
+        return Run(tmp_path, config, {})
+
+    assert run("f-macem", discount=0.9).discount == 0.9
+    assert run("f-mappo", discount=0.9).discount == run("grid-search").discount == 1.0
 
 
 def test_what_is_not_a_number_is_null(tmp_path):

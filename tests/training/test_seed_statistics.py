@@ -116,3 +116,10 @@ def test_beyond_twelve_pairs_patterns_are_sampled():
     exact = np.mean(np.abs(signs @ a) >= abs(a.sum()) - 1e-9)
     assert sampled == pytest.approx(exact, abs=0.02)
     assert paired_test(a + 100.0, 0.0).p > 0.0
+
+
+def test_what_is_undefined_is_not_cut_off():
+    assert math.isnan(interquartile_mean([math.nan, 1.0, 2.0, 3.0, 4.0]))
+    columns = interquartile_mean(np.array([[1.0, math.nan], [2.0, 1.0], [3.0, 1.0]]), axis=0)
+    assert columns[0] == 2.0 and math.isnan(columns[1])
+    assert math.isnan(paired_test([1.0, math.nan], [0.0, 0.0]).p)

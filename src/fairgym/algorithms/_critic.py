@@ -77,7 +77,7 @@ class SetEncoder(eqx.Module):
     def __call__(
         self, observation: Entities, extra: Float[Array, "people extra"] | None
     ) -> Float[Array, " code"]:
-        """Mean code of the people, share of the places taken, context."""
+        """Mean code of the people, and the context."""
         scaling = self.scaling
         rows = (observation.features - scaling.shift) / scaling.scale
         if extra is not None:
@@ -86,7 +86,7 @@ class SetEncoder(eqx.Module):
         present = observation.mask.astype(jnp.float32)
         mean = present @ codes / jnp.maximum(jnp.sum(present), 1.0)
         context = (observation.context - scaling.context_shift) / scaling.context_scale
-        return jnp.concatenate([mean, jnp.mean(present)[None], jnp.clip(context, -10.0, 10.0)])
+        return jnp.concatenate([mean, jnp.clip(context, -10.0, 10.0)])
 
 
 class CentralCritic(eqx.Module):
@@ -121,14 +121,14 @@ class CentralCritic(eqx.Module):
             with_actions: whether the trained agents' actions are given too.
         """
         joint_key, head_key, *keys = jax.random.split(key, len(env.agents) + 2)
-        self.encoders, size = {}, 0
+        self.encoders, size = {}, len(env.agents)
         for agent, agent_key in zip(env.agents, keys, strict=True):
             scaling = standardiser(env, agent, jax.random.key(0), params)
             given = with_actions and agent in actors
             space = env.action_space(agent)
             beside = int(given and isinstance(space, PerEntity))
             self.encoders[agent] = SetEncoder(scaling, beside, hidden, agent_key)
-            size += hidden + 1 + scaling.context_shift.size
+            size += hidden + scaling.context_shift.size
             size += space.shape[0] if given and not beside else 0
         self.joint = eqx.nn.Linear(size, hidden, key=joint_key)
         self.head = eqx.nn.Linear(hidden, len(actors), key=head_key)
@@ -136,10 +136,17 @@ class CentralCritic(eqx.Module):
     def __call__(
         self,
         observations: Mapping[str, Entities],
+        present: Float[Array, " all_agents"],
         actions: Mapping[str, Float[Array, "..."]] | None = None,
     ) -> Float[Array, " agents"]:
-        """A number for each trained agent."""
-        parts = []
+        """A number for each trained agent, in acting order.
+
+        Args:
+            observations: of all agents; samples of the people do.
+            present: of each agent in acting order, the share of places that hold a person.
+            actions: of the trained agents, for a Q-function.
+        """
+        parts = [present]
         for agent, encoder in self.encoders.items():
             action = None if actions is None else actions.get(agent)
             beside = encoder.first.shape[1] > encoder.scaling.shift.size

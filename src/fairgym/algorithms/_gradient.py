@@ -35,6 +35,8 @@ class Step(Struct):
 
     Attributes:
         observations: what each agent saw, samples of its people (F-MADDPG: as it stores them).
+        present: of each agent in acting order, the share of the places in its observation (not of
+            the sample) that hold a person.
         actions: what each trained agent did about the people of its sample, as its learner
             counts actions (F-MAPPO: before they are squashed).
         acts: whether the trained agent acted at all in this step.
@@ -43,6 +45,7 @@ class Step(Struct):
     """
 
     observations: dict[str, Any]
+    present: Float[Array, "... all_agents"]
     actions: dict[str, Float[Array, "..."]]
     acts: dict[str, Bool[Array, "..."]]
     rewards: Float[Array, "... agents"]
@@ -63,6 +66,11 @@ class GradientState(TrainState):
     multipliers: tuple[Float[Array, " bounds"], ...]
     learned: Any
     skeleton: Any
+
+    @property
+    def trained(self) -> list[str]:
+        """The trained agents in the order of rewards and values (trees sort their keys)."""
+        return [agent for agent, _ in self.objectives]
 
     @property
     def networks(self) -> "Learned":
@@ -93,10 +101,12 @@ def start(
     params = as_arrays(env.default_params if params is None else params)
     fixed = dict(fixed or {})
     objectives = objectives_of(env, objective, fixed)
-    keys = jax.random.split(jax.random.fold_in(key, 1), learner.worlds)
+    # folded first: the two keys that chunks split from this one are not used for anything else
+    net_key, world_key = jax.random.split(jax.random.fold_in(key, 2))
+    keys = jax.random.split(world_key, learner.worlds)
     trained = tuple(agent for agent, _ in objectives)
     sizes = learner.hidden, learner.critic_hidden
-    made = networks(env, params, trained, *sizes, key, with_actions=with_actions)
+    made = networks(env, params, trained, *sizes, net_key, with_actions=with_actions)
     learned, skeleton = partition(made)
     return {
         "env": env,
@@ -117,17 +127,32 @@ def _first_states(env: Environment, keys: Array, params: Any) -> Any:
     return jax.vmap(lambda key: env.initial_state(key, params))(keys)
 
 
-def look(
-    state: GradientState, world: Any, key: PRNGKeyArray, people: int
-) -> tuple[dict[str, Entities], dict[str, Entities], dict[str, Int[Array, " sample"]]]:
-    """What every agent sees of a world: everybody, a sample, and the rows of the sample."""
+class Look(Struct):
+    """What all agents see of a world.
+
+    Attributes:
+        everybody: their observations.
+        samples: the same of samples of the people.
+        rows: the rows of the samples.
+        present: see `Step`.
+    """
+
+    everybody: dict[str, Entities]
+    samples: dict[str, Entities]
+    rows: dict[str, Int[Array, " sample"]]
+    present: Float[Array, " all_agents"]
+
+
+def look(state: GradientState, world: Any, key: PRNGKeyArray, people: int) -> Look:
+    """Observe a world, with samples of at most `people` persons."""
     env = state.env
     everybody = env.observe(world, state.params)
     keys = jax.random.split(key, len(env.agents))
     samples, rows = {}, {}
     for agent, agent_key in zip(env.agents, keys, strict=True):
         samples[agent], rows[agent] = sample_people(everybody[agent], agent_key, people)
-    return everybody, samples, rows
+    present = [jnp.mean(everybody[agent].mask.astype(jnp.float32)) for agent in env.agents]
+    return Look(everybody, samples, rows, jnp.stack(present))
 
 
 def acting(env: Environment, agent: str, world: Any) -> Bool[Array, ""]:
@@ -177,7 +202,10 @@ def scan_state(function: Any, state: Any, keys: Array) -> tuple[Any, Any]:
 
 def spread_over_devices(tree: Any, worlds: int) -> Any:
     """Keep the first axis (worlds) on the devices that collected them, so that all work."""
-    sharding = NamedSharding(episode_mesh(worlds), PartitionSpec("episodes"))
+    mesh = episode_mesh()
+    if worlds % mesh.size:
+        return tree
+    sharding = NamedSharding(mesh, PartitionSpec("episodes"))
     return jax.tree.map(lambda x: lax.with_sharding_constraint(x, sharding), tree)
 
 

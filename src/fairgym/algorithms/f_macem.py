@@ -114,6 +114,11 @@ class FMacem:
         inside(self, math.inf, "initial_spread", "noise_floor", "multiplier_rate")
 
     @property
+    def score_discount(self) -> float:
+        """Gamma of the component sums by which episodes are scored."""
+        return self.discount
+
+    @property
     def chunks(self) -> int:
         """One chunk is one epoch."""
         return self.epochs

@@ -6,8 +6,9 @@ agent's deterministic policy climbs a Q-function that sees all observations and 
 Exploration is Gaussian noise on the actions. The reward of a step is equation (5).
 
 Rewards are divided by their standard deviation in the buffer and by the square root of the number
-of steps that a value reaches over, so that values are of order 1 whatever the objective. They are
-not centred: that would change what an early end is worth.
+of steps that a value reaches over, so that values vary by about 1 whatever the objective. They are
+not centred: that would change what an early end is worth. With a bounded objective the buffer holds
+rewards with the multipliers of the time when they were collected.
 """
 
 import dataclasses
@@ -91,6 +92,7 @@ class FMaddpg(GradientLearner):
         """Check the ranges."""
         super().__post_init__()
         at_least(self, 1, "gradient_steps")
+        at_least(self, 2, "fragment")  # a step is learned from with the one after it
         at_least(self, 0, "warm_up")
         at_least(self, self.worlds, "sample")
         at_least(self, 2 * self.worlds * self.fragment, "buffer")
@@ -151,14 +153,15 @@ class FMaddpg(GradientLearner):
         """One step of one world with noisy, or with uniform, actions."""
         env, actors = state.env, state.networks.actors
         look_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
-        everybody, samples, rows = look(state, world, look_key, self.people)
-        actions = act_as_fixed(state, everybody, fixed_key)
+        look_now = look(state, world, look_key, self.people)
+        samples, rows = look_now.samples, look_now.rows
+        actions = act_as_fixed(state, look_now.everybody, fixed_key)
         counted, acts = {}, {}
         keys = jax.random.split(act_key, len(actors))
         for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
             space: Any = actor.space
             each = isinstance(space, PerEntity)
-            seen = everybody[agent] if each else samples[agent]
+            seen = (look_now.everybody if each else samples)[agent]
             noise_key, uniform_key = jax.random.split(agent_key)
 
             def noisy(a: Any = actor, s: Any = seen, k: Array = noise_key) -> Array:
@@ -171,9 +174,9 @@ class FMaddpg(GradientLearner):
             own = jnp.where(samples[agent].mask, action[rows[agent]], 0.0) if each else action
             counted[agent] = jnp.where(acts[agent], own, 0.0)
         world, rewards, done = go_on(state, world, actions, step_key)
-        # half the memory; three digits are enough to learn from
+        # half the memory, for numbers that are kept to less than a hundredth of their size
         kept = {agent: _stored(sample) for agent, sample in samples.items()}
-        return world, Step(kept, counted, acts, rewards, done)
+        return world, Step(kept, look_now.present, counted, acts, rewards, done)
 
     def _round(self, state: FMaddpgState, key: Array) -> tuple[FMaddpgState, dict[str, Array]]:
         """Collect a fragment in every world, remember it, and learn if warmed up."""
@@ -243,7 +246,7 @@ class FMaddpg(GradientLearner):
         step, later = self._drawn(state, key)
         batch = step.replace(rewards=step.rewards / scale), later
         gradient, losses = jax.grad(
-            lambda learned: self._loss(learned, targets, state.skeleton, batch), has_aux=True
+            lambda learned: self._loss(learned, targets, state, batch), has_aux=True
         )(learned)
         actors, critic = (
             descended(optimiser, *parts)
@@ -262,10 +265,10 @@ class FMaddpg(GradientLearner):
         return (learned, targets, (actors[1], critic[1])), losses
 
     def _loss(
-        self, learned: Any, targets: Any, skeleton: Any, batch: tuple[Step, Step]
+        self, learned: Any, targets: Any, state: FMaddpgState, batch: tuple[Step, Step]
     ) -> tuple[Array, dict[str, Array]]:
         """The critic's error and minus the policies' values; neither pulls at the other's part."""
-        nets, following = eqx.combine(learned, skeleton), eqx.combine(targets, skeleton)
+        nets, following = (eqx.combine(part, state.skeleton) for part in (learned, targets))
         frozen = jax.tree.map(lambda x: lax.stop_gradient(x) if eqx.is_array(x) else x, nets.critic)
 
         def one(step: Step, later: Step) -> tuple[Array, Array, Array]:
@@ -277,16 +280,17 @@ class FMaddpg(GradientLearner):
                 agent: jnp.where(later.acts[agent], _act(actor, next_seen[agent])[0], 0.0)
                 for agent, actor in following.actors.items()
             }
-            ahead = following.critic(next_seen, next_actions)
+            ahead = following.critic(next_seen, later.present, next_actions)
             going_on = 1.0 - step.done.astype(jnp.float32)
             target = step.rewards + self.discount * going_on * ahead
-            error = jnp.mean(optax.huber_loss(nets.critic(seen, step.actions), target))
+            found = nets.critic(seen, step.present, step.actions)
+            error = jnp.mean(optax.huber_loss(found, target))
 
             value, penalty = jnp.float32(0.0), jnp.float32(0.0)
-            for index, (agent, actor) in enumerate(nets.actors.items()):
-                action, logits = _act(actor, seen[agent])
+            for index, agent in enumerate(state.trained):
+                action, logits = _act(nets.actors[agent], seen[agent])
                 own = jnp.where(step.acts[agent], action, 0.0)
-                value += frozen(seen, step.actions | {agent: own})[index]
+                value += frozen(seen, step.present, step.actions | {agent: own})[index]
                 penalty += logits
             return error, value, penalty
 

@@ -177,25 +177,26 @@ class FMappo(GradientLearner):
 
         def step(world: Any, key: Array) -> tuple[Any, Step]:
             look_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
-            everybody, samples, rows = look(state, world, look_key, self.people)
-            actions = act_as_fixed(state, everybody, fixed_key)
+            seen = look(state, world, look_key, self.people)
+            actions = act_as_fixed(state, seen.everybody, fixed_key)
             unsquashed = {}
             keys = jax.random.split(act_key, len(actors))
             for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
                 each = isinstance(actor.space, PerEntity)
-                seen = everybody[agent] if each else samples[agent]
-                mean = actor.logits(seen)
+                own = (seen.everybody if each else seen.samples)[agent]
+                mean = actor.logits(own)
                 noise = jnp.exp(state.log_std[agent]) * jax.random.normal(agent_key, mean.shape)
                 action = mean + noise
-                actions[agent] = actor.squash(action, seen.mask)
-                unsquashed[agent] = action[rows[agent]] if each else action
+                actions[agent] = actor.squash(action, own.mask)
+                unsquashed[agent] = action[seen.rows[agent]] if each else action
             acts = {agent: acting(env, agent, world) for agent in actors}
             world, rewards, done = go_on(state, world, actions, step_key)
-            return world, Step(samples, unsquashed, acts, rewards, done)
+            return world, Step(seen.samples, seen.present, unsquashed, acts, rewards, done)
 
         last_key, key = jax.random.split(key)
         world, steps = lax.scan(step, world, jax.random.split(key, self.fragment))
-        return world, steps, look(state, world, last_key, self.people)[1]
+        last = look(state, world, last_key, self.people)
+        return world, steps, (last.samples, last.present)
 
     # ---------------------------------------------------------------- learning
 
@@ -209,9 +210,11 @@ class FMappo(GradientLearner):
         # values, advantages, returns: axes (worlds, steps, agents)
         mean, spread = _mean_and_spread(state.moments)
         seen = jax.tree.map(
-            lambda x, end: jnp.concatenate([x, end[:, None]], axis=1), steps.observations, last
+            lambda x, end: jnp.concatenate([x, end[:, None]], axis=1),
+            (steps.observations, steps.present),
+            last,
         )
-        values = jax.vmap(jax.vmap(nets.critic))(seen) * spread + mean
+        values = jax.vmap(jax.vmap(nets.critic))(*seen) * spread + mean
         done = steps.done.astype(jnp.float32)
         advantage = jax.vmap(lambda r, v, d: advantages(r, v, d, self.discount, self.trace_decay))(
             steps.rewards, values, done
@@ -235,7 +238,7 @@ class FMappo(GradientLearner):
         def descend(carry: Any, part: Array) -> tuple[Any, dict[str, Array]]:
             learned, log_std, optimiser = carry
             (_, losses), gradient = jax.value_and_grad(self._loss, has_aux=True)(
-                (learned, log_std), state.skeleton, jax.tree.map(lambda x: x[:, part], batch)
+                (learned, log_std), state, jax.tree.map(lambda x: x[:, part], batch)
             )
             (learned, log_std), optimiser = descended(
                 self._optimiser, gradient, optimiser, (learned, log_std)
@@ -254,12 +257,13 @@ class FMappo(GradientLearner):
         told = {name: jnp.mean(values) for name, values in losses.items()}
         return state, told | {"exploration": exploration}
 
-    def _loss(self, learned: Any, skeleton: Any, batch: Any) -> tuple[Array, dict[str, Array]]:
+    def _loss(self, learned: Any, state: FMappoState, batch: Any) -> tuple[Array, dict[str, Array]]:
         """The clipped surrogate of each agent, the critic's error, the entropy bonus."""
-        nets, log_std = eqx.combine(learned[0], skeleton), learned[1]
+        nets, log_std = eqx.combine(learned[0], state.skeleton), learned[1]
         steps, advantage, returns, before = batch
         surrogate = entropy = moved = jnp.float32(0.0)
-        for index, (agent, actor) in enumerate(nets.actors.items()):
+        for index, agent in enumerate(state.trained):
+            actor = nets.actors[agent]
             acts = steps.acts[agent].astype(jnp.float32)
             total = jnp.maximum(jnp.sum(acts), 1.0)
             own = advantage[..., index]
@@ -273,7 +277,7 @@ class FMappo(GradientLearner):
             entropy += jnp.sum(log_std[agent] + 0.5 + HALF_LOG_2_PI)
             outside = (jnp.abs(ratio - 1.0) > self.clip).astype(jnp.float32)
             moved += jnp.sum(acts * outside) / total / len(nets.actors)
-        values = jax.vmap(jax.vmap(nets.critic))(steps.observations)
+        values = jax.vmap(jax.vmap(nets.critic))(steps.observations, steps.present)
         error = jnp.mean(optax.huber_loss(values, returns))
         loss = self.value_weight * error - surrogate - self.entropy_weight * entropy
         return loss, {"value_error": error, "clipped": moved}

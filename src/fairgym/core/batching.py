@@ -1,10 +1,10 @@
 """Running many episodes at once: how they are spread over devices and batched on each."""
 
-import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 T = TypeVar("T")
@@ -13,8 +13,8 @@ T = TypeVar("T")
 def map_episodes(function: Callable[[Any], T], items: Any, batch_size: int | None = None) -> T:
     """Apply `function` to each entry along the first axis of `items` and stack the results.
 
-    The entries are split evenly over all local devices; each device works through its share in
-    batches. Pure; meant to be called inside jit.
+    The entries are split over all local devices; each device works through its share in batches.
+    Pure; meant to be called inside jit.
 
     Args:
         function: a pure function of one entry, such as one episode.
@@ -24,8 +24,8 @@ def map_episodes(function: Callable[[Any], T], items: Any, batch_size: int | Non
             once elsewhere.
     """
     count = jax.tree.leaves(items)[0].shape[0]
-    devices = episode_mesh(count).size
-    share = count // devices
+    devices = jax.local_device_count() if count > 1 else 1
+    share = -(-count // devices)
     if batch_size is None:
         batch_size = 1 if jax.default_backend() == "cpu" else share
     batch_size = max(1, min(batch_size, share))
@@ -37,9 +37,14 @@ def map_episodes(function: Callable[[Any], T], items: Any, batch_size: int | Non
 
     if devices == 1:
         return run(items)
+    # All devices, also where they do not divide the entries: a program cannot mix arrays that lie
+    # on some of them with arrays that lie on all. The last entry fills up, and is cut off again.
+    places = jnp.minimum(jnp.arange(share * devices), count - 1)
+    whole = items if share * devices == count else jax.tree.map(lambda x: x[places], items)
     spec = PartitionSpec("episodes")
-    mesh = episode_mesh(count)
-    return jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)(items)
+    mesh = episode_mesh()
+    found = jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)(whole)
+    return found if share * devices == count else jax.tree.map(lambda x: x[:count], found)
 
 
 def replicated(tree: T) -> T:
@@ -48,15 +53,13 @@ def replicated(tree: T) -> T:
     A compiled program is tied to where its arguments lie: a state that always lies on all devices
     is compiled for once.
     """
-    sharding = NamedSharding(episode_mesh(jax.local_device_count()), PartitionSpec())
+    sharding = NamedSharding(episode_mesh(), PartitionSpec())
     return jax.tree.map(
         lambda x: jax.device_put(x, sharding) if isinstance(x, jax.Array) else x, tree
     )
 
 
-def episode_mesh(count: int) -> Mesh:
-    """The devices that `count` episodes are spread over: as many as divide them evenly."""
-    devices = math.gcd(jax.local_device_count(), count) if count else 1
-    return jax.make_mesh(
-        (devices,), ("episodes",), (AxisType.Auto,), devices=jax.local_devices()[:devices]
-    )
+def episode_mesh() -> Mesh:
+    """All local devices in a row."""
+    devices = jax.local_devices()
+    return jax.make_mesh((len(devices),), ("episodes",), (AxisType.Auto,), devices=devices)

@@ -10,11 +10,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from fairgym.core import FairgymError, Registry
 from fairgym.training.config import RunConfig
-from fairgym.training.statistics import bootstrap_interval, paired_test
+from fairgym.training.statistics import mean_interval, paired_test
 
 experiments = Registry("fairgym.experiments", "experiment")
 
@@ -117,14 +115,14 @@ class Check:
 
     @classmethod
     def above(cls, statement: str, values: Any, limit: float = 0.0) -> "Check":
-        """One value per seed: the interval of their interquartile mean is above the limit."""
-        estimate, low, high = bootstrap_interval(np.asarray(values, np.float64))
+        """One value per seed: Student's t interval of their mean is above the limit."""
+        estimate, low, high = mean_interval(values)
         return cls(statement, estimate, low, high, bool(low > limit))
 
     @classmethod
     def below(cls, statement: str, values: Any, limit: float) -> "Check":
-        """One value per seed: the interval of their interquartile mean is below the limit."""
-        estimate, low, high = bootstrap_interval(np.asarray(values, np.float64))
+        """One value per seed: Student's t interval of their mean is below the limit."""
+        estimate, low, high = mean_interval(values)
         return cls(statement, estimate, low, high, bool(high < limit))
 
     @classmethod

@@ -3,7 +3,9 @@
 import dataclasses
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import jax
 
@@ -24,6 +26,7 @@ class Making:
         training_s: seconds of training, reused runs with what they took.
         runs: number of runs.
         measuring_s: seconds of measuring and drawing.
+        sources: where the runs come from, in words -> how many of them.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Making:
     training_s: float
     runs: int
     measuring_s: float
+    sources: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @property
     def command(self) -> str:
@@ -80,6 +84,24 @@ def cut_words(experiment: Experiment, making: Making) -> str:
     return f"{making.scale} scale: {told}"
 
 
+def sources(runs: Iterable[Any]) -> dict[str, int]:
+    """Code, versions and machine that the runs were made with, in words -> how many runs.
+
+    A run is reused as long as its configuration is the same, also if the code has changed since.
+    """
+    words = []
+    for run in runs:
+        origin = run.provenance
+        versions = origin["versions"]
+        commit = origin["git_commit"] or f"fairgym {versions['fairgym']}"
+        device = origin["device"]
+        words.append(
+            f"{commit[:10]}{'+changes' * commit.endswith('+changes')}, jax {versions['jax']},"
+            f" {device['count']} x {device['kind']}"
+        )
+    return dict(Counter(words))
+
+
 def _facts(experiment: Experiment, making: Making) -> str:
     size = making.size
     lines = [
@@ -97,8 +119,16 @@ def _facts(experiment: Experiment, making: Making) -> str:
     cores = f"{len(os.sched_getaffinity(0))} cores" if hasattr(os, "sched_getaffinity") else ""
     where = f"{device.device_kind}, {cores}" if device.platform == "cpu" else device.device_kind
     lines.append(f"Machine: {platform.machine()}, {where}; jax {jax.__version__}.")
+    if size.people is not None:
+        lines.append(
+            f"The paper does not say how many people there were; {size.people:,} are this"
+            " project's choice, and 10,000 the environments' default."
+        )
     if commit := source_commit():
-        lines.append(f"Source: {commit}.")
+        lines.append(f"Measured with {commit}.")
+    if making.sources:
+        told = (f"{count} with {words}" for words, count in making.sources.items())
+        lines.append(f"Runs: {'; '.join(told)}.")
     return "\n".join(f"- {line}" for line in lines)
 
 

@@ -1,6 +1,7 @@
 """Reproducing experiments: plan, train what is missing, measure, draw, write the page."""
 
 import dataclasses
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 from fairgym.core import FairgymError
 from fairgym.core.files import told, write_whole
 from fairgym.experiments._base import Experiment, Outcome, experiments
-from fairgym.experiments._page import Making, cut_words, page_text
+from fairgym.experiments._page import Making, cut_words, page_text, sources
 from fairgym.experiments._runs import Planned, Shown, finish, loaded, plan, unique
 from fairgym.training.run import Run
 
@@ -78,6 +79,7 @@ def reproduce(
     if every:
         finished = sum(one.finished for one in every)
         say(f"{len(every)} runs in {out / 'runs'}, {finished} of them finished")
+    _prepare(where)
     places: dict[Path, int] = {}
 
     def train(planned: dict[str, list[Planned]]) -> dict[str, list[Run]]:
@@ -100,6 +102,7 @@ def reproduce(
             seeds_given=seeds is not None,
             training_s=sum(run.summary["wall_time_s"] or 0.0 for r in here.values() for run in r),
             runs=sum(map(len, here.values())),
+            sources=sources(run for several in here.values() for run in several),
             measuring_s=time.perf_counter() - began,
         )
         results.append(_write(experiment, outcome, making, where))
@@ -108,12 +111,18 @@ def reproduce(
     return results
 
 
+def _prepare(where: Path) -> None:
+    """Make the folder of the pages: what is wrong with it is told before hours of training."""
+    with told(where):
+        (where / "images").mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=where / "images"):
+            pass
+
+
 def _write(experiment: Experiment, outcome: Outcome, making: Making, where: Path) -> Reproduced:
     """The page and its figures; the figures first, so that no page lacks one."""
     from fairgym.report.svg import png
 
-    with told(where):
-        (where / "images").mkdir(parents=True, exist_ok=True)
     files, links = [], {}
     for ending, figure in outcome.figures.items():
         name = f"{making.name}-{ending}.png" if ending else f"{making.name}.png"

@@ -27,7 +27,7 @@ from fairgym.training.statistics import bootstrap_interval, interquartile_mean
 
 ENVIRONMENTS = ("health", "loan", "education")
 MODERATE = 0.3  # the lambda up to which the trade-off is to be small
-SMALL = 0.25  # of the reward lost where fairness takes all weight
+SMALL = 0.1  # of the reward at lambda = 1
 
 
 @experiments.register("mafe-fig9")
@@ -58,9 +58,12 @@ class MafeFig9(Experiment):
         "Reward is the mean of an environment's normalised rewards (direct and rates), fairness"
         " the mean of its normalised disparities, which are never above 0; both are measured in"
         " held-out episodes of the final policy. The trade-off counts as small if going from"
-        f" lambda = 1 to {MODERATE} costs less than a quarter of the reward that going on to lambda"
-        " = 0 costs in all, seed by seed. Where fairness with all the weight costs no reward, there"
-        " is no trade-off to be small, and the second check of the environment says so."
+        f" lambda = 1 to {MODERATE} costs less than a tenth of the reward at lambda = 1. Fairness"
+        f" weighs substantially more than reward below lambda = {MODERATE}: what is lost from there"
+        " to lambda = 0 is to be more than what is lost above.\n\n"
+        "A disparity of two rates that both are undefined counts as parity, here as in the paper's"
+        " definition of the measures. Where fairness has nearly all weight, policies that fail at"
+        " once, and so leave nothing to compare, are therefore among the best."
     )
 
     def grid(self, size: Size) -> dict[str, RunConfig]:
@@ -98,22 +101,20 @@ class MafeFig9(Experiment):
             weights = found["weights"]
             reward = {round(float(w), 6): r for w, r in zip(weights, found["reward"], strict=True)}
             moderate = min(w for w in reward if w >= MODERATE)
-            whole = reward[1.0] - reward[0.0]
-            checks.append(
+            above = reward[1.0] - reward[moderate]
+            checks += [
                 Check.higher(
-                    f"{name}: from lambda 1 to {moderate:g} less reward is lost than a quarter of"
-                    " that lost from 1 to 0 (by)",
-                    SMALL * whole,
-                    reward[1.0] - reward[moderate],
-                )
-            )
-            checks.append(
+                    f"{name}: from lambda 1 to {moderate:g} less than a tenth of the reward is"
+                    " lost (below that by)",
+                    SMALL * np.abs(reward[1.0]),
+                    above,
+                ),
                 Check.higher(
-                    f"{name}: reward is lost where fairness takes all weight",
-                    reward[1.0],
-                    reward[0.0],
-                )
-            )
+                    f"{name}: below lambda {moderate:g} more reward is lost than above (by)",
+                    reward[moderate] - reward[0.0],
+                    above,
+                ),
+            ]
             rows += [
                 [name, f"{w:g}", *(with_interval(bootstrap_interval(v)) for v in (r, f))]
                 for w, r, f in zip(weights, found["reward"], found["fairness"], strict=True)

@@ -186,20 +186,25 @@ class Objective:
         """Equation (5): the same weighted sum on the components of a single step.
 
         The normaliser of a direct reward is that of a whole episode, of which a step has 1 /
-        `steps`; rates and disparities are those of the step's own components. If all steps of an
-        episode are alike, the mean of its step rewards is its score.
+        `steps`; rates and disparities are those of the step's own components, and count 0 where
+        they are undefined: a step in which one group has no applicant tells nothing about the
+        disparity of admissions. If all steps of an episode are alike and everything is defined in
+        them, the mean of its step rewards is its score.
 
         Args:
             components: of one step.
             steps: T, the number of steps that the normalisers of direct rewards are meant for.
             multipliers: as for `score`.
         """
-        direct = sum(
-            weight * self.metrics[name].normalised(components)
-            for name, weight in self.weights.items()
-            if self.metrics[name].kind == "direct"
-        )
-        return self.score(components, multipliers) + (steps - 1) * direct
+        total = jnp.float32(0.0)
+        for name, weight in self.weights.items():
+            metric = self.metrics[name]
+            value = metric.normalised(components) * (steps if metric.kind == "direct" else 1)
+            total = total + weight * jnp.where(metric.defined(components), value, 0.0)
+        if multipliers is not None and self.bounds:
+            known = jnp.stack([self.metrics[name].defined(components) for name in self.bounds])
+            total = total - jnp.sum(multipliers * jnp.where(known, self.excess(components), 0.0))
+        return total
 
     def excess(self, totals: Any) -> Float[Array, " bounds"]:
         """By how much each bound is exceeded (below 0: kept)."""

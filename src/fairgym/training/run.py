@@ -59,8 +59,11 @@ class Run:
 
     @property
     def discount(self) -> float:
-        """Gamma of the component sums that the objective acts on; 1 unless the algorithm has it."""
-        return float(getattr(self.job.algorithm, "discount", 1.0))
+        """Gamma of the component sums that the objective acts on; 1 unless the algorithm has it.
+
+        A learner's own `discount`, of the rewards of its steps, is another thing.
+        """
+        return float(getattr(self.job.algorithm, "score_discount", 1.0))
 
     @property
     def metrics(self) -> list[dict[str, Any]]:

@@ -77,7 +77,8 @@ def interquartile_mean(values: Any, axis: int | None = None) -> Any:
         axis: the axis that they lie along; None for all numbers together.
 
     Returns:
-        A number without `axis`, else an array without that axis. NaN for no values.
+        A number without `axis`, else an array without that axis. NaN for no values, and where
+        one of them is NaN: it must not pass for the best or the worst and be cut off.
     """
     array = np.asarray(values, np.float64)
     array = array.reshape(-1) if axis is None else np.moveaxis(array, axis, -1)
@@ -86,6 +87,7 @@ def interquartile_mean(values: Any, axis: int | None = None) -> Any:
         return math.nan if axis is None else np.full(array.shape[:-1], math.nan)
     cut = count // 4
     mean = np.sort(array, axis=-1)[..., cut : count - cut].mean(axis=-1)
+    mean = np.where(np.isnan(array).any(axis=-1), math.nan, mean)
     return float(mean) if mean.ndim == 0 else mean
 
 
@@ -159,7 +161,7 @@ def paired_test(a: Sequence[float] | Any, b: Any, level: float = 0.95, seed: int
     difference = first - np.broadcast_to(np.asarray(b, np.float64), first.shape)
     count = difference.size
     mean, low, high = mean_interval(difference, level)
-    if count == 0:
+    if count == 0 or not np.isfinite(difference).all():
         return PairedTest(mean, low, high, math.nan)
     if count <= EXACT_PAIRS:
         patterns = (np.arange(2**count)[:, None] >> np.arange(count)) & 1

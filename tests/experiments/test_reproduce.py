@@ -240,7 +240,7 @@ def here(tmp_path, monkeypatch):
         ("toy --seeds many", "seeds is 'many'; it takes a whole number"),
         ("toy --out file", "out is 'file', which is a file; it takes a folder"),
         ("toy --pages file", "pages is 'file', which is a file; it takes a folder"),
-        ("toy --pages file/pages", "images cannot be written .Not a directory"),
+        ("toy --pages file/pages", "pages cannot be written .Not a directory"),
         ("toy --sedes 2", "unknown flag '--sedes'; perhaps --seeds is meant"),
         ("toy --list", "names is 'toy'; --list takes none"),
     ],

@@ -76,10 +76,10 @@ def reproduce(
         size = experiment.size(scale, seeds)
         todo.append((name, experiment, size, plan(experiment.grid(size), range(size.seeds), out)))
     every = unique(one for *_, planned in todo for several in planned.values() for one in several)
+    _prepare(where)
     if every:
         finished = sum(one.finished for one in every)
         say(f"{len(every)} runs in {out / 'runs'}, {finished} of them finished")
-    _prepare(where)
     places: dict[Path, int] = {}
 
     def train(planned: dict[str, list[Planned]]) -> dict[str, list[Run]]:

@@ -54,8 +54,9 @@ class MafeFig11(Experiment):
         " train for as many episodes, and are compared by the objective of whole episodes (equation"
         " 1), which F-MACEM ranks episodes by; the gradient learners are trained on its step-wise"
         " form (equation 5), where disparities that a step leaves undefined count as none. Steps"
-        " are counted as if no episode ended early. The simplified system has its own number of people and its own horizon at every scale, and at quick scale three"
-        " times as many episodes per epoch: they are short."
+        " are counted as if no episode ended early. The simplified system has its own number of"
+        " people and its own horizon at every scale, and at quick scale three times as many"
+        " episodes per epoch: they are short."
     )
 
     def grid(self, size: Size) -> dict[str, RunConfig]:

@@ -8,13 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tasks import Crowd, Spread, spread_by_plan
+from tasks import Crowd
 
 import fairgym
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._critic import networks, sample_people
-from fairgym.algorithms.f_maddpg import FMaddpg
-from fairgym.algorithms.f_mappo import FMappo, advantages, log_probability
+from fairgym.algorithms.f_mappo import advantages, log_probability
 from fairgym.core import Entities, FairgymError
 from fairgym.fairness import Objective
 from fairgym.policies import equivariant
@@ -464,69 +463,3 @@ def test_the_world_after_an_end_is_a_new_one():
     env = Toy(population=8, horizon=5, places=3)
     state = learner("f-mappo", worlds=3).init(jax.random.key(0), env, Objective.uniform(env))
     assert np.unique(np.asarray(state.worlds.skill)).size == 24, "worlds differ from the start"
-
-
-# ------------------------------------------------------------------ what is learned
-
-
-def gains(some, env, seed):
-    """The objective after each epoch."""
-    state = some.init(jax.random.key(seed), env, Objective.direct(env))
-    found = []
-    for _ in range(some.epochs):
-        state, log = some.train_chunk(state)
-        found.append(float(log["objective"]))
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "some",
-    [
-        FMappo(epochs=4, episodes_per_epoch=4_000, evaluation_episodes=256, people=0),
-        FMaddpg(epochs=3, episodes_per_epoch=4_000, evaluation_episodes=256, people=0),
-    ],
-    ids=lambda some: type(some).__name__,
-)
-def test_a_bandit_over_people(some):
-    """E max(worth, 0) = 1 / sqrt(2 pi) is the best there is; the middle of all actions gains 0."""
-    best = 1 / math.sqrt(2 * math.pi)
-    for seed in range(3):
-        assert gains(some, Crowd(), seed)[-1] > 0.75 * best
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "some",
-    [
-        FMappo(epochs=3, episodes_per_epoch=4_000),
-        FMaddpg(epochs=5, episodes_per_epoch=8_000),
-    ],
-    ids=lambda some: type(some).__name__,
-)
-def test_group_level_actions_find_their_targets(some):
-    """The constant optimum of `Toy`; the middle of all actions gains -0.17."""
-    env = Toy(population=6, horizon=3, places=3, seats=1)
-    for seed in range(3):
-        found = gains(some, env, seed)
-        assert found[-1] > -0.02, found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "some",
-    [
-        FMappo(epochs=5, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.95),
-        FMaddpg(epochs=5, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.9),
-    ],
-    ids=lambda some: type(some).__name__,
-)
-def test_agents_learn_to_spread(some):
-    """At least a quarter of the way from standing still to the best plan, for each of three seeds.
-
-    A learner without a common critic, or that confuses agents, stays where it began.
-    """
-    planned, still = spread_by_plan(0, 300)
-    for seed in range(3):
-        found = gains(some, Spread(), seed)
-        assert found[-1] > still + 0.25 * (planned - still), (found, planned, still)

@@ -83,7 +83,7 @@ class FMaddpg(GradientLearner):
     buffer: int = 20_000
     warm_up: int = 4_000
     learning_rate: float = 5e-3
-    actor_learning_rate: float = 2e-3
+    actor_learning_rate: float = 1e-3
     follow: float = 0.01
     noise: float = 0.3
     logit_penalty: float = 1e-3

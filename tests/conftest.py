@@ -3,6 +3,7 @@
 All of it has to happen before `fairgym` is imported for the first time.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -14,6 +15,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 import beartype.typing  # noqa: F401 - for CHECKER
 import jax
 import jaxtyping
+import pytest
 
 # Two devices, so that the sharded paths are walked on any machine.
 jax.config.update("jax_num_cpu_devices", 2)
@@ -25,3 +27,17 @@ CHECKER = (
     "hint_overrides=beartype.FrozenDict({beartype.typing.Self: object})))"
 )
 jaxtyping.install_import_hook("fairgym", CHECKER)
+
+# A compiled program takes dozens of memory maps, of which Linux gives a process 65,530: beyond them
+# the compiler crashes. One process of the suite came to more.
+MAPS = Path("/proc/self/maps")
+MOST_MAPS = 25_000
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_memory_maps():
+    """Forget compiled programs after a module, once there are many; they are kept on the disk."""
+    yield
+    if MAPS.exists() and len(MAPS.read_bytes().splitlines()) > MOST_MAPS:
+        jax.clear_caches()
+        gc.collect()

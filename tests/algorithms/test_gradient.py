@@ -384,7 +384,7 @@ def test_conformance(name):
 
 
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize("environment", ["loan", "loan_simple", "health", "education"])
+@pytest.mark.parametrize("environment", ["loan", "health", "education"])
 def test_every_system_can_be_learned_in(name, environment):
     env = fairgym.make(environment, population=60, horizon=12)
     params = env.default_params

@@ -26,7 +26,7 @@ class ReproduceFlags:
         seeds: how many seeds; those of the scale by default.
         out: where runs, pages and figures go; runs in it are reused and resumed.
         pages: where pages and figures go instead.
-        list: name the experiments and what they lack here.
+        list: name the experiments.
     """
 
     names: Names
@@ -95,25 +95,13 @@ def _sorted_names() -> list[str]:
 
 
 def _list() -> None:
-    from fairgym.algorithms import algorithms
-    from fairgym.core.registry import environments
     from fairgym.experiments import experiments
 
     names = _sorted_names()
     for name in names:
         try:
-            experiment = experiments.get(name)()
-            lacks = []
-            for config in experiment.grid(experiment.size("paper")).values():
-                for what, registry in (
-                    (config.environment, environments),
-                    (config.algorithm, algorithms),
-                ):
-                    if what not in registry.names():
-                        lacks.append(what)
+            experiment = experiments.get(name)
             about = f"{experiment.title} ({experiment.source})"
-            if lacks:
-                about += f"; lacks {', '.join(dict.fromkeys(lacks))}"
         except FairgymError as error:  # an extra that is not installed
             about = f"({error})"
         print(f"{name.ljust(max(map(len, names)))}  {about}")

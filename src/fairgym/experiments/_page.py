@@ -121,8 +121,8 @@ def _facts(experiment: Experiment, making: Making) -> str:
     lines.append(f"Machine: {platform.machine()}, {where}; jax {jax.__version__}.")
     if size.people is not None:
         lines.append(
-            f"The paper does not say how many people there were; {size.people:,} are this"
-            " project's choice, and 10,000 the environments' default."
+            f"{size.people:,} people are this project's choice: the paper does not say how many"
+            " there were. The environments' default is 10,000."
         )
     if commit := source_commit():
         lines.append(f"Measured with {commit}.")

@@ -63,11 +63,11 @@ def observation_spaces(
     }
 
 
-def action_spaces(population: int, groups: tuple[str, ...]) -> dict[str, ActionSpace]:
+def action_spaces(scored: int, groups: tuple[str, ...]) -> dict[str, ActionSpace]:
     """Thresholds, queue scores, relief shares.
 
     Args:
-        population: rows that the disbursement agent scores.
+        scored: rows that the disbursement agent scores.
         groups: one threshold and one relief share for each; empty for one for all.
     """
 
@@ -76,6 +76,6 @@ def action_spaces(population: int, groups: tuple[str, ...]) -> dict[str, ActionS
 
     return {
         "admissions": Unit(names("threshold")),
-        "disbursement": PerEntity(population, "priority"),
+        "disbursement": PerEntity(scored, "priority"),
         "debt_management": Unit(names("relief")),
     }

@@ -30,16 +30,12 @@ from fairgym.environments._drawn import DrawnEnvironment
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan import measures as loan_measures
 from fairgym.environments.loan.records import LoanComponents
+from fairgym.environments.loan.spaces import DATA_COLUMNS, action_spaces
 from fairgym.environments.loan_simple import dynamics
 from fairgym.environments.loan_simple.measures import profit_scale
 from fairgym.environments.loan_simple.params import LoanSimpleParams
 from fairgym.environments.loan_simple.records import LoanSimpleNoise, LoanSimpleState
-from fairgym.environments.loan_simple.spaces import (
-    DATA_COLUMNS,
-    FEATURES,
-    action_spaces,
-    observation_space,
-)
+from fairgym.environments.loan_simple.spaces import FEATURES, observation_space
 from fairgym.fairness import Metric
 
 AGENTS = ("admissions", "disbursement", "debt_management")

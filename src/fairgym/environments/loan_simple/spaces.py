@@ -1,17 +1,7 @@
-"""What the three agents of the simplified bank see, all the same, and what they do."""
+"""What the three agents of the simplified bank see, all the same; they act as in `loan`."""
 
-from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Unit
+from fairgym.core import EntitySpace, Feature
 
-DATA_COLUMNS = (
-    "interest_rate",
-    "term",
-    "principal",
-    "annual_income",
-    "debt_to_income",
-    "fico_low",
-    "fico_high",
-    "months_since_delinquency",
-)
 FEATURES = (
     Feature("group", 0, 1, "", "RACE: 0 advantaged, 1 disadvantaged; 0 if not observed"),
     Feature("qualification_score", 0, 1, "", "QUALSCORE"),
@@ -34,21 +24,3 @@ def observation_space(applicants: int, horizon: int, profit: float) -> EntitySpa
         Feature("total_profit", 0, profit, "thousand dollars", "TOTBANKPROF"),
     )
     return EntitySpace(applicants, FEATURES, context)
-
-
-def action_spaces(applicants: int, groups: tuple[str, ...]) -> dict[str, ActionSpace]:
-    """Thresholds, priorities, relief shares: the shapes of the full environment.
-
-    Args:
-        applicants: rows that the disbursement agent scores, later approved or not.
-        groups: one threshold and one relief share for each; empty for one for all.
-    """
-
-    def names(what: str) -> tuple[str, ...]:
-        return tuple(f"{what}, {group}" for group in groups) or (what,)
-
-    return {
-        "admissions": Unit(names("threshold")),
-        "disbursement": PerEntity(applicants, "priority"),
-        "debt_management": Unit(names("relief")),
-    }

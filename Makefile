@@ -28,7 +28,7 @@ test: .venv ## lint, format check, types, tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
-	$(BIN)/pytest --numprocesses auto --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 format: .venv ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix

@@ -1,4 +1,4 @@
-"""Set-up for every test: types checked at run time, compiled programs kept, two CPU devices.
+"""Set-up for every test: types checked at run time, quick compilation, two CPU devices.
 
 All of it has to happen before `fairgym` is imported for the first time.
 """
@@ -11,6 +11,8 @@ from pathlib import Path
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax-cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+# Most programs of the tests run for less time than the compiler would take to make them fast.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import beartype.typing  # noqa: F401 - for CHECKER
 import jax
@@ -41,3 +43,11 @@ def _few_memory_maps():
     if MAPS.exists() and len(MAPS.read_bytes().splitlines()) > MOST_MAPS:
         jax.clear_caches()
         gc.collect()
+
+
+@pytest.fixture(scope="module")
+def fast_programs():
+    """Programs as users get them: for tests that compute for longer than they compile."""
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)

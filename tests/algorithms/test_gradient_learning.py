@@ -12,6 +12,8 @@ from fairgym.algorithms.f_mappo import FMappo
 from fairgym.fairness import Objective
 from fairgym.testing.toys import Toy
 
+pytestmark = pytest.mark.usefixtures("fast_programs")
+
 
 def gains(some, env, seed):
     """The objective after each epoch."""

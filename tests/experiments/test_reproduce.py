@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import re
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from fairgym.core import FairgymError
 from fairgym.experiments import Check, Experiment, Outcome, Size, Table, experiments, reproduce
 from fairgym.experiments._base import run_config
 from fairgym.experiments._measures import held_out_run, score
+from fairgym.experiments._page import training_time
 from fairgym.experiments._runs import folder_name
 from fairgym.training import devices
 
@@ -107,7 +109,7 @@ def test_the_page_tells_everything(whole):
         "Quick scale: 40 people instead of 1,000; 2 seeds instead of 5.",
         "2 seeds (0 to 1)",
         "to train 4 runs",
-        "Runs: 4 with ",
+        "Runs: jax ",
         "40 people are this project's choice",
         "Nothing was tried.",
     ):
@@ -115,6 +117,12 @@ def test_the_page_tells_everything(whole):
     (link,) = re.findall(r"!\[A toy\]\((.*)\)", page)
     assert (whole / link).read_bytes().startswith(b"\x89PNG")
     assert str(whole) not in page
+
+
+def test_pauses_do_not_count_as_training():
+    run = SimpleNamespace(metrics=[{"wall_time_s": t} for t in (9.0, 11.0, 13.0, 113.0, 115.0)])
+    assert training_time(run) == 2.0 * 5
+    assert training_time(SimpleNamespace(metrics=[])) == 0.0
 
 
 def test_runs_have_readable_folders_by_configuration(whole):

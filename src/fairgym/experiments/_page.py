@@ -3,11 +3,12 @@
 import dataclasses
 import os
 import platform
-from collections import Counter
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
 from fairgym.report.style import number
@@ -23,10 +24,10 @@ class Making:
         scale: its name.
         size: what the scale means.
         seeds_given: whether the number of seeds was asked for.
-        training_s: seconds of training, reused runs with what they took.
+        training_s: seconds of training (`training_time`), reused runs with what they took.
         runs: number of runs.
         measuring_s: seconds of measuring and drawing.
-        sources: where the runs come from, in words -> how many of them.
+        sources: what the runs were made with (`sources`).
     """
 
     name: str
@@ -36,7 +37,7 @@ class Making:
     training_s: float
     runs: int
     measuring_s: float
-    sources: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    sources: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
     @property
     def command(self) -> str:
@@ -84,22 +85,32 @@ def cut_words(experiment: Experiment, making: Making) -> str:
     return f"{making.scale} scale: {told}"
 
 
-def sources(runs: Iterable[Any]) -> dict[str, int]:
-    """Code, versions and machine that the runs were made with, in words -> how many runs.
+def training_time(run: Any) -> float:
+    """Seconds that a run's epochs took, all counted as their median.
+
+    A plain sum would tell of pauses, and of the compilation that only the first run waits for.
+    """
+    ends = [line["wall_time_s"] for line in run.metrics]
+    return statistics.median(np.diff(ends, prepend=0.0)) * len(ends) if ends else 0.0
+
+
+def sources(runs: Iterable[Any]) -> dict[str, list[str]]:
+    """Versions and machine that the runs were made with, in words -> commits of the code.
 
     A run is reused as long as its configuration is the same, also if the code has changed since.
     """
-    words = []
+    found: dict[str, list[str]] = {}
     for run in runs:
         origin = run.provenance
-        versions = origin["versions"]
+        versions, device = origin["versions"], origin["device"]
         commit = origin["git_commit"] or f"fairgym {versions['fairgym']}"
-        device = origin["device"]
-        words.append(
-            f"{commit[:10]}{'+changes' * commit.endswith('+changes')}, jax {versions['jax']},"
-            f" {device['count']} x {device['kind']}"
+        commit = f"{commit[:10]}{'+changes' * commit.endswith('+changes')}"
+        commits = found.setdefault(
+            f"jax {versions['jax']}, {device['count']} x {device['kind']}", []
         )
-    return dict(Counter(words))
+        if commit not in commits:
+            commits.append(commit)
+    return found
 
 
 def _facts(experiment: Experiment, making: Making) -> str:
@@ -110,8 +121,8 @@ def _facts(experiment: Experiment, making: Making) -> str:
     ]
     if making.runs:
         lines.append(
-            f"Time: {_duration(making.training_s)} to train {making.runs} runs,"
-            f" {_duration(making.measuring_s)} to measure and draw."
+            f"Time: {_duration(making.training_s)} to train {making.runs} runs (each epoch counted"
+            f" as the median one of its run), {_duration(making.measuring_s)} to measure and draw."
         )
     else:
         lines.append(f"Time: {_duration(making.measuring_s)}; nothing is trained.")
@@ -127,7 +138,7 @@ def _facts(experiment: Experiment, making: Making) -> str:
     if commit := source_commit():
         lines.append(f"Measured with {commit}.")
     if making.sources:
-        told = (f"{count} with {words}" for words, count in making.sources.items())
+        told = (f"{words}, code {', '.join(found)}" for words, found in making.sources.items())
         lines.append(f"Runs: {'; '.join(told)}.")
     return "\n".join(f"- {line}" for line in lines)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from fairgym.core import FairgymError
 from fairgym.core.files import told, write_whole
 from fairgym.experiments._base import Experiment, Outcome, experiments
-from fairgym.experiments._page import Making, cut_words, page_text, sources
+from fairgym.experiments._page import Making, cut_words, page_text, sources, training_time
 from fairgym.experiments._runs import Planned, Shown, finish, loaded, plan, unique
 from fairgym.training.run import Run
 
@@ -95,14 +95,15 @@ def reproduce(
         began = time.perf_counter()
         say(f"{name}: measuring and drawing ...")
         outcome = experiment.conclude(experiment.measure(size, here, range(size.seeds)))
+        runs = [run for several in here.values() for run in several]
         making = Making(
             name=name,
             scale=scale,
             size=size,
             seeds_given=seeds is not None,
-            training_s=sum(run.summary["wall_time_s"] or 0.0 for r in here.values() for run in r),
-            runs=sum(map(len, here.values())),
-            sources=sources(run for several in here.values() for run in several),
+            training_s=sum(map(training_time, runs)),
+            runs=len(runs),
+            sources=sources(runs),
             measuring_s=time.perf_counter() - began,
         )
         results.append(_write(experiment, outcome, making, where))

@@ -49,7 +49,16 @@ class MafeFig10(Experiment):
     notes: ClassVar[str] = (
         "First: after the first epoch; last: mean of the last tenth of the epochs. The university"
         " is said to put much into salaries early in training, which is taken as the first quarter"
-        " of the epochs."
+        " of the epochs.\n\n"
+        "What was tried about education. A tenth of the workers are of the minority, and the"
+        " employer pays both groups alike or closes the gap by itself; diversity money on top soon"
+        " pays the minority more than the majority, which the objective charges as well. Trials at"
+        " this size: if no agent sees who is of the minority (observe_group 0, two seeds), the"
+        " incentives end at 0.02 and 0.07 of the budget and the university at 0.42 and 0.46; with"
+        " tuition of 20,000 instead of 10,000 dollars (one seed) at 0.06 and 0.43; with both (one"
+        " seed) at 0.08 and 0.41. The share of salaries is highest around a third of the epochs,"
+        " later than the check looks for it. With the higher tuition it falls from 0.55 to 0.15,"
+        " and scholarships and mentorship end at 0.79 together."
     )
 
     def grid(self, size: Size) -> dict[str, RunConfig]:

@@ -61,10 +61,10 @@ class MafeFig11(Experiment):
         " charged as 1 (quick scale, five seeds) F-MAPPO ends at 0.50 and F-MADDPG at 0.01: the"
         " order stays. F-MADDPG learns to ask for full installments, which pay at once, while"
         " defaults hurt months later; its Q-values go on climbing (from 0.5 to 4) as what episodes"
-        " bring falls. Noise of 0.1 instead of 0.3, rates of 3e-4 (policies) and 1e-3 (critic) instead"
-        " of 1e-3 and 5e-3, or a discount of 0.995 beside that noise and policies' rate (400 people,"
-        " 8 epochs of 40 episodes, one seed each) do not change that. Where the best policy is known both learners find it: a bandit over"
-        " people and group-level targets."
+        " bring falls. Noise of 0.1 instead of 0.3, rates of 3e-4 (policies) and 1e-3 (critic)"
+        " instead of 1e-3 and 5e-3, or a discount of 0.995 beside that noise and policies' rate"
+        " (400 people, 8 epochs of 40 episodes, one seed each) do not change that. Where the best"
+        " policy is known both learners find it: a bandit over people and group-level targets."
     )
 
     def grid(self, size: Size) -> dict[str, RunConfig]:

@@ -40,6 +40,7 @@ from fairgym.algorithms._gradient import (
     start,
 )
 from fairgym.core import Entities, Environment, PerEntity
+from fairgym.policies.networks import Standardiser
 
 
 class FMaddpgState(GradientState):
@@ -174,8 +175,8 @@ class FMaddpg(GradientLearner):
             own = jnp.where(samples[agent].mask, action[rows[agent]], 0.0) if each else action
             counted[agent] = jnp.where(acts[agent], own, 0.0)
         world, rewards, done = go_on(state, world, actions, step_key)
-        # half the memory, for numbers that are kept to less than a hundredth of their size
-        kept = {agent: _stored(sample) for agent, sample in samples.items()}
+        encoders = state.networks.critic.encoders
+        kept = {agent: _stored(seen, encoders[agent].scaling) for agent, seen in samples.items()}
         return world, Step(kept, look_now.present, counted, acts, rewards, done)
 
     def _round(self, state: FMaddpgState, key: Array) -> tuple[FMaddpgState, dict[str, Array]]:
@@ -273,7 +274,10 @@ class FMaddpg(GradientLearner):
 
         def one(step: Step, later: Step) -> tuple[Array, Array, Array]:
             seen, next_seen = (
-                {agent: _read(sample) for agent, sample in s.observations.items()}
+                {
+                    agent: _read(stored, frozen.encoders[agent].scaling)
+                    for agent, stored in s.observations.items()
+                }
                 for s in (step, later)
             )
             next_actions = {
@@ -308,10 +312,12 @@ def _act(actor: Any, seen: Entities) -> tuple[Array, Array]:
     return actor.squash(logits, seen.mask), jnp.mean(squares)
 
 
-def _stored(seen: Entities) -> Any:
-    return seen.features.astype(jnp.bfloat16), seen.mask, seen.context
+def _stored(seen: Entities, scaling: Standardiser) -> Any:
+    """Half the memory; standardised first, so that what is cut off is small beside the spread."""
+    features = (seen.features - scaling.shift) / scaling.scale
+    return features.astype(jnp.bfloat16), seen.mask, seen.context
 
 
-def _read(stored: Any) -> Entities:
+def _read(stored: Any, scaling: Standardiser) -> Entities:
     features, mask, context = stored
-    return Entities(features.astype(jnp.float32), mask, context)
+    return Entities(features.astype(jnp.float32) * scaling.scale + scaling.shift, mask, context)

@@ -109,6 +109,8 @@ class FMappo(GradientLearner):
         entropy_weight: weight of the entropy bonus.
         value_weight: weight of the critic's error.
         initial_std: standard deviation of the exploration at the start, before squashing.
+        max_std: the largest that it may become. Over a crowd it hardly shows in the mean of the
+            log-probabilities, so that nothing but the entropy bonus would pull at it.
     """
 
     passes: int = 4
@@ -119,6 +121,7 @@ class FMappo(GradientLearner):
     entropy_weight: float = 0.003
     value_weight: float = 0.5
     initial_std: float = 0.5
+    max_std: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -127,7 +130,8 @@ class FMappo(GradientLearner):
         at_least(self, self.minibatches, "fragment")
         inside(self, 1.0, "trace_decay")
         inside(self, math.inf, "clip", "entropy_weight", "value_weight")
-        inside(self, math.inf, "learning_rate", "initial_std", positive=True)
+        inside(self, math.inf, "learning_rate", "max_std", positive=True)
+        inside(self, self.max_std, "initial_std", positive=True)
 
     @property
     def _optimiser(self) -> Any:
@@ -243,6 +247,7 @@ class FMappo(GradientLearner):
             (learned, log_std), optimiser = descended(
                 self._optimiser, gradient, optimiser, (learned, log_std)
             )
+            log_std = jax.tree.map(lambda x: jnp.minimum(x, math.log(self.max_std)), log_std)
             return (learned, log_std, optimiser), losses
 
         carry, losses = lax.scan(descend, (state.learned, state.log_std, state.optimiser), parts)
@@ -253,9 +258,10 @@ class FMappo(GradientLearner):
             worlds=worlds,
             moments=moments,
         )
-        exploration = jnp.mean(jnp.exp(jnp.concatenate(list(carry[1].values()))))
         told = {name: jnp.mean(values) for name, values in losses.items()}
-        return state, told | {"exploration": exploration}
+        for agent, log_std in state.log_std.items():
+            told[f"exploration/{agent}"] = jnp.mean(jnp.exp(log_std))
+        return state, told
 
     def _loss(self, learned: Any, state: FMappoState, batch: Any) -> tuple[Array, dict[str, Array]]:
         """The clipped surrogate of each agent, the critic's error, the entropy bonus."""

@@ -12,6 +12,9 @@ from fairgym.algorithms.f_mappo import FMappo
 from fairgym.fairness import Objective
 from fairgym.testing.toys import Toy
 
+# Of F-MAPPO, where episodes are short and what is done shows at once.
+SHORT = {"fragment": 50, "learning_rate": 2e-3, "trace_decay": 0.95}
+
 pytestmark = pytest.mark.usefixtures("fast_programs")
 
 
@@ -29,7 +32,14 @@ def gains(some, env, seed):
 @pytest.mark.parametrize(
     "some",
     [
-        FMappo(epochs=4, episodes_per_epoch=4_000, evaluation_episodes=256, people=0),
+        FMappo(
+            epochs=4,
+            episodes_per_epoch=4_000,
+            evaluation_episodes=256,
+            people=0,
+            discount=0.99,
+            **SHORT,
+        ),
         FMaddpg(epochs=3, episodes_per_epoch=4_000, evaluation_episodes=256, people=0),
     ],
     ids=lambda some: type(some).__name__,
@@ -45,7 +55,7 @@ def test_a_bandit_over_people(some):
 @pytest.mark.parametrize(
     "some",
     [
-        FMappo(epochs=3, episodes_per_epoch=4_000),
+        FMappo(epochs=3, episodes_per_epoch=4_000, discount=0.99, **SHORT),
         FMaddpg(epochs=3, episodes_per_epoch=8_000, gradient_steps=16),
     ],
     ids=lambda some: type(some).__name__,
@@ -62,7 +72,7 @@ def test_group_level_actions_find_their_targets(some):
 @pytest.mark.parametrize(
     "some",
     [
-        FMappo(epochs=5, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.95),
+        FMappo(epochs=5, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.95, **SHORT),
         FMaddpg(
             epochs=5,
             episodes_per_epoch=4_000,

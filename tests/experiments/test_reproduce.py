@@ -97,7 +97,7 @@ def policies(out):
 
 
 def test_the_page_tells_everything(whole):
-    page = (whole / "toy.md").read_text()
+    page = (whole / "toy-quick.md").read_text()
     for text in (
         "# A toy",
         "**Verdict: holds** (1 of 1 checks, quick scale)",
@@ -150,12 +150,14 @@ def test_finished_runs_are_reused_and_shared(whole, tmp_path):
     )
     assert watched.labels == [] and said[0] == f"4 runs in {whole / 'runs'}, 4 of them finished"
     assert policies(whole) == before
-    assert [r.page for r in results] == [tmp_path / "toy.md", tmp_path / "toy-too.md"]
-    assert results[1].figures == (tmp_path / "images" / "toy-too.png",)
+    assert [r.page for r in results] == [tmp_path / "toy-quick.md", tmp_path / "toy-too-quick.md"]
+    assert results[1].figures == (tmp_path / "images" / "toy-too-quick.png",)
 
 
 class Later(Toy):
     """One more run, with a rate that follows from what the first ones learned."""
+
+    following = 1
 
     def grid(self, size):
         return {"0.01": small(params={"deposit_rate": 0.01})}
@@ -174,9 +176,9 @@ def test_runs_that_follow_from_others_are_made_after_them(tmp_path):
     finally:
         experiments._things.pop("toy-later")
     assert [label[:10] for label in watched.labels] == [
-        "run 1 of 2",
-        "run 2 of 2",
-        "run 3 of 3",
+        "run 1 of 4",
+        "run 2 of 4",
+        "run 3 of 4",
         "run 4 of 4",
     ]
     assert "to train 4 runs" in result.page.read_text()
@@ -195,7 +197,7 @@ def test_an_interrupted_reproduction_goes_on_where_it_stopped(whole, tmp_path):
         "run 1 of 4: loan, f-macem, uniform, seed 0",
         "run 2 of 4: loan, f-macem, uniform, seed 1",
     ]
-    assert not (tmp_path / "toy.md").exists()
+    assert not (tmp_path / "toy-quick.md").exists()
     again = Watched()
     reproduce(["toy"], out=tmp_path, shown=again, say=lambda _: None)
     assert [label.split(":")[0] for label in again.labels] == [f"run {n} of 4" for n in (2, 3, 4)]
@@ -213,7 +215,7 @@ def test_another_number_of_seeds_adds_runs(whole, tmp_path):
     watched = Watched()
     reproduce(["toy"], seeds=3, out=tmp_path, shown=watched, say=lambda _: None)
     assert len(watched.labels) == 2 and all("seed 2" in label for label in watched.labels)
-    assert "--scale quick --seeds 3\n" in (tmp_path / "toy.md").read_text()
+    assert "--scale quick --seeds 3\n" in (tmp_path / "toy-quick.md").read_text()
 
 
 def test_a_folder_with_something_else_is_safe(tmp_path):
@@ -275,8 +277,8 @@ def test_the_command_ends_with_verdict_and_places(whole, capsys, here):
     assert "4 runs in" in out and "4 of them finished" in out
     assert "toy: holds\n" in out and "holds          above minus a thousand: " in out
     assert "quick scale: 40 people instead of 1,000" in out
-    assert "page    pages/toy.md" in out and "figure  pages/images/toy.png" in out
-    assert (here / "pages" / "toy.md").is_file()
+    assert "page    pages/toy-quick.md" in out and "figure  pages/images/toy-quick.png" in out
+    assert (here / "pages" / "toy-quick.md").is_file()
 
 
 def test_ctrl_c_says_how_to_go_on(monkeypatch, capsys, here):

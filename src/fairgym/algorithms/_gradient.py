@@ -234,7 +234,7 @@ class GradientLearner:
     epochs: int = 40
     episodes_per_epoch: int = 100
     worlds: int = 16
-    fragment: int = 50
+    fragment: int = 100
     discount: float = 0.99
     gradient_norm: float = 0.5
     hidden: int = 32

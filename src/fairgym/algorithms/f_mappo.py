@@ -113,11 +113,12 @@ class FMappo(GradientLearner):
             log-probabilities, so that nothing but the entropy bonus would pull at it.
     """
 
+    discount: float = 0.997  # what is done about a loan shows over years
     passes: int = 4
     minibatches: int = 4
-    learning_rate: float = 2e-3
+    learning_rate: float = 1e-3
     clip: float = 0.2
-    trace_decay: float = 0.95
+    trace_decay: float = 0.98
     entropy_weight: float = 0.003
     value_weight: float = 0.5
     initial_std: float = 0.5

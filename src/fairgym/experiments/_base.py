@@ -55,9 +55,9 @@ class Size:
         """Where this is less than the full size, in words."""
         whole = dict(full._given())
         return [
-            f"{_WORDS[name].format(_plain(value))} instead of {_plain(whole[name])}"
+            f"{_WORDS[name].format(_plain(value))} instead of {_plain(whole.get(name, 'its own'))}"
             for name, value in self._given()
-            if value != whole[name]
+            if value != whole.get(name)
         ]
 
     def _given(self) -> list[tuple[str, Any]]:
@@ -181,6 +181,7 @@ class Experiment(abc.ABC):
         source: where it is published.
         claim: what is said there, in its own words.
         sizes: scale ("paper", the published size, and "quick") -> size.
+        following: how many configurations `then` adds, so that all runs can be counted at once.
         notes: Markdown for its page: choices that were made, and what was tried where a claim
             did not come out.
     """
@@ -189,6 +190,7 @@ class Experiment(abc.ABC):
     source: ClassVar[str]
     claim: ClassVar[str]
     sizes: ClassVar[Mapping[str, Size]]
+    following: ClassVar[int] = 0
     notes: ClassVar[str] = ""
 
     def grid(self, size: Size) -> dict[str, RunConfig]:

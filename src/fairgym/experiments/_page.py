@@ -40,6 +40,11 @@ class Making:
     sources: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
     @property
+    def stem(self) -> str:
+        """The page's file name, so that no quick look replaces the page of the published size."""
+        return self.name if self.scale == "paper" else f"{self.name}-{self.scale}"
+
+    @property
     def command(self) -> str:
         """What makes it again."""
         seeds = f" --seeds {self.size.seeds}" if self.seeds_given else ""
@@ -68,7 +73,9 @@ def page_text(
         outcome.caption,
         "## The claim as checks",
         _markdown(_check_table(outcome.checks)),
-        "A check holds if the whole 95% interval is where the claim says.",
+        "A check holds if the whole 95% interval is where the claim says. These are means over"
+        " seeds with Student's t interval; p is that of an exact sign-flip test, which with n seeds"
+        " is never below 2 / 2^n.",
         *(text for table in outcome.tables for text in (table.caption, _markdown(table))),
         "## How it was made",
         _facts(experiment, making),

@@ -77,15 +77,16 @@ def reproduce(
         todo.append((name, experiment, size, plan(experiment.grid(size), range(size.seeds), out)))
     every = unique(one for *_, planned in todo for several in planned.values() for one in several)
     _prepare(where)
+    total = len(every) + sum(e.following * size.seeds for _, e, size, _ in todo)
     if every:
         finished = sum(one.finished for one in every)
-        say(f"{len(every)} runs in {out / 'runs'}, {finished} of them finished")
+        say(f"{total} runs in {out / 'runs'}, {finished} of them finished")
     places: dict[Path, int] = {}
 
     def train(planned: dict[str, list[Planned]]) -> dict[str, list[Run]]:
         for one in unique(one for several in planned.values() for one in several):
             place = places.setdefault(one.folder, len(places) + 1)
-            finish(one, shown, place, max(len(every), len(places)))
+            finish(one, shown, place, max(total, place))
         return loaded(planned)
 
     results = []
@@ -126,10 +127,10 @@ def _write(experiment: Experiment, outcome: Outcome, making: Making, where: Path
 
     files, links = [], {}
     for ending, figure in outcome.figures.items():
-        name = f"{making.name}-{ending}.png" if ending else f"{making.name}.png"
+        name = f"{making.stem}-{ending}.png" if ending else f"{making.stem}.png"
         files.append(where / "images" / name)
         write_whole(files[-1], png(figure, dpi=120))
         links[f"{experiment.title}, {ending}" if ending else experiment.title] = f"images/{name}"
-    page = where / f"{making.name}.md"
+    page = where / f"{making.stem}.md"
     write_whole(page, page_text(experiment, outcome, making, links).encode())
     return Reproduced(making.name, outcome, page, tuple(files), cut_words(experiment, making))

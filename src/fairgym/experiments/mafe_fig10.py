@@ -50,6 +50,11 @@ class MafeFig10(Experiment):
         "First: after the first epoch; last: mean of the last tenth of the epochs. The university"
         " is said to put much into salaries early in training, which is taken as the first quarter"
         " of the epochs.\n\n"
+        "What was tried about health. Public health and subsidies end close to each other, in one"
+        " of the five seeds in the other order. Which is first depends on numbers that are not"
+        " published: with features that move a quarter as far (distress_change 0.05, income_change"
+        " 250; one seed) public health gets 0.30 and subsidies 0.66, so the defaults have features"
+        " move by more.\n\n"
         "What was tried about education. A tenth of the workers are of the minority, and the"
         " employer pays both groups alike or closes the gap by itself; diversity money on top soon"
         " pays the minority more than the majority, which the objective charges as well. Trials at"
@@ -58,7 +63,8 @@ class MafeFig10(Experiment):
         " tuition of 20,000 instead of 10,000 dollars (one seed) at 0.06 and 0.43; with both (one"
         " seed) at 0.08 and 0.41. The share of salaries is highest around a third of the epochs,"
         " later than the check looks for it. With the higher tuition it falls from 0.55 to 0.15,"
-        " and scholarships and mentorship end at 0.79 together."
+        " mentorship rises to 0.32 and scholarships to 0.47 (fairgym train education --population"
+        " 1000 --params tuition=20000 --seed 0)."
     )
 
     def grid(self, size: Size) -> dict[str, RunConfig]:
@@ -134,9 +140,9 @@ def _health(runs: Sequence[Any]) -> list[Check]:
         Check.higher("health: premiums climb (by)", premium[1], premium[0]),
         Check.above(f"health: premiums end near the cap (above {NEAR_CAP})", premium[1], NEAR_CAP),
         Check.higher(
-            "health: the planner's largest share is public health (above subsidies by)",
+            "health: the planner's largest share is public health (above the next by)",
             public,
-            subsidies,
+            np.max([subsidies, beds, rollover], axis=0),
         ),
         Check.higher(
             "health: subsidies are the next (above beds and rollover by)",
@@ -153,7 +159,6 @@ def _education(runs: Sequence[Any]) -> list[Check]:
     )
     salaries = [logged(run, "actions/university/salaries") for run in runs]
     early = [np.mean(s[: max(1, len(s) // 4)]) for s in salaries]
-    students = _ends(runs, "actions/university/scholarships", "actions/university/mentorship")
     return [
         Check.higher(
             "education: the planner gives tertiary education more than the university (by)",
@@ -171,9 +176,11 @@ def _education(runs: Sequence[Any]) -> list[Check]:
             early,
             [first_and_last(s)[1] for s in salaries],
         ),
-        Check.higher(
-            "education: scholarships and mentorship together rise from the first epoch (by)",
-            2 * students[1],
-            2 * students[0],
+        *(
+            Check.higher(
+                f"education: {kind} rise{'s' * (kind == 'mentorship')} from the first epoch (by)",
+                *_ends(runs, f"actions/university/{kind}")[::-1],
+            )
+            for kind in ("scholarships", "mentorship")
         ),
     ]

@@ -111,8 +111,8 @@ def _utility_of_minority(env: Any, params: Any, before: Any, after: Any, compone
 _HEALTH = {"hospital_cost": 0.0}
 # Money is no object: what one thing costs is not missing elsewhere, and all are admitted.
 _RICH = {"reserve_at_start": 1e9, "seats_per_unit": "population"}
-# A salary costs nearly nothing, so that any budget pays the highest supplement.
-_CHEAP = {"max_salary": 1.0}
+# Salaries cost so little that any budget pays the highest supplement, or so much that none does.
+_CHEAP, _DEAR = {"max_salary": 1.0}, {"max_salary": 1e9}
 _REGIONS = [1 / 9] * 9
 
 
@@ -171,8 +171,8 @@ INTERVENTIONS = (
     ),
     _education(
         "unlimited diversity money",
-        Arm(_CHEAP, {"planner": [2 / 3, 1 / 3, 0.0, *_REGIONS]}),
-        Arm(_CHEAP, {"planner": [1 / 3, 1 / 3, 1 / 3, *_REGIONS]}),
+        Arm(_DEAR),
+        Arm(_CHEAP),
         _utility_of_minority,
         "utility of minority workers",
     ),
@@ -245,7 +245,8 @@ class MafeFig6(Experiment):
     notes: ClassVar[str] = (
         "Rates are of everything up to each step, scores of each step. An unlimited quantity is a"
         " parameter at its end (beds, the chance that features improve, the price of salaries), so"
-        " that nothing else changes with it. Relief is shown twice: with a threshold of 0.85 the"
+        " that nothing else changes with it; universal insurance means that want of insurance makes"
+        " nobody ill (illness_uninsured 0). Relief is shown twice: with a threshold of 0.85 the"
         " bank survives either way; with everybody admitted it fails without relief, and the people"
         " are followed beyond that."
     )

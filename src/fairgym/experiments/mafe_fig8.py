@@ -40,6 +40,7 @@ class MafeFig8(Experiment):
         ' highest performance"'
     )
     sizes: ClassVar[Mapping[str, Size]] = {"paper": PAPER, "quick": QUICK}
+    following: ClassVar[int] = 3
     notes: ClassVar[str] = (
         "As in the paper, the fixed policy is the best that a two-tier grid search finds in the"
         " system at hand: of the searches with each seed the median of every threshold and relief"

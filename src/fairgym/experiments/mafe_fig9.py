@@ -62,8 +62,10 @@ class MafeFig9(Experiment):
         f" weighs substantially more than reward below lambda = {MODERATE}: what is lost from there"
         " to lambda = 0 is to be more than what is lost above.\n\n"
         "A disparity of two rates that both are undefined counts as parity, here as in the paper's"
-        " definition of the measures. Where fairness has nearly all weight, policies that fail at"
-        " once, and so leave nothing to compare, are therefore among the best."
+        " definition of the measures. Without any weight on rewards single episodes that fail at"
+        " once, and so leave nothing to compare, can be the best that training meets; other"
+        " episodes of the same policies leave one group without an applicant or a graduate, which"
+        " is a large disparity, so that such policies are not the fairest in the end."
     )
 
     def grid(self, size: Size) -> dict[str, RunConfig]:

@@ -72,9 +72,9 @@ def test_group_level_actions_find_their_targets(some):
 @pytest.mark.parametrize(
     "some",
     [
-        FMappo(epochs=5, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.95, **SHORT),
+        FMappo(epochs=12, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.95, **SHORT),
         FMaddpg(
-            epochs=5,
+            epochs=7,
             episodes_per_epoch=4_000,
             evaluation_episodes=64,
             discount=0.9,
@@ -84,8 +84,9 @@ def test_group_level_actions_find_their_targets(some):
     ids=lambda some: type(some).__name__,
 )
 def test_agents_learn_to_spread(some):
-    """Well on the way from standing still to the best plan: the mean of the seeds, and each."""
-    planned, still = spread_by_plan(0, 300)
+    """On the way from standing still to the best plan, further than without agreement."""
+    planned, alone, still = spread_by_plan(0, 300)
     ends = [gains(some, Spread(), seed)[-1] for seed in range(2)]
     way = (np.array(ends) - still) / (planned - still)
-    assert way.mean() > 0.3 and way.min() > 0.1, way
+    assert way.min() > (alone - still) / (planned - still), way
+    assert way.mean() > 0.45, way

@@ -62,10 +62,10 @@ class MafeFig10(Experiment):
         " incentives end at 0.02 and 0.07 of the budget and the university at 0.42 and 0.46; with"
         " tuition of 20,000 instead of 10,000 dollars (one seed) at 0.06 and 0.43; with both (one"
         " seed) at 0.08 and 0.41. The share of salaries is highest around a third of the epochs,"
-        " later than the check looks for it. Mentors lose their share in all seeds to scholarships,"
-        " which keep students of both groups. With the higher tuition salaries fall from 0.55 to"
-        " 0.15, mentorship rises to 0.32 and scholarships to 0.47 (fairgym train education --population"
-        " 1000 --params tuition=20000 --seed 0)."
+        " later than the check looks for it. Mentors lose their share in all seeds to"
+        " scholarships, which keep students of both groups. With the higher tuition salaries fall"
+        " from 0.55 to 0.15, mentorship rises to 0.32 and scholarships to 0.47 (fairgym train"
+        " education --population 1000 --params tuition=20000 --seed 0)."
     )
 
     def grid(self, size: Size) -> dict[str, RunConfig]:

@@ -72,9 +72,9 @@ def test_group_level_actions_find_their_targets(some):
 @pytest.mark.parametrize(
     "some",
     [
-        FMappo(epochs=12, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.95, **SHORT),
+        FMappo(epochs=10, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.95, **SHORT),
         FMaddpg(
-            epochs=7,
+            epochs=6,
             episodes_per_epoch=4_000,
             evaluation_episodes=64,
             discount=0.9,

@@ -48,6 +48,7 @@ def _few_memory_maps():
 @pytest.fixture(scope="module")
 def fast_programs():
     """Programs as users get them: for tests that compute for longer than they compile."""
+    before = jax.config.read("jax_disable_most_optimizations")
     jax.config.update("jax_disable_most_optimizations", False)
     yield
-    jax.config.update("jax_disable_most_optimizations", True)
+    jax.config.update("jax_disable_most_optimizations", before)

@@ -85,6 +85,7 @@ def test_the_fixed_policy_of_figure_8_is_the_middle_of_the_searches():
     for agent, config in zip(expected, later.values(), strict=True):
         fixed = config.build().config.fixed
         assert fixed == {a: value for a, value in expected.items() if a != agent}
+    assert experiment.following == len(later), "all runs are counted from the start"
 
 
 def test_cuts_are_told():
@@ -94,6 +95,7 @@ def test_cuts_are_told():
         "3 seeds instead of 5",
     ]
     assert full.cuts(full) == []
+    assert Size(people=300, seeds=5).cuts(Size(seeds=5)) == ["300 people instead of its own"]
     assert "weights 0, 0.5" in Size(weights=(0.0, 0.5)).words()
 
 

@@ -55,7 +55,8 @@ class Size:
         """Where this is less than the full size, in words."""
         whole = dict(full._given())
         return [
-            f"{_WORDS[name].format(_plain(value))} instead of {_plain(whole.get(name, 'its own'))}"
+            f"{_WORDS[name].format(_plain(value))} instead of "
+            + (_plain(whole[name]) if name in whole else "its own")
             for name, value in self._given()
             if value != whole.get(name)
         ]

@@ -63,12 +63,13 @@ class MafeFig11(Experiment):
         " discount 0.99, trace_decay 0.95, fragments of 50 steps and a learning rate of 2e-3 gives"
         " relief up again for payments that come at once (objective 0.61 after 20,000 steps, 0.30"
         " after 200,000); discounts of 0.999 with fragments of 50 or 200 end at 0.17 to 0.55;"
-        " 0.997, 0.98, 100 and 1e-3, its defaults, at 0.68. F-MADDPG learns to ask for full"
-        " installments, while defaults hurt months later; its Q-values go on climbing (from 0.5 to"
-        " 4) as what episodes bring falls. Noise of 0.1 instead of 0.3, rates of 3e-4 (policies)"
-        " and 1e-3 (critic) instead of 1e-3 and 5e-3, or a discount of 0.995 beside that noise and"
-        " policies' rate do not change that. Where the best policy is known both learners find it:"
-        " a bandit over people and group-level targets."
+        " 0.997, 0.98, 100 and 1e-3, its defaults, at 0.68. F-MADDPG (with the buffer's features"
+        " not yet standardised) learns to ask for full installments, while defaults hurt months"
+        " later; its Q-values go on climbing (from 0.5 to 4) as what episodes bring falls. Noise"
+        " of 0.1 instead of 0.3, rates of 3e-4 (policies) and 1e-3 (critic) instead of 1e-3 and"
+        " 5e-3, or a discount of 0.995 beside that noise and policies' rate do not change that."
+        " Where the best policy is known both learners find it: a bandit over people and group-"
+        " level targets."
     )
 
     def grid(self, size: Size) -> dict[str, RunConfig]:

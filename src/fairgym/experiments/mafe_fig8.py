@@ -47,8 +47,8 @@ class MafeFig8(Experiment):
         " share, with a random queue. The agents that are not trained keep to it.\n\n"
         "Its thresholds are 0, here as in the paper: with the relief that it gives everybody is"
         " worth a loan, and no other thresholds score better. Admissions alone can do no better"
-        " than to admit everybody too, which is what they learn in every seed (thresholds below"
-        " any score); nearly all that there is to gain is in the queue."
+        " than to admit everybody too, which is what they learn (at paper scale 100% of the"
+        " applicants in four seeds, 99% in one); nearly all that there is to gain is in the queue."
     )
 
     def grid(self, size: Size) -> dict[str, RunConfig]:

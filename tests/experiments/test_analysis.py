@@ -93,6 +93,7 @@ def fig9(good: bool) -> Any:
         "weights": np.array([0.0, 0.1, 0.3, 0.6, 1.0]),
         "reward": np.array([near(r, 0.001) for r in reward]),
         "fairness": np.array([near(-0.1 * i, 0.001) for i in range(5)]),
+        "survived": np.array([near(0.2 * i, 0.001) for i in range(5)]),
     }
     return {name: found for name in ("health", "loan", "education")}
 

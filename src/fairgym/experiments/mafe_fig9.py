@@ -28,6 +28,7 @@ from fairgym.training.statistics import bootstrap_interval, interquartile_mean
 ENVIRONMENTS = ("health", "loan", "education")
 MODERATE = 0.3  # the lambda up to which the trade-off is to be small
 SMALL = 0.1  # of the reward at lambda = 1
+MEASURED = ("reward", "fairness", "survived")
 
 
 @experiments.register("mafe-fig9")
@@ -78,21 +79,23 @@ class MafeFig9(Experiment):
         }
 
     def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
-        """Environment -> "weights", and "reward" and "fairness" (weights, seeds)."""
+        """Environment -> "weights", and "reward", "fairness" and "survived" (weights, seeds)."""
         assert size.held_out is not None and size.weights is not None
         data = {}
         for name in ENVIRONMENTS:
-            reward, fairness = [], []
+            reward, fairness, survived = [], [], []
             for weight in size.weights:
                 several = runs[f"{name}/{weight:g}"]
                 env = several[0].env
                 ends = [held_out_run(run, size.held_out) for run in several]
                 reward.append([score(end, Objective.frontier(env, 1.0)) for end in ends])
                 fairness.append([score(end, Objective.frontier(env, 0.0)) for end in ends])
+                survived.append([1.0 - np.mean(end.terminated) for end in ends])
             data[name] = {
                 "weights": np.array(size.weights),
                 "reward": np.array(reward),
                 "fairness": np.array(fairness),
+                "survived": np.array(survived),
             }
         return data
 
@@ -118,18 +121,23 @@ class MafeFig9(Experiment):
                 ),
             ]
             rows += [
-                [name, f"{w:g}", *(with_interval(bootstrap_interval(v)) for v in (r, f))]
-                for w, r, f in zip(weights, found["reward"], found["fairness"], strict=True)
+                [
+                    name,
+                    f"{w:g}",
+                    *(with_interval(bootstrap_interval(found[k][i])) for k in MEASURED),
+                ]
+                for i, w in enumerate(weights)
             ]
         caption = (
-            "Means of normalised rewards and of normalised disparities in held-out episodes,"
-            " interquartile mean over seeds (95% interval)."
+            "Means of normalised rewards and of normalised disparities in held-out episodes, and"
+            " the share of these episodes that do not fail; interquartile mean over seeds (95%"
+            " interval)."
         )
         return Outcome(
             figures={"": _draw(data)},
             caption="Points are interquartile means over seeds, joined in the order of lambda and"
             " labelled with it; faint dots are seeds.",
-            tables=[Table(["environment", "lambda", "reward", "fairness"], rows, caption)],
+            tables=[Table(["environment", "lambda", *MEASURED], rows, caption)],
             checks=checks,
         )
 

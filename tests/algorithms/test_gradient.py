@@ -258,6 +258,18 @@ def test_what_f_maddpg_remembers_is_exact_beside_the_spread():
     np.testing.assert_allclose(_read(stored, scaling).features[:, 0], years, atol=2.0 / 128)
 
 
+def test_rewards_with_exploration_are_logged():
+    env = Toy(population=8, horizon=5, places=3)
+    ddpg = learner("f-maddpg")
+    state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
+    state, log = ddpg.train_chunk(state)
+    collected = int(state.collected)
+    assert 0 < collected <= ddpg.places
+    rewards = np.asarray(state.buffer.rewards)[:, :collected]
+    assert rewards.std() > 0.0
+    assert float(log["step_reward"]) == pytest.approx(rewards.mean(), rel=1e-5)
+
+
 def test_policies_and_critic_of_f_maddpg_are_pulled_apart():
     """The critic by its error alone; the policies by the critic, not by its error."""
     env = Toy(population=8, horizon=5, places=3)

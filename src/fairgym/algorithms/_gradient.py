@@ -216,6 +216,9 @@ def spread_over_devices(tree: Any, worlds: int) -> Any:
 class GradientLearner:
     """Hyperparameters and the outer loop of both; a subclass writes `_round`.
 
+    What is logged of an epoch speaks of the learned policies without exploration, measured in
+    whole episodes; only `step_reward` is the mean reward (equation 5) of the steps learned from.
+
     Attributes:
         epochs: number of chunks of training, each of which is logged.
         episodes_per_epoch: whole episodes' worth of environment steps in each epoch.

@@ -211,7 +211,8 @@ class FMaddpg(GradientLearner):
 
         warm = state.collected * self.worlds > self.warm_up
         (learned, targets, optimisers), losses = lax.cond(warm, learn, lambda: (now, nothing))
-        return state.replace(learned=learned, targets=targets, optimisers=optimisers), losses
+        told = losses | {"step_reward": jnp.mean(steps.rewards)}
+        return state.replace(learned=learned, targets=targets, optimisers=optimisers), told
 
     # ---------------------------------------------------------------- learning
 

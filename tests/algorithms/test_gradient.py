@@ -259,8 +259,9 @@ def test_what_f_maddpg_remembers_is_exact_beside_the_spread():
 
 
 def test_rewards_with_exploration_are_logged():
+    """Of the steps of this round: those in the buffer, and the fragments collected again."""
     env = Toy(population=8, horizon=5, places=3)
-    ddpg = learner("f-maddpg")
+    ddpg, ppo = learner("f-maddpg"), learner("f-mappo")
     state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
     state, log = ddpg.train_chunk(state)
     collected = int(state.collected)
@@ -268,6 +269,15 @@ def test_rewards_with_exploration_are_logged():
     rewards = np.asarray(state.buffer.rewards)[:, :collected]
     assert rewards.std() > 0.0
     assert float(log["step_reward"]) == pytest.approx(rewards.mean(), rel=1e-5)
+
+    state = ppo.init(jax.random.key(0), env, Objective.uniform(env))
+    key = jax.random.key(1)
+    _, told = eqx.filter_jit(ppo._round)(state, key)
+    keys = jax.random.split(jax.random.split(key)[0], ppo.worlds)
+    collect = jax.vmap(lambda world, key: ppo._fragment(state, (world, key)))
+    rewards = np.asarray(collect(state.worlds, keys)[1].rewards)
+    assert rewards.std() > 0.0
+    assert float(told["step_reward"]) == pytest.approx(rewards.mean(), rel=1e-5)
 
 
 def test_policies_and_critic_of_f_maddpg_are_pulled_apart():

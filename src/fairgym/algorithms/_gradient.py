@@ -216,8 +216,8 @@ def spread_over_devices(tree: Any, worlds: int) -> Any:
 class GradientLearner:
     """Hyperparameters and the outer loop of both; a subclass writes `_round`.
 
-    What is logged of an epoch speaks of the learned policies without exploration, measured in
-    whole episodes; only `step_reward` is the mean reward (equation 5) of the steps learned from.
+    Objective, metrics and actions are logged of whole episodes of the learned policies without
+    exploration; `step_reward` is the mean reward (equation 5) of the steps that they learn from.
 
     Attributes:
         epochs: number of chunks of training, each of which is logged.

@@ -204,7 +204,7 @@ def test_the_loss_of_f_mappo_is_the_clipped_surrogate():
     after_nets = eqx.combine(moved, state.skeleton)
     after = probabilities(after_nets.actors, stds)
     batch = (steps, advantage, returns, {a: jnp.array(p)[None] for a, p in before.items()})
-    loss, told = ppo._loss((moved, stds), state, batch)
+    loss, told = eqx.filter_jit(ppo._loss)((moved, stds), state, batch)
 
     surrogate, entropy, outside = 0.0, 0.0, []
     for index, agent in enumerate(agents):
@@ -238,7 +238,7 @@ def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order():
     for _ in range(3):
         state, _ = ddpg.train_chunk(state)
         assert int(state.collected) > ddpg.places == 12
-        step, later = ddpg._drawn(state, jax.random.key(3))
+        step, later = eqx.filter_jit(ddpg._drawn)(state, jax.random.key(3))
         time, after = (np.asarray(s.observations["level"][2])[..., 0] for s in (step, later))
         ended = np.asarray(step.done)
         assert step.done.shape == (2, 3)
@@ -274,8 +274,8 @@ def test_rewards_with_exploration_are_logged():
     key = jax.random.key(1)
     _, told = eqx.filter_jit(ppo._round)(state, key)
     keys = jax.random.split(jax.random.split(key)[0], ppo.worlds)
-    collect = jax.vmap(lambda world, key: ppo._fragment(state, (world, key)))
-    rewards = np.asarray(collect(state.worlds, keys)[1].rewards)
+    collect = jax.vmap(lambda world, key: ppo._fragment(state, (world, key))[1].rewards)
+    rewards = np.asarray(jax.jit(collect)(state.worlds, keys))
     assert rewards.std() > 0.0
     assert float(told["step_reward"]) == pytest.approx(rewards.mean(), rel=1e-5)
 
@@ -286,14 +286,13 @@ def test_policies_and_critic_of_f_maddpg_are_pulled_apart():
     ddpg = learner("f-maddpg")
     state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
     state, _ = ddpg.train_chunk(state)
-    batch = ddpg._drawn(state, jax.random.key(1))
+    batch = eqx.filter_jit(ddpg._drawn)(state, jax.random.key(1))
 
-    def pull(part, targets):
-        return jax.grad(lambda learned: ddpg._loss(learned, targets, state, batch)[1][part])(
-            state.learned
-        )
+    def told(learned):
+        losses = ddpg._loss(learned, state.targets, state, batch)[1]
+        return losses["value_error"], losses["actor_objective"]
 
-    error, value = pull("value_error", state.targets), pull("actor_objective", state.targets)
+    error, value = jax.jit(jax.jacrev(told))(state.learned)
     size = {
         (name, part): float(sum(np.abs(x).sum() for x in jax.tree.leaves(getattr(pulled, part))))
         for name, pulled in (("error", error), ("value", value))
@@ -309,7 +308,7 @@ def test_the_target_of_f_maddpg_is_the_bellman_equation():
     ddpg = learner("f-maddpg")
     state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
     state, _ = ddpg.train_chunk(state)
-    step, later = ddpg._drawn(state, jax.random.key(1))
+    step, later = eqx.filter_jit(ddpg._drawn)(state, jax.random.key(1))
     level = 0.7
     silent = eqx.tree_at(
         lambda nets: (nets.critic.head.weight, nets.critic.head.bias),
@@ -317,7 +316,7 @@ def test_the_target_of_f_maddpg_is_the_bellman_equation():
         (jnp.zeros((3, 4)), jnp.zeros(3)),
     )
     ahead = eqx.tree_at(lambda nets: nets.critic.head.bias, silent, jnp.full(3, level))
-    _, told = ddpg._loss(silent, ahead, state, (step, later))
+    _, told = eqx.filter_jit(ddpg._loss)(silent, ahead, state, (step, later))
     going_on = 1.0 - np.asarray(step.done, float)
     target = np.abs(np.asarray(step.rewards) + 0.99 * going_on[..., None] * level)
     error = np.mean(np.where(target <= 1, 0.5 * target**2, target - 0.5))
@@ -364,10 +363,10 @@ AIMS = {
 }
 
 
-def pulls(loss, state):
-    """Which agents' policies a loss pulls at."""
-    gradient = jax.grad(loss)(state.learned).actors
-    return {a for a, g in gradient.items() if any(np.abs(x).sum() for x in jax.tree.leaves(g))}
+def pulled(gradient):
+    """Which agents' policies a gradient pulls at."""
+    leaves = {agent: jax.tree.leaves(own) for agent, own in gradient.actors.items()}
+    return {agent for agent, own in leaves.items() if any(np.abs(x).sum() for x in own)}
 
 
 def test_agents_of_f_mappo_follow_their_own_advantages():
@@ -377,35 +376,39 @@ def test_agents_of_f_mappo_follow_their_own_advantages():
     world = jax.tree.map(lambda x: x[0], state.worlds)
     _, steps, _ = eqx.filter_jit(ppo._fragment)(state, (world, jax.random.key(1)))
     steps = jax.tree.map(lambda x: x[None], steps)
+    before = {
+        a: jax.vmap(lambda o, x, p=actor, std=state.log_std[a]: log_probability(p, std, o, x))(
+            jax.tree.map(lambda x: x[0], steps.observations[a]), steps.actions[a][0]
+        )[None]
+        for a, actor in state.networks.actors.items()
+    }
+
+    @jax.jit
+    @jax.grad
+    def gradient(learned, advantage):
+        batch = (steps, advantage, jnp.zeros((1, 4, 3)), before)
+        return ppo._loss((learned, state.log_std), state, batch)[0]
+
     for index, agent in enumerate(OWN.agents):
         advantage = jnp.zeros((1, 4, 3)).at[0, :, index].set(jnp.array([1.0, -1.0, 2.0, 0.0]))
-        before = {
-            a: jax.vmap(lambda o, x, p=actor, std=state.log_std[a]: log_probability(p, std, o, x))(
-                jax.tree.map(lambda x: x[0], steps.observations[a]), steps.actions[a][0]
-            )[None]
-            for a, actor in state.networks.actors.items()
-        }
-        batch = (steps, advantage, jnp.zeros((1, 4, 3)), before)
-
-        def loss(learned, batch=batch):
-            return ppo._loss((learned, state.log_std), state, batch)[0]
-
-        assert pulls(loss, state) == {agent}
+        assert pulled(gradient(state.learned, advantage)) == {agent}
 
 
 def test_agents_of_f_maddpg_climb_their_own_values():
     ddpg = learner("f-maddpg", logit_penalty=0.0)
     state = ddpg.init(jax.random.key(0), OWN, AIMS)
     state, _ = ddpg.train_chunk(state)
-    batch = ddpg._drawn(state, jax.random.key(1))
+    batch = eqx.filter_jit(ddpg._drawn)(state, jax.random.key(1))
+
+    @jax.jit
+    @jax.grad
+    def gradient(learned, head):
+        nets = eqx.tree_at(lambda n: n.critic.head.weight, learned, head)
+        return ddpg._loss(nets, state.targets, state, batch)[0]
+
     for index, agent in enumerate(OWN.agents):
         head = jnp.zeros((3, 4)).at[index].set(1.0)
-
-        def loss(learned, head=head):
-            nets = eqx.tree_at(lambda n: n.critic.head.weight, learned, head)
-            return ddpg._loss(nets, state.targets, state, batch)[0]
-
-        assert pulls(loss, state) == {agent}
+        assert pulled(gradient(state.learned, head)) == {agent}
 
 
 def test_rewards_are_those_of_the_agents_in_acting_order():

@@ -5,6 +5,7 @@ All of it has to happen before `fairgym` is imported for the first time.
 
 import gc
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 # As environment variables, so that commands started by a test inherit them.
@@ -14,7 +15,9 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 # Most programs of the tests run for less time than the compiler would take to make them fast.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 # The older way of compiling loops takes half the time, and compiling is most of the suite's time.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+# Later compilers do not have it, and stop at a flag that they do not know.
+if version("jaxlib").startswith("0.10."):
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
 import beartype.typing  # noqa: F401 - for CHECKER
 import jax
@@ -49,7 +52,7 @@ def _few_memory_maps():
 
 @pytest.fixture(scope="module")
 def fast_programs():
-    """Programs as users get them: for tests that compute for longer than they compile."""
+    """The compiler's optimisations: for tests that compute for longer than they compile."""
     before = jax.config.read("jax_disable_most_optimizations")
     jax.config.update("jax_disable_most_optimizations", False)
     yield

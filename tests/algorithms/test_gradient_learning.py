@@ -15,7 +15,8 @@ from fairgym.testing.toys import Toy
 # Of F-MAPPO, where episodes are short and what is done shows at once.
 SHORT = {"fragment": 50, "learning_rate": 2e-3, "trace_decay": 0.95}
 
-# Of F-MADDPG: many small gradient steps are the faster way to learn a small task.
+# Of F-MADDPG: from fewer steps than its default of 512, which takes longer and learns no better
+# here. The bandit below is learned with the default.
 SMALL_STEPS = {"sample": 64}
 
 pytestmark = pytest.mark.usefixtures("fast_programs")
@@ -43,9 +44,7 @@ def gains(some, env, seed):
             discount=0.99,
             **SHORT,
         ),
-        FMaddpg(
-            epochs=3, episodes_per_epoch=4_000, evaluation_episodes=256, people=0, **SMALL_STEPS
-        ),
+        FMaddpg(epochs=3, episodes_per_epoch=4_000, evaluation_episodes=256, people=0),
     ],
     ids=lambda some: type(some).__name__,
 )

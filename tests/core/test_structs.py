@@ -82,11 +82,11 @@ class TestParams:
 
     def test_arrays_beside_traced_values_are_checked_and_stay(self):
         """Under jit even arrays that are known are compared in a traced program."""
-        known = Prices(free=jnp.float32(2.0))
+        known = unchecked(free=jnp.float32(2.0))
         assert jax.jit(lambda r: known.replace(rate=r).free)(0.5) == 2.0
         wrong = jnp.float32(2.0)
         with pytest.raises(FairgymError, match=r"Prices.rate is "):
-            jax.jit(lambda f: Prices(rate=wrong, free=f).free)(0.5)
+            jax.jit(lambda f: unchecked(rate=wrong, free=f).free)(0.5)
 
     def test_unbounded(self):
         assert Prices(free=1e30).free == 1e30

@@ -258,7 +258,9 @@ def test_four_groups_are_drawn_in_lanes_of_their_own(country, pair):
     stairs = [patch for patch in first.patches if isinstance(patch, StepPatch)]
     floors = [patch.get_data()[2] for patch in stairs if patch.get_fill()]
     assert floors == [3, 2, 1, 0]
-    means = [np.min(line.get_xdata()) for line in first.get_lines() if line.get_color() == INK]
+    means = [
+        np.asarray(line.get_xdata()).min() for line in first.get_lines() if line.get_color() == INK
+    ]
     np.testing.assert_allclose(means, [1.4, 2.1, 3.1, 4.0])
     assert first.texts[0].get_text() == "1.40" and "widest" in first.texts[-1].get_text()
     assert second.get_xlabel() == "risk (1 good to 5 bad)"

@@ -81,7 +81,7 @@ def check_passes(run):
     length = int(run.params["pass_length"])
     stage = run.states["stage"]
     applied = marks(run)[0]
-    for t, person in zip(*np.nonzero(applied), strict=True):
+    for t, person in np.argwhere(applied):
         inside = stage[t + 1 : t + length, person]
         assert (inside != TERTIARY).all()
         if t + length < len(stage):

@@ -15,8 +15,8 @@ from fairgym.testing.toys import Toy
 # Of F-MAPPO, where episodes are short and what is done shows at once.
 SHORT = {"fragment": 50, "learning_rate": 2e-3, "trace_decay": 0.95}
 
-# Of F-MADDPG: from fewer steps than its default of 512, which takes longer and learns no better
-# here. The bandit below is learned with the default.
+# Of F-MADDPG: from fewer steps than its default of 512, which takes three times as long. The bandit
+# below is learned with the default.
 SMALL_STEPS = {"sample": 64}
 
 pytestmark = pytest.mark.usefixtures("fast_programs")

@@ -71,7 +71,13 @@ def fig7(good: bool) -> Any:
             gap = {"health": 0.0, "loan": 0.2, "education": 0.1}[name] * place
             end = 0.5 + gap if good else 0.1
             data[name][objective] = {
-                kind: {"curve": rising(0.1, end), "final": near(end, 0.001), "terms": 1}
+                kind: {
+                    "curve": rising(0.1, end),
+                    "learned": rising(0.2, end),
+                    "whole": near(end / 2, 0.001),
+                    "final": near(end, 0.001),
+                    "terms": 1,
+                }
                 for kind in KINDS
             }
         if good:  # direct rewards alone do nothing for the rates
@@ -253,6 +259,10 @@ def test_differences_between_objectives_by_hand():
         for name, values in ends.items()
     }
     np.testing.assert_allclose(differences(objectives), (0.5 + 0.15 + 0.2) / 3)
+    for kinds in objectives.values():
+        for found in kinds.values():
+            found["whole"] = 2.0 * found["final"]
+    np.testing.assert_allclose(differences(objectives, "whole"), (1.0 + 0.3 + 0.4) / 3)
 
 
 def test_noise_alone_makes_little_difference_between_objectives():

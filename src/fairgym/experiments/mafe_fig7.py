@@ -84,11 +84,11 @@ class MafeFig7(Experiment):
         " (relief does not change which share of an installment is paid) makes lending a"
         " loss under every objective: the banks that survive lend to 2% of the applicants"
         " (two seeds).\n\n"
-        "Other readings of the curves are in the tables, and are not judged. If they are"
-        " those of the learned policy instead of the candidates', education's rates under"
-        " direct rewards alone do fall, as the claim says, while with all terms they rise. If"
-        " whole curves count instead of their ends, loan's rates are lower with direct rewards"
-        " alone (at paper scale not clearly with direct + fair), and the objectives do differ"
+        "Other readings of the curves are in the tables, and are not judged. At paper scale:"
+        " if they are those of the learned policy instead of the candidates', education's"
+        " rates under direct rewards alone do fall, as the claim says, while with all terms"
+        " they rise; if whole curves count instead of their ends, loan's rates are lower with"
+        " direct rewards alone (not clearly with direct + fair), and the objectives do differ"
         " more in loan than in health."
     )
 

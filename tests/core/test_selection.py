@@ -1,4 +1,4 @@
-"""Drawing and serving people, against sorting in NumPy."""
+"""Sampling and serving people, against sorting in NumPy."""
 
 import re
 
@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgym.core import draw, fill_places, highest
+from fairgym.core import fill_places, highest, sample_rows
 
 N = 9
 HIGHEST = {k: jax.jit(lambda s, e, p, k=k: highest(s, e, k, p)) for k in (1, 4, N)}
-DRAW = {k: jax.jit(lambda p, e, k=k: draw(p, e, k)) for k in (1, 4, N)}
+SAMPLE = {k: jax.jit(lambda p, e, k=k: sample_rows(p, e, k)) for k in (1, 4, N)}
 
 scores = st.lists(st.sampled_from([-2.0, 0.0, 0.5, 0.5, 1.0]), min_size=N, max_size=N)
 flags = st.lists(st.booleans(), min_size=N, max_size=N)
@@ -37,23 +37,23 @@ def test_highest_is_the_top_of_a_sort_by_score_then_priority(score, eligible, pr
 
 @settings(max_examples=150, deadline=None)
 @given(flags, priorities, st.sampled_from([1, 4, N]))
-def test_draw_takes_eligible_rows_once(eligible, priority, count):
+def test_sample_rows_takes_eligible_rows_once(eligible, priority, count):
     eligible, priority = np.array(eligible), np.array(priority)
-    rows, drawn = DRAW[count](jnp.asarray(priority, jnp.float32), jnp.asarray(eligible))
+    rows, taken = SAMPLE[count](jnp.asarray(priority, jnp.float32), jnp.asarray(eligible))
     candidates = np.flatnonzero(eligible)
     best = candidates[np.argsort(-priority[candidates])][:count]
-    assert set(np.asarray(rows)[np.asarray(drawn)].tolist()) == set(best.tolist())
+    assert set(np.asarray(rows)[np.asarray(taken)].tolist()) == set(best.tolist())
     assert len(set(np.asarray(rows).tolist())) == count
 
 
-@pytest.mark.parametrize("how", ["draw", "ties"])
+@pytest.mark.parametrize("how", ["sample", "ties"])
 def test_everybody_eligible_is_as_likely(how):
-    """5 eligible of 9, 2 places: each is chosen in 2/5 of the draws, to 5 standard errors."""
+    """5 eligible of 9, 2 places: each is chosen in 2/5 of the samples, to 5 standard errors."""
     eligible = jnp.array([True, False, True, True, False, False, True, True, False])
     trials = 20_000
     priority = jax.random.uniform(jax.random.key(0), (trials, N))
-    if how == "draw":
-        rows, taken = jax.vmap(lambda p: draw(p, eligible, 2))(priority)
+    if how == "sample":
+        rows, taken = jax.vmap(lambda p: sample_rows(p, eligible, 2))(priority)
     else:
         rows, taken = jax.vmap(lambda p: highest(jnp.zeros(N), eligible, 2, p))(priority)
     counts = np.bincount(np.asarray(rows)[np.asarray(taken)], minlength=N)
@@ -75,10 +75,10 @@ def test_a_clear_winner_needs_no_luck():
 def test_nobody_is_eligible():
     nobody = jnp.zeros(N, bool)
     assert not HIGHEST[4](jnp.ones(N), nobody, jnp.ones(N))[1].any()
-    assert not DRAW[4](jnp.ones(N), nobody)[1].any()
+    assert not SAMPLE[4](jnp.ones(N), nobody)[1].any()
 
 
-@pytest.mark.parametrize("name", ["highest", "draw"])
+@pytest.mark.parametrize("name", ["highest", "sample_rows"])
 def test_no_full_sort_of_the_population(name):
     """A full sort costs more than the rest of a step: selections compile to top-k."""
     n, k = 10_000, 100
@@ -86,7 +86,7 @@ def test_no_full_sort_of_the_population(name):
     if name == "highest":
         function, arguments = (lambda s, e, p: highest(s, e, k, p)), (uniform, everybody, uniform)
     else:
-        function, arguments = (lambda p, e: draw(p, e, k)), (uniform, everybody)
+        function, arguments = (lambda p, e: sample_rows(p, e, k)), (uniform, everybody)
     text = jax.jit(function).lower(*arguments).compile().as_text() or ""
     assert "TopK" in text or "topk" in text
     assert not re.search(rf"\[{n}\][^=]*\bsort\(", text)

@@ -10,7 +10,7 @@ from fairgym.core.params import ParamInfo, Params, param
 from fairgym.core.registry import Registry, make, register_environment
 from fairgym.core.rollout import Episode, rollout
 from fairgym.core.schedule import Construction, Schedule
-from fairgym.core.selection import draw, fill_places, highest
+from fairgym.core.selection import fill_places, highest, sample_rows
 from fairgym.core.spaces import ActionSpace, EntitySpace, Feature, PerEntity, Shares, Unit
 from fairgym.core.struct import Struct, person_index
 
@@ -37,7 +37,6 @@ __all__ = [
     "check_shape",
     "component",
     "divided_by_weight",
-    "draw",
     "fill_places",
     "highest",
     "improve_or_deteriorate",
@@ -48,4 +47,5 @@ __all__ = [
     "person_index",
     "register_environment",
     "rollout",
+    "sample_rows",
 ]

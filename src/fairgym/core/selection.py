@@ -1,4 +1,4 @@
-"""Drawing people without replacement and serving queues, without sorting the population."""
+"""Sampling people without replacement and serving queues, without sorting the population."""
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +16,8 @@ def highest(
 
     Args:
         scores: any finite numbers.
-        eligible: which rows may be chosen.
-        count: how many to choose.
+        eligible: rows that may be chosen.
+        count: number of rows to choose.
         priority: independent uniform numbers in [0, 1); of the rows tied at the last place those
             with the highest priority are chosen, so random priorities break ties at random.
 
@@ -39,18 +39,18 @@ def highest(
     return rows, values > -jnp.inf
 
 
-def draw(
+def sample_rows(
     priority: Float[Array, " n"], eligible: Bool[Array, " n"], count: int
 ) -> tuple[Int[Array, " count"], Bool[Array, " count"]]:
-    """Draw `count` eligible rows at random without replacement (all of them if there are fewer).
+    """Sample `count` eligible rows without replacement (all of them if there are fewer).
 
     Args:
-        priority: independent uniform numbers in [0, 1), fresh for this draw.
-        eligible: which rows may be drawn.
-        count: how many to draw.
+        priority: independent uniform numbers in [0, 1), fresh for this sample.
+        eligible: rows that may be sampled.
+        count: size of the sample.
 
     Returns:
-        `(rows, drawn)` as in `highest`.
+        `(rows, taken)` as in `highest`.
     """
     values, rows = lax.top_k(jnp.where(eligible, priority, -1.0), count)
     return rows, values >= 0.0
@@ -71,13 +71,14 @@ def fill_places(
 
     Args:
         scores: any finite numbers.
-        eligible: which rows may have a place.
+        eligible: rows that may have a place.
         group: group (region) of each row.
         places: whole number of free places of each group; below zero counts as none.
         priority: independent uniform numbers in [0, 1), which break ties.
 
     Returns:
-        Which rows have a place: in each group as many as there are places, or all eligible rows.
+        A flag for each row that has a place: in each group as many as there are places, or all
+        eligible rows.
     """
     member = eligible & (jnp.arange(places.shape[0])[:, None] == group)
     places = jnp.clip(places, 0.0, scores.shape[0]).astype(jnp.int32)
@@ -88,11 +89,11 @@ def fill_places(
     tied &= (left > 0)[:, None]
 
     def break_ties() -> Array:
-        drawn = jnp.where(tied, _ordered(priority), _LOWEST)
-        last, before = _cut(drawn, left)
-        alike = tied & (drawn == last[:, None])
+        lots = jnp.where(tied, _ordered(priority), _LOWEST)
+        last, before = _cut(lots, left)
+        alike = tied & (lots == last[:, None])
         first = jnp.cumsum(alike, axis=1) <= (left - before)[:, None]
-        return sure | (drawn > last[:, None]) & tied | alike & first
+        return sure | (lots > last[:, None]) & tied | alike & first
 
     crowded = jnp.any(jnp.sum(tied, axis=1) > left)
     return jnp.any(lax.cond(crowded, break_ties, lambda: sure | tied), axis=0)
@@ -137,7 +138,7 @@ def _cut(
 
     def narrow(bounds: tuple[Array, ...]) -> tuple[Array, ...]:
         turn, high, low, above, below = bounds
-        # by turns where the counts say, which is near at once, and halfway, which never fails
+        # alternates interpolation, which is fast, with bisection, which is guaranteed
         share = (below - places) / jnp.maximum(below - above, 1)
         guess = low.astype(jnp.float32) * (1.0 - share) + high.astype(jnp.float32) * share
         half = (high & low) + ((high ^ low) >> 1)  # their mean without overflow

@@ -29,10 +29,10 @@ from fairgym.core import (
     by_group,
     check_shape,
     component,
-    draw,
     highest,
     param,
     person_index,
+    sample_rows,
 )
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
@@ -171,7 +171,7 @@ class Toy(Environment):
         """Everybody has a random skill; a few queue."""
         skill_key, queue_key = jax.random.split(key)
         everybody = jnp.ones((self.population,), bool)
-        queue, queued = draw(
+        queue, queued = sample_rows(
             jax.random.uniform(queue_key, (self.population,)), everybody, self.places
         )
         return ToyState(
@@ -213,14 +213,14 @@ class Toy(Environment):
     def transition(
         self, noise: ToyNoise, state: ToyState, actions: Mapping[str, Any], params: ToyParams
     ) -> tuple[ToyState, ToyComponents, Bool[Array, ""]]:
-        """Serve the best of the queue, change the skills, draw the next queue."""
+        """Serve the best of the queue, change the skills, sample the next queue."""
         level, share = actions["level"], actions["split"][0]
         targets = jnp.stack([jnp.asarray(params.target_first), jnp.asarray(params.target_second)])
         rows, queued = state.queue, state.queued
         chosen, taken = highest(actions["rank"], queued, self.seats, noise.tie[rows])
         served = jnp.zeros((self.population,), bool).at[rows[chosen]].max(taken)
         idle = ~served
-        queue, next_queued = draw(noise.next, idle, self.places)
+        queue, next_queued = sample_rows(noise.next, idle, self.places)
         stage = jnp.where(served, SERVED, IDLE)
         stage = stage.at[queue].set(jnp.where(next_queued, QUEUED, stage[queue]))
 

@@ -26,12 +26,12 @@ from fairgym.core import (
     Struct,
     by_group,
     check_shape,
-    draw,
     fill_places,
     improve_or_deteriorate,
     improvement_probability,
     moved,
     register_environment,
+    sample_rows,
 )
 from fairgym.data.drawing import draw_people, group_shares, whole_groups
 from fairgym.environments._drawn import DrawnEnvironment
@@ -164,7 +164,7 @@ class Education(DrawnEnvironment):
         columns = (*COLUMNS, "region")
         data = draw_people(people_key, self._data, columns, group, params.bias_strength)
         region = data.pop("region").astype(jnp.int32)
-        applicants, applying = draw(
+        applicants, applying = sample_rows(
             jax.random.uniform(apply_key, (people,)), jnp.ones((people,), bool), self._applicants
         )
         nothing = jnp.zeros((people,), jnp.float32)
@@ -432,7 +432,7 @@ class Education(DrawnEnvironment):
             still, UNIVERSITY, jnp.where(looks_for_work | worker, WORKFORCE, TERTIARY)
         )
         stage = jnp.where(over, TERTIARY, stage)
-        applicants, applying = draw(noise.apply, stage == TERTIARY, self._applicants)
+        applicants, applying = sample_rows(noise.apply, stage == TERTIARY, self._applicants)
         left_at = jnp.where(rejected, now, jnp.where(looks_for_work, now + 1, state.left_at))
 
         components = EducationComponents(

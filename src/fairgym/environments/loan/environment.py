@@ -23,10 +23,10 @@ from fairgym.core import (
     Feature,
     by_group,
     check_shape,
-    draw,
     highest,
     moved,
     register_environment,
+    sample_rows,
 )
 from fairgym.data.drawing import draw_people, whole_groups
 from fairgym.environments._drawn import DrawnEnvironment
@@ -131,7 +131,7 @@ class Loan(DrawnEnvironment):
         share = params.disadvantaged_share
         group = whole_groups(jnp.stack([1.0 - share, share]), people)
         drawn = draw_people(people_key, self._data, DATA_COLUMNS, group, params.bias_strength)
-        first, applying = draw(
+        first, applying = sample_rows(
             jax.random.uniform(draw_key, (people,)), jnp.ones((people,), bool), self._applicants
         )
         last_due = self.horizon + self._longest_term
@@ -293,7 +293,7 @@ class Loan(DrawnEnvironment):
 
         # 1. of the next month: who applies
         stage = start(stage, REPAYING)
-        applicants, applying_next = draw(noise.priority, stage == IDLE, self._applicants)
+        applicants, applying_next = sample_rows(noise.priority, stage == IDLE, self._applicants)
 
         def count(who: Array, group: Array) -> Array:
             return by_group(who.astype(jnp.float32), group, len(self.groups))

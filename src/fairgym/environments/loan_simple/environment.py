@@ -22,8 +22,8 @@ from fairgym.core import (
     Feature,
     by_group,
     check_shape,
-    draw,
     register_environment,
+    sample_rows,
 )
 from fairgym.data.drawing import draw_people, whole_groups
 from fairgym.environments._drawn import DrawnEnvironment
@@ -134,7 +134,7 @@ class LoanSimple(DrawnEnvironment):
         self, lot: Float[Array, " people"]
     ) -> tuple[Int[Array, " applicants"], Int[Array, " people"]]:
         """Draw the applicants from everybody: their rows, and the stage of each person."""
-        rows, _ = draw(lot, jnp.ones(lot.shape, bool), self._applicants)
+        rows, _ = sample_rows(lot, jnp.ones(lot.shape, bool), self._applicants)
         stage = jnp.zeros(lot.shape, jnp.int32).at[rows].set(1, unique_indices=True)
         return rows, stage
 

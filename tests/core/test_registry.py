@@ -91,6 +91,29 @@ def test_a_registry_finds_modules_and_packages_but_not_private_ones(tmp_path, mo
         monkeypatch.delitem(sys.modules, name)
 
 
+def test_a_grouped_registry_finds_the_modules_of_sub_packages(tmp_path, monkeypatch):
+    package = tmp_path / "atlas"
+    (package / "old_world").mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "from fairgym.core import Registry\nmaps = Registry('atlas', 'map', grouped=True)\n"
+    )
+    code = "from atlas import maps\n@maps.register({!r})\nclass Map: pass\n"
+    (package / "old_world" / "__init__.py").write_text("")
+    (package / "old_world" / "fig_6.py").write_text(code.format("old-world-fig-6"))
+    (package / "old_world" / "_legend.py").write_text("raise RuntimeError('never imported')")
+    (package / "globe.py").write_text(code.format("globe"))
+    monkeypatch.syspath_prepend(tmp_path)
+    import atlas  # pyright: ignore[reportMissingImports]
+
+    assert atlas.maps.names() == ["globe", "old-world-fig-6"]
+    assert atlas.maps.get("old-world-fig-6").__module__ == "atlas.old_world.fig_6"
+    assert atlas.maps.get("globe").__module__ == "atlas.globe"
+    with pytest.raises(FairgymError, match="unknown map 'old_world'; there are: globe, old-world"):
+        atlas.maps.get("old_world")
+    for name in [name for name in sys.modules if name.split(".")[0] == "atlas"]:
+        monkeypatch.delitem(sys.modules, name)
+
+
 def test_equal_environments_share_compiled_programs():
     assert Toy() == dataclasses.replace(Toy(seats=1), seats=2)
     assert hash(Toy()) == hash(Toy()) and Toy() != Toy(seats=1)

@@ -12,10 +12,10 @@ import pytest
 from fairgym.algorithms._base import mean_terms
 from fairgym.core import make
 from fairgym.experiments import Check, Outcome, experiments
-from fairgym.experiments._measures import KINDS, category, category_curves, first_and_last
-from fairgym.experiments.mafe_fig6 import INTERVENTIONS
-from fairgym.experiments.mafe_fig7 import OBJECTIVES, differences
-from fairgym.experiments.mafe_fig11 import ALGORITHMS
+from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
+from fairgym.experiments.mafe.fig6 import INTERVENTIONS
+from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
+from fairgym.experiments.mafe.fig11 import ALGORITHMS
 
 SEEDS = 4
 

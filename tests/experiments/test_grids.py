@@ -8,7 +8,7 @@ import pytest
 from fairgym.core import FairgymError, make
 from fairgym.experiments import Experiment, Size, experiments
 from fairgym.experiments._base import QUICK
-from fairgym.experiments.mafe_fig8 import fixed_policy
+from fairgym.experiments.mafe.fig8 import fixed_policy
 from fairgym.policies import fixed_policies
 
 NAMES = [f"mafe-fig{n}" for n in range(5, 12)] + ["mafe-table9"]

@@ -15,8 +15,8 @@ from fairgym.cli import main
 from fairgym.core import FairgymError
 from fairgym.experiments import Check, Experiment, Outcome, Size, Table, experiments, reproduce
 from fairgym.experiments._base import run_config
-from fairgym.experiments._measures import held_out_run, score
-from fairgym.experiments._page import training_time
+from fairgym.experiments._markdown import training_time
+from fairgym.experiments._measurements import held_out_run, score
 from fairgym.experiments._runs import folder_name
 from fairgym.training import devices
 

@@ -18,7 +18,7 @@ Names = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="
 @typed(metavars={"scale": "quick|paper", "out": "FOLDER", "pages": "FOLDER"})
 @dataclasses.dataclass(frozen=True)
 class ReproduceFlags:
-    """Train what a published figure or table takes, draw it, and judge its claim.
+    """Train what a published figure or table takes, plot it, and judge its claim.
 
     Attributes:
         names: experiments, such as mafe-fig8; --list names them.

@@ -19,10 +19,12 @@ class Registry:
         package: the package whose modules (or sub-packages) register one thing each, under
             their own name; a hyphen in a name stands for the underscore of the module.
         what: what the things are called in messages.
+        grouped: the modules of sub-packages register the things, not the sub-packages: `fig6` in
+            `mafe` registers "mafe-fig6".
     """
 
-    def __init__(self, package: str, what: str) -> None:
-        self.package, self.what = package, what
+    def __init__(self, package: str, what: str, *, grouped: bool = False) -> None:
+        self.package, self.what, self.grouped = package, what, grouped
         self._things: dict[str, Any] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -36,13 +38,7 @@ class Registry:
 
     def names(self) -> list[str]:
         """All names: those in the package's folder and those registered from elsewhere."""
-        folder = importlib.import_module(self.package)
-        found = {
-            module.name.replace("_", "-") if not module.ispkg else module.name
-            for module in pkgutil.iter_modules(folder.__path__)
-            if not module.name.startswith("_")
-        }
-        return sorted(found | set(self._things))
+        return sorted(self._modules().keys() | self._things.keys())
 
     def get(self, name: str) -> Any:
         """The thing of this name.
@@ -50,13 +46,32 @@ class Registry:
         Raises:
             FairgymError: there is none.
         """
-        if name not in self._things and name in self.names():
-            importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
+        if name not in self._things and name in (modules := self._modules()):
+            importlib.import_module(modules[name])
         if name not in self._things:
             raise FairgymError(
                 f"unknown {self.what} {name!r}; there are: {', '.join(self.names())}"
             )
         return self._things[name]
+
+    def _modules(self) -> dict[str, str]:
+        """Name -> the module or package that registers it; only the folders are read."""
+        found = {}
+        for module, path in _public_modules(self.package):
+            if module.ispkg and self.grouped:
+                for inner, inner_path in _public_modules(path):
+                    found[f"{module.name}-{inner.name}".replace("_", "-")] = inner_path
+            else:
+                name = module.name if module.ispkg else module.name.replace("_", "-")
+                found[name] = path
+        return found
+
+
+def _public_modules(package: str) -> list[tuple[pkgutil.ModuleInfo, str]]:
+    """What lies in a package's folder under a name without a leading underscore, with its path."""
+    folder = importlib.import_module(package)
+    modules = pkgutil.iter_modules(folder.__path__)
+    return [(m, f"{package}.{m.name}") for m in modules if not m.name.startswith("_")]
 
 
 environments = Registry("fairgym.environments", "environment")

@@ -14,7 +14,7 @@ from fairgym.core import FairgymError, Registry
 from fairgym.training.config import RunConfig
 from fairgym.training.statistics import mean_interval, paired_test
 
-experiments = Registry("fairgym.experiments", "experiment")
+experiments = Registry("fairgym.experiments", "experiment", grouped=True)
 
 # Setting of a `Size` -> how it is told.
 _WORDS = {

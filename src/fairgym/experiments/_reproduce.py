@@ -1,4 +1,4 @@
-"""Reproducing experiments: plan, train what is missing, measure, draw, write the page."""
+"""Reproduction of experiments: plan, train what is missing, measure, plot, write the page."""
 
 import dataclasses
 import tempfile
@@ -9,7 +9,7 @@ from pathlib import Path
 from fairgym.core import FairgymError
 from fairgym.core.files import told, write_whole
 from fairgym.experiments._base import Experiment, Outcome, experiments
-from fairgym.experiments._page import Making, cut_words, page_text, sources, training_time
+from fairgym.experiments._markdown import Making, cut_words, page_text, sources, training_time
 from fairgym.experiments._runs import Planned, Shown, finish, loaded, plan, unique
 from fairgym.training.run import Run
 
@@ -94,7 +94,7 @@ def reproduce(
         here = train(planned)  # a run that an earlier experiment has trained is passed over
         here |= train(plan(experiment.then(size, here), range(size.seeds), out))
         began = time.perf_counter()
-        say(f"{name}: measuring and drawing ...")
+        say(f"{name}: measuring and plotting ...")
         outcome = experiment.conclude(experiment.measure(size, here, range(size.seeds)))
         runs = [run for several in here.values() for run in several]
         making = Making(

@@ -20,9 +20,9 @@ from fairgym.experiments._base import (
     experiments,
     run_config,
 )
-from fairgym.experiments._drawing import CAPTION, curve
-from fairgym.experiments._measures import held_out, held_out_run, logged, score
-from fairgym.experiments._page import with_interval
+from fairgym.experiments._markdown import with_interval
+from fairgym.experiments._measurements import held_out, held_out_run, logged, score
+from fairgym.experiments._plots import CAPTION, curve
 from fairgym.report import style
 from fairgym.report.learning import policy_line
 from fairgym.training.config import RunConfig
@@ -169,7 +169,7 @@ class MafeFig11(Experiment):
             " over seeds (95% interval)."
         )
         return Outcome(
-            figures={"": _draw(data)},
+            figures={"": _plot(data)},
             caption=CAPTION,
             tables=[Table(["environment", "algorithm", "untrained", "trained"], rows, caption)],
             checks=checks,
@@ -187,7 +187,7 @@ def _untrained(run: Any, episodes: int) -> float:
 
 
 @style.styled
-def _draw(data: Any) -> Figure:
+def _plot(data: Any) -> Figure:
     figure, axes = style.panels(len(data), 2, 3.0, legend_rows=1)
     for panel, (name, algorithms) in zip(axes, data.items(), strict=True):
         for index, (algorithm, label) in enumerate(ALGORITHMS.items()):

@@ -26,7 +26,7 @@ class Making:
         seeds_given: whether the number of seeds was asked for.
         training_s: seconds of training (`training_time`), reused runs with what they took.
         runs: number of runs.
-        measuring_s: seconds of measuring and drawing.
+        measuring_s: seconds of measuring and plotting.
         sources: what the runs were made with (`sources`).
     """
 
@@ -72,11 +72,11 @@ def page_text(
         *(f"![{words}]({link})" for words, link in figures.items()),
         outcome.caption,
         "## The claim as checks",
-        _markdown(_check_table(outcome.checks)),
+        table_text(_check_table(outcome.checks)),
         "A check holds if the whole 95% interval is where the claim says. These are means over"
         " seeds with Student's t interval; p is that of an exact sign-flip test, which with n seeds"
         " is never below 2 / 2^n.",
-        *(text for table in outcome.tables for text in (table.caption, _markdown(table))),
+        *(text for table in outcome.tables for text in (table.caption, table_text(table))),
         "## How it was made",
         _facts(experiment, making),
     ]
@@ -129,7 +129,7 @@ def _facts(experiment: Experiment, making: Making) -> str:
     if making.runs:
         lines.append(
             f"Time: {_duration(making.training_s)} to train {making.runs} runs (each epoch counted"
-            f" as the median one of its run), {_duration(making.measuring_s)} to measure and draw."
+            f" as the median one of its run), {_duration(making.measuring_s)} to measure and plot."
         )
     else:
         lines.append(f"Time: {_duration(making.measuring_s)}; nothing is trained.")
@@ -175,7 +175,8 @@ def with_interval(value: tuple[float, float, float]) -> str:
     return f"{number(estimate)} ({interval_text(low, high)})"
 
 
-def _markdown(table: Table) -> str:
+def table_text(table: Table) -> str:
+    """A table in Markdown."""
     lines = [table.head, ["---"] * len(table.head), *table.rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 

@@ -17,9 +17,9 @@ from fairgym.experiments._base import (
     experiments,
     run_config,
 )
-from fairgym.experiments._drawing import dot
-from fairgym.experiments._measures import held_out, held_out_run, score
-from fairgym.experiments._page import with_interval
+from fairgym.experiments._markdown import with_interval
+from fairgym.experiments._measurements import held_out, held_out_run, score
+from fairgym.experiments._plots import dot
 from fairgym.policies import Constant, fixed_policies
 from fairgym.report import style
 from fairgym.training.config import RunConfig
@@ -101,7 +101,7 @@ class MafeFig8(Experiment):
             " interquartile mean over seeds (95% interval)."
         )
         return Outcome(
-            figures={"": _draw(data)},
+            figures={"": _plot(data)},
             caption="Faint dots are seeds; dark ones interquartile means over seeds with stratified"
             " bootstrap 95% intervals.",
             tables=[Table(["trained", "objective"], rows, caption)],
@@ -127,7 +127,7 @@ def fixed_policy(searches: Sequence[Any]) -> dict[str, Any]:
 
 
 @style.styled
-def _draw(data: Any) -> Figure:
+def _plot(data: Any) -> Figure:
     figure, (panel,) = style.panels(1, 1, 3.0)
     for place, (name, values) in enumerate(data.items()):
         colour = style.BASELINE_COLOUR if name == FIXED else style.POLICY_COLOURS[0]

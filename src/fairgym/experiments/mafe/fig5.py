@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from fairgym.core import make
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, experiments
-from fairgym.experiments._page import with_interval
+from fairgym.experiments._markdown import with_interval
 from fairgym.report import style
 from fairgym.report.measures import attribute_unit
 from fairgym.report.results import group_gap
@@ -73,7 +73,7 @@ class MafeFig5(Experiment):
                 rows.append([name, one["label"], style.words(group), *cells])
         caption = "Mean over the group's people, interquartile mean over seeds (95% interval)."
         return Outcome(
-            figures={"": _draw(data)},
+            figures={"": _plot(data)},
             caption="People of all seeds together; a group's percentages add up to 100, dashed"
             " lines are means.",
             tables=[Table(["environment", "attribute", "group", "mean", "people"], rows, caption)],
@@ -82,7 +82,7 @@ class MafeFig5(Experiment):
 
 
 @style.styled
-def _draw(data: Any) -> Figure:
+def _plot(data: Any) -> Figure:
     figure, axes = style.panels(len(data), 3, 3.0)
     for panel, (name, one) in zip(axes, data.items(), strict=True):
         _distribution(panel, one)

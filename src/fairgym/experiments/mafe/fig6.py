@@ -20,7 +20,7 @@ from fairgym.core import make
 from fairgym.core.batching import map_episodes
 from fairgym.environments.education import dynamics
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, experiments
-from fairgym.experiments._page import with_interval
+from fairgym.experiments._markdown import with_interval
 from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.report.measures import time_unit
@@ -270,7 +270,7 @@ class MafeFig6(Experiment):
         head = ["environment", "intervention", "indicator", "without", "with"]
         caption = "At the end of the episode, interquartile mean over seeds (95% interval)."
         return Outcome(
-            figures={"": _draw(data)},
+            figures={"": _plot(data)},
             caption="Lines are means over seeds, bands one standard deviation over seeds;"
             " solid: without, dashed: with the intervention.",
             tables=[Table(head, rows, caption)],
@@ -279,7 +279,7 @@ class MafeFig6(Experiment):
 
 
 @style.styled
-def _draw(data: Any) -> Figure:
+def _plot(data: Any) -> Figure:
     figure, axes = style.panels(len(data), 3, 2.3)
     looks = {
         "without": {"color": style.INK},

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from fairgym.bench import measure
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, experiments
-from fairgym.experiments._drawing import dot
-from fairgym.experiments._page import with_interval
+from fairgym.experiments._markdown import with_interval
+from fairgym.experiments._plots import dot
 from fairgym.report import style
 from fairgym.training.statistics import bootstrap_interval
 
@@ -79,7 +79,7 @@ class MafeTable9(Experiment):
         head = ["environment", "episodes together", "published µs", "µs per step", "factor"]
         caption = "Interquartile mean over measurements (95% interval)."
         return Outcome(
-            figures={"": _draw(data)},
+            figures={"": _plot(data)},
             caption="Grey squares: published; diamonds: here, one episode; triangles: here, 100"
             " episodes together.",
             tables=[Table(head, rows, caption)],
@@ -88,7 +88,7 @@ class MafeTable9(Experiment):
 
 
 @style.styled
-def _draw(data: Any) -> Figure:
+def _plot(data: Any) -> Figure:
     figure, (panel,) = style.panels(1, 1, 3.0)
     for place, (name, published) in enumerate(PUBLISHED.items()):
         panel.plot([place], [published], "s", color=style.BASELINE_COLOUR, ms=7)

@@ -18,8 +18,8 @@ from fairgym.experiments._base import (
     experiments,
     run_config,
 )
-from fairgym.experiments._measures import held_out_run, score
-from fairgym.experiments._page import with_interval
+from fairgym.experiments._markdown import with_interval
+from fairgym.experiments._measurements import held_out_run, score
 from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.training.config import RunConfig
@@ -137,7 +137,7 @@ class MafeFig9(Experiment):
             " interval)."
         )
         return Outcome(
-            figures={"": _draw(data)},
+            figures={"": _plot(data)},
             caption="Points are interquartile means over seeds, joined in the order of lambda and"
             " labelled with it where there is room; faint dots are seeds.",
             tables=[Table(["environment", "lambda", *MEASURED], rows, caption)],
@@ -146,7 +146,7 @@ class MafeFig9(Experiment):
 
 
 @style.styled
-def _draw(data: Any) -> Figure:
+def _plot(data: Any) -> Figure:
     figure, axes = style.panels(len(data), 3, 3.2)
     for panel, (name, found) in zip(axes, data.items(), strict=True):
         colour = style.POLICY_COLOURS[0]

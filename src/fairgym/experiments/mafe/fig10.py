@@ -17,8 +17,8 @@ from fairgym.experiments._base import (
     experiments,
     run_config,
 )
-from fairgym.experiments._measures import first_and_last, logged
-from fairgym.experiments._page import with_interval
+from fairgym.experiments._markdown import with_interval
+from fairgym.experiments._measurements import first_and_last, logged
 from fairgym.report.actions import mean_actions
 from fairgym.training.config import RunConfig
 from fairgym.training.statistics import bootstrap_interval

@@ -18,8 +18,8 @@ from fairgym.experiments._base import (
     experiments,
     run_config,
 )
-from fairgym.experiments._drawing import CAPTION, curve
-from fairgym.experiments._measures import (
+from fairgym.experiments._markdown import with_interval
+from fairgym.experiments._measurements import (
     KINDS,
     category,
     category_curves,
@@ -28,7 +28,7 @@ from fairgym.experiments._measures import (
     logged,
     score,
 )
-from fairgym.experiments._page import with_interval
+from fairgym.experiments._plots import CAPTION, curve
 from fairgym.report import style
 from fairgym.report.learning import policy_line
 from fairgym.training.config import RunConfig
@@ -196,9 +196,9 @@ class MafeFig7(Experiment):
             ["environment", "objective", "learned policy, epoch 1", "its end", "whole curve"],
             rows,
             "The rates in other readings: of the learned policy after the first epoch and in the"
-            " last tenth of the epochs, and the mean of the curve drawn.",
+            " last tenth of the epochs, and the mean of the plotted curve.",
         )
-        return Outcome({"": _draw(data)}, CAPTION, [first, second, third], checks)
+        return Outcome({"": _plot(data)}, CAPTION, [first, second, third], checks)
 
 
 def ends_of(curves: np.ndarray) -> np.ndarray:
@@ -230,7 +230,7 @@ def differences(objectives: Mapping[str, Any], of: str = "final") -> np.ndarray:
 
 
 @style.styled
-def _draw(data: Any) -> Figure:
+def _plot(data: Any) -> Figure:
     figure, axes = style.panels(len(data) * len(KINDS), len(KINDS), 2.3, legend_rows=1)
     places = [(name, kind) for name in data for kind in KINDS]
     for panel, (name, kind) in zip(axes, places, strict=True):

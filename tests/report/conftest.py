@@ -20,7 +20,7 @@ from fairgym.core import (
     Unit,
 )
 from fairgym.fairness import Disparity, Rate
-from fairgym.report.measures import measures
+from fairgym.report.labels import metric_labels
 from fairgym.report.results import Result
 from fairgym.training import Evaluation, RunConfig, train
 
@@ -65,7 +65,7 @@ def made_up_run(env) -> Callable[..., Any]:
     """(seed, values, settings) -> a run whose every logged number is `values` over the epochs."""
 
     def make(seed: int, values: list[float], folder: str = "", **settings: Any) -> Any:
-        keys = [m.key for m in measures(env)]
+        keys = [m.key for m in metric_labels(env)]
         for agent in env.agents:
             space = env.action_space(agent)
             names = getattr(space, "names", None) or (space.name,)

@@ -10,7 +10,7 @@ from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.report import findings, results
 from fairgym.report.grouping import group_runs, series
-from fairgym.report.measures import measure, rate_title, time_unit
+from fairgym.report.labels import metric_label, rate_title, time_unit
 from fairgym.report.results import Result
 from fairgym.training import evaluate
 
@@ -80,10 +80,10 @@ def test_a_number_that_was_not_logged_is_a_gap(made_up_run):
 
 
 def test_measures_are_told_in_words(env):
-    shown = measure(env, "wait_disparity")
+    shown = metric_label(env, "wait_disparity")
     assert shown.flipped and shown.better == "lower is better" and shown.unit == "months"
     assert float(shown.shown(-3.0)) == 3.0
-    profit = measure(env, "profit")
+    profit = metric_label(env, "profit")
     assert not profit.flipped and profit.unit == "thousand dollars"
     assert rate_title(env, "default_disparity") == "Default rate"
     assert rate_title(env, "wait_disparity") == "Wait"
@@ -99,15 +99,17 @@ def test_several_seeds_count_once_each():
 
 def test_undefined_episodes_are_counted_and_left_out(env, made_up_result):
     defined = {name: np.array([True, False, True, False]) for name in env.metrics}
-    value = made_up_result("a", True, 0.5, defined=defined).estimate(measure(env, "admission_rate"))
+    value = made_up_result("a", True, 0.5, defined=defined).estimate(
+        metric_label(env, "admission_rate")
+    )
     assert (value.undefined, value.episodes) == (2, 4)
     assert value.mean == pytest.approx(0.49)
 
 
 def test_intervals_are_cut_to_what_is_possible(env, made_up_result):
-    full = made_up_result("a", True, 0.99).estimate(measure(env, "admission_rate"))
+    full = made_up_result("a", True, 0.99).estimate(metric_label(env, "admission_rate"))
     assert full.high == 1.0 and full.low < 0.98
-    gap = made_up_result("a", True, -0.01).estimate(measure(env, "admission_disparity"))
+    gap = made_up_result("a", True, -0.01).estimate(metric_label(env, "admission_disparity"))
     assert gap.low == 0.0
 
 

@@ -35,7 +35,7 @@ def demo(arguments: Sequence[str]) -> None:
     devices.configure()
     from fairgym.cli.evaluate import compare, show
     from fairgym.report import write_report
-    from fairgym.report.html import PEOPLE_EPISODES
+    from fairgym.report.write import PEOPLE_EPISODES
     from fairgym.training.config import RunConfig
     from fairgym.training.folder import RunFolder
     from fairgym.training.progress import shown

@@ -3,8 +3,8 @@
 from fairgym.report.actions import mean_actions
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison, part_curves
-from fairgym.report.html import write_report
 from fairgym.report.learning import learning_curves
+from fairgym.report.write import write_report
 
 __all__ = [
     "core_attribute_distribution",

@@ -12,8 +12,8 @@ from matplotlib.lines import Line2D
 from fairgym.core import PerEntity, Shares
 from fairgym.report import style
 from fairgym.report.grouping import RunGroup
+from fairgym.report.labels import action_unit, variable
 from fairgym.report.learning import groups_of, marker, policy_line
-from fairgym.report.measures import action_unit, variable
 
 LINES, MAPS = 4, 2  # panels in a row
 LINE_HEIGHT, MAP_ROW, MAP_FRAME = 2.35, 0.2, 1.0  # inches

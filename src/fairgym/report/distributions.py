@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from fairgym.report import style
-from fairgym.report.measures import attribute_unit
+from fairgym.report.labels import attribute_unit
 from fairgym.report.results import Result, core_values, group_gap
 
 BINS = (12, 40)  # fewest and most

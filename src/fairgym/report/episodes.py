@@ -12,10 +12,10 @@ from matplotlib.lines import Line2D
 
 from fairgym.report import style
 from fairgym.report.distributions import group_handles, named_evaluations
-from fairgym.report.measures import (
+from fairgym.report.labels import (
     attribute_unit,
     disparities,
-    measures,
+    metric_labels,
     rate_title,
     rate_unit,
     time_unit,
@@ -190,7 +190,7 @@ def metric_comparison(results: Sequence[Result], env: Any) -> Figure:
         results: learned policies first, then baselines.
         env: the environment, for names and units.
     """
-    shown = measures(env)
+    shown = metric_labels(env)
     columns = 4 if len(shown) > 6 else 3
     rows = -(-len(shown) // columns)
     names = [textwrap.fill(result.name, 36) for result in results]
@@ -203,8 +203,8 @@ def metric_comparison(results: Sequence[Result], env: Any) -> Figure:
     for place, result in zip(places, results, strict=True):
         look = _look(result, learned)
         learned += result.learned
-        for panel, measure in zip(axes, shown, strict=True):
-            value = result.estimate(measure)
+        for panel, metric in zip(axes, shown, strict=True):
+            value = result.estimate(metric)
             if not np.isfinite(value.mean):
                 panel.annotate(
                     "undefined" if value.episodes else "not comparable",
@@ -219,10 +219,10 @@ def metric_comparison(results: Sequence[Result], env: Any) -> Figure:
             if np.isfinite(value.low):
                 panel.plot([value.low, value.high], [place, place], color=look["color"], lw=2)
             panel.plot([value.mean], [place], ls="", ms=6.5, label=result.name, zorder=3, **look)
-    for panel, measure in zip(axes, shown, strict=True):
-        own = any(not result.estimate(measure).episodes for result in results)
-        style.set_title(panel, measure.title, "each by its own: do not compare" if own else "")
-        panel.set_xlabel(f"{measure.label}\n{'← better' if measure.flipped else 'better →'}")
+    for panel, metric in zip(axes, shown, strict=True):
+        own = any(not result.estimate(metric).episodes for result in results)
+        style.set_title(panel, metric.title, "each by its own: do not compare" if own else "")
+        panel.set_xlabel(f"{metric.axis_label}\n{'← better' if metric.flipped else 'better →'}")
         panel.set_yticks(places, names)
         panel.set_ylim(-0.6, len(results) - 0.4)
         panel.tick_params(axis="y", length=0, labelcolor=style.INK)

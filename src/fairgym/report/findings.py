@@ -8,12 +8,12 @@ import numpy as np
 from fairgym.core import PerEntity, Shares
 from fairgym.report.actions import section, split_group
 from fairgym.report.grouping import RunGroup
-from fairgym.report.measures import (
+from fairgym.report.labels import (
     OBJECTIVE,
     action_unit,
     attribute_unit,
     disparities,
-    measure,
+    metric_label,
     rate_title,
 )
 from fairgym.report.results import (
@@ -88,7 +88,7 @@ def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:
 
 def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, env: Any) -> str:
     """One metric of every learned policy beside the baseline with the best objective."""
-    shown = measure(env, name)
+    shown = metric_label(env, name)
     unit = "" if shown.unit in ("", "share") else f" {shown.unit}"
 
     def text_of(value: Estimate) -> str:
@@ -229,7 +229,7 @@ def trouble_sentences(result: Result, env: Any) -> list[str]:
         sentences.append(
             f"{_who(result)}: {early} of {episodes} episodes ended before the horizon."
         )
-    values = {name: result.estimate(measure(env, name)) for name in env.metrics}
+    values = {name: result.estimate(metric_label(env, name)) for name in env.metrics}
     undefined = [
         f"{title(name).lower()} in {value.undefined} of {value.episodes}"
         for name, value in values.items()

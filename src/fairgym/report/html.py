@@ -1,267 +1,244 @@
-"""Writing the report: measure the policies anew, draw, and leave one file that opens offline."""
+"""The report as HTML: one page that needs nothing from outside."""
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+import html
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
+import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym.core import FairgymError, check_shape
-from fairgym.core.files import write_whole
-from fairgym.policies import fixed_policies
 from fairgym.report import style
-from fairgym.report.actions import map_panels, mean_actions
-from fairgym.report.distributions import core_attribute_distribution
-from fairgym.report.episodes import group_rates, metric_comparison, part_curves
-from fairgym.report.findings import findings
-from fairgym.report.grouping import RunGroup, group_runs
-from fairgym.report.learning import learning_curves
-from fairgym.report.measures import measures
-from fairgym.report.page import page
-from fairgym.report.results import Result, rescored
-from fairgym.report.svg import png
-from fairgym.report.tables import people_sections, shown_beside
-from fairgym.training.evaluation import evaluate
-from fairgym.training.run import load
+from fairgym.report.findings import interval
+from fairgym.report.grouping import RunGroup, essence, flatten, plain
+from fairgym.report.labels import MetricLabel, metric_labels, time_unit
+from fairgym.report.results import Result
+from fairgym.report.svg import inline_svg, variables
+from fairgym.report.tables import table
+from fairgym.training.settings import summary_line
 
-PEOPLE_EPISODES = 4  # episodes whose people are shown at the start and the end
-Figures = dict[str, tuple[Figure, str, str]]
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; {light} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
+body {{ font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: 64rem; margin: 2rem auto 4rem; padding: 0 1rem; }}
+h1 {{ font-size: 1.8rem; line-height: 1.25; margin-bottom: 0.2rem; }}
+h2 {{ font-size: 1.25rem; margin: 2.8rem 0 0.6rem; }}
+h3 {{ font-size: 1rem; margin: 1.6rem 0 0.4rem; }}
+p, li, figcaption {{ max-width: 46rem; }}
+li {{ margin: 0.25rem 0; }}
+figure {{ margin: 0.8rem 0; }}
+figure svg {{ display: block; width: 100%; min-width: 44rem; height: auto; }}
+figcaption, .note {{ color: var(--muted); font-size: 0.93rem; }}
+figcaption {{ margin-top: 0.6rem; }}
+.scroll {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }}
+th, td {{ text-align: left; padding: 0.35rem 1.1rem 0.35rem 0; vertical-align: top;
+  border-bottom: 1px solid var(--grid); }}
+thead th {{ vertical-align: bottom; border-bottom-color: var(--muted); }}
+tbody th {{ font-weight: 600; }}
+td {{ overflow-wrap: anywhere; }}
+.results tbody th {{ min-width: 11rem; }}
+.results td {{ white-space: nowrap; overflow-wrap: normal; }}
+.groups tbody th {{ min-width: 9rem; }}
+.wrap {{ display: inline-block; min-width: 6.4rem; max-width: 11rem; white-space: normal; }}
+.best {{ font-weight: 700; }}
+small {{ color: var(--muted); font-size: 0.85em; font-weight: 400; display: block; }}
+summary {{ cursor: pointer; margin-top: 1rem; }}
+@media print {{ details {{ display: none; }} }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+_READING = (
+    "Numbers are means over {episodes} that all policies face alike: the same people and"
+    " the same luck. Brackets hold the 95% interval of the mean, over episodes, or over seeds where"
+    " a configuration was trained with several. Two numbers are said to differ when their intervals"
+    " do not overlap. A disparity is {apart} rates: 0 means that the groups fare alike. It is taken"
+    " in each episode and then averaged, whichever group is ahead, so it can be larger than {apart}"
+    " mean rates."
+)
 
 
-@dataclasses.dataclass(frozen=True)
-class Measured:
-    """The evaluations that a report shows.
-
-    Attributes:
-        learned: one result per configuration.
-        baselines: for each configuration the fixed policies, in its environment and scored by its
-            objective.
-        shown: what tables and figures list: the learned policies, then each baseline once.
-    """
-
-    learned: list[Result]
-    baselines: list[list[Result]]
-    shown: list[Result]
-
-
-def write_report(
-    folders: Sequence[str | Path],
-    out: str | Path | None = None,
-    *,
-    episodes: int = 16,
-    seed: int = 1,
-    progress: Callable[[str], None] | None = None,
-) -> Path:
-    """Write a report about runs, and its figures as PNG files beside it.
-
-    Runs that differ in nothing but their seed are shown together, with bands over seeds; other
-    configurations are compared. The policies and the environment's fixed baselines are measured
-    anew, on the same people and the same luck.
+def page(
+    groups: Sequence[RunGroup],
+    results: Sequence[Result],
+    sentences: Sequence[str],
+    figures: Mapping[str, tuple[Figure, str, str]],
+    episodes: int,
+    sections: Sequence[tuple[str, str, str]] = (),
+) -> str:
+    """The whole page.
 
     Args:
-        folders: run folders, or folders that hold `seed-N` folders.
-        out: the page; `report.html` in the first folder if None. Figures go to `figures/` next
-            to it.
-        episodes: episodes that each policy is measured in.
-        seed: of these episodes.
-        progress: called with a short text now and then.
-
-    Returns:
-        The path of the page.
-
-    Raises:
-        FairgymError: no folder, a folder without a run, runs in different environments, or a page
-            that cannot be written.
+        groups: the configurations.
+        results: of learned policies and baselines, as the table shows them.
+        sentences: the key findings.
+        figures: name -> figure, heading and caption, in order.
+        episodes: that each policy was measured in.
+        sections: further tables after that of the results: id, heading and content (HTML).
     """
-    check_shape("episodes", episodes, 1, 1_000_000)
-    say = progress or (lambda text: None)
-    if not folders:
-        raise FairgymError("no run folder is given; a report takes one or more")
-    groups = group_runs([load(path) for folder in folders for path in _runs_in(Path(folder))])
     env = groups[0].env
-    for group in groups:
-        if group.env.name != env.name or group.env.groups != env.groups:
-            raise FairgymError(
-                f"the runs are in the environments {env.name!r} and {group.env.name!r}; a report"
-                " takes runs in one"
-            )
-    measured = measure_all(groups, episodes, seed, say)
-    say("drawing figures")
-    figures = draw_all(groups, measured, env)
-    sentences = findings(groups, measured.learned, measured.baselines, env)
-    pairs = shown_beside(measured.learned, measured.baselines)
-    sections = people_sections(pairs, env)
-    content = page(groups, measured.shown, sentences, figures, episodes, sections)
-    path = Path(folders[0]) / "report.html" if out is None else Path(out)
-    beside = path.parent / "figures"
-    try:
-        beside.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FairgymError(
-            f"the report cannot be written to {path}: {error.strerror or error}; out takes a file"
-            " in a folder that can be written to"
-        ) from error
-    for name, (figure, _, _) in figures.items():
-        write_whole(beside / f"{name}.png", png(figure))
-    write_whole(path, content.encode())
-    return path
-
-
-def _runs_in(folder: Path) -> list[Path]:
-    """The folder itself, or the seed folders in it."""
-    seeds = [path for path in folder.glob("seed-*") if path.is_dir()]
-    order = sorted(seeds, key=lambda path: (len(path.name), path.name))
-    return order if order and not (folder / "config.json").exists() else [folder]
-
-
-def measure_all(
-    groups: Sequence[RunGroup],
-    episodes: int,
-    seed: int,
-    say: Callable[[str], None] = lambda text: None,
-) -> Measured:
-    """Evaluate every configuration, and the baselines of each environment that they are in."""
-    key = jax.random.key(seed)
-
-    def one(run: Any, policies: Any) -> Any:
-        return evaluate(
-            run.env,
-            run.params,
-            policies,
-            key,
-            episodes,
-            objective=run.objective,
-            discount=run.discount,
-            trace=True,
-            people=min(PEOPLE_EPISODES, episodes),
-        )
-
-    learned, baselines = [], []
-    worlds: dict[str, tuple[str, list[Result]]] = {}
-    one_aim = len({group.aim for group in groups}) == 1
-    for group in groups:
-        say(f"measuring {group.name}")
-        found = tuple(one(run, run.policies) for run in group.runs)
-        learned.append(Result(group.name, True, found))
-        first = group.runs[0]
-        if group.world not in worlds:
-            fixed = []
-            for name, specification in first.env.baselines.items():
-                say(f"measuring {name}")
-                fixed.append(
-                    Result(name, False, (one(first, fixed_policies(first.env, specification)),))
-                )
-            worlds[group.world] = group.aim, fixed
-        aim, fixed = worlds[group.world]
-        own = fixed if aim == group.aim else [_score(r, r.name, first.objective) for r in fixed]
-        baselines.append(own)
-    shown = [
-        result if one_aim else _score(result, f"{result.name} ({world})" if world else result.name)
-        for world, (_, fixed) in worlds.items()
-        for result in fixed
+    algorithms = list(dict.fromkeys(group.runs[0].config.algorithm for group in groups))
+    title = f"{style.title(env.name)}: what {' and '.join(algorithms)} learned"
+    number = "one episode" if episodes == 1 else f"{plain(episodes)} episodes"
+    apart = "gap between" if len(env.groups) == 2 else "standard deviation of"
+    reading = _READING.format(episodes=number, apart=f"the {apart} the groups'")
+    parts = [
+        f"<h1>{_text(title)}</h1>",
+        f'<p class="note">{_text(_subtitle(groups))}</p>',
+        '<h2 id="findings">Key findings</h2><ul>',
+        *(f"<li>{_text(sentence)}</li>" for sentence in sentences),
+        f'</ul><p class="note">{_text(reading)}</p>',
+        '<h2 id="results">Rewards and disparities</h2>',
+        result_table(results, env),
     ]
-    return Measured(learned, baselines, [*learned, *shown])
-
-
-def _score(result: Result, name: str, objective: Any = None) -> Result:
-    """The same policy under another name, scored by another objective."""
-    return Result(name, result.learned, tuple(rescored(e, objective) for e in result.evaluations))
-
-
-def draw_all(groups: Sequence[RunGroup], measured: Measured, env: Any) -> Figures:
-    """Name -> figure, heading and caption, in the order of the page."""
-    learned = {r.name: list(r.evaluations) for r in measured.learned}
-    several = len(groups) > 1
-    seeds = max(len(group.runs) for group in groups)
-    band = (
-        f"Lines are means over {seeds} seeds; the shade runs from the lowest seed to the highest."
-        if seeds > 1
-        else "One seed was trained, so there is no band."
+    for name, heading, content in sections:
+        parts.append(f'<h2 id="{name}">{_text(heading)}</h2>{content}')
+    for name, (figure, heading, caption) in figures.items():
+        drawing = inline_svg(figure, name, heading)
+        parts.append(
+            f'<h2 id="{name}">{_text(heading)}</h2><figure><div class="scroll">{drawing}</div>'
+            f"<figcaption>{_text(caption)}</figcaption></figure>"
+        )
+    parts += ['<h2 id="trained">What was trained</h2>', config_tables(groups)]
+    return _PAGE.format(
+        title=_text(title), light=variables(False), dark=variables(True), body="\n".join(parts)
     )
-    references: Mapping[str, Mapping[str, float]] = {}
-    if len({group.world for group in groups}) == 1:
-        references = {
-            result.name: {
-                # as the program counts them: `shown` turns a value round and back
-                m.name: float(m.shown(result.estimate(m).mean))
-                for m in measures(env)
-            }
-            for result in measured.shown
-            if not result.learned
-        }
-    attribute = style.words(env.core_attribute)
-    two, apart = "those means", "how far the groups are apart"
-    if len(env.groups) > 2:
-        two = "the two of those means that are furthest apart,"
-        apart = "the standard deviation of the groups' rates"
-    each = " Each configuration has its own panels." if several else ""
-    by_part: Figures = {
-        f"by-{partition}-over-time": (
-            part_curves(learned, env, partition),
-            f"By {style.words(partition)} over an episode",
-            f"How the people of each {style.words(partition)} stand at each step: their mean"
-            f" {attribute} and the share of them in each stage, means over the people of all"
-            f" episodes that are still running. Scales need not begin at 0.{each}",
-        )
-        for partition in env.partitions
-    }
-    return {
-        "comparison": (
-            metric_comparison(measured.shown, env),
-            "What the policies achieve",
-            "A point is a mean over episodes, the bar through it its 95% interval. Circles are"
-            " learned policies, squares fixed ones that need no training. The arrow below a panel"
-            " points to the better side; where bars overlap, the difference may be chance.",
-        ),
-        "learning": (
-            learning_curves(groups, references=references),
-            "Learning curves",
-            "How the learned policy did after each epoch of training, on the objective it was"
-            " trained for and on every measure; the arrow in a title says which way is better."
-            f" {band} A measure that is undefined in an epoch is drawn as 0."
-            + (" Grey level lines are the fixed policies." if references else ""),
-        ),
-        "actions": (
-            mean_actions(groups),
-            "What the agents decide",
-            "Each agent's average decision over an episode, after each epoch of training, for each"
-            " group where the agent decides by group. A number that is set for every person is the"
-            f" mean over the people the agent sees. {band}{_about_budgets(env, seeds)}{each}",
-        ),
-        "core-attribute": (
-            core_attribute_distribution(learned, env),
-            f"Where the groups stand: {attribute}",
-            f"How the {attribute} is spread within each group when an episode begins and when it"
-            " ends. Each group's bars add up to 100%, so that a small group looks as large as a"
-            " large one; dashed lines are the groups' means. The standardised mean difference is"
-            f" the distance between {two} in standard deviations: 0 is no gap, 0.2 a small"
-            f" one, 0.8 a large one.{each}",
-        ),
-        "group-rates": (
-            group_rates(learned, env),
-            "The groups over an episode",
-            "Every rate that a disparity compares, counted from the start of the episode up to"
-            f" each step: {apart} at the right end is the disparity of an episode. Lines are means"
-            " over episodes, the shade holds nine of ten of them; a line begins where its rate is"
-            f" first defined. Scales need not begin at 0.{each}",
-        ),
-        **by_part,
-    }
 
 
-def _about_budgets(env: Any, seeds: int) -> str:
-    """How to read the heat maps, if there are any."""
-    panels = map_panels(env)
-    if not panels:
-        return ""
-    text = " Budgets are heat maps: the shares of a column add up to 1, and the last epoch's stand"
-    text += " at the right"
-    if any(section.head for panel in panels for section in panel.sections):
-        text += (
-            ". What is split further has a block of its own, whose shares are of that part alone;"
-            " its heading says how much of the budget that part gets, which is how much the split"
-            " matters"
-        )
-    return f"{text}. {'Colours are means over the seeds.' if seeds > 1 else ''}".rstrip()
+def _text(text: Any) -> str:
+    return html.escape(str(text), quote=False)
+
+
+def _subtitle(groups: Sequence[RunGroup]) -> str:
+    seeds = sorted({run.config.seed for group in groups for run in group.runs})
+    env, several = groups[0].env, len(groups) > 1
+    people, steps = (
+        " or ".join(plain(x) for x in sorted({getattr(group.env, name) for group in groups}))
+        for name in ("population", "horizon")
+    )
+    return (
+        f"{people} people, {steps} {time_unit(env)} an episode;"
+        f" {f'{len(groups)} configurations, ' if several else ''}"
+        f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}; fairgym"
+        f" {groups[0].runs[0].provenance.get('versions', {}).get('fairgym', '')}"
+    )
+
+
+def result_table(results: Sequence[Result], env: Any) -> str:
+    """Every metric of every policy with its interval; the best of each row in bold."""
+    rows = [_result_row(metric, results) for metric in metric_labels(env)]
+    ended = [result.ended_early for result in results]
+    cells = [f"{early} of {count}" for early, count in ended]
+    rows.append(["Episodes that ended early<small>↓ lower is better</small>", *cells])
+    head = [f"{_text(r.name)}<small>{'learned' if r.learned else 'fixed'}</small>" for r in results]
+    return table(["", *head], rows, "results") + (
+        '<p class="note">Bold: the best mean of the row. “Undefined”: nobody counts in the'
+        " measure's denominator, so that there is nothing to compare.</p>"
+    )
+
+
+def _result_row(metric: MetricLabel, results: Sequence[Result]) -> list[str]:
+    values = [result.estimate(metric) for result in results]
+    means = [value.mean for value in values]
+    known = [mean for mean in means if np.isfinite(mean)]
+    own = any(value.episodes == 0 for value in values)
+    best = (min(known) if metric.flipped else max(known)) if known and not own else np.nan
+    cells = []
+    for value in values:
+        if not value.episodes:
+            cells.append("not comparable")
+            continue
+        cell = _text(interval(value))
+        if np.isfinite(best) and style.number(value.mean) == style.number(best):
+            cell = f'<span class="best">{cell}</span>'
+        if 0 < value.undefined < value.episodes:
+            cell += f"<small>undefined in {value.undefined} of {value.episodes}</small>"
+        cells.append(cell)
+    unit = f"{metric.unit}, " if metric.unit else ""
+    way = f"{metric.arrow} {metric.better}"
+    way += "; each policy by its own objective" if own else ""
+    return [f"{_text(metric.title)}<small>{_text(unit + way)}</small>", *cells]
+
+
+def config_tables(groups: Sequence[RunGroup]) -> str:
+    """What was trained, in short, and every setting behind a fold."""
+    short = [_in_short(group) for group in groups]
+    long = []
+    for group in groups:
+        run = group.runs[0]
+        settings = {**essence(run), **flatten(run.provenance)}
+        long.append({key: _text(plain(value)) for key, value in settings.items()})
+    heads = [_text(group.name) for group in groups]
+    return (
+        table(["", *heads], _rows(short))
+        + "<details><summary>Every setting</summary>"
+        + table(["", *heads], [[_text(style.words(r[0])), *r[1:]] for r in _rows(long)])
+        + "</details>"
+    )
+
+
+def _rows(columns: Sequence[Mapping[str, str]]) -> list[list[str]]:
+    keys = dict.fromkeys(key for column in columns for key in column)
+    return [[key, *(column.get(key, "") for column in columns)] for key in keys]
+
+
+def _in_short(group: RunGroup) -> dict[str, str]:
+    run, env = group.runs[0], group.env
+    config, provenance = run.config, run.provenance
+    algorithm = run.job.algorithm
+    fixed = [f"{style.words(a)} ({plain(v)})" for a, v in config.fixed.items()]
+    trained = [style.words(agent) for agent in env.agents if agent not in config.fixed]
+    objective = plain(config.objective)
+    if config.objectives:
+        objective = ", ".join(f"{style.words(a)}: {o}" for a, o in config.objectives.items())
+    if config.bounds:
+        bounds = (f"{style.words(m)} below {plain(e)}" for m, e in config.bounds.items())
+        objective += f", with {', '.join(bounds)}"
+    times = [line["wall_time_s"] for r in group.runs for line in r.metrics[-1:]]
+    versions = provenance.get("versions", {})
+    device = provenance.get("device", {})
+    row = {
+        "Environment": f"{env.name}<small>{_text(summary_line(type(env)).split(';')[0])}</small>",
+        "Population": f"{plain(env.population)} people: {', '.join(map(style.words, env.groups))}",
+        "Episode": f"{plain(env.horizon)} {time_unit(env)}",
+        "Agents trained": ", ".join(trained),
+        "Agents fixed": ", ".join(fixed) or "none",
+        "Objective": f"{_text(objective)}<small>{_text(_weights(run.objective))}</small>",
+        "Algorithm": f"{_text(config.algorithm)}"
+        f"<small>{_text(summary_line(sys.modules[type(algorithm).__module__]))}</small>",
+        "Epochs": ", ".join(
+            dict.fromkeys(
+                f"{len(r.metrics)}" + ("" if r.summary else f" of {algorithm.chunks}, not finished")
+                for r in group.runs
+            )
+        ),
+        "Seeds": ", ".join(str(r.config.seed) for r in group.runs),
+        "Training time": f"{sum(times) / max(len(times), 1):,.0f} s a seed",
+        "Data": f"{_text(getattr(env, 'population_source', 'made up'))}"
+        f"<small>sha256 {_text(provenance.get('data_checksum') or 'none')}</small>",
+        "Versions": _text(", ".join(f"{name} {v}" for name, v in versions.items() if v)),
+        "Source commit": _text(provenance.get("git_commit") or "not recorded"),
+        "Device": _text(f"{device.get('count', '')} x {device.get('kind', 'not recorded')}"),
+        "Begun": _text(provenance.get("started", "")),
+    }
+    return row
+
+
+def _weights(objective: Any) -> str:
+    """The weights in text; one line for all agents, or for the first of several objectives."""
+    if isinstance(objective, Mapping):
+        return "each agent has its own"
+    terms = [f"{style.words(n)} {w:.3g}" for n, w in objective.weights.items() if w]
+    return f"weights: {', '.join(terms)}" if terms else "no weights"

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from fairgym.report import style
 from fairgym.report.grouping import RunGroup, Series, group_runs
-from fairgym.report.measures import Measure, measures
+from fairgym.report.labels import MetricLabel, metric_labels
 
 
 def groups_of(runs: Sequence[Any]) -> list[RunGroup]:
@@ -54,54 +54,54 @@ def learning_curves(
     groups = groups_of(runs)
     references = references or {}
     aims = len({group.aim for group in groups})
-    shown = list({m.key: m for g in groups for m in measures(g.env)}.values())
+    shown = list({m.key: m for g in groups for m in metric_labels(g.env)}.values())
     handles = _legend(groups, list(references))
     labels = [str(h.get_label()) for h in handles]
     figure, axes = style.panels(
         len(shown), 4 if len(shown) > 6 else 3, 2.25, legend_rows=style.legend_rows(labels)
     )
-    for panel, measure in zip(axes, shown, strict=True):
+    for panel, metric in zip(axes, shown, strict=True):
         for index, group in enumerate(groups):
             line = policy_line(index)
-            data = group.series(measure.key)
-            mean = measure.shown(data.mean)
+            data = group.series(metric.key)
+            mean = metric.shown(data.mean)
             panel.plot(data.epochs, mean, label=group.name, zorder=3, marker=marker(data), **line)
             if len(group.runs) > 1:
-                low, high = _band(measure, data, band)
+                low, high = _band(metric, data, band)
                 panel.fill_between(
                     data.epochs, low, high, color=line["color"], alpha=style.BAND_ALPHA, lw=0
                 )
         for index, (name, values) in enumerate(references.items()):
-            if np.isfinite(values.get(measure.name, np.nan)):
+            if np.isfinite(values.get(metric.name, np.nan)):
                 panel.axhline(
-                    float(measure.shown(values[measure.name])),
+                    float(metric.shown(values[metric.name])),
                     label=name,
                     zorder=2,
                     **_reference_line(index),
                 )
-        own = aims > 1 and measure.kind == "objective"
+        own = aims > 1 and metric.kind == "objective"
         style.set_title(
             panel,
-            f"{measure.title} {measure.arrow}",
+            f"{metric.title} {metric.arrow}",
             "each by its own: do not compare" if own else "",
         )
-        style.set_ylabel(panel, measure.label)
+        style.set_ylabel(panel, metric.axis_label)
         panel.margins(y=0.12)
         style.epoch_axis(panel)
     style.top_legend(figure, handles)
     return figure
 
 
-def _band(measure: Measure, data: Any, band: str) -> tuple[np.ndarray, np.ndarray]:
+def _band(metric: MetricLabel, data: Any, band: str) -> tuple[np.ndarray, np.ndarray]:
     if band == "range":
-        low, high = measure.shown(data.low), measure.shown(data.high)
+        low, high = metric.shown(data.low), metric.shown(data.high)
     else:
         from fairgym.training.statistics import mean_interval
 
         columns = [column[np.isfinite(column)] for column in data.values.T]
         limits = [mean_interval(column) for column in columns]
-        low = measure.shown([limit[1] for limit in limits])
-        high = measure.shown([limit[2] for limit in limits])
+        low = metric.shown([limit[1] for limit in limits])
+        high = metric.shown([limit[2] for limit in limits])
     return np.minimum(low, high), np.maximum(low, high)
 
 

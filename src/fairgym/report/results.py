@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fairgym.data import standardised_mean_difference
-from fairgym.report.measures import OBJECTIVE, Measure
+from fairgym.report.labels import OBJECTIVE, MetricLabel
 from fairgym.training.statistics import mean_interval
 
 
@@ -71,22 +71,22 @@ class Result:
     learned: bool
     evaluations: tuple[Any, ...]
 
-    def values(self, measure: Measure) -> list[np.ndarray]:
+    def values(self, metric: MetricLabel) -> list[np.ndarray]:
         """Per evaluation the shown value of every episode; NaN where undefined."""
         found = []
         for evaluation in self.evaluations:
-            if measure.kind == "objective":
+            if metric.kind == "objective":
                 values, defined = evaluation.objective, True
                 values = np.zeros(0) if values is None else values
             else:
-                values = evaluation.metrics[measure.name]
-                defined = evaluation.defined[measure.name]
-            found.append(measure.shown(np.where(np.asarray(defined), np.asarray(values), np.nan)))
+                values = evaluation.metrics[metric.name]
+                defined = evaluation.defined[metric.name]
+            found.append(metric.shown(np.where(np.asarray(defined), np.asarray(values), np.nan)))
         return found
 
-    def estimate(self, measure: Measure) -> Estimate:
+    def estimate(self, metric: MetricLabel) -> Estimate:
         """Mean and 95% interval: over episodes, or over seeds where there are several."""
-        return estimate(self.values(measure)).within(*measure.limits)
+        return estimate(self.values(metric)).within(*metric.limits)
 
     @property
     def ended_early(self) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairgym.report import style
 from fairgym.report.findings import interval
-from fairgym.report.measures import disparities, measure, rate_title, rate_unit, variable
+from fairgym.report.labels import disparities, metric_label, rate_title, rate_unit, variable
 from fairgym.report.results import Estimate, Result, best, cumulative_rates, estimate, ratio
 
 
@@ -54,7 +54,7 @@ def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any) -> str:
         heading = None if rows else "People"
         rows.append([heading, "" if same else _text(name), *map(_count, count), ""])
     for disparity, metric in disparities(env).items():
-        shown = measure(env, disparity)
+        shown = metric_label(env, disparity)
         unit = rate_unit(env.component_info, metric.rate)
         way = "↓ lower is better" if metric.rate.sign < 0 else "↑ higher is better"
         heading = f"{_text(rate_title(env, disparity))}<small>{_text(f'{unit}, {way}')}</small>"

@@ -12,7 +12,7 @@ from fairgym.core import make
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, experiments
 from fairgym.experiments._markdown import with_interval
 from fairgym.report import style
-from fairgym.report.measures import attribute_unit
+from fairgym.report.labels import attribute_unit
 from fairgym.report.results import group_gap
 from fairgym.training.statistics import bootstrap_interval
 

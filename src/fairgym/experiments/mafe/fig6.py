@@ -23,7 +23,7 @@ from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, e
 from fairgym.experiments._markdown import with_interval
 from fairgym.policies import fixed_policies
 from fairgym.report import style
-from fairgym.report.measures import time_unit
+from fairgym.report.labels import time_unit
 from fairgym.training.statistics import bootstrap_interval
 
 # (environment, parameters, state before, state after, components) -> above and below of a ratio

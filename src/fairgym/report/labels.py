@@ -15,7 +15,7 @@ from fairgym.report.style import title, words
 
 
 @dataclasses.dataclass(frozen=True)
-class Measure:
+class MetricLabel:
     """One metric, or the objective, as it is shown.
 
     Attributes:
@@ -56,8 +56,8 @@ class Measure:
         return low, 1.0 if self.unit == "share" else np.inf
 
     @property
-    def label(self) -> str:
-        """The unit for an axis."""
+    def axis_label(self) -> str:
+        """Unit for an axis."""
         return self.unit or ("score" if self.kind == "objective" else "")
 
     def shown(self, values: Any) -> Any:
@@ -66,15 +66,15 @@ class Measure:
         return 0.0 - values if self.flipped else values
 
 
-OBJECTIVE = Measure("objective", "Objective", "", False, "objective")
+OBJECTIVE = MetricLabel("objective", "Objective", "", False, "objective")
 
 
-def measures(env: Environment) -> list[Measure]:
+def metric_labels(env: Environment) -> list[MetricLabel]:
     """The objective and every metric of an environment, in its order."""
-    return [OBJECTIVE, *(measure(env, name) for name in env.metrics)]
+    return [OBJECTIVE, *(metric_label(env, name) for name in env.metrics)]
 
 
-def measure(env: Environment, name: str) -> Measure:
+def metric_label(env: Environment, name: str) -> MetricLabel:
     """One metric of an environment."""
     metric = env.metrics[name]
     rate = getattr(metric, "rate", metric)
@@ -86,7 +86,7 @@ def measure(env: Environment, name: str) -> Measure:
     else:
         unit = info[metric.component].unit if hasattr(metric, "component") else ""
     flipped = metric.kind == "fair" or getattr(metric, "sign", 1) < 0
-    return Measure(name, title(name), unit, flipped, metric.kind, nonnegative)
+    return MetricLabel(name, title(name), unit, flipped, metric.kind, nonnegative)
 
 
 def rate_unit(info: Mapping[str, ComponentInfo], rate: Any) -> str:

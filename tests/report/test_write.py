@@ -11,9 +11,9 @@ import fairgym
 from fairgym.report import write_report
 from fairgym.report.findings import interval
 from fairgym.report.grouping import group_runs
-from fairgym.report.html import measure_all
-from fairgym.report.measures import measures
-from fairgym.report.page import result_table
+from fairgym.report.html import result_table
+from fairgym.report.labels import metric_labels
+from fairgym.report.write import measure_all
 from fairgym.training import load
 
 FIGURES = ["comparison", "learning", "actions", "core-attribute", "group-rates"]
@@ -96,10 +96,10 @@ def test_the_page_carries_the_numbers(written, seeds):
     measured = measure_all(groups, 4, 1)
     assert [r.name for r in measured.shown] == ["learned policy", *groups[0].env.baselines]
     for result in measured.shown:
-        for measure in measures(groups[0].env):
-            value = result.estimate(measure)
+        for metric in metric_labels(groups[0].env):
+            value = result.estimate(metric)
             if np.isfinite(value.mean):
-                assert interval(value) in words, (result.name, measure.name)
+                assert interval(value) in words, (result.name, metric.name)
 
 
 def test_pictures_stand_beside_the_page(written):
@@ -152,7 +152,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path):
 def test_a_page_that_cannot_be_written_is_one_sentence(seeds, tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("mine")
-    monkeypatch.setattr("fairgym.report.html.draw_all", lambda *_: {})
+    monkeypatch.setattr("fairgym.report.write.draw_all", lambda *_: {})
     with pytest.raises(fairgym.FairgymError, match="cannot be written"):
         write_report([seeds / "seed-0"], blocked / "report.html", episodes=4)
     assert blocked.read_text() == "mine"

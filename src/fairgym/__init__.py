@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from fairgym._version import __version__
 from fairgym.core import (
     Entities,
     Environment,
@@ -15,14 +16,13 @@ from fairgym.core import (
 if TYPE_CHECKING:
     from fairgym.training import RunConfig, evaluate, load, train
 
-__version__ = "0.1.0"
-
 __all__ = [
     "Entities",
     "Environment",
     "Episode",
     "FairgymError",
     "RunConfig",
+    "__version__",
     "evaluate",
     "load",
     "make",

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from fairgym._version import __version__
 from fairgym.cli.parsing import parse, typed
 from fairgym.core import FairgymError
 
@@ -144,11 +145,9 @@ def list_all(arguments: Sequence[str]) -> None:
 
 def version(arguments: Sequence[str]) -> None:
     """The version."""
-    import fairgym
-
     if arguments:
         raise FairgymError(f"unknown argument {arguments[0]!r}; version takes none")
-    print(f"fairgym {fairgym.__version__}")
+    print(f"fairgym {__version__}")
 
 
 @typed(metavars={"populations": "N,N,...", "batches": "N,N,..."})

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import jax
 
+from fairgym._version import __version__
 from fairgym.core import Environment, FairgymError
 from fairgym.core.files import append_line, is_temporary, told, write_whole
 from fairgym.training.checkpoint import Checkpoints
@@ -254,9 +255,7 @@ def now() -> str:
 
 def _version(name: str) -> str:
     if name == "fairgym":
-        import fairgym
-
-        return fairgym.__version__
+        return __version__
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -1,0 +1,144 @@
+"""Imports run one way between the packages, in no circle between modules, and few at the start."""
+
+import ast
+import graphlib
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import fairgym
+
+ROOT = Path(__file__).parents[1]
+
+# From the bottom up. A package may import those of lower floors; those of its own floor not.
+FLOORS = (
+    {"_version"},
+    {"core"},
+    {"fairness", "data"},
+    {"environments"},
+    {"policies"},
+    {"algorithms", "testing", "bench"},
+    {"training"},
+    {"report"},
+    {"experiments"},
+    {"cli", "__init__"},  # the command line, and what `import fairgym` offers
+)
+FLOOR = {package: number for number, packages in enumerate(FLOORS) for package in packages}
+
+# Distributions that `import fairgym` may load, of those in the project's metadata.
+LIGHT = {"equinox", "jax", "jaxtyping", "numpy", "optax"}
+IMPORTED_AS = {"pyyaml": "yaml", "scikit-learn": "sklearn"}
+
+
+def read_sources(folder):
+    """The source of every module in a package, by dotted name."""
+    sources = {}
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        sources[name] = path.read_text()
+    return sources
+
+
+def read_imports(sources):
+    """The modules of the package that each module names in an import, inside functions too."""
+    root = next(iter(sources)).split(".")[0]
+    found = {}
+    for name, source in sources.items():
+        found[name] = named = set()
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                targets = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{name}, line {node.lineno}: a relative import"
+                # `from package import module` names the module, any other the package itself.
+                both = [(f"{node.module}.{alias.name}", node.module) for alias in node.names]
+                targets = [full if full in sources else module for full, module in both]
+            else:
+                continue
+            named.update(target for target in targets if target.split(".")[0] == root)
+    return found
+
+
+def package_of(module):
+    """The first name below the root: "core" for "fairgym.core.spaces"."""
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def upward_imports(imports):
+    """Imports of a package on the same floor or a higher one."""
+    return [
+        f"{module} imports {target}"
+        for module, targets in imports.items()
+        for target in sorted(targets)
+        if package_of(target) != package_of(module)
+        and FLOOR[package_of(target)] >= FLOOR[package_of(module)]
+    ]
+
+
+@pytest.fixture(scope="module")
+def imports():
+    return read_imports(read_sources(ROOT / "src" / "fairgym"))
+
+
+def test_every_package_has_a_floor(imports):
+    assert {package_of(module) for module in imports} == set(FLOOR)
+
+
+def test_imports_between_packages_run_one_way(imports):
+    assert upward_imports(imports) == []
+
+
+def test_no_circle_between_modules(imports):
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_a_lazy_import_upwards_and_a_circle_are_seen():
+    made = {
+        "fairgym": "from fairgym.core import a",
+        "fairgym.core": "",
+        "fairgym.core.a": "import numpy\nfrom fairgym.core.b import f",
+        "fairgym.core.b": "def f():\n    from fairgym.core import a\n    import fairgym.data.store",
+        "fairgym.data.store": "from fairgym.core.a import x",
+    }
+    imports = read_imports(made)
+    assert imports["fairgym.core.b"] == {"fairgym.core.a", "fairgym.data.store"}
+    assert imports["fairgym.data.store"] == {"fairgym.core.a"}
+    assert upward_imports(imports) == ["fairgym.core.b imports fairgym.data.store"]
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter(imports).prepare()
+
+
+def named_distributions():
+    """The names of all distributions that the project's metadata ask for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = list(project["dependencies"])
+    for extra in project["optional-dependencies"].values():
+        asked += extra
+    return {text.split(">=")[0].split("[")[0] for text in asked}
+
+
+def test_the_start_is_light():
+    """`import fairgym` loads JAX and its kin, and no table, plot or command-line library."""
+    code = "import json, sys, fairgym; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {module.split(".")[0] for module in json.loads(done.stdout)}
+    heavy = {IMPORTED_AS.get(name, name) for name in named_distributions() - LIGHT}
+    assert {"matplotlib", "pandas", "pyarrow", "rich", "tyro", "yaml"} <= heavy
+    assert {"fairgym", "jax", "equinox"} <= loaded
+    assert loaded & heavy == set()
+
+
+def test_the_version_has_one_place():
+    """Hatchling reads it where the code does."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert settings["project"]["dynamic"] == ["version"]
+    source = ROOT / settings["tool"]["hatch"]["version"]["path"]
+    assert source.read_text().splitlines()[-1] == f'__version__ = "{fairgym.__version__}"'

@@ -168,7 +168,7 @@ def build_loan(sources: Path) -> dict[str, bytes]:
     fed = fed_people_and_bad(sources)
     slopes = calibrate(fico, number, shares, fed)
     probability = imp.default_probabilities(number, shares, fico, slopes["within_sub_grade"])
-    columns["defaulted"] = imp.draw_evenly(
+    columns["defaulted"] = imp.sample_evenly(
         probability, (number, fico), imp.stream(SEED, "loan", "outcome")
     )
     columns["months_to_default"] = imp.impute_months_to_default(

@@ -33,7 +33,7 @@ from education_fields import (
 )
 
 from fairgym.data import store
-from fairgym.data.hotdeck import GOLDEN, donors_alike, draw_levels
+from fairgym.data.hotdeck import GOLDEN, donors_alike, sample_levels
 from fairgym.data.imputation import stream
 from fairgym.data.population import encode_scores
 from fairgym.data.populations import education
@@ -149,7 +149,7 @@ def impute_region(
         inside = completers[list(divisions)]
         shares[:, divisions] = by_region[:, [region]] * (inside / inside.sum())
     row = np.array([number[one] - 1 for one in race])
-    return draw_levels(shares[row], [row], rng)
+    return sample_levels(shares[row], [row], rng)
 
 
 def impute_hours(people: Any, sources: Path, rng: np.random.Generator) -> np.ndarray:

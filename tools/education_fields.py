@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from build_sources import TRUEWISE
 
-from fairgym.data.hotdeck import draw_levels
+from fairgym.data.hotdeck import sample_levels
 
 # Detailed occupation recode of the CPS.
 ENGINEERS, COMPUTER, NATURAL, COLLEGE_TEACHERS, TEACHERS, LAWYERS, OTHER_PROFESSIONS = (
@@ -119,7 +119,8 @@ def impute_field(
         use = linked & (job == one) & (narrowed.sum(axis=1) > 0)
         shares[use] = narrowed[use]
     shares /= shares.sum(axis=1, keepdims=True)
-    return fields[draw_levels(shares, [np.unique(level, return_inverse=True)[1], job, region], rng)]
+    choices = [np.unique(level, return_inverse=True)[1], job, region]
+    return fields[sample_levels(shares, choices, rng)]
 
 
 def impute_fields(

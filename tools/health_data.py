@@ -24,7 +24,7 @@ import pandas as pd
 from build_sources import NHANES, r_dataset
 
 from fairgym.data import store
-from fairgym.data.hotdeck import donors_alike, draw_levels
+from fairgym.data.hotdeck import donors_alike, sample_levels
 from fairgym.data.imputation import stream
 from fairgym.data.population import encode_scores
 from fairgym.data.populations import health
@@ -284,18 +284,18 @@ def region_shares(sources: Path) -> np.ndarray:
     return joint / joint.sum(axis=-1, keepdims=True)
 
 
-def draw_origin(columns: dict[str, np.ndarray], shares: np.ndarray) -> dict[str, np.ndarray]:
+def sample_origin(columns: dict[str, np.ndarray], shares: np.ndarray) -> dict[str, np.ndarray]:
     """Region and country of birth: independent of each other and of health, given their causes."""
     race = np.array([NESARC_RACE[name] for name in columns["race"]])
     college, insured = columns["college"].astype(int), columns["insured"].astype(int)
     health_now = columns["self_rated_health"]
-    region = draw_levels(
+    region = sample_levels(
         shares[race, college, insured],
         (race, college, insured, health_now),
         stream(SEED, "health", "region"),
     )
     foreign = np.array([FOREIGN_BORN[name] for name in columns["race"]])
-    born = draw_levels(
+    born = sample_levels(
         np.stack([foreign, 1 - foreign], axis=1),
         (race, health_now),
         stream(SEED, "health", "birth"),
@@ -313,7 +313,7 @@ def build_health(sources: Path) -> dict[str, bytes]:
     columns["personal_income"] = personal_income(
         columns, columns["family_income"], earnings_by_cell(sources)
     )
-    columns |= draw_origin(columns, region_shares(sources))
+    columns |= sample_origin(columns, region_shares(sources))
     columns |= health.race_columns(columns["race"])
     columns = {
         name: columns[name]

@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 from fairgym.core.errors import FairgymError
 from fairgym.data import describe, fit_health_scores, load_population, population
 from fairgym.data import standardised_mean_difference as difference
-from fairgym.data.hotdeck import donors_alike, draw_levels
+from fairgym.data.hotdeck import donors_alike, sample_levels
 from fairgym.data.imputation import stream
 from fairgym.data.populations import health
 
@@ -251,13 +251,13 @@ def test_draw_levels_keeps_shares_in_every_stretch():
     kind = rng.integers(0, 3, 3000)
     shares = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.0, 1.0, 0.0]])[kind]
     other = rng.integers(0, 5, 3000)
-    drawn = draw_levels(shares, (kind, other), stream(0, "test"))
+    drawn = sample_levels(shares, (kind, other), stream(0, "test"))
     for k in range(3):
         for o in range(5):
             inside = (kind == k) & (other == o)
             found = np.bincount(drawn[inside], minlength=3)
             np.testing.assert_allclose(found, shares[inside].sum(axis=0), atol=4)
-    assert np.array_equal(drawn, draw_levels(shares, (kind, other), stream(0, "test")))
+    assert np.array_equal(drawn, sample_levels(shares, (kind, other), stream(0, "test")))
     # the level tells nothing of the order of the rows
     first = kind == 0
     assert abs(np.corrcoef(drawn[first], np.flatnonzero(first))[0, 1]) < 0.06

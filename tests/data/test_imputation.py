@@ -77,15 +77,15 @@ def test_slope_within_gives_the_overall_slope(loans):
 def test_even_draws():
     probability = np.random.default_rng(3).uniform(0, 0.6, 5000)
     order = (np.arange(5000) // 100, probability)
-    drawn = imp.draw_evenly(probability, order, imp.stream(0, "x"))
-    np.testing.assert_array_equal(drawn, imp.draw_evenly(probability, order, imp.stream(0, "x")))
+    drawn = imp.sample_evenly(probability, order, imp.stream(0, "x"))
+    np.testing.assert_array_equal(drawn, imp.sample_evenly(probability, order, imp.stream(0, "x")))
     for block in range(50):
         part = slice(100 * block, 100 * block + 100)
         assert abs(drawn[part].sum() - probability[part].sum()) < 1
     # over many draws each row has its own probability
     few = np.array([0.1, 0.5, 0.9, 0.3])
     rng = np.random.default_rng(4)
-    mean = np.mean([imp.draw_evenly(few, (few,), rng) for _ in range(4000)], axis=0)
+    mean = np.mean([imp.sample_evenly(few, (few,), rng) for _ in range(4000)], axis=0)
     np.testing.assert_allclose(mean, few, atol=0.03)
 
 
@@ -105,8 +105,8 @@ def test_race_table_and_draws():
     again = race.table_from_json(table.as_json())
     np.testing.assert_allclose(again.probability, table.probability)
     fico = np.repeat([300.0, 600.0, 604.0, 850.0], 4000)  # outside: the nearest band
-    drawn = race.draw_race(table, fico, imp.stream(0, "r"))
-    np.testing.assert_array_equal(drawn, race.draw_race(table, fico, imp.stream(0, "r")))
+    drawn = race.sample_race(table, fico, imp.stream(0, "r"))
+    np.testing.assert_array_equal(drawn, race.sample_race(table, fico, imp.stream(0, "r")))
     black = (drawn == "black").reshape(4, -1).mean(axis=1)
     np.testing.assert_allclose(black, [0.75, 0.75, 0.75, 0.0], atol=0.03)
     np.testing.assert_array_equal(race.group_of_race(drawn), drawn == "black")

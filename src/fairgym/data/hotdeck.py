@@ -12,7 +12,7 @@ GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 FEWEST_DONORS = 5
 
 
-def draw_levels(
+def sample_levels(
     shares: np.ndarray, order: Sequence[np.ndarray], rng: np.random.Generator
 ) -> np.ndarray:
     """Draws a level for each row such that stretches of an order have the shares they should.

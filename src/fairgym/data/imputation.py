@@ -199,7 +199,7 @@ def slope_within(
     return high
 
 
-def draw_evenly(
+def sample_evenly(
     probability: np.ndarray, order: tuple[np.ndarray, ...], rng: np.random.Generator
 ) -> np.ndarray:
     """Draws 0 or 1 for each row by systematic sampling along an order.

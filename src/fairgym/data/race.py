@@ -109,7 +109,7 @@ def people_by_band(
     return np.stack(share, axis=1) * np.asarray(people, np.float64)
 
 
-def draw_race(table: RaceTable, fico_low: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def sample_race(table: RaceTable, fico_low: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draws a race for each person given the FICO band.
 
     Args:

@@ -11,7 +11,7 @@ from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError
 from fairgym.core.registry import environments
 from fairgym.data import load_population
-from fairgym.environments.loan.records import LoanComponents
+from fairgym.environments.loan.types import LoanComponents
 from fairgym.environments.loan_simple import LoanSimple, LoanSimpleParams
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies

@@ -9,7 +9,7 @@ from fairgym.data.bias import strength_for
 from fairgym.data.fitting import linear_score, logistic_score, score_values, split
 from fairgym.data.population import Score
 from fairgym.data.race import HOW as RACE_HOW
-from fairgym.data.race import RaceTable, draw_race, group_of_race
+from fairgym.data.race import RaceTable, group_of_race, sample_race
 from fairgym.data.store import Column
 
 COLUMNS = {
@@ -85,7 +85,7 @@ def complete(
     done["months_since_delinquency"] = np.where(
         np.isnan(since), NEVER_DELINQUENT, np.minimum(since, NEVER_DELINQUENT)
     )
-    done["race"] = draw_race(table, columns["fico_low"], rng)
+    done["race"] = sample_race(table, columns["fico_low"], rng)
     done["group"] = group_of_race(done["race"])
     return {name: done[name] for name in COLUMNS}
 

@@ -2,7 +2,7 @@
 
 from fairgym.environments.education.environment import Education
 from fairgym.environments.education.params import EducationParams
-from fairgym.environments.education.records import (
+from fairgym.environments.education.types import (
     EducationComponents,
     EducationNoise,
     EducationState,

@@ -33,21 +33,26 @@ from fairgym.core import (
     register_environment,
     sample_rows,
 )
-from fairgym.data.drawing import draw_people, group_shares, whole_groups
-from fairgym.environments._drawn import DrawnEnvironment
-from fairgym.environments.education import dynamics, measures
-from fairgym.environments.education.params import EducationParams
-from fairgym.environments.education.records import (
-    EducationComponents,
-    EducationNoise,
-    EducationState,
+from fairgym.data.sampling import group_shares, resample_people, whole_groups
+from fairgym.environments._sampled import SampledEnvironment
+from fairgym.environments.education import dynamics
+from fairgym.environments.education.metrics import (
+    baseline_policies,
+    profit_scale,
+    published_metrics,
 )
+from fairgym.environments.education.params import EducationParams
 from fairgym.environments.education.spaces import (
     FEATURES,
     FIXED_COLUMNS,
     REGIONS,
     action_spaces,
     observation_spaces,
+)
+from fairgym.environments.education.types import (
+    EducationComponents,
+    EducationNoise,
+    EducationState,
 )
 from fairgym.fairness import Metric
 
@@ -70,7 +75,7 @@ class _Spending(Struct):
 
 @register_environment("education")
 @dataclasses.dataclass(frozen=True)
-class Education(DrawnEnvironment):
+class Education(SampledEnvironment):
     """The MAFE-Edu environment; see the card (`README.md` in this folder).
 
     Args:
@@ -121,17 +126,17 @@ class Education(DrawnEnvironment):
 
     @property
     def _profit_scale(self) -> float:
-        return measures.profit_scale(self.population, self.horizon)
+        return profit_scale(self.population, self.horizon)
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
         """Rewards and disparities of MAFE, appendix H, with the normalisers of table 8."""
-        return measures.metrics(self._profit_scale)
+        return published_metrics(self._profit_scale)
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """The card's plausible fixed policy, and others that differ from it in one agent."""
-        return measures.baselines()
+        return baseline_policies()
 
     @property
     def partitions(self) -> Mapping[str, tuple[str, ...]]:
@@ -162,7 +167,7 @@ class Education(DrawnEnvironment):
         people = self.population
         group = whole_groups(jnp.array(group_shares(self._data)), people)
         columns = (*COLUMNS, "region")
-        data = draw_people(people_key, self._data, columns, group, params.bias_strength)
+        data = resample_people(people_key, self._data, columns, group, params.bias_strength)
         region = data.pop("region").astype(jnp.int32)
         applicants, applying = sample_rows(
             jax.random.uniform(apply_key, (people,)), jnp.ones((people,), bool), self._applicants
@@ -275,7 +280,7 @@ class Education(DrawnEnvironment):
 
     def noise(self, key: PRNGKeyArray, params: EducationParams) -> EducationNoise:
         """Five uniform numbers for every person."""
-        return EducationNoise.draw(key, self.population)
+        return EducationNoise.sample(key, self.population)
 
     def _spend(
         self,

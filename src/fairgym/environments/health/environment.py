@@ -32,18 +32,18 @@ from fairgym.core import (
     moved,
     register_environment,
 )
-from fairgym.data.drawing import (
+from fairgym.data.sampling import (
     amplified_weights,
     columns_of,
-    draw_people,
-    draw_rows,
     group_shares,
+    resample_people,
+    resample_rows,
     whole_groups,
 )
-from fairgym.environments._drawn import DrawnEnvironment
-from fairgym.environments.health import dynamics, measures
+from fairgym.environments._sampled import SampledEnvironment
+from fairgym.environments.health import dynamics
+from fairgym.environments.health.metrics import baseline_policies, profit_scale, published_metrics
 from fairgym.environments.health.params import HealthParams
-from fairgym.environments.health.records import HealthComponents, HealthNoise, HealthState
 from fairgym.environments.health.spaces import (
     FEATURES,
     FIXED_COLUMNS,
@@ -51,6 +51,7 @@ from fairgym.environments.health.spaces import (
     action_spaces,
     observation_spaces,
 )
+from fairgym.environments.health.types import HealthComponents, HealthNoise, HealthState
 from fairgym.fairness import Metric
 
 HEALTHY, WAITING, IN_HOSPITAL = 0, 1, 2
@@ -69,7 +70,7 @@ CANDIDATES = 4096  # to replace the dead of a region from, drawn anew in every e
 
 @register_environment("health")
 @dataclasses.dataclass(frozen=True)
-class Health(DrawnEnvironment):
+class Health(SampledEnvironment):
     """The MAFE-Health environment; see the card (`README.md` in this folder).
 
     Args:
@@ -117,17 +118,17 @@ class Health(DrawnEnvironment):
 
     @property
     def _profit_scale(self) -> float:
-        return measures.profit_scale(self.population, self.horizon)
+        return profit_scale(self.population, self.horizon)
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
         """Rewards and disparities of MAFE, appendix G, with the normalisers of table 8."""
-        return measures.metrics(self._profit_scale)
+        return published_metrics(self._profit_scale)
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Simple fixed premiums with and without a planner who spends evenly."""
-        return measures.baselines()
+        return baseline_policies()
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
@@ -151,7 +152,7 @@ class Health(DrawnEnvironment):
         people_key, candidate_key, illness_key = jax.random.split(key, 3)
         people, regions = self.population, len(REGIONS)
         group = whole_groups(jnp.array(group_shares(self._data)), people)
-        candidates = draw_rows(
+        candidates = resample_rows(
             candidate_key,
             amplified_weights(self._data, params.bias_strength),
             jnp.asarray(self._data.columns["group"]),
@@ -165,7 +166,7 @@ class Health(DrawnEnvironment):
             time=jnp.int32(0),
             group=group,
             stage=never,
-            data=draw_people(people_key, self._data, COLUMNS, group, params.bias_strength),
+            data=resample_people(people_key, self._data, COLUMNS, group, params.bias_strength),
             insured=jnp.zeros((people,), bool),
             premium=nothing,
             subsidy=nothing,
@@ -241,7 +242,7 @@ class Health(DrawnEnvironment):
 
     def noise(self, key: PRNGKeyArray, params: HealthParams) -> HealthNoise:
         """Six uniform numbers for every person."""
-        return HealthNoise.draw(key, self.population)
+        return HealthNoise.sample(key, self.population)
 
     def _new_cycle(
         self,

@@ -28,17 +28,18 @@ from fairgym.core import (
     register_environment,
     sample_rows,
 )
-from fairgym.data.drawing import draw_people, whole_groups
-from fairgym.environments._drawn import DrawnEnvironment
-from fairgym.environments.loan import dynamics, measures
+from fairgym.data.sampling import resample_people, whole_groups
+from fairgym.environments._sampled import SampledEnvironment
+from fairgym.environments.loan import dynamics
+from fairgym.environments.loan.metrics import baseline_policies, profit_scale, published_metrics
 from fairgym.environments.loan.params import LoanParams
-from fairgym.environments.loan.records import LoanComponents, LoanNoise, LoanState
 from fairgym.environments.loan.spaces import (
     DATA_COLUMNS,
     FEATURES,
     action_spaces,
     observation_spaces,
 )
+from fairgym.environments.loan.types import LoanComponents, LoanNoise, LoanState
 from fairgym.fairness import Metric
 
 IDLE, WAITING, REPAYING = 0, 1, 2
@@ -46,7 +47,7 @@ IDLE, WAITING, REPAYING = 0, 1, 2
 
 @register_environment("loan")
 @dataclasses.dataclass(frozen=True)
-class Loan(DrawnEnvironment):
+class Loan(SampledEnvironment):
     """The MAFE-Loan environment; see the card (`README.md` in this folder).
 
     Args:
@@ -100,17 +101,17 @@ class Loan(DrawnEnvironment):
 
     @property
     def _profit_scale(self) -> float:
-        return measures.profit_scale(self.population, self.horizon)
+        return profit_scale(self.population, self.horizon)
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
         """Rewards and disparities of MAFE, appendix F, with the normalisers of table 8."""
-        return measures.metrics(self._profit_scale)
+        return published_metrics(self._profit_scale)
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Two simple rules, and the paper's grid-searched fixed policy (appendix D.3)."""
-        return measures.baselines(self.action_groups)
+        return baseline_policies(self.action_groups)
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
@@ -130,7 +131,7 @@ class Loan(DrawnEnvironment):
         people = self.population
         share = params.disadvantaged_share
         group = whole_groups(jnp.stack([1.0 - share, share]), people)
-        drawn = draw_people(people_key, self._data, DATA_COLUMNS, group, params.bias_strength)
+        drawn = resample_people(people_key, self._data, DATA_COLUMNS, group, params.bias_strength)
         first, applying = sample_rows(
             jax.random.uniform(draw_key, (people,)), jnp.ones((people,), bool), self._applicants
         )
@@ -196,7 +197,7 @@ class Loan(DrawnEnvironment):
 
     def noise(self, key: PRNGKeyArray, params: LoanParams) -> LoanNoise:
         """Payment noise N ~ Normal(0, sigma^2) and a uniform priority, for every person."""
-        return LoanNoise.draw(key, self.population, params.payment_noise)
+        return LoanNoise.sample(key, self.population, params.payment_noise)
 
     def transition(
         self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Any], params: LoanParams

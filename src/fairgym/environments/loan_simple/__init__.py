@@ -1,8 +1,8 @@
 """The simplified loan environment: one decision event per applicant (MAFE, appendix D.6)."""
 
-from fairgym.environments.loan.records import LoanComponents
+from fairgym.environments.loan.types import LoanComponents
 from fairgym.environments.loan_simple.environment import LoanSimple
 from fairgym.environments.loan_simple.params import LoanSimpleParams
-from fairgym.environments.loan_simple.records import LoanSimpleNoise, LoanSimpleState
+from fairgym.environments.loan_simple.types import LoanSimpleNoise, LoanSimpleState
 
 __all__ = ["LoanComponents", "LoanSimple", "LoanSimpleNoise", "LoanSimpleParams", "LoanSimpleState"]

@@ -1,6 +1,6 @@
 """One bank whose applicants are admitted, ordered, relieved and settled in a single step.
 
-MAFE-Loan-S of MAFE, appendix D.6: the agents, actions, components and measures of `loan` over a
+MAFE-Loan-S of MAFE, appendix D.6: the agents, actions, components and metrics of `loan` over a
 much shorter process. The formulas are in `dynamics.py`.
 """
 
@@ -25,17 +25,17 @@ from fairgym.core import (
     register_environment,
     sample_rows,
 )
-from fairgym.data.drawing import draw_people, whole_groups
-from fairgym.environments._drawn import DrawnEnvironment
+from fairgym.data.sampling import resample_people, whole_groups
+from fairgym.environments._sampled import SampledEnvironment
 from fairgym.environments.loan import dynamics as loan
-from fairgym.environments.loan import measures as loan_measures
-from fairgym.environments.loan.records import LoanComponents
+from fairgym.environments.loan.metrics import baseline_policies, published_metrics
 from fairgym.environments.loan.spaces import DATA_COLUMNS, action_spaces
+from fairgym.environments.loan.types import LoanComponents
 from fairgym.environments.loan_simple import dynamics
-from fairgym.environments.loan_simple.measures import profit_scale
+from fairgym.environments.loan_simple.metrics import profit_scale
 from fairgym.environments.loan_simple.params import LoanSimpleParams
-from fairgym.environments.loan_simple.records import LoanSimpleNoise, LoanSimpleState
 from fairgym.environments.loan_simple.spaces import FEATURES, observation_space
+from fairgym.environments.loan_simple.types import LoanSimpleNoise, LoanSimpleState
 from fairgym.fairness import Metric
 
 AGENTS = ("admissions", "disbursement", "debt_management")
@@ -43,7 +43,7 @@ AGENTS = ("admissions", "disbursement", "debt_management")
 
 @register_environment("loan_simple")
 @dataclasses.dataclass(frozen=True)
-class LoanSimple(DrawnEnvironment):
+class LoanSimple(SampledEnvironment):
     """The MAFE-Loan-S environment; see the card (`README.md` in this folder).
 
     Args:
@@ -107,12 +107,12 @@ class LoanSimple(DrawnEnvironment):
     @property
     def metrics(self) -> Mapping[str, Metric]:
         """The rewards and disparities of `loan`, with a profit normaliser of its own."""
-        return loan_measures.metrics(self._profit_scale)
+        return published_metrics(self._profit_scale)
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Those of `loan`, and random actions."""
-        return {**loan_measures.baselines(self.action_groups), **super().baselines}
+        return {**baseline_policies(self.action_groups), **super().baselines}
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
@@ -144,7 +144,7 @@ class LoanSimple(DrawnEnvironment):
         people = self.population
         share = params.disadvantaged_share
         group = whole_groups(jnp.stack([1.0 - share, share]), people)
-        drawn = draw_people(people_key, self._data, DATA_COLUMNS, group, params.bias_strength)
+        drawn = resample_people(people_key, self._data, DATA_COLUMNS, group, params.bias_strength)
         applicants, stage = self._apply(jax.random.uniform(draw_key, (people,)))
         zero = jnp.float32(0.0)
         return LoanSimpleState(
@@ -185,7 +185,7 @@ class LoanSimple(DrawnEnvironment):
 
     def noise(self, key: PRNGKeyArray, params: LoanSimpleParams) -> LoanSimpleNoise:
         """Three uniform numbers for every person: outcome, tie and lot."""
-        return LoanSimpleNoise.draw(key, self.population)
+        return LoanSimpleNoise.sample(key, self.population)
 
     def transition(
         self,

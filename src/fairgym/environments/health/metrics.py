@@ -1,4 +1,4 @@
-"""The published measures of the health environment, and the fixed policies it is compared with."""
+"""The published metrics of the health environment, and the fixed policies it is compared with."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ def profit_scale(population: int, horizon: int) -> float:
     return 7.2e8 * (population / PUBLISHED_POPULATION) * (horizon / 100)
 
 
-def metrics(profit_normaliser: float) -> dict[str, Metric]:
+def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
     """Four rewards and three disparities over regions (MAFE, appendix G, "Indicators")."""
     insured = Rate("insured", "people")
     incidence = Rate("fell_ill", "healthy", sign=-1)
@@ -34,7 +34,7 @@ UNIFORM_PLANNER = [0.25] * 4 + _EVENLY * 3
 NO_PLANNER = [0.0, 0.0, 0.0, 1.0] + _EVENLY * 3
 
 
-def baselines() -> dict[str, dict[str, Any]]:
+def baseline_policies() -> dict[str, dict[str, Any]]:
     """Random agents, and the card's plausible and simple fixed policies."""
 
     def fixed(premium: Any, planner: Any) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class LoanSimpleNoise(Struct):
     lot: Float[Array, " people"]
 
     @classmethod
-    def draw(cls, key: PRNGKeyArray, people: int) -> "LoanSimpleNoise":
+    def sample(cls, key: PRNGKeyArray, people: int) -> "LoanSimpleNoise":
         """Three independent numbers for each person."""
         outcome, tie, lot = jax.random.uniform(key, (3, people))
         return cls(outcome=outcome, tie=tie, lot=lot)

@@ -11,7 +11,7 @@ from fairgym.core import ActionSpace, Entities, EntitySpace, Environment, Featur
 from fairgym.data import Population, load_population
 
 
-class DrawnEnvironment(Environment):
+class SampledEnvironment(Environment):
     """An environment whose people are drawn from a population of `fairgym.data`.
 
     Subclasses call `self._data` in `__post_init__`, so that a missing or damaged file is told

@@ -92,7 +92,7 @@ class LoanNoise(Struct):
     priority: Float[Array, " people"]
 
     @classmethod
-    def draw(
+    def sample(
         cls, key: PRNGKeyArray, people: int, payment_noise: float | Float[Array, ""]
     ) -> "LoanNoise":
         """Payment noise from Normal(0, payment_noise^2), priorities uniform in [0, 1)."""

@@ -35,7 +35,7 @@ def amplified_weights(data: Population, strength: float | Array) -> Float[Array,
     )
 
 
-def draw_people(
+def resample_people(
     key: PRNGKeyArray,
     data: Population,
     names: Iterable[str],
@@ -54,7 +54,7 @@ def draw_people(
     Returns:
         Column name -> value of each person.
     """
-    rows = draw_rows(
+    rows = resample_rows(
         key,
         amplified_weights(data, strength),
         jnp.asarray(data.columns["group"]),
@@ -72,7 +72,7 @@ def columns_of(
     return {n: c.at[rows].get(mode="promise_in_bounds") for n, c in columns.items()}
 
 
-def draw_rows(
+def resample_rows(
     key: PRNGKeyArray,
     weights: Float[Array, " rows"],
     row_group: Int[Array, " rows"],

@@ -1,4 +1,4 @@
-"""The published measures of the loan environment, and the fixed policies it is compared with."""
+"""The published metrics of the loan environment, and the fixed policies it is compared with."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ def profit_scale(population: int, horizon: int) -> float:
     return 8.9e4 * (population / 10_000) * (horizon / 400)
 
 
-def metrics(profit_normaliser: float) -> dict[str, Metric]:
+def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
     """Three rewards and three disparities (MAFE, appendix F, "Reward and Disparity")."""
     admission = Rate("approved", "applied")
     wait = Rate("waited", "disbursed")
@@ -27,7 +27,7 @@ def metrics(profit_normaliser: float) -> dict[str, Metric]:
     }
 
 
-def baselines(action_groups: int) -> dict[str, dict[str, Any]]:
+def baseline_policies(action_groups: int) -> dict[str, dict[str, Any]]:
     """Two simple rules, and the grid-searched fixed policy of appendix D.3.
 
     With one threshold and one relief share for all (`action_groups` 1) the published pairs are

@@ -1,4 +1,4 @@
-"""The published measures of the education environment, and the fixed policies to compare with."""
+"""The published metrics of the education environment, and the fixed policies to compare with."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def profit_scale(population: int, horizon: int) -> float:
     return 6.0e5 * (population / PROFIT_POPULATION) * (horizon / 100)
 
 
-def metrics(profit_normaliser: float) -> dict[str, Metric]:
+def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
     """Six rewards and five disparities (MAFE, appendix H, "Indicators")."""
     rates = {
         "admission": Rate("entered", "applied"),
@@ -39,7 +39,7 @@ UNIVERSITY = [0.05, 0.40, 0.25, 0.20, 0.10]
 PLANNER = [1 / 3] * 3 + [1 / 9] * 9
 
 
-def baselines() -> dict[str, dict[str, Any]]:
+def baseline_policies() -> dict[str, dict[str, Any]]:
     """Random agents, the card's plausible fixed policy, and others that differ in one agent."""
 
     def fixed(university: Any = UNIVERSITY, salary: float = 0.35) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class EducationNoise(Struct):
     apply: Float[Array, " people"]
 
     @classmethod
-    def draw(cls, key: PRNGKeyArray, people: int) -> "EducationNoise":
+    def sample(cls, key: PRNGKeyArray, people: int) -> "EducationNoise":
         """All of them independent, except that `apply` is also `admission`.
 
         One is for those outside, the other for those who apply: no person is both, unless a pass

@@ -1,4 +1,4 @@
-"""The normaliser of the simplified loan environment's profit; the measures are `loan`'s."""
+"""The normaliser of the simplified loan environment's profit; the metrics are `loan`'s."""
 
 # Table 8's 8.9e4 thousand dollars over the loans that the full environment can pay out
 # (100 a month for 400 months).

@@ -61,7 +61,7 @@ class HealthNoise(Struct):
     illness: Float[Array, " people"]
 
     @classmethod
-    def draw(cls, key: PRNGKeyArray, people: int) -> "HealthNoise":
+    def sample(cls, key: PRNGKeyArray, people: int) -> "HealthNoise":
         """All of them independent."""
         return cls(*jax.random.uniform(key, (6, people)))
 

@@ -1,5 +1,6 @@
 """Measures against NumPy."""
 
+import functools
 from types import SimpleNamespace
 
 import jax
@@ -9,8 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fairgym
+from fairgym.core import ComponentInfo, FairgymError
 from fairgym.fairness import Direct, Disparity, Metric, Rate
+from fairgym.testing.toys import Toy
 
+TOY = Toy()
 RATE = Rate("hits", "tries")
 
 
@@ -111,3 +116,62 @@ def test_metrics_are_small_values(metric):
 
 def arguments(metric):
     return [name for name, field in metric.__dataclass_fields__.items() if field.init]
+
+
+INFO = {
+    "hits": ComponentInfo("hits", unit="people"),
+    "tries": ComponentInfo("tries", unit="people"),
+    "hours": ComponentInfo("hours waited", unit="people x hours"),
+    "profit": ComponentInfo("profit", unit="dollars"),
+}
+
+
+class TestLabels:
+    def test_units_follow_from_the_components(self):
+        assert Direct("profit").unit_in(INFO) == "dollars"
+        assert RATE.unit_in(INFO) == Disparity(RATE).unit_in(INFO) == "share"
+
+    def test_what_is_declared_counts(self):
+        hours = Rate("hours", "tries", unit="hours", title="Waiting time")
+        assert Direct("profit", unit="euros").unit_in(INFO) == "euros"
+        assert hours.unit_in(INFO) == Disparity(hours).unit_in(INFO) == "hours"
+        assert Disparity(hours, unit="days").unit_in(INFO) == "days"
+        assert (hours.title, Disparity(hours).title) == ("Waiting time", "")
+
+    def test_a_rate_of_different_units_declares_its_own(self):
+        for metric in (Rate("hours", "tries"), Disparity(Rate("hours", "tries"))):
+            with pytest.raises(FairgymError, match=r"'hours' \('people x hours'\).*no unit"):
+                metric.unit_in(INFO)
+
+    @pytest.mark.parametrize("environment", ["loan", "loan_simple", "health", "education", "toy"])
+    def test_the_environments_declare_what_does_not_follow(self, environment):
+        env = TOY if environment == "toy" else fairgym.make(environment)
+        units = {name: m.unit_in(env.component_info) for name, m in env.metrics.items()}
+        assert set(units) == set(env.metrics)
+        if environment == "loan":
+            assert units == {
+                "profit": "thousand dollars",
+                "admission_rate": "share",
+                "default_rate": "share",
+                "admission_disparity": "share",
+                "wait_disparity": "months",
+                "default_disparity": "share",
+            }
+            assert env.metrics["wait_disparity"].rate.title == "Wait"
+
+    def test_labels_do_not_tell_metrics_apart(self):
+        """Else the same computation would be compiled once per label."""
+        compiled = []
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def value(metric, hits):
+            compiled.append(metric.title)
+            return metric.value(totals(hits, [4, 4]))
+
+        for metric in (RATE, Rate("hits", "tries", title="Success", unit="percent")):
+            assert value(metric, jnp.ones(2)) == 0.25
+        assert compiled == [""]
+        assert RATE != Rate("hits", "tries", sign=-1, title="Success")
+
+    def test_disparities_are_better_the_smaller_they_are(self):
+        assert (Direct("profit").sign, RATE.sign, Disparity(RATE).sign) == (1, 1, -1)

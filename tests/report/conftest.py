@@ -133,7 +133,10 @@ class Country(Environment):
 
     @property
     def metrics(self) -> Mapping[str, Any]:
-        ill, pay = Rate("ill", "seen", sign=-1), Rate("paid", "seen")
+        ill, pay = (
+            Rate("ill", "seen", sign=-1),
+            Rate("paid", "seen", unit="maximum salaries per person"),
+        )
         return {
             "illness_rate": ill,
             "pay": pay,

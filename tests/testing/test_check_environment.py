@@ -14,7 +14,7 @@ from jax.custom_batching import custom_vmap
 import fairgym
 from fairgym.core import Components, EntitySpace, Unit, component
 from fairgym.environments.loan import Loan
-from fairgym.fairness import Direct
+from fairgym.fairness import Direct, Rate
 from fairgym.policies import fixed_policies
 from fairgym.testing import PROPERTIES, ConformanceError, check_environment, environment
 from fairgym.testing._compare import renumbered
@@ -415,6 +415,11 @@ BROKEN = {
         "metrics",
         subclass(metrics={"m": NotFinite("gain")}),
         "metric 'm' of an episode is nan",
+    ),
+    "a rate has no unit": (
+        "metrics",
+        subclass(metrics={"m": Rate("gain", "members")}),
+        "declares no unit",
     ),
     "unfair is better": (
         "metrics",

@@ -217,12 +217,10 @@ def _label(env: Environment, name: str, objective: str) -> tuple[str, int]:
     if name == "survived":
         return "share of episodes that did not fail ↑", 1
     metric = env.metrics[name]
-    sign = -1 if metric.kind == "fair" or getattr(metric, "sign", 1) < 0 else 1
-    unit = ""
-    if metric.kind == "direct":
-        info = env.component_info.get(getattr(metric, "component", ""))
-        unit = f" ({info.unit})" if info is not None else ""
-    return f"{name.replace('_', ' ')}{unit} {'↑' if sign > 0 else '↓'}", sign
+    unit = metric.unit_in(env.component_info)
+    shown_unit = "" if unit in ("", "share") else f" ({unit})"
+    label = metric.title or name.replace("_", " ")
+    return f"{label}{shown_unit} {'↑' if metric.sign > 0 else '↓'}", metric.sign
 
 
 def _cell(mean: float, low: float, high: float, sign: int, starred: bool) -> str:

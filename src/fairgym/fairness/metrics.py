@@ -5,21 +5,43 @@ Every metric is written so that more is better (MAFE, appendix B): a rate that s
 """
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from fairgym.core import ComponentInfo, FairgymError
+
 Kind = Literal["direct", "rate", "fair"]
+
+
+def _label() -> Any:
+    """A field that only names the metric: metrics that differ in it share compiled programs."""
+    return dataclasses.field(default="", compare=False)
 
 
 @runtime_checkable
 class Metric(Protocol):
-    """What every metric offers."""
+    """Interface of every metric."""
 
     @property
     def kind(self) -> Kind:
         """One of: "direct" for sums, "rate" for ratios, "fair" for disparities."""
+        ...
+
+    @property
+    def sign(self) -> int:
+        """-1 if less is better of the number as a reader knows it, which is minus the value."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The metric in words; "" for those of its name."""
+        ...
+
+    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
+        """The unit of the value, given the declared components; "" for a number without one."""
         ...
 
     def value(self, totals: Any) -> Float[Array, ""]:
@@ -48,12 +70,20 @@ class Direct:
         component: name of the component; entries per group are added up.
         normaliser: what to divide by so that the value is of order 1.
         sign: -1 if less is better.
+        title: the metric in words; "" for those of its name.
+        unit: unit of the value; "" for the component's.
     """
 
     component: str
     normaliser: float = 1.0
     sign: int = 1
     kind: Kind = dataclasses.field(default="direct", init=False)
+    title: str = _label()
+    unit: str = _label()
+
+    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
+        """The declared unit, else the component's."""
+        return self.unit or info[self.component].unit
 
     def value(self, totals: Any) -> Float[Array, ""]:
         """The (signed) sum, in the component's unit."""
@@ -76,12 +106,31 @@ class Rate:
         numerator: name of the component counted.
         denominator: name of the component that it is a share of.
         sign: -1 if less is better.
+        title: the rate in words; "" for those of the metric's name.
+        unit: unit of the value; "" for a share, which takes components of equal units.
     """
 
     numerator: str
     denominator: str
     sign: int = 1
     kind: Kind = dataclasses.field(default="rate", init=False)
+    title: str = _label()
+    unit: str = _label()
+
+    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
+        """The declared unit, else "share".
+
+        Raises:
+            FairgymError: no unit is declared and the components have different ones.
+        """
+        above, below = info[self.numerator].unit, info[self.denominator].unit
+        if not self.unit and above != below:
+            raise FairgymError(
+                f"the rate of {self.numerator!r} ({above!r}) to {self.denominator!r} ({below!r})"
+                " declares no unit; components of different units take one, as in"
+                " Rate(..., unit='months')"
+            )
+        return self.unit or "share"
 
     def value(self, totals: Any) -> Float[Array, ""]:
         """The (signed) ratio over everybody; 0/0 is 0."""
@@ -104,18 +153,31 @@ class Rate:
 
 @dataclasses.dataclass(frozen=True)
 class Disparity:
-    """How far a rate differs between groups (MAFE, equations 3 and 4); 0 is parity.
+    """Difference of a rate between groups (MAFE, equations 3 and 4); 0 is parity.
 
     Two groups: minus the absolute difference. More: minus the population standard deviation.
 
     Attributes:
         rate: the rate compared.
         normalise_by_sum: divide by the sum of the groups' rates (table 8: waits, salaries).
+        title: the disparity in words; "" for those of the metric's name.
+        unit: unit of the value; "" for the rate's.
     """
 
     rate: Rate
     normalise_by_sum: bool = False
     kind: Kind = dataclasses.field(default="fair", init=False)
+    title: str = _label()
+    unit: str = _label()
+
+    @property
+    def sign(self) -> int:
+        """Always -1: a gap, which is minus the value, is better the smaller it is."""
+        return -1
+
+    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
+        """The declared unit, else the rate's."""
+        return self.unit or self.rate.unit_in(info)
 
     def value(self, totals: Any) -> Float[Array, ""]:
         """The (never positive) disparity, in the unit of the rate."""

@@ -375,6 +375,7 @@ def metrics(case: Case) -> None:
     ):
         for name, metric in case.env.metrics.items():
             require(isinstance(metric, Metric), f"metric {name!r} lacks a method of Metric")
+            metric.unit_in(case.env.component_info)  # raises unless it is declared or follows
             for value in (metric.value(totals), metric.normalised(totals)):
                 number = jnp.shape(value) == () and bool(jnp.isfinite(value))
                 require(number, f"metric {name!r} of {what} is {value}; it takes a finite number")

@@ -15,7 +15,7 @@ def profit_scale(population: int, horizon: int) -> float:
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
     """Three rewards and three disparities (MAFE, appendix F, "Reward and Disparity")."""
     admission = Rate("approved", "applied")
-    wait = Rate("waited", "disbursed")
+    wait = Rate("waited", "disbursed", title="Wait", unit="months")
     default = Rate("defaulted", "ended", sign=-1)
     return {
         "profit": Direct("profit", normaliser=profit_normaliser),

@@ -47,7 +47,7 @@ class ClinicComponents(fg.Components):
 # 4. The environment: a frozen dataclass whose fields are shapes.
 @fairgym.register_environment("clinic")
 @dataclasses.dataclass(frozen=True)
-class Clinic(fairgym.Environment):
+class Clinic(fairgym.PopulationEnvironment):
     name = "clinic"
     agents = ("outreach", "clinic")
     stages = ("susceptible", "protected", "ill", "recovered")

@@ -15,10 +15,10 @@ from fairgym.core import (
     Components,
     Entities,
     EntitySpace,
-    Environment,
     Feature,
     Params,
     PerEntity,
+    PopulationEnvironment,
     Struct,
     Unit,
     component,
@@ -47,7 +47,7 @@ class CrowdState(Struct):
 
 
 @dataclasses.dataclass(frozen=True)
-class Crowd(Environment):
+class Crowd(PopulationEnvironment):
     """A bandit over people: one agent gives each of a varying number of people a number.
 
     The gain is the mean of number times worth over those present, and the worth is seen: the best
@@ -129,7 +129,7 @@ STRIDE = 0.15
 
 
 @dataclasses.dataclass(frozen=True)
-class Spread(Environment):
+class Spread(PopulationEnvironment):
     """Cooperative spread (Lowe et al. 2017): three agents are to cover three landmarks.
 
     Each sees where it is and where the others are, and moves; the common reward is minus the mean

@@ -129,7 +129,7 @@ def fig10(good: bool) -> Any:
         keys = [f"metrics/{metric}" for metric in env.metrics]
         for agent in env.agents:
             space: Any = env.action_space(agent)
-            names = getattr(space, "names", None) or (space.name,)
+            names = space.names
             keys += [f"actions/{agent}/{element}" for element in names]
         data[name] = []
         for seed in range(SEEDS):

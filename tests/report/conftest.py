@@ -13,9 +13,9 @@ from fairgym.core import (
     ActionSpace,
     ComponentInfo,
     EntitySpace,
-    Environment,
     Feature,
     PerEntity,
+    PopulationEnvironment,
     Shares,
     Unit,
 )
@@ -68,7 +68,7 @@ def made_up_run(env) -> Callable[..., Any]:
         keys = [m.key for m in metric_labels(env)]
         for agent in env.agents:
             space = env.action_space(agent)
-            names = getattr(space, "names", None) or (space.name,)
+            names = space.names
             keys += [f"actions/{agent}/{name}" for name in names]
         lines = [{"epoch": i + 1, **dict.fromkeys(keys, v)} for i, v in enumerate(values)]
         config = {"objective": "uniform", "seed": seed} | settings
@@ -112,7 +112,7 @@ def made_up_result(made_up_evaluation) -> Callable[..., Result]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Country(Environment):
+class Country(PopulationEnvironment):
     """An environment, as far as reports ask: four regions as groups, a further partition, stages.
 
     A planner divides a budget and splits two parts of it; an insurer sets everybody's premium.

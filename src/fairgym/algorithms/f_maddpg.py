@@ -309,8 +309,8 @@ def _act(actor: Any, seen: Entities) -> tuple[Array, Array]:
     logits = actor.logits(seen)
     squares = logits**2
     if isinstance(actor.space, PerEntity):
-        return actor.squash(logits, seen.mask), mean_over_people(squares, seen.mask)
-    return actor.squash(logits, seen.mask), jnp.mean(squares)
+        return actor.space.from_logits(logits, seen.mask), mean_over_people(squares, seen.mask)
+    return actor.space.from_logits(logits, seen.mask), jnp.mean(squares)
 
 
 def _stored(seen: Entities, scaling: Standardiser) -> Any:

@@ -193,7 +193,7 @@ class FMappo(GradientLearner):
                 mean = actor.logits(own)
                 noise = jnp.exp(state.log_std[agent]) * jax.random.normal(agent_key, mean.shape)
                 action = mean + noise
-                actions[agent] = actor.squash(action, own.mask)
+                actions[agent] = actor.space.from_logits(action, own.mask)
                 unsquashed[agent] = action[seen.rows[agent]] if each else action
             acts = {agent: acting(env, agent, world) for agent in actors}
             world, rewards, done = go_on(state, world, actions, step_key)

@@ -6,12 +6,24 @@ from fairgym.core.entities import Entities
 from fairgym.core.environment import Environment, by_group, check_shape
 from fairgym.core.errors import FairgymError
 from fairgym.core.moves import improve_or_deteriorate, improvement_probability, moved
+from fairgym.core.observed import EntitySpace, Feature
 from fairgym.core.params import ParamInfo, Params, param
+from fairgym.core.policy import Policy
+from fairgym.core.population import PopulationEnvironment
 from fairgym.core.registry import Registry, make, register_environment
 from fairgym.core.rollout import Episode, rollout
 from fairgym.core.schedule import Construction, Schedule
 from fairgym.core.selection import fill_places, highest, sample_rows
-from fairgym.core.spaces import ActionSpace, EntitySpace, Feature, PerEntity, Shares, Unit
+from fairgym.core.spaces import (
+    ActionSpace,
+    Element,
+    PerEntity,
+    Shares,
+    Unit,
+    mean_over_present,
+    per_group,
+)
+from fairgym.core.state import PopulationState, State
 from fairgym.core.struct import Struct, person_index
 
 __all__ = [
@@ -19,6 +31,7 @@ __all__ = [
     "ComponentInfo",
     "Components",
     "Construction",
+    "Element",
     "Entities",
     "EntitySpace",
     "Environment",
@@ -28,9 +41,13 @@ __all__ = [
     "ParamInfo",
     "Params",
     "PerEntity",
+    "Policy",
+    "PopulationEnvironment",
+    "PopulationState",
     "Registry",
     "Schedule",
     "Shares",
+    "State",
     "Struct",
     "Unit",
     "by_group",
@@ -42,8 +59,10 @@ __all__ = [
     "improve_or_deteriorate",
     "improvement_probability",
     "make",
+    "mean_over_present",
     "moved",
     "param",
+    "per_group",
     "person_index",
     "register_environment",
     "rollout",

@@ -6,7 +6,7 @@ declares its agents, spaces and components; the rest, `reset` and `step` with it
 
 import abc
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -14,47 +14,54 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from fairgym.core.components import ComponentInfo, Components
 from fairgym.core.entities import Entities
 from fairgym.core.errors import FairgymError
+from fairgym.core.observed import EntitySpace
 from fairgym.core.params import Params
-from fairgym.core.spaces import ActionSpace, EntitySpace, check_action
+from fairgym.core.spaces import ActionSpace, check_action
 
 Observations = dict[str, Entities]
 Actions = Mapping[str, Array]
 
+StateT = TypeVar("StateT")
+ParamsT = TypeVar("ParamsT", bound=Params)
+ComponentsT = TypeVar("ComponentsT", bound=Components)
 
-class Environment(abc.ABC):
-    """A society of people in which several agents act.
 
-    Subclasses are frozen dataclasses whose fields are shapes (population, horizon, ...): two
-    environments with equal fields are equal and share compiled programs.
+class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
+    """A system in which several agents act; generic in its state, parameters and components.
+
+    Subclasses are frozen dataclasses whose fields are shapes (horizon, ...): two environments with
+    equal fields are equal and share compiled programs. A system of people derives from
+    `PopulationEnvironment`.
 
     Class attributes:
         name: the name it is registered under.
+        version: raised by one whenever its dynamics or defaults change, so that results of
+            different versions are not taken for the same.
         agents: names of the agents, in acting order.
-        stages: names of the stages that a person can be in, by stage code.
         groups: names of the groups that components have entries for.
-        core_attribute: the key of `people` whose distribution shows the groups' starting points.
+        group_word: what a group is, in a word ("region").
+        time_unit: what a step is, in the plural ("months").
         components: the struct that `step` emits.
 
     Attributes:
-        population: number of people.
         horizon: number of steps after which an episode is truncated.
     """
 
     name: ClassVar[str]
+    version: ClassVar[int] = 1
     agents: ClassVar[tuple[str, ...]]
-    stages: ClassVar[tuple[str, ...]]
     groups: ClassVar[tuple[str, ...]]
-    core_attribute: ClassVar[str]
+    group_word: ClassVar[str] = "group"
+    time_unit: ClassVar[str] = "steps"
     components: ClassVar[type[Components]]
 
-    population: int
     horizon: int
 
     # ------------------------------------------------------------------ what a subclass writes
 
     @property
     @abc.abstractmethod
-    def default_params(self) -> Params:
+    def default_params(self) -> ParamsT:
         """The published numbers."""
 
     @property
@@ -64,70 +71,63 @@ class Environment(abc.ABC):
 
     @abc.abstractmethod
     def observation_space(self, agent: str) -> EntitySpace:
-        """What this agent sees; the same object at every call."""
+        """Space of the agent's observations; the same object at every call."""
 
     @abc.abstractmethod
     def action_space(self, agent: str) -> ActionSpace:
-        """What this agent does; the same object at every call."""
+        """Space of the agent's actions; the same object at every call."""
 
     @abc.abstractmethod
-    def initial_state(self, key: PRNGKeyArray, params: Any) -> Any:
-        """Draw the people and put them at the start; the state has `time`, `stage`, `group`."""
+    def initial_state(self, key: PRNGKeyArray, params: ParamsT) -> StateT:
+        """Sample the state at the start of an episode, a `State` with time 0."""
 
     @abc.abstractmethod
-    def observe(self, state: Any, params: Any) -> Observations:
-        """What each agent sees in this state."""
+    def observe(self, state: StateT, params: ParamsT) -> Observations:
+        """Observation of each agent in this state."""
 
     @abc.abstractmethod
-    def noise(self, key: PRNGKeyArray, params: Any) -> Any:
-        """All the randomness of one step: a pytree, per-person arrays first axis `population`."""
+    def noise(self, key: PRNGKeyArray, params: ParamsT) -> Any:
+        """All the randomness of one step: a pytree of arrays."""
 
     @abc.abstractmethod
     def transition(
-        self, noise: Any, state: Any, actions: Actions, params: Any
-    ) -> tuple[Any, Components, Bool[Array, ""]]:
+        self, noise: Any, state: StateT, actions: Actions, params: ParamsT
+    ) -> tuple[StateT, ComponentsT, Bool[Array, ""]]:
         """One step in the order of the source: `(state, components, terminated)`.
 
         Actions are inside their spaces already. Advances `state.time` by one.
         """
 
-    @abc.abstractmethod
-    def people(self, state: Any) -> dict[str, Float[Array, " population"]]:
-        """Every feature of every person by name, for reports, tests and plots."""
-
     @property
     def data_checksum(self) -> str:
-        """sha256 of the data that the people are drawn from; "" for made-up people."""
+        """sha256 of the data behind the system; "" without data."""
         return ""
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Fixed joint policies to compare with: name -> agent -> specification.
 
-        A specification is "random", "first-come", one number, or one number per element of the
-        action (`fairgym.policies.fixed_policies` builds them).
+        Names are slugs. A specification is "random", "first-come", one number, or one number per
+        element of the action (`fairgym.policies.fixed_policies` builds them).
         """
         return {"random": dict.fromkeys(self.agents, "random")}
 
     @property
     def periods(self) -> Mapping[str, int]:
-        """How many steps lie between an agent's actions; agents not named act at every step.
+        """Number of steps between an agent's actions; agents not named act at every step.
 
         Such an agent acts in steps 0, k, 2k, ...; what is given for it in between is ignored.
         """
         return {}
 
     @property
-    def partitions(self) -> Mapping[str, tuple[str, ...]]:
-        """Further partitions of the people, besides the groups, that reports have a table for.
-
-        The name of a feature in `people` -> the names of its codes 0, 1, 2, ...
-        """
-        return {}
+    def size_text(self) -> str:
+        """Size of the system in words, for titles."""
+        return f"{len(self.groups)} {self.group_word}s"
 
     # ------------------------------------------------------------------ what everybody calls
 
-    def reset(self, key: PRNGKeyArray, params: Any) -> tuple[Observations, Any]:
+    def reset(self, key: PRNGKeyArray, params: ParamsT) -> tuple[Observations, StateT]:
         """Start an episode.
 
         Args:
@@ -141,15 +141,15 @@ class Environment(abc.ABC):
         return self.observe(state, params), state
 
     def advance(
-        self, key: PRNGKeyArray, state: Any, actions: Actions, params: Any
-    ) -> tuple[Any, Components, Bool[Array, ""]]:
+        self, key: PRNGKeyArray, state: StateT, actions: Actions, params: ParamsT
+    ) -> tuple[StateT, ComponentsT, Bool[Array, ""]]:
         """`step` without the observation: clip the actions, draw the noise, make the transition."""
         clipped = {agent: self.action_space(agent).clip(actions[agent]) for agent in self.agents}
         return self.transition(self.noise(key, params), state, clipped, params)
 
     def step(
-        self, key: PRNGKeyArray, state: Any, actions: Actions, params: Any
-    ) -> tuple[Observations, Any, Components, Bool[Array, ""], Bool[Array, ""], dict[str, Array]]:
+        self, key: PRNGKeyArray, state: StateT, actions: Actions, params: ParamsT
+    ) -> tuple[Observations, StateT, ComponentsT, Bool[Array, ""], Bool[Array, ""], dict[str, Any]]:
         """Make one step. Out-of-range actions are clipped, shares renormalised.
 
         Args:
@@ -169,7 +169,7 @@ class Environment(abc.ABC):
         for agent in self.agents:
             check_action(self.action_space(agent), agent, actions[agent])
         state, components, terminated = self.advance(key, state, actions, params)
-        truncated = state.time >= self.horizon
+        truncated = time_of(state) >= self.horizon
         return self.observe(state, params), state, components, terminated, truncated, {}
 
     @property
@@ -177,13 +177,10 @@ class Environment(abc.ABC):
         """For each component its description, unit, symbol and the agents that it concerns."""
         return self.components.info()
 
-    def census(self, state: Any) -> dict[str, Int[Array, " groups"]]:
-        """People per stage (key) and group (entry)."""
-        group = jnp.arange(len(self.groups))[:, None] == state.group[None, :]
-        return {
-            stage: jnp.sum(group & (state.stage == code)[None, :], axis=1, dtype=jnp.int32)
-            for code, stage in enumerate(self.stages)
-        }
+
+def time_of(state: Any) -> Int[Array, ""]:
+    """Number of steps made, which every state has (`State.time`)."""
+    return state.time
 
 
 def require_agents(env: Environment, given: Mapping[str, Any], what: str) -> None:
@@ -208,13 +205,3 @@ def by_group(
     """Sum of `values` within each group."""
     member = (jnp.arange(groups)[:, None] == group).astype(jnp.float32)
     return jnp.dot(member, values, precision="highest")
-
-
-__all__ = [
-    "Actions",
-    "Environment",
-    "Observations",
-    "by_group",
-    "check_shape",
-    "require_agents",
-]

@@ -11,7 +11,6 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.components import add_compensated
 from fairgym.core.environment import Environment, check_shape, require_agents
-from fairgym.core.spaces import PerEntity
 from fairgym.core.struct import Struct
 
 
@@ -98,10 +97,7 @@ def rollout(
         observation = env.observe(state, params)[agent]  # the other agents' is compiled away
         space = env.action_space(agent)
         action = space.clip(policies[agent](observation, key))
-        if isinstance(space, PerEntity):
-            present = jnp.sum(observation.mask, dtype=jnp.float32)
-            return action, jnp.sum(jnp.where(observation.mask, action, 0.0)), present
-        return action, action, jnp.float32(1.0)
+        return action, *space.counted(action, observation.mask)
 
     def act(state: Any, key: PRNGKeyArray) -> tuple[dict, dict, dict]:
         keys = jax.random.split(key, len(env.agents))

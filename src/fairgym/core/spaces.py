@@ -1,41 +1,151 @@
-"""Spaces: what observations and actions look like, and how to draw and check one.
+"""Spaces of actions: what an agent decides, with declared elements and all of their behaviour.
 
-`sample` and `contains` are pure JAX functions. `clip` brings any array of the right shape
-into the space; environments call it inside `step`, so that no policy can break the dynamics.
+A space knows how actions are sampled, checked and clipped, how a network's outputs become an
+action (`from_logits`), and how actions are averaged (`counted`), so that nobody needs to ask which
+kind of space it is. `clip` brings any array of the right shape into the space; environments call it
+inside `step`, so that no policy can break the dynamics.
 """
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.entities import Entities
 from fairgym.core.errors import FairgymError
+
+
+@dataclasses.dataclass(frozen=True)
+class Element:
+    """One number of an action.
+
+    Attributes:
+        name: slug, unique within the action; it is used in log keys and files.
+        label: in words, without group; the words of the name if empty.
+        group: the group, or part of a partition, that it is for; "" if it is for all.
+        of: name of the element (share of a budget) that this one is a split of.
+        unit: of the value; "" for a plain number in [0, 1].
+    """
+
+    name: str
+    label: str = ""
+    group: str = ""
+    of: str = ""
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        """Fill in the label."""
+        if not self.label:
+            object.__setattr__(self, "label", self.name.replace("_", " "))
+
+    @property
+    def title(self) -> str:
+        """Label and group: "threshold, advantaged"."""
+        return f"{self.label}, {self.group.replace('_', ' ')}" if self.group else self.label
+
+
+def per_group(
+    name: str, groups: Sequence[str], *, label: str = "", of: str = "", unit: str = ""
+) -> tuple[Element, ...]:
+    """One element for each group, or a single one without groups.
+
+    Args:
+        name: slug of what is decided; that of an element is NAME_GROUP.
+        groups: names of the groups, or of the parts that a budget is split over.
+        label: in words; the words of the name if empty.
+        of: name of the element that these split.
+        unit: of the values.
+    """
+    label = label or name.replace("_", " ")
+    if not groups:
+        return (Element(name, label, "", of, unit),)
+    return tuple(
+        Element(f"{name}_{group}".replace(" ", "_").lower(), label, group, of, unit)
+        for group in groups
+    )
 
 
 @runtime_checkable
 class ActionSpace(Protocol):
-    """What every action space offers."""
+    """What every action space offers.
+
+    Attributes:
+        per_entity: whether an action has one entry for each row of the observation.
+        independent: whether its numbers can be set independently of each other.
+        discrete: whether an action is a choice among options.
+        dtype: of an action.
+    """
+
+    per_entity: ClassVar[bool]
+    independent: ClassVar[bool]
+    discrete: ClassVar[bool]
+    dtype: ClassVar[Any]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one action."""
         ...
 
-    def sample(self, key: PRNGKeyArray) -> Float[Array, "..."]:
-        """Draw one action uniformly."""
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """What the numbers of a mean action are; one for all rows of a per-entity action."""
         ...
 
-    def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
-        """Is this array, of the right shape and finite, inside the space?"""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the elements."""
         ...
 
-    def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
+    @property
+    def takes(self) -> str:
+        """What an action is, in words, for error messages."""
+        ...
+
+    def sample(self, key: PRNGKeyArray) -> Array:
+        """Sample one action uniformly."""
+        ...
+
+    def contains(self, action: Array) -> Bool[Array, ""]:
+        """True if this array has the right shape and lies inside the space."""
+        ...
+
+    def clip(self, action: Array) -> Array:
         """The nearest action of the space; not-a-number counts as 0."""
         ...
+
+    def from_logits(self, logits: Array, mask: Bool[Array, " people"]) -> Array:
+        """The action that a network's outputs stand for.
+
+        Args:
+            logits: any real numbers, shaped as an action.
+            mask: which rows of the observation hold a person.
+        """
+        ...
+
+    def counted(self, action: Array, mask: Bool[Array, " people"]) -> tuple[Array, Array]:
+        """An action's contribution to a mean action: `(sum, count)`, the sum one per element."""
+        ...
+
+    def at_rows(self, action: Array, rows: Int[Array, " sample"]) -> Array:
+        """The part of an action that concerns these rows of the observation."""
+        ...
+
+    def sum_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
+        """Sum of one value per element; a per-entity element has the mean over people present."""
+        ...
+
+    def mean_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
+        """Mean of one value per element; a per-entity element has the mean over people present."""
+        ...
+
+
+def mean_over_present(
+    values: Float[Array, " people"], mask: Bool[Array, " people"]
+) -> Float[Array, ""]:
+    """Mean over the rows that hold a person; 0 without any."""
+    return jnp.sum(jnp.where(mask, values, 0.0)) / jnp.maximum(jnp.sum(mask), 1.0)
 
 
 def _clip_unit(action: jax.Array) -> jax.Array:
@@ -48,25 +158,59 @@ def _inside_unit(action: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     return jnp.all((action >= 0.0) & (action <= 1.0))
 
 
+def _declared(elements: Sequence[Element | str]) -> tuple[Element, ...]:
+    """Elements, where a plain text is the name of one."""
+    found = tuple(e if isinstance(e, Element) else Element(e) for e in elements)
+    names = [element.name for element in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise FairgymError(f"element {name!r} is declared twice; names differ within an action")
+    return found
+
+
 @dataclasses.dataclass(frozen=True)
 class PerEntity:
     """One number in [0, 1] for each row of the agent's observation.
 
     Attributes:
         capacity: number of rows, people and empty places alike.
-        name: what the number means, for reports.
+        element: what the number means; a text is taken as the name of an `Element`.
     """
 
+    per_entity: ClassVar[bool] = True
+    independent: ClassVar[bool] = True
+    discrete: ClassVar[bool] = False
+    dtype: ClassVar[Any] = jnp.float32
+
     capacity: int
-    name: str = "score"
+    element: Any = "score"
+
+    def __post_init__(self) -> None:
+        """Make the element of a text."""
+        object.__setattr__(self, "element", _declared([self.element])[0])
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """The one element."""
+        return (self.element,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of the element."""
+        return tuple(element.name for element in self.elements)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one action: `(capacity,)`."""
         return (self.capacity,)
 
+    @property
+    def takes(self) -> str:
+        """What an action is, in words."""
+        return f"{self.capacity} numbers in [0, 1], one for each row"
+
     def sample(self, key: PRNGKeyArray) -> Float[Array, " capacity"]:
-        """Draw each row's number uniformly from [0, 1)."""
+        """Sample each row's number uniformly from [0, 1)."""
         return jax.random.uniform(key, self.shape)
 
     def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
@@ -77,24 +221,97 @@ class PerEntity:
         """Clip to [0, 1]; not-a-number becomes 0."""
         return _clip_unit(action)
 
+    def from_logits(
+        self, logits: Float[Array, " people"], mask: Bool[Array, " people"]
+    ) -> Float[Array, " people"]:
+        """Sigmoids, 0 for rows without a person."""
+        return jnp.where(mask, jax.nn.sigmoid(logits), 0.0)
 
-@dataclasses.dataclass(frozen=True)
-class Unit:
-    """A short vector of numbers in [0, 1].
+    def counted(
+        self, action: Float[Array, " people"], mask: Bool[Array, " people"]
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Sum over the people present, and how many they are."""
+        present = jnp.sum(mask, dtype=jnp.float32)
+        return jnp.sum(jnp.where(mask, action, 0.0)), present
 
-    Attributes:
-        names: what each element means, in order ("threshold, advantaged", ...).
-    """
+    def at_rows(self, action: Array, rows: Int[Array, " sample"]) -> Array:
+        """The entries of these rows."""
+        return action[rows]
 
-    names: tuple[str, ...]
+    def sum_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
+        """Mean over the people present: there is one element."""
+        return mean_over_present(values, mask)
+
+    def mean_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
+        """Mean over the people present."""
+        return mean_over_present(values, mask)
+
+
+class _Vector:
+    """What `Unit` and `Shares` have in common: an action is one short vector for everybody."""
+
+    per_entity: ClassVar[bool] = False
+    discrete: ClassVar[bool] = False
+    dtype: ClassVar[Any] = jnp.float32
+
+    elements: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the elements."""
+        return tuple(element.name for element in self.elements)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of one action: `(len(names),)`."""
-        return (len(self.names),)
+        """Shape of one action: `(number of elements,)`."""
+        return (len(self.elements),)
+
+    def by_name(self, action: Float[Array, " size"]) -> dict[str, Float[Array, ""]]:
+        """Name of each element -> its number."""
+        return {name: action[place] for place, name in enumerate(self.names)}
+
+    def counted(
+        self, action: Float[Array, " size"], mask: Bool[Array, " people"]
+    ) -> tuple[Float[Array, " size"], Float[Array, ""]]:
+        """The action itself, which counts once."""
+        return action, jnp.float32(1.0)
+
+    def at_rows(self, action: Array, rows: Int[Array, " sample"]) -> Array:
+        """The whole action: it concerns all rows."""
+        return action
+
+    def sum_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
+        """Sum over the elements."""
+        return jnp.sum(values)
+
+    def mean_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
+        """Mean over the elements."""
+        return jnp.mean(values)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit(_Vector):
+    """A short vector of numbers in [0, 1].
+
+    Attributes:
+        elements: what each number is, in order; a text is taken as the name of an `Element`.
+    """
+
+    independent: ClassVar[bool] = True
+
+    elements: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        """Make elements of texts."""
+        object.__setattr__(self, "elements", _declared(self.elements))
+
+    @property
+    def takes(self) -> str:
+        """What an action is, in words."""
+        return f"{len(self.elements)} numbers in [0, 1]: {', '.join(self.names)}"
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, " size"]:
-        """Draw each element uniformly from [0, 1)."""
+        """Sample each element uniformly from [0, 1)."""
         return jax.random.uniform(key, self.shape)
 
     def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
@@ -105,26 +322,42 @@ class Unit:
         """Clip to [0, 1]; not-a-number becomes 0."""
         return _clip_unit(action)
 
+    def from_logits(
+        self, logits: Float[Array, " size"], mask: Bool[Array, " people"]
+    ) -> Float[Array, " size"]:
+        """Sigmoids."""
+        return jax.nn.sigmoid(logits)
+
 
 @dataclasses.dataclass(frozen=True)
-class Shares:
+class Shares(_Vector):
     """One or more simplexes laid end to end: each block is non-negative and sums to 1.
 
     Attributes:
-        blocks: the names of the shares of each simplex, in order.
+        blocks: the shares of each simplex, in order; a text is taken as the name of an `Element`.
+            A block whose elements name another one in `of` splits that share further.
     """
 
-    blocks: tuple[tuple[str, ...], ...]
+    independent: ClassVar[bool] = False
+
+    blocks: tuple[tuple[Any, ...], ...]
+
+    def __post_init__(self) -> None:
+        """Make elements of texts."""
+        flat = iter(_declared([element for block in self.blocks for element in block]))
+        blocks = tuple(tuple(next(flat) for _ in block) for block in self.blocks)
+        object.__setattr__(self, "blocks", blocks)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all elements, block after block."""
-        return tuple(name for block in self.blocks for name in block)
+    def elements(self) -> tuple[Element, ...]:  # type: ignore[override]
+        """The shares, block after block."""
+        return tuple(element for block in self.blocks for element in block)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of one action: `(sum of the block sizes,)`."""
-        return (len(self.names),)
+    def takes(self) -> str:
+        """What an action is, in words."""
+        parts = (f"{len(block)} shares that sum to 1" for block in self.blocks)
+        return ", then ".join(parts)
 
     def split(self, action: Float[Array, " size"]) -> list[Float[Array, " block"]]:
         """Cut an action into its blocks."""
@@ -134,8 +367,13 @@ class Shares:
             start += len(block)
         return parts
 
+    def splits(self, action: Float[Array, " size"]) -> dict[str, Float[Array, " parts"]]:
+        """Name of each share that is split further -> the shares of its parts."""
+        blocks = zip(self.blocks, self.split(action), strict=True)
+        return {block[0].of: part for block, part in blocks if block[0].of}
+
     def sample(self, key: PRNGKeyArray) -> Float[Array, " size"]:
-        """Draw each block uniformly from its simplex (a flat Dirichlet)."""
+        """Sample each block uniformly from its simplex (a flat Dirichlet distribution)."""
         keys = jax.random.split(key, len(self.blocks))
         return jnp.concatenate(
             [
@@ -162,73 +400,16 @@ class Shares:
             parts.append(part / jnp.sum(part))
         return jnp.concatenate(parts)
 
-
-@dataclasses.dataclass(frozen=True)
-class Feature:
-    """The name, unit and range of one observed number.
-
-    The range says where values normally lie; it scales the inputs of networks when the
-    population itself does not vary in that feature. Values may lie outside.
-    """
-
-    name: str
-    low: float = 0.0
-    high: float = 1.0
-    unit: str = ""
-    source: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class EntitySpace:
-    """The observations of one agent: up to `capacity` people, and a context.
-
-    Attributes:
-        capacity: the smallest number of rows that is always enough.
-        features: what each column of `Entities.features` holds.
-        context: what each element of `Entities.context` holds.
-    """
-
-    capacity: int
-    features: tuple[Feature, ...]
-    context: tuple[Feature, ...] = ()
-
-    def sample(self, key: PRNGKeyArray) -> Entities:
-        """Draw an observation: each feature uniform within its range, each place taken or not."""
-        k_features, k_mask, k_context = jax.random.split(key, 3)
-
-        def draw(key: PRNGKeyArray, rows: Sequence[int], specs: tuple[Feature, ...]) -> jax.Array:
-            low = jnp.array([f.low for f in specs], jnp.float32)
-            high = jnp.array([f.high for f in specs], jnp.float32)
-            return jax.random.uniform(key, (*rows, len(specs))) * (high - low) + low
-
-        mask = jax.random.bernoulli(k_mask, 0.5, (self.capacity,))
-        features = draw(k_features, (self.capacity,), self.features)
-        return Entities(
-            features=jnp.where(mask[:, None], features, 0.0),
-            mask=mask,
-            context=draw(k_context, (), self.context),
-        )
-
-    def contains(self, observation: Entities) -> Bool[Array, ""]:
-        """True if shapes fit, everything is finite and masked rows are zero."""
-        expected = ((self.capacity, len(self.features)), (self.capacity,), (len(self.context),))
-        found = tuple(
-            jnp.shape(x) for x in (observation.features, observation.mask, observation.context)
-        )
-        if found != expected:
-            return jnp.array(False)
-        empty = jnp.where(observation.mask[:, None], 0.0, observation.features)
-        return (
-            jnp.all(jnp.isfinite(observation.features))
-            & jnp.all(jnp.isfinite(observation.context))
-            & jnp.all(empty == 0.0)
-        )
+    def from_logits(
+        self, logits: Float[Array, " size"], mask: Bool[Array, " people"]
+    ) -> Float[Array, " size"]:
+        """A softmax for each block."""
+        return jnp.concatenate([jax.nn.softmax(part) for part in self.split(logits)])
 
 
 def check_action(space: ActionSpace, agent: str, action: jax.Array) -> None:
     """Raise a FairgymError unless the action has the shape that the space takes."""
     if jnp.shape(action) != space.shape:
         raise FairgymError(
-            f"the action of agent {agent!r} has shape {jnp.shape(action)}; "
-            f"it takes {space.shape} numbers in [0, 1]"
+            f"the action of agent {agent!r} has shape {jnp.shape(action)}; it takes {space.takes}"
         )

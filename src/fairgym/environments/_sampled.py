@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from jaxtyping import Array, Float
 
-from fairgym.core import ActionSpace, Entities, EntitySpace, Environment, Feature
+from fairgym.core import ActionSpace, Entities, EntitySpace, Feature, PopulationEnvironment
 from fairgym.data import Population, load_population
 
 
-class SampledEnvironment(Environment):
+class SampledEnvironment(PopulationEnvironment):
     """An environment whose people are drawn from a population of `fairgym.data`.
 
     Subclasses call `self._data` in `__post_init__`, so that a missing or damaged file is told

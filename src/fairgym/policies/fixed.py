@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.core import ActionSpace, Entities, FairgymError, PerEntity
+from fairgym.core import ActionSpace, Entities, FairgymError
 
 
 class Constant(eqx.Module):
@@ -74,7 +74,7 @@ class FirstCome(eqx.Module):
     def __init__(self, env: Any, agent: str, feature: str = "time_waited") -> None:
         """Find the column of the waiting time."""
         names = [f.name for f in env.observation_space(agent).features]
-        if feature not in names or not isinstance(env.action_space(agent), PerEntity):
+        if feature not in names or not env.action_space(agent).per_entity:
             raise FairgymError(
                 f"first come, first served needs an agent that scores people and sees {feature!r};"
                 f" {agent!r} sees: {', '.join(names)}"

@@ -12,9 +12,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.core import Entities, EntitySpace, Environment, PerEntity, Shares
+from fairgym.core import Entities, EntitySpace, Environment, PopulationEnvironment
 
 
 class Standardiser(eqx.Module):
@@ -32,7 +32,9 @@ class Standardiser(eqx.Module):
 
 
 @partial(jax.jit, static_argnums=0)
-def _people_at_reset(env: Environment, key: PRNGKeyArray, params: Any) -> dict[str, Array]:
+def _people_at_reset(
+    env: PopulationEnvironment, key: PRNGKeyArray, params: Any
+) -> dict[str, Array]:
     return env.people(env.initial_state(key, params))
 
 
@@ -40,9 +42,12 @@ def standardiser(env: Environment, agent: str, key: PRNGKeyArray, params: Any) -
     """Take mean and standard deviation of each feature over the people at reset.
 
     A feature in which the people at reset do not differ (what only the dynamics make, such as a
-    loan's balance) and the context are scaled by the range that the space declares for them.
+    loan's balance), the context, and everything in a system without people are scaled by the range
+    that the space declares for them.
     """
-    found = _people_at_reset(env, key, params)
+    found = {}
+    if isinstance(env, PopulationEnvironment):
+        found = _people_at_reset(env, key, params)
     people = {name: np.asarray(column) for name, column in found.items()}
     space: EntitySpace = env.observation_space(agent)
     shift, scale = [], []
@@ -108,7 +113,7 @@ class EquivariantPolicy(eqx.Module):
             pooled: whether each person's units see the mean features of all people present.
         """
         features, context = scaling.shift.size, scaling.context_shift.size
-        outputs = 1 if isinstance(space, PerEntity) else space.shape[0]
+        outputs = len(space.elements)
         keys = jax.random.split(key, 4)
         self.first = jax.random.normal(keys[0], (hidden, features))
         self.of_context = jax.random.normal(keys[1], (hidden, context))
@@ -121,10 +126,10 @@ class EquivariantPolicy(eqx.Module):
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, " action"]:
         """The action for this observation; `key` is not used (the policy is deterministic)."""
-        return self.squash(self.logits(observation), observation.mask)
+        return self.space.from_logits(self.logits(observation), observation.mask)
 
     def logits(self, observation: Entities) -> Float[Array, " action"]:
-        """What `squash` makes the action of: any real numbers."""
+        """Outputs of layer 2, any real numbers, which the space makes an action of."""
         scaling = self.scaling
         inputs = self.first.shape[1] + self.of_context.shape[1]
         if self.of_pooled is not None:
@@ -146,19 +151,9 @@ class EquivariantPolicy(eqx.Module):
         units = jax.nn.relu(weights @ observation.features.T + bias[:, None])
 
         second = self.second / jnp.sqrt(self.second.shape[1])
-        if isinstance(self.space, PerEntity):
+        if self.space.per_entity:
             return second[0] @ units + self.second_bias[0]
         return second @ (units @ present / people) + self.second_bias
-
-    def squash(
-        self, logits: Float[Array, " action"], mask: Bool[Array, " people"]
-    ) -> Float[Array, " action"]:
-        """An action: sigmoids, a softmax for each simplex, 0 for rows without a person."""
-        if isinstance(self.space, PerEntity):
-            return jnp.where(mask, jax.nn.sigmoid(logits), 0.0)
-        if isinstance(self.space, Shares):
-            return jnp.concatenate([jax.nn.softmax(part) for part in self.space.split(logits)])
-        return jax.nn.sigmoid(logits)
 
 
 def equivariant(

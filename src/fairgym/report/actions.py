@@ -129,7 +129,7 @@ def line_panels(env: Any) -> list[Panel]:
         if isinstance(space, Shares):
             continue
         if isinstance(space, PerEntity):
-            found.append(Panel(agent, f"{who}: mean {style.words(space.name)}", (space.name,)))
+            found.append(Panel(agent, f"{who}: mean {style.words(space.names[0])}", space.names))
             continue
         names = tuple(space.names)
         bases = list(dict.fromkeys(split_group(n, env.groups)[0] for n in names))
@@ -229,7 +229,7 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
     axis.set_ylim(-0.03 * limit, 1.03 * limit)
     space = env.action_space(panel.agent)
     if isinstance(space, PerEntity):
-        style.set_ylabel(axis, f"mean over people, {action_unit(env, space.name)}")
+        style.set_ylabel(axis, f"mean over people, {action_unit(env, space.names[0])}")
     else:
         axis.set_ylabel("mean action, 0 to 1")
     style.label_line_ends(axis, ends)

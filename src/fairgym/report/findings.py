@@ -167,7 +167,7 @@ def action_sentences(group: RunGroup) -> list[str]:
         if agent in group.fixed:
             continue
         space = env.action_space(agent)
-        names = getattr(space, "names", None) or (space.name,)
+        names = space.names
         curves = {name: group.series(f"actions/{agent}/{name}") for name in names}
         curves = {name: c for name, c in curves.items() if c.epochs.size and np.isfinite(c.mean[0])}
         if not curves:
@@ -177,7 +177,7 @@ def action_sentences(group: RunGroup) -> list[str]:
             sentences += [f"{title(agent)}{where}: {text}" for text in _budgets(space, means)]
             continue
         unit = ""
-        if isinstance(space, PerEntity) and "maximum" in action_unit(env, space.name):
+        if isinstance(space, PerEntity) and "maximum" in action_unit(env, space.names[0]):
             unit = " of the maximum"
         parts = [_move(name, env.groups, curve, unit) for name, curve in curves.items()]
         first, last = (next(iter(curves.values())).epochs[i] for i in (0, -1))

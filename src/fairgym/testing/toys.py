@@ -19,10 +19,10 @@ from fairgym.core import (
     Components,
     Entities,
     EntitySpace,
-    Environment,
     Feature,
     Params,
     PerEntity,
+    PopulationEnvironment,
     Shares,
     Struct,
     Unit,
@@ -95,7 +95,7 @@ _PERSON = (Feature("group"), Feature("skill", -3.0, 3.0), Feature("constant", 0.
 
 
 @dataclasses.dataclass(frozen=True)
-class Toy(Environment):
+class Toy(PopulationEnvironment):
     """Three agents: "level" sets a number per group, "rank" orders a queue, "split" shares.
 
     With all weight on `gain` the best policy is the constant one of `optimum`. The disparity of

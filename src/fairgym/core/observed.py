@@ -1,0 +1,126 @@
+"""Spaces of observations: declared features, and the view that orders them by name."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
+
+from fairgym.core.entities import Entities
+from fairgym.core.errors import FairgymError
+
+
+@dataclasses.dataclass(frozen=True)
+class Feature:
+    """One observed number.
+
+    The range says where values normally lie; it scales the inputs of networks when the
+    population itself does not vary in that feature. Values may lie outside.
+
+    Attributes:
+        name: slug, unique among the features (or the context) of an agent.
+        low: lower end of the range.
+        high: upper end of the range.
+        unit: "months", "dollars", ...; "" for a plain number.
+        source: the source's name for it, in words.
+        of: the categorical variable of which this column marks one value, such as "region".
+    """
+
+    name: str
+    low: float = 0.0
+    high: float = 1.0
+    unit: str = ""
+    source: str = ""
+    of: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class EntitySpace:
+    """Observations of one agent: up to `capacity` people, and a context.
+
+    Attributes:
+        capacity: the smallest number of rows that is always enough.
+        features: what each column of `Entities.features` holds.
+        context: what each element of `Entities.context` holds.
+    """
+
+    capacity: int
+    features: tuple[Feature, ...]
+    context: tuple[Feature, ...] = ()
+
+    def view(
+        self,
+        columns: Mapping[str, Array],
+        mask: Bool[Array, " capacity"],
+        context: Mapping[str, Any] | None = None,
+        rows: Int[Array, " capacity"] | None = None,
+    ) -> Entities:
+        """Build the observation from named arrays; this space puts them in order.
+
+        Args:
+            columns: feature name -> one number per row; features that the agent does not see are
+                left out.
+            mask: True where a row holds a person.
+            context: context name -> number, exactly those declared.
+            rows: which entries of the columns the rows are; all of them in order by default.
+
+        Raises:
+            FairgymError: a declared feature is missing, or the context has other names than those
+                declared.
+        """
+        shared = {} if context is None else dict(context)
+        for what, declared, given in (
+            ("feature", self.features, columns),
+            ("context", self.context, shared),
+        ):
+            missing = [feature.name for feature in declared if feature.name not in given]
+            if missing:
+                raise FairgymError(
+                    f"{what} {missing[0]!r} is declared but not given; given: {', '.join(given)}"
+                )
+        unknown = [name for name in shared if name not in {f.name for f in self.context}]
+        if unknown:
+            raise FairgymError(
+                f"context {unknown[0]!r} is given but not declared; declared:"
+                f" {', '.join(f.name for f in self.context)}"
+            )
+        seen = [columns[feature.name] for feature in self.features]
+        if rows is not None:
+            seen = [column[rows] for column in seen]
+        return Entities.from_columns(seen, mask, [shared[feature.name] for feature in self.context])
+
+    def sample(self, key: PRNGKeyArray) -> Entities:
+        """Sample an observation: each feature uniform within its range, each row taken or not."""
+        k_features, k_mask, k_context = jax.random.split(key, 3)
+
+        def uniform(
+            key: PRNGKeyArray, rows: Sequence[int], specs: tuple[Feature, ...]
+        ) -> jax.Array:
+            low = jnp.array([f.low for f in specs], jnp.float32)
+            high = jnp.array([f.high for f in specs], jnp.float32)
+            return jax.random.uniform(key, (*rows, len(specs))) * (high - low) + low
+
+        mask = jax.random.bernoulli(k_mask, 0.5, (self.capacity,))
+        features = uniform(k_features, (self.capacity,), self.features)
+        return Entities(
+            features=jnp.where(mask[:, None], features, 0.0),
+            mask=mask,
+            context=uniform(k_context, (), self.context),
+        )
+
+    def contains(self, observation: Entities) -> Bool[Array, ""]:
+        """True if shapes fit, everything is finite and masked rows are zero."""
+        expected = ((self.capacity, len(self.features)), (self.capacity,), (len(self.context),))
+        found = tuple(
+            jnp.shape(x) for x in (observation.features, observation.mask, observation.context)
+        )
+        if found != expected:
+            return jnp.array(False)
+        empty = jnp.where(observation.mask[:, None], 0.0, observation.features)
+        return (
+            jnp.all(jnp.isfinite(observation.features))
+            & jnp.all(jnp.isfinite(observation.context))
+            & jnp.all(empty == 0.0)
+        )

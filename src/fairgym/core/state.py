@@ -1,0 +1,27 @@
+"""Bases of the state structs."""
+
+from jaxtyping import Array, Int
+
+from fairgym.core.struct import Struct
+
+
+class State(Struct):
+    """State of an environment; subclasses add what the system remembers.
+
+    Attributes:
+        time: number of steps made.
+    """
+
+    time: Int[Array, ""]
+
+
+class PopulationState(State):
+    """State of an environment of people. Per-person fields have the axis name "people".
+
+    Attributes:
+        group: place of each person's group in `env.groups`.
+        stage: place of each person's stage in `env.stages`.
+    """
+
+    group: Int[Array, " people"]
+    stage: Int[Array, " people"]

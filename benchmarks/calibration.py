@@ -21,8 +21,8 @@ from fairgym.environments.education import Education
 from fairgym.policies import fixed_policies
 
 PLAUSIBLE = {
-    "health": "premium half, uniform planner",
-    "education": "plausible fixed policy",
+    "health": "premium_half_uniform_planner",
+    "education": "plausible_fixed_policy",
 }
 OPEN = {
     "health": (

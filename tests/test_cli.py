@@ -231,6 +231,7 @@ def test_seeds_then_evaluate_them(run, capsys, here):
         *env.baselines,
         "random",
     ]
+    assert "admit_all_no_relief" in env.baselines  # a slug in JSON, words in the table below
     for entry in found:
         assert list(entry["measures"]) == ["objective", *env.metrics, "survived"]
         for value in entry["measures"].values():
@@ -241,6 +242,7 @@ def test_seeds_then_evaluate_them(run, capsys, here):
     table = capsys.readouterr().out
     for words in ("objective", "profit", "default disparity", "learned", "random", "95% interval"):
         assert words in table
+    assert "admit all" in table and "admit_all" not in table
     mean = found[0]["measures"]["profit"]["mean"]
     assert f"{mean:.1f} ±" in table or f"{mean:.0f} ±" in table or f"{mean:.2f} ±" in table
 

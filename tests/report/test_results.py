@@ -115,7 +115,7 @@ def test_intervals_are_cut_to_what_is_possible(env, made_up_result):
 
 def test_an_evaluation_scored_by_another_objective(env):
     params = env.default_params
-    policies = fixed_policies(env, env.baselines["published fixed policy"])
+    policies = fixed_policies(env, env.baselines["published_fixed_policy"])
     uniform, direct = Objective.uniform(env), Objective.direct(env)
     found = evaluate(
         env, params, policies, jax.random.key(0), 3, objective=uniform, discount=0.99, trace=True

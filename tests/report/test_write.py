@@ -94,7 +94,10 @@ def test_the_page_carries_the_numbers(written, seeds):
     words = Page(written.read_text(encoding="utf-8")).text
     groups = group_runs([load(path) for path in sorted(seeds.glob("seed-*"))])
     measured = measure_all(groups, 4, 1)
-    assert [r.name for r in measured.shown] == ["learned policy", *groups[0].env.baselines]
+    assert [r.name for r in measured.shown] == [
+        "learned policy",
+        *(name.replace("_", " ") for name in groups[0].env.baselines),
+    ]
     for result in measured.shown:
         for metric in metric_labels(groups[0].env):
             value = result.estimate(metric)

@@ -144,7 +144,7 @@ def test_missing_agent(env):
 def test_the_parts_of_the_people_at_every_step():
     """Regions of the education environment: numbers, stages and baseline GPA, counted by hand."""
     env = fairgym.make("education", population=200, horizon=12)
-    policies = fixed_policies(env, env.baselines["plausible fixed policy"])
+    policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
     params = env.default_params.replace(faculty_salary=0.0)
     found = evaluate(env, params, policies, jax.random.key(2), 2, trace=True, people=2)
     parts = found.parts["region"]
@@ -167,7 +167,7 @@ def test_the_parts_of_the_people_at_every_step():
 
 def test_an_episode_that_failed_counts_nobody_afterwards():
     env = fairgym.make("education", population=200, horizon=12)
-    policies = fixed_policies(env, env.baselines["plausible fixed policy"])
+    policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
     ruined = env.default_params.replace(faculty_salary=1e7)
     found = evaluate(env, ruined, policies, jax.random.key(2), 2, trace=True)
     assert (found.lengths == 1).all()

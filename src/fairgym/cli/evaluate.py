@@ -46,6 +46,11 @@ class Measured:
     folder: Path | None
     evaluation: Evaluation
 
+    @property
+    def title(self) -> str:
+        """The name as shown: a baseline's in words, a run's folder as it is."""
+        return self.name.replace("_", " ") if self.folder is None else self.name
+
 
 def evaluate(arguments: Sequence[str]) -> None:
     """Print a table, or JSON, for each setting that the runs were trained in."""
@@ -192,7 +197,7 @@ def show(run: Run, row: Sequence[Measured]) -> None:
     )
     table.add_column("")
     for one in row:
-        table.add_column(one.name, justify="right", overflow="fold")
+        table.add_column(one.title, justify="right", overflow="fold")
     notes: dict[str, list[str]] = {}
     for name in ("objective", *run.env.metrics, "survived"):
         label, sign = _label(run.env, name, config.objective)
@@ -201,7 +206,7 @@ def show(run: Run, row: Sequence[Measured]) -> None:
             undefined = one.evaluation.undefined(name)
             cells.append(_cell(*one.evaluation.interval(name, LEVEL), sign, bool(undefined)))
             if undefined:
-                notes.setdefault(name.replace("_", " "), []).append(f"{one.name}: {undefined}")
+                notes.setdefault(name.replace("_", " "), []).append(f"{one.title}: {undefined}")
         table.add_row(label, *cells)
     console.print(table)
     if notes:

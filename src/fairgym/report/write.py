@@ -149,10 +149,10 @@ def measure_all(
         if group.world not in worlds:
             fixed = []
             for name, specification in first.env.baselines.items():
-                say(f"measuring {name}")
-                fixed.append(
-                    Result(name, False, (one(first, fixed_policies(first.env, specification)),))
-                )
+                shown = style.words(name)
+                say(f"measuring {shown}")
+                found = (one(first, fixed_policies(first.env, specification)),)
+                fixed.append(Result(shown, False, found))
             worlds[group.world] = group.aim, fixed
         aim, fixed = worlds[group.world]
         own = fixed if aim == group.aim else [_score(r, r.name, first.objective) for r in fixed]

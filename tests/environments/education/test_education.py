@@ -50,7 +50,7 @@ def test_a_later_state_keeps_the_contract(monkeypatch):
         build_unit_time=1.0,
         mentorship_cost=20_000.0,
     )
-    specification = {**env.baselines["plausible fixed policy"]}
+    specification = {**env.baselines["plausible_fixed_policy"]}
     specification["university"] = [0.02, 0.6, 0.15, 0.1, 0.13]
     policies = fixed_policies(env, specification)
     run = jax.jit(lambda key: fairgym.rollout(env, params, policies, key, 26))
@@ -192,7 +192,7 @@ def test_an_employer_whose_profits_sum_to_less_than_nothing_fails(record, params
 
 
 def test_the_horizon_ends_what_does_not_fail(env, params):
-    policies = fixed_policies(env, env.baselines["plausible fixed policy"])
+    policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
     rich = params.replace(reserve_at_start=1e7)
     episode = jax.jit(lambda key: fairgym.rollout(env, rich, policies, key))(jax.random.key(0))
     assert int(episode.length) == env.horizon

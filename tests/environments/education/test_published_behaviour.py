@@ -34,7 +34,7 @@ def measure(env):
     Whether or not somebody fails: sums of the components by seed, and, semester by semester, what
     the workers' utility is made of. One program for all arms.
     """
-    baseline = env.baselines["plausible fixed policy"]
+    baseline = env.baselines["plausible_fixed_policy"]
 
     def episode(item):
         params, university, planner, salary, key = item

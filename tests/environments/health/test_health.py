@@ -46,7 +46,7 @@ def test_later_in_an_episode_too(monkeypatch):
     """With queues, deaths and beds under construction, in the middle of a cycle."""
     env = fairgym.make("health", population=64, horizon=40)
     params = env.default_params.replace(beds_at_start=2.0, planner_budget=1e7, hospital_cost=0.0)
-    policies = fixed_policies(env, env.baselines["premium half, uniform planner"])
+    policies = fixed_policies(env, env.baselines["premium_half_uniform_planner"])
     run = jax.jit(lambda key: fairgym.rollout(env, params, policies, key, 15))
     later = run(jax.random.key(0)).final_state
     assert set(later.stage.tolist()) == {HEALTHY, WAITING, IN_HOSPITAL}

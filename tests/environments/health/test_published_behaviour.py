@@ -23,7 +23,7 @@ ARMS = {
 }
 
 
-BASELINES = ("premium half, no planner", "premium half, uniform planner")
+BASELINES = ("premium_half_no_planner", "premium_half_uniform_planner")
 
 
 @pytest.fixture(scope="module")

@@ -53,8 +53,8 @@ def baseline_policies() -> dict[str, dict[str, Any]]:
     agents = ("admissions", "university", "employer", "planner")
     return {
         "random": dict.fromkeys(agents, "random"),
-        "plausible fixed policy": fixed(),
-        "scholarships before salaries": fixed([0.05, 0.25, 0.40, 0.20, 0.10]),
-        "equal shares of the university": fixed([0.2] * 5),
-        "salary 0.8": fixed(salary=0.8),
+        "plausible_fixed_policy": fixed(),
+        "scholarships_before_salaries": fixed([0.05, 0.25, 0.40, 0.20, 0.10]),
+        "equal_university_shares": fixed([0.2] * 5),
+        "high_salary": fixed(salary=0.8),
     }

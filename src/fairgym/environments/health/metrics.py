@@ -42,7 +42,7 @@ def baseline_policies() -> dict[str, dict[str, Any]]:
 
     return {
         "random": dict.fromkeys(("insurer", "hospital", "planner"), "random"),
-        "premium half, uniform planner": fixed(0.5, UNIFORM_PLANNER),
-        "premium half, no planner": fixed(0.5, NO_PLANNER),
-        "premium full, uniform planner": fixed(1.0, UNIFORM_PLANNER),
+        "premium_half_uniform_planner": fixed(0.5, UNIFORM_PLANNER),
+        "premium_half_no_planner": fixed(0.5, NO_PLANNER),
+        "premium_full_uniform_planner": fixed(1.0, UNIFORM_PLANNER),
     }

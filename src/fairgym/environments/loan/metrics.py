@@ -41,7 +41,7 @@ def baseline_policies(action_groups: int) -> dict[str, dict[str, Any]]:
         return values | {"disbursement": "random"}
 
     return {
-        "admit all, no relief": fixed(0.0, 0.0),
-        "thresholds 0.5, no relief": fixed(0.5, 0.0),
-        "published fixed policy": fixed((0.0, 0.0), (0.12, 0.18)),
+        "admit_all_no_relief": fixed(0.0, 0.0),
+        "thresholds_half_no_relief": fixed(0.5, 0.0),
+        "published_fixed_policy": fixed((0.0, 0.0), (0.12, 0.18)),
     }

@@ -99,7 +99,7 @@ def _utility_of_minority(env: Any, params: Any, before: Any, after: Any, compone
     cost = dynamics.pay_cost(
         people["gpa"], people["time_in_university"], people["time_in_workforce"], params
     )
-    salary = jnp.float32(env.baselines["plausible fixed policy"]["employer"])
+    salary = jnp.float32(env.baselines["plausible_fixed_policy"]["employer"])
     utility = dynamics.utility(salary, after.supplement, cost, params)
     counted = (before.stage == env.stages.index("workforce")) & (before.group == 1)
     return jnp.sum(jnp.where(counted, utility, 0.0)), jnp.sum(counted, dtype=jnp.float32)

@@ -10,10 +10,10 @@ import pytest
 
 from fairgym.cli import COMMANDS, main
 from fairgym.cli import train as train_module
-from fairgym.cli.evaluate import run_folders
 from fairgym.cli.train import parse_seeds, peek, plan_of
 from fairgym.core import FairgymError
 from fairgym.training import devices, load
+from fairgym.training.folder import run_folders
 
 SMALL = "--population-size 60 --horizon 20 --epochs 2 --episodes-per-epoch 4 --hidden 4".split()
 

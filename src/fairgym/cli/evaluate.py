@@ -15,7 +15,7 @@ from fairgym.core import Environment, FairgymError
 from fairgym.policies import fixed_policies
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.evaluation import evaluate as measure
-from fairgym.training.run import Run, load
+from fairgym.training.run import Run, load_runs
 
 LEVEL = 0.95
 
@@ -63,7 +63,7 @@ def evaluate(arguments: Sequence[str]) -> None:
             ("episodes", flags.episodes, 1) if flags.episodes < 1 else ("seed", flags.seed, 0)
         )
         raise FairgymError(f"{name} is {value}; it takes a whole number from {low}")
-    comparisons = list(compare(load_all(flags.folders), flags.episodes, flags.seed))
+    comparisons = list(compare(load_runs(flags.folders), flags.episodes, flags.seed))
     if flags.json:
         rows = [
             as_json(one, r, flags.seed) for runs, row in comparisons for r, one in _with(runs, row)
@@ -76,26 +76,6 @@ def evaluate(arguments: Sequence[str]) -> None:
 
 def _with(runs: Sequence[Run], row: Sequence[Measured]) -> Iterable[tuple[Run, Measured]]:
     return ((runs[0], one) for one in row)
-
-
-def load_all(folders: Sequence[str]) -> list[Run]:
-    """The runs in these folders; a folder of seeds stands for the runs in it.
-
-    Raises:
-        FairgymError: no folder, or one that is no run.
-    """
-    if not folders:
-        raise FairgymError("no run folder is given; it takes one or more, such as runs/x")
-    return [load(path) for folder in folders for path in run_folders(folder)]
-
-
-def run_folders(folder: str | Path) -> list[Path]:
-    """The folder itself, or its seed-N folders if it holds those and is no run."""
-    path = Path(folder)
-    seeds = [p for p in path.glob("seed-*") if (p / "config.json").is_file()]
-    if seeds and not (path / "config.json").exists():
-        return sorted(seeds, key=lambda p: (len(p.name), p.name))
-    return [path]
 
 
 def compare(

@@ -35,16 +35,12 @@ class ReportFlags:
 
 def report(arguments: Sequence[str]) -> None:
     """Write a report and say where it is."""
-    from fairgym.cli.evaluate import run_folders
-    from fairgym.training import devices, load
+    from fairgym.training import devices
+    from fairgym.training.run import load_runs
 
     devices.configure()
     flags: Any = parse(ReportFlags, arguments, "fairgym report")
-    if not flags.folders:
-        raise FairgymError("no run folder is given; it takes one or more, such as runs/x")
-    for folder in flags.folders:
-        for path in run_folders(folder):
-            load(path)  # what is wrong is told before matplotlib is imported
+    load_runs(flags.folders)  # what is wrong is said before matplotlib is imported
     from fairgym.report import write_report
 
     page = write_report(

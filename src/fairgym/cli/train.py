@@ -12,7 +12,7 @@ from fairgym.cli.parsing import flag, parse, typed
 from fairgym.core import FairgymError
 from fairgym.training.config import RunConfig, check_fields, settings_of
 from fairgym.training.config_file import read_config_file
-from fairgym.training.folder import RunFolder
+from fairgym.training.folder import RunFolder, run_folders
 from fairgym.training.settings import ALGORITHM, ENVIRONMENT, PARAMS, Setting, algorithm_settings
 
 PROG = "fairgym train"
@@ -159,11 +159,10 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     if path is not None:
         base = {str(k).replace("-", "_"): v for k, v in read_config_file(Path(path)).items()}
     elif "--resume" in words and out is not None:
-        folders = [Path(out), *sorted(Path(out).glob("seed-*"))]
-        stored = [f for f in folders if (f / "config.json").is_file()]
-        if stored:
-            base = RunFolder(stored[0]).read_config()[0].as_json()
-            if stored[0] != Path(out):
+        first = RunFolder(run_folders(out)[0])
+        if first.config.is_file():
+            base = first.read_config()[0].as_json()
+            if first.path != Path(out):
                 base.pop("seed")
     changed = named is not None and base.get("environment", named) != named
     if changed and path is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
 from fairgym.report.style import number
-from fairgym.training.folder import source_commit
+from fairgym.training.provenance import source_commit
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairgym.core import make
 from fairgym.training.config import RunConfig
-from fairgym.training.folder import RunFolder
+from fairgym.training.folder import RunFolder, seed_folder
 from fairgym.training.run import Progress, Run, load, train
 
 # What is trained -> a context that yields what `train` tells its progress to.
@@ -53,7 +53,7 @@ def plan(
         found[key] = []
         for seed in seeds:
             one = dataclasses.replace(job.config, seed=seed)
-            folder = out / "runs" / name / f"seed-{seed}"
+            folder = seed_folder(out / "runs" / name, seed)
             RunFolder(folder).admit(one, checksum, resume=True, overwrite=False)
             found[key].append(Planned(one, folder, f"{label}, seed {seed}"))
     return found

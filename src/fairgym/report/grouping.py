@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.report.style import words
+from fairgym.training.folder import seed_of
 
 # What may differ between runs of one configuration: luck, place, machine and date.
 INCIDENTAL = frozenset({"seed", "seeds", "out", "folder", "provenance", "resume", "overwrite"})
@@ -201,4 +202,4 @@ def plain(value: Any) -> str:
 
 def _folder_name(run: Any) -> str:
     folder = Path(run.folder)
-    return f"{folder.parent.name}/{folder.name}" if folder.name.startswith("seed") else folder.name
+    return folder.name if seed_of(folder) is None else f"{folder.parent.name}/{folder.name}"

@@ -24,7 +24,7 @@ from fairgym.report.results import Result, rescored
 from fairgym.report.svg import png
 from fairgym.report.tables import people_sections, shown_beside
 from fairgym.training.evaluation import evaluate
-from fairgym.training.run import load
+from fairgym.training.run import load_runs
 
 PEOPLE_EPISODES = 4  # episodes whose people are shown at the start and the end
 Figures = dict[str, tuple[Figure, str, str]]
@@ -77,9 +77,7 @@ def write_report(
     """
     check_shape("episodes", episodes, 1, 1_000_000)
     say = progress or (lambda text: None)
-    if not folders:
-        raise FairgymError("no run folder is given; a report takes one or more")
-    groups = group_runs([load(path) for folder in folders for path in _runs_in(Path(folder))])
+    groups = group_runs(load_runs(folders))
     env = groups[0].env
     for group in groups:
         if group.env.name != env.name or group.env.groups != env.groups:
@@ -107,13 +105,6 @@ def write_report(
         write_whole(beside / f"{name}.png", png(figure))
     write_whole(path, content.encode())
     return path
-
-
-def _runs_in(folder: Path) -> list[Path]:
-    """The folder itself, or the seed folders in it."""
-    seeds = [path for path in folder.glob("seed-*") if path.is_dir()]
-    order = sorted(seeds, key=lambda path: (len(path.name), path.name))
-    return order if order and not (folder / "config.json").exists() else [folder]
 
 
 def measure_all(

@@ -3,24 +3,36 @@
 import contextlib
 import json
 import os
-import platform
-import subprocess
-import sys
+import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
-import jax
-
-from fairgym._version import __version__
-from fairgym.core import Environment, FairgymError
+from fairgym.core import FairgymError
 from fairgym.core.files import append_line, is_temporary, told, write_whole
 from fairgym.training.checkpoint import Checkpoints
 from fairgym.training.config import RunConfig, check_fields
 
 FORMAT = "fairgym-run-1"
+
+
+def seed_folder(folder: str | Path, seed: int) -> Path:
+    """Run folder of one seed in a folder that holds the runs of several."""
+    return Path(folder) / f"seed-{seed}"
+
+
+def seed_of(folder: str | Path) -> int | None:
+    """The seed that a run folder is named for; None for any other name."""
+    found = re.fullmatch(r"seed-(\d+)", Path(folder).name)
+    return int(found[1]) if found else None
+
+
+def run_folders(folder: str | Path) -> list[Path]:
+    """The run folders of the seeds in a folder; the folder itself if there are none, or it is one.
+
+    The one rule of what a folder given by a user stands for.
+    """
+    return RunFolder(folder).seeds or [Path(folder)]
 
 
 class RunFolder:
@@ -42,6 +54,15 @@ class RunFolder:
         self.policy = self.path / "policy.eqx"
         self.summary = self.path / "summary.json"
         self.checkpoints = Checkpoints(self.path / "checkpoints")
+
+    @property
+    def seeds(self) -> list[Path]:
+        """Run folders of several seeds in this one, by seed; empty if it is itself a run."""
+        if self.config.exists():
+            return []
+        named = [(seed_of(path), path) for path in self.path.glob("seed-*")]
+        found = [(seed, path) for seed, path in named if seed is not None]
+        return [path for _, path in sorted(found) if (path / self.config.name).is_file()]
 
     # ---------------------------------------------------------------- before anything is written
 
@@ -226,57 +247,3 @@ class RunFolder:
     @staticmethod
     def _write_json(path: Path, content: Mapping[str, Any]) -> None:
         write_whole(path, (json.dumps(content, indent=2, allow_nan=False) + "\n").encode())
-
-
-def provenance(env: Environment) -> dict[str, Any]:
-    """Where a result comes from: versions, device, source commit, data, and when it began."""
-    device = jax.local_devices()[0]
-    return {
-        "versions": {
-            "python": platform.python_version(),
-            **{name: _version(name) for name in ("fairgym", "jax", "jaxlib", "equinox", "numpy")},
-        },
-        "platform": f"{sys.platform} {platform.machine()}",
-        "device": {
-            "platform": device.platform,
-            "kind": device.device_kind,
-            "count": jax.local_device_count(),
-        },
-        "git_commit": source_commit(),
-        "data_checksum": env.data_checksum,
-        "started": now(),
-    }
-
-
-def now() -> str:
-    """This moment in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _version(name: str) -> str:
-    if name == "fairgym":
-        return __version__
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""
-
-
-def source_commit() -> str:
-    """The commit of the source tree, with "+changes" if files differ; "" for an installation."""
-    root = Path(__file__).resolve().parents[3]
-    if not (root / ".git").exists():
-        return ""
-
-    def git(*arguments: str) -> str:
-        result = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10
-        )
-        return result.stdout.strip() if result.returncode == 0 else ""
-
-    try:
-        commit = git("rev-parse", "HEAD")
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", "src")
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return f"{commit}+changes" if commit and changed else commit

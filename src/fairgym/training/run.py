@@ -16,7 +16,8 @@ from fairgym.core.files import write_whole
 from fairgym.fairness import Objective
 from fairgym.training.checkpoint import decode, encode
 from fairgym.training.config import Job, RunConfig
-from fairgym.training.folder import RunFolder, now, provenance
+from fairgym.training.folder import RunFolder, run_folders, seed_folder
+from fairgym.training.provenance import now, provenance
 
 # Told before the first chunk and after each one: chunks done, chunks in all, and what was logged
 # for this one (None before the first).
@@ -110,6 +111,17 @@ def load(folder: str | Path) -> Run:
     return Run(Path(folder), config, origin)
 
 
+def load_runs(folders: Sequence[str | Path]) -> list[Run]:
+    """Read several runs back; a folder of seeds stands for the runs in it.
+
+    Raises:
+        FairgymError: no folder is given, or one that is no run.
+    """
+    if not folders:
+        raise FairgymError("no run folder is given; it takes one or more, such as runs/x")
+    return [load(path) for folder in folders for path in run_folders(folder)]
+
+
 def train(
     config: RunConfig,
     out: str | Path,
@@ -181,7 +193,7 @@ def train_seeds(
     if RunFolder(out).kind() == "run":
         raise FairgymError(f"{out} is itself the folder of a run; several seeds take another one")
     configs = [dataclasses.replace(config, seed=seed) for seed in seeds]
-    folders = [Path(out) / f"seed-{seed}" for seed in seeds]
+    folders = [seed_folder(out, seed) for seed in seeds]
     for one, folder in zip(configs, folders, strict=True):
         job = one.build()
         checksum = job.env.data_checksum

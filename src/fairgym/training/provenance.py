@@ -1,0 +1,68 @@
+"""Origin of a result: versions, device, source commit, data, date."""
+
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from fairgym._version import __version__
+from fairgym.core import Environment
+
+
+def provenance(env: Environment) -> dict[str, Any]:
+    """Where a result comes from: versions, device, source commit, data, and when it began."""
+    device = jax.local_devices()[0]
+    return {
+        "versions": {
+            "python": platform.python_version(),
+            **{name: _version(name) for name in ("fairgym", "jax", "jaxlib", "equinox", "numpy")},
+        },
+        "platform": f"{sys.platform} {platform.machine()}",
+        "device": {
+            "platform": device.platform,
+            "kind": device.device_kind,
+            "count": jax.local_device_count(),
+        },
+        "git_commit": source_commit(),
+        "data_checksum": env.data_checksum,
+        "started": now(),
+    }
+
+
+def now() -> str:
+    """This moment in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _version(name: str) -> str:
+    if name == "fairgym":
+        return __version__
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def source_commit() -> str:
+    """The commit of the source tree, with "+changes" if files differ; "" for an installation."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return ""
+
+    def git(*arguments: str) -> str:
+        result = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10
+        )
+        return result.stdout.strip() if result.returncode == 0 else ""
+
+    try:
+        commit = git("rev-parse", "HEAD")
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "src")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return f"{commit}+changes" if commit and changed else commit

@@ -1,0 +1,56 @@
+"""Which folders hold runs, by one rule for every command."""
+
+from pathlib import Path
+
+import pytest
+
+from fairgym.core import FairgymError
+from fairgym.training.folder import RunFolder, run_folders, seed_folder, seed_of
+from fairgym.training.run import load_runs
+
+
+def run_in(folder):
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    return folder
+
+
+def test_seed_folders_are_named_by_their_seed(tmp_path):
+    assert seed_folder(tmp_path, 7) == tmp_path / "seed-7"
+    for seed in (0, 7, 2**32 - 1):
+        assert seed_of(seed_folder("runs/x", seed)) == seed
+    for name in ("seed", "seed-", "seed-a", "seed--1", "seed-1.old", "seeds-1", "my-seed-1"):
+        assert seed_of(Path("runs") / name) is None
+
+
+def test_a_folder_of_seeds_stands_for_its_runs_in_order(tmp_path):
+    for seed in (10, 9, 2):
+        run_in(seed_folder(tmp_path, seed))
+    run_in(tmp_path / "seed-1.old")
+    seed_folder(tmp_path, 3).mkdir()  # a run that never began
+    (tmp_path / "seed-4").write_text("a file")
+    expected = [seed_folder(tmp_path, seed) for seed in (2, 9, 10)]
+    assert RunFolder(tmp_path).seeds == run_folders(tmp_path) == expected
+    assert run_folders(str(tmp_path)) == expected
+
+
+def test_other_folders_stand_for_themselves(tmp_path):
+    run = run_in(tmp_path / "run")
+    run_in(seed_folder(run, 0))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for folder in (run, empty, tmp_path / "nowhere", run / "config.json"):
+        assert RunFolder(folder).seeds == []
+        assert run_folders(folder) == [folder]
+
+
+def test_several_folders_are_read_back(finished, tmp_path):
+    (tmp_path / "many").mkdir()
+    seed_folder(tmp_path / "many", 0).symlink_to(finished.folder)
+    runs = load_runs([finished.folder, tmp_path / "many"])
+    assert [run.folder for run in runs] == [finished.folder, tmp_path / "many" / "seed-0"]
+    assert runs[0].config == runs[1].config == finished.config
+    with pytest.raises(FairgymError, match="no run folder is given"):
+        load_runs([])
+    with pytest.raises(FairgymError, match="nowhere is not a folder"):
+        load_runs([finished.folder, tmp_path / "nowhere"])

@@ -1,5 +1,6 @@
 """The core: environments, spaces, components, rollouts and the registry."""
 
+from fairgym.core import log_keys
 from fairgym.core.budget import divided_by_weight
 from fairgym.core.components import ComponentInfo, Components, component
 from fairgym.core.entities import Entities
@@ -58,6 +59,7 @@ __all__ = [
     "highest",
     "improve_or_deteriorate",
     "improvement_probability",
+    "log_keys",
     "make",
     "mean_over_present",
     "moved",

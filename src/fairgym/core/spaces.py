@@ -411,5 +411,6 @@ def check_action(space: ActionSpace, agent: str, action: jax.Array) -> None:
     """Raise a FairgymError unless the action has the shape that the space takes."""
     if jnp.shape(action) != space.shape:
         raise FairgymError(
-            f"the action of agent {agent!r} has shape {jnp.shape(action)}; it takes {space.takes}"
+            f"the action of agent {agent!r} has shape {jnp.shape(action)}; it takes {space.shape}:"
+            f" {space.takes}"
         )

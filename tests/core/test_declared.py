@@ -111,27 +111,29 @@ class TestWhatASpaceAnswers:
         np.testing.assert_array_equal(splits["beds"], [4.0, 5.0, 6.0])
 
 
+COLUMNS = {"a": jnp.array([1.0, 2.0, 3.0]), "b": jnp.array([4.0, 5.0, 6.0]), "c": jnp.ones(3)}
+
+
 class TestViewByName:
     space = EntitySpace(3, (Feature("b"), Feature("a")), (Feature("time"), Feature("beds")))
-    columns = {"a": jnp.array([1.0, 2.0, 3.0]), "b": jnp.array([4.0, 5.0, 6.0]), "c": jnp.ones(3)}
     mask = jnp.array([True, True, False])
 
     def test_the_space_puts_names_in_order(self):
-        seen = self.space.view(self.columns, self.mask, {"beds": 7.0, "time": 8.0})
+        seen = self.space.view(COLUMNS, self.mask, {"beds": 7.0, "time": 8.0})
         np.testing.assert_array_equal(seen.features, [[4.0, 1.0], [5.0, 2.0], [0.0, 0.0]])
         np.testing.assert_array_equal(seen.context, [8.0, 7.0])
 
     def test_rows_are_looked_up(self):
         rows = jnp.array([2, 0, 1])
-        seen = self.space.view(self.columns, self.mask, {"beds": 7.0, "time": 8.0}, rows)
+        seen = self.space.view(COLUMNS, self.mask, {"beds": 7.0, "time": 8.0}, rows)
         np.testing.assert_array_equal(seen.features[:2], [[6.0, 3.0], [4.0, 1.0]])
 
     @pytest.mark.parametrize(
         "columns, context, words",
         [
             ({"a": jnp.ones(3)}, {"beds": 1.0, "time": 0.0}, "feature 'b' is declared"),
-            (columns, {"beds": 1.0}, "context 'time' is declared"),
-            (columns, {"beds": 1.0, "time": 0.0, "bedz": 1.0}, "context 'bedz' is given"),
+            (COLUMNS, {"beds": 1.0}, "context 'time' is declared"),
+            (COLUMNS, {"beds": 1.0, "time": 0.0, "bedz": 1.0}, "context 'bedz' is given"),
         ],
     )
     def test_other_names_are_refused(self, columns, context, words):

@@ -70,7 +70,7 @@ class EntitySpace:
             FairgymError: a declared feature is missing, or the context has other names than those
                 declared.
         """
-        shared = {} if context is None else dict(context)
+        shared = {name: jnp.asarray(x, jnp.float32) for name, x in (context or {}).items()}
         for what, declared, given in (
             ("feature", self.features, columns),
             ("context", self.context, shared),

@@ -11,6 +11,7 @@ from fairgym.report import actions, learning, style, svg
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison
 from fairgym.report.results import Result, cumulative_rates
+from fairgym.report.words import number
 from fairgym.training import evaluate, load
 
 
@@ -301,4 +302,4 @@ def test_drawings_follow_the_page_and_have_ids_of_their_own(made_up_run):
     ],
 )
 def test_numbers_are_read_at_a_glance(value, text):
-    assert style.number(value) == text
+    assert number(value) == text

@@ -14,7 +14,8 @@ from fairgym.report import findings, tables
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, part_curves
 from fairgym.report.results import Result, best
-from fairgym.report.style import GROUP_DASHES, INK, group_line, number
+from fairgym.report.style import GROUP_DASHES, INK, group_line
+from fairgym.report.words import number
 from fairgym.training import evaluate, load
 
 GROUP = np.array([0, 0, 0, 1, 1, 2, 2, 3])

@@ -9,10 +9,10 @@ import pytest
 
 import fairgym
 from fairgym.report import write_report
-from fairgym.report.findings import interval
 from fairgym.report.grouping import group_runs
 from fairgym.report.html import result_table
 from fairgym.report.labels import metric_labels
+from fairgym.report.results import interval
 from fairgym.report.write import measure_all
 from fairgym.training import load
 

@@ -70,7 +70,7 @@ def reproduce(arguments: Sequence[str]) -> None:
 
 
 def _show(result: Any) -> None:
-    from fairgym.report.style import number
+    from fairgym.report.words import number
 
     print(f"\n{result.name}: {result.outcome.verdict}")
     for check in result.outcome.checks:

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
-from fairgym.report.style import number
+from fairgym.report.words import number
 from fairgym.training.provenance import source_commit
 
 

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from fairgym.report import style
-from fairgym.report.learning import policy_line
 from fairgym.training.statistics import bootstrap_interval
 
 CAPTION = (
@@ -24,7 +23,7 @@ def curve(panel: Axes, x: Any, values: Any, index: int, label: str) -> None:
         index: place of the line among those of the panel.
         label: for the legend.
     """
-    line = policy_line(index)
+    line = style.policy_line(index)
     middle, low, high = bootstrap_interval(np.asarray(values, np.float64))
     panel.plot(x, middle, label=label, zorder=3, **line)
     panel.fill_between(x, low, high, color=line["color"], alpha=style.BAND_ALPHA, lw=0)

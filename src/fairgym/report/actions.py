@@ -11,27 +11,12 @@ from matplotlib.lines import Line2D
 
 from fairgym.core import PerEntity, Shares
 from fairgym.report import style
-from fairgym.report.grouping import RunGroup
-from fairgym.report.labels import action_unit, variable
-from fairgym.report.learning import groups_of, marker, policy_line
+from fairgym.report.grouping import RunGroup, groups_of
+from fairgym.report.labels import Section, action_unit, section, split_group, variable
+from fairgym.report.words import number, title, words
 
 LINES, MAPS = 4, 2  # panels in a row
 LINE_HEIGHT, MAP_ROW, MAP_FRAME = 2.35, 0.2, 1.0  # inches
-
-
-@dataclasses.dataclass(frozen=True)
-class Section:
-    """Rows of a heat map that sum to 1.
-
-    Attributes:
-        head: what is divided, "" for the budget.
-        elements: the names in the action space.
-        labels: what each row is called.
-    """
-
-    head: str
-    elements: tuple[str, ...]
-    labels: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,9 +66,7 @@ def mean_actions(runs: Sequence[Any]) -> Figure:
             height = MAP_FRAME + room + MAP_ROW * max(5, *(panel.rows for panel in part))
             strips.append((group, part, MAPS, height))
     names = list(dict.fromkeys(n for g in groups if _uses_groups(g.env) for n in g.env.groups))
-    handles = [
-        Line2D([], [], label=style.words(n), **style.group_line(i)) for i, n in enumerate(names)
-    ]
+    handles = [Line2D([], [], label=words(n), **style.group_line(i)) for i, n in enumerate(names)]
     figure, places = style.strips(
         [height for *_, height in strips], legend_rows=1 if handles else 0
     )
@@ -125,11 +108,11 @@ def line_panels(env: Any) -> list[Panel]:
     found = []
     for agent in env.agents:
         space = env.action_space(agent)
-        who = style.title(agent)
+        who = title(agent)
         if isinstance(space, Shares):
             continue
         if isinstance(space, PerEntity):
-            found.append(Panel(agent, f"{who}: mean {style.words(space.names[0])}", space.names))
+            found.append(Panel(agent, f"{who}: mean {words(space.names[0])}", space.names))
             continue
         names = tuple(space.names)
         bases = list(dict.fromkeys(split_group(n, env.groups)[0] for n in names))
@@ -138,7 +121,7 @@ def line_panels(env: Any) -> list[Panel]:
             continue
         for base in bases:
             own = tuple(n for n in names if split_group(n, env.groups)[0] == base)
-            found.append(Panel(agent, f"{who}: {style.words(base)}", own))
+            found.append(Panel(agent, f"{who}: {words(base)}", own))
     return found
 
 
@@ -153,7 +136,7 @@ def map_panels(env: Any) -> list[Panel]:
         space = env.action_space(agent)
         if not isinstance(space, Shares):
             continue
-        who = style.title(agent)
+        who = title(agent)
         sections = [section(block) for block in space.blocks]
         budgets = [s for s in sections if not s.head]
         splits = tuple(s for s in sections if s.head)
@@ -162,33 +145,11 @@ def map_panels(env: Any) -> list[Panel]:
             found.append(Panel(agent, f"{who}: {which}", sections=(budget,)))
         if splits:
             what = splits[0].head if len(splits) == 1 else "each kind"
-            words = {variable(env, s.labels) for s in splits}
-            word = words.pop() if len(words) == 1 else ""
+            found_words = {variable(env, s.labels) for s in splits}
+            word = found_words.pop() if len(found_words) == 1 else ""
             how = f"split by {word}" if word else "how it is split"
-            title = f"{who}: {style.words(what)}, {how}"
-            found.append(Panel(agent, title, sections=splits))
+            found.append(Panel(agent, f"{who}: {words(what)}, {how}", sections=splits))
     return found
-
-
-def section(block: Sequence[str]) -> Section:
-    """One simplex: a split of something if all names begin with it and a comma."""
-    parts = [name.rpartition(",") for name in block]
-    heads = {head.strip() for head, _, _ in parts}
-    if len(heads) == 1 and "" not in heads:
-        labels = tuple(last.strip() for _, _, last in parts)
-        return Section(heads.pop(), tuple(block), labels)
-    return Section("", tuple(block), tuple(style.words(name) for name in block))
-
-
-def split_group(name: str, groups: Sequence[str]) -> tuple[str, str]:
-    """What an element means and the group that it is for: "threshold, rich" -> two parts.
-
-    The second is "" for an element that is not for one group.
-    """
-    base, comma, last = name.rpartition(",")
-    if comma and last.strip() in groups:
-        return base.strip(), last.strip()
-    return name, ""
 
 
 def _uses_groups(env: Any) -> bool:
@@ -207,14 +168,14 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
         if member:
             line = style.group_line(env.groups.index(member))
         else:
-            line = {"color": style.INK} if len(panel.elements) == 1 else policy_line(index)
+            line = {"color": style.INK} if len(panel.elements) == 1 else style.policy_line(index)
         data = group.series(f"actions/{panel.agent}/{element}")
         axis.plot(
             data.epochs,
             data.mean,
-            label=style.words(element),
+            label=words(element),
             zorder=3,
-            marker=marker(data),
+            marker=data.marker,
             **line,
         )
         if len(group.runs) > 1:
@@ -224,7 +185,7 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
         if data.epochs.size:
             top = max(top, float(np.nanmax(data.high)))
             if not member and len(panel.elements) > 1:
-                ends.append((float(data.mean[-1]), style.words(base), line["color"]))
+                ends.append((float(data.mean[-1]), words(base), line["color"]))
     limit = _limit(top)
     axis.set_ylim(-0.03 * limit, 1.03 * limit)
     space = env.action_space(panel.agent)
@@ -253,11 +214,11 @@ def _heat_map(axis: Axes, group: RunGroup, panel: Panel, limit: float) -> None:
     y, image, ticks = 0, None, {}
     for part, block in zip(panel.sections, shares, strict=True):
         if part.head:
-            last = style.number(series(part.head).mean[-1]) if part.head in names else ""
+            last = number(series(part.head).mean[-1]) if part.head in names else ""
             axis.text(
                 0.0,
                 y + 0.1,
-                style.title(part.head) + (f", {last} of the budget" if last else ""),
+                title(part.head) + (f", {last} of the budget" if last else ""),
                 transform=axis.get_yaxis_transform(),
                 fontsize=8,
                 va="center",
@@ -274,7 +235,7 @@ def _heat_map(axis: Axes, group: RunGroup, panel: Panel, limit: float) -> None:
         )
         for row, label in enumerate(part.labels):
             ticks[y + row] = label
-            _beside(axis, y + row, style.number(block[row, -1]))
+            _beside(axis, y + row, number(block[row, -1]))
         y += len(block)
     assert image is not None
     axis.set_xlim(left, right)

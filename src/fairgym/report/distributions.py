@@ -1,7 +1,7 @@
 """The figure of where the groups stand: how the core attribute is spread within each of them."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,10 @@ from matplotlib.patches import Patch
 
 from fairgym.report import style
 from fairgym.report.labels import attribute_unit
-from fairgym.report.results import Result, core_values, group_gap
+from fairgym.report.results import core_values, group_gap, named_evaluations
+from fairgym.report.words import number, words
 
 BINS = (12, 40)  # fewest and most
-
-
-def named_evaluations(evaluations: Any) -> dict[str, Sequence[Any]]:
-    """Evaluations by name of policy: one, a mapping, or results."""
-    if isinstance(evaluations, Mapping):
-        return {k: v if isinstance(v, list | tuple) else [v] for k, v in evaluations.items()}
-    if isinstance(evaluations, list | tuple) and evaluations:
-        if isinstance(evaluations[0], Result):
-            return {result.name: result.evaluations for result in evaluations}
-        return {"": evaluations}
-    return {"": [evaluations]}
-
-
-def group_handles(env: Any, make: Any) -> list[Any]:
-    """Entries of a legend, one per group, made from its place and its name in words."""
-    return [make(i, style.words(name)) for i, name in enumerate(env.groups)]
 
 
 @style.styled
@@ -77,21 +62,22 @@ def core_attribute_distribution(evaluations: Any, env: Any) -> Figure:
         gap = group_gap(attribute, group, len(env.groups)).mean()
         if lanes:
             _lanes(panel, spread[label], edges, env.groups, highest)
-            note = f"widest standardised mean difference {style.number(gap)}"
+            note = f"widest standardised mean difference {number(gap)}"
         else:
             _overlaid(panel, spread[label], edges, env.groups)
-            note = f"standardised mean difference {style.number(gap)}"
+            note = f"standardised mean difference {number(gap)}"
         style.set_title(panel, textwrap.fill(label, 52), note)
-        panel.set_xlabel(style.words(env.core_attribute) + (f" ({unit})" if unit else ""))
+        panel.set_xlabel(words(env.core_attribute) + (f" ({unit})" if unit else ""))
         panel.tick_params(labelbottom=True, labelleft=True)
     if lanes:
         axes[0].set_ylim(0.0, len(env.groups))
         return figure
     axes[0].set_ylim(0.0, 1.05 * highest)
-    style.top_legend(
-        figure,
-        group_handles(env, lambda i, n: Patch(facecolor=style.group_colour(i), alpha=0.6, label=n)),
-    )
+    handles = [
+        Patch(facecolor=style.group_colour(i), alpha=0.6, label=words(name))
+        for i, name in enumerate(env.groups)
+    ]
+    style.top_legend(figure, handles)
     return figure
 
 
@@ -116,7 +102,7 @@ def _overlaid(panel: Axes, spread: Sequence[Any], edges: np.ndarray, groups: Any
             continue
         colour = style.group_colour(code)
         panel.stairs(shares, edges, fill=True, color=colour, alpha=0.25, lw=0)
-        panel.stairs(shares, edges, color=colour, lw=1.6, label=style.words(groups[code]))
+        panel.stairs(shares, edges, color=colour, lw=1.6, label=words(groups[code]))
         panel.axvline(mean, color=colour, lw=1.4, ls=(0, (4, 2)))
     panel.set_ylabel("percent of the group")
 
@@ -135,7 +121,7 @@ def _lanes(
         panel.stairs(tops, edges, baseline=floor, fill=True, color=colour, alpha=0.3, lw=0)
         panel.stairs(tops, edges, baseline=None, color=colour, lw=1.4, label=groups[code])
         panel.plot([mean, mean], [floor, floor + 0.95], color=style.INK, lw=1.4, ls=(0, (4, 2)))
-        for y, text in ((floor + 0.35, style.number(mean)), (len(groups), "mean")):
+        for y, text in ((floor + 0.35, number(mean)), (len(groups), "mean")):
             if text == "mean" and code:
                 continue
             panel.annotate(
@@ -148,7 +134,7 @@ def _lanes(
                 fontsize=8,
                 color=style.MUTED,
             )
-    panel.set_yticks(floors + 0.35, [style.words(name) for name in groups])
+    panel.set_yticks(floors + 0.35, [words(name) for name in groups])
     panel.tick_params(axis="y", length=0, labelcolor=style.INK)
     panel.grid(axis="y", visible=False)
     panel.spines["left"].set_visible(False)

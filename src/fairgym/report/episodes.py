@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.report import style
-from fairgym.report.distributions import group_handles, named_evaluations
 from fairgym.report.labels import (
     attribute_unit,
     disparities,
@@ -20,7 +19,8 @@ from fairgym.report.labels import (
     rate_unit,
     time_unit,
 )
-from fairgym.report.results import Result, cumulative_rates, ratio
+from fairgym.report.results import Result, cumulative_rates, named_evaluations, ratio
+from fairgym.report.words import title, words
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
 
@@ -61,9 +61,11 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
             spare.remove()
     for alike in same.values():
         _common_scale(alike)
-    style.top_legend(
-        figure, group_handles(env, lambda i, n: Line2D([], [], label=n, **style.group_line(i)))
-    )
+    handles = [
+        Line2D([], [], label=words(name), **style.group_line(i))
+        for i, name in enumerate(env.groups)
+    ]
+    style.top_legend(figure, handles)
     return figure
 
 
@@ -78,7 +80,7 @@ def _rate_lines(panel: Axes, rates: np.ndarray, groups: Sequence[str]) -> None:
         panel.plot(
             steps[known],
             np.nanmean(shown, axis=0),
-            label=style.words(name),
+            label=words(name),
             zorder=3,
             **style.group_line(code),
         )
@@ -138,7 +140,7 @@ def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
         episodes that are still running.
     """
     named = named_evaluations(evaluations)
-    parts = [style.words(part) for part in env.partitions[partition]]
+    parts = [words(part) for part in env.partitions[partition]]
     handles = [Line2D([], [], label=n, **_part_line(i)) for i, n in enumerate(parts)]
     shown = (env.core_attribute, *env.stages)
     figure, axes = style.panels(
@@ -159,7 +161,7 @@ def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
             means = ratio(above.sum(axis=0), below.sum(axis=0))
             for code, line in enumerate(means.T):
                 panel.plot(line, label=parts[code], **_part_line(code))
-            style.set_title(panel, style.title(column), policy if len(named) > 1 else "")
+            style.set_title(panel, title(column), policy if len(named) > 1 else "")
             if column in env.stages:
                 style.set_ylabel(panel, "share of people")
             else:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from fairgym.core import PerEntity, Shares
-from fairgym.report.actions import section, split_group
 from fairgym.report.grouping import RunGroup
 from fairgym.report.labels import (
     OBJECTIVE,
@@ -15,6 +14,8 @@ from fairgym.report.labels import (
     disparities,
     metric_label,
     rate_title,
+    section,
+    split_group,
 )
 from fairgym.report.results import (
     Estimate,
@@ -24,8 +25,9 @@ from fairgym.report.results import (
     estimate,
     group_gap,
     group_means,
+    interval,
 )
-from fairgym.report.style import magnitude, number, title, words
+from fairgym.report.words import number, title, words
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay
 
@@ -56,15 +58,6 @@ def findings(
     for result in (*learned, *told.values()):
         found += trouble_sentences(result, env)
     return found
-
-
-def interval(value: Estimate) -> str:
-    """An estimate in text: "0.93 [0.91, 0.95]", "16.8 [15.0, 18.6] million"."""
-    if not np.isfinite(value.low):
-        return number(value.mean)
-    scale, name = magnitude(value.mean)
-    mean, low, high = (number(x / scale) for x in (value.mean, value.low, value.high))
-    return f"{mean} [{low}, {high}] {name}".rstrip()
 
 
 def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:

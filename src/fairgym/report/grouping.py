@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.report.style import words
+from fairgym.report.words import words
 from fairgym.training.folder import seed_of
 
 # What may differ between runs of one configuration: luck, place, machine and date.
@@ -67,6 +67,11 @@ class Series:
 
     epochs: np.ndarray
     values: np.ndarray
+
+    @property
+    def marker(self) -> str:
+        """Marker of its line: a dot for a single epoch, which makes no line."""
+        return "o" if len(self.epochs) == 1 else ""
 
     @property
     def mean(self) -> np.ndarray:
@@ -131,6 +136,11 @@ def group_runs(runs: Sequence[Any]) -> list[RunGroup]:
         RunGroup(label, tuple(group), world, _text(_part(f, AIM)))
         for label, group, world, f in zip(labels, groups, worlds, flat, strict=True)
     ]
+
+
+def groups_of(runs: Sequence[Any]) -> list[RunGroup]:
+    """Gather runs by configuration, if they are not gathered already."""
+    return list(runs) if runs and isinstance(runs[0], RunGroup) else group_runs(runs)
 
 
 def essence(run: Any) -> dict[str, Any]:

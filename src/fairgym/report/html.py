@@ -1,20 +1,17 @@
 """The report as HTML: one page that needs nothing from outside."""
 
-import html
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from fairgym.report import style
-from fairgym.report.findings import interval
 from fairgym.report.grouping import RunGroup, essence, flatten, plain
+from fairgym.report.html_table import escaped, table
 from fairgym.report.labels import MetricLabel, metric_labels, time_unit
-from fairgym.report.results import Result
-from fairgym.report.svg import inline_svg, variables
-from fairgym.report.tables import table
+from fairgym.report.results import Result, interval
+from fairgym.report.svg import Captioned, inline_svg, variables
+from fairgym.report.words import number, title, words
 from fairgym.training.settings import summary_line
 
 _PAGE = """<!doctype html>
@@ -74,7 +71,7 @@ def page(
     groups: Sequence[RunGroup],
     results: Sequence[Result],
     sentences: Sequence[str],
-    figures: Mapping[str, tuple[Figure, str, str]],
+    figures: Mapping[str, Captioned],
     episodes: int,
     sections: Sequence[tuple[str, str, str]] = (),
 ) -> str:
@@ -84,41 +81,37 @@ def page(
         groups: the configurations.
         results: of learned policies and baselines, as the table shows them.
         sentences: the key findings.
-        figures: name -> figure, heading and caption, in order.
+        figures: name -> figure with its heading and caption, in order.
         episodes: that each policy was measured in.
         sections: further tables after that of the results: id, heading and content (HTML).
     """
     env = groups[0].env
     algorithms = list(dict.fromkeys(group.runs[0].config.algorithm for group in groups))
-    title = f"{style.title(env.name)}: what {' and '.join(algorithms)} learned"
-    number = "one episode" if episodes == 1 else f"{plain(episodes)} episodes"
+    headline = f"{title(env.name)}: what {' and '.join(algorithms)} learned"
+    counted = "one episode" if episodes == 1 else f"{plain(episodes)} episodes"
     apart = "gap between" if len(env.groups) == 2 else "standard deviation of"
-    reading = _READING.format(episodes=number, apart=f"the {apart} the groups'")
+    reading = _READING.format(episodes=counted, apart=f"the {apart} the groups'")
     parts = [
-        f"<h1>{_text(title)}</h1>",
-        f'<p class="note">{_text(_subtitle(groups))}</p>',
+        f"<h1>{escaped(headline)}</h1>",
+        f'<p class="note">{escaped(_subtitle(groups))}</p>',
         '<h2 id="findings">Key findings</h2><ul>',
-        *(f"<li>{_text(sentence)}</li>" for sentence in sentences),
-        f'</ul><p class="note">{_text(reading)}</p>',
+        *(f"<li>{escaped(sentence)}</li>" for sentence in sentences),
+        f'</ul><p class="note">{escaped(reading)}</p>',
         '<h2 id="results">Rewards and disparities</h2>',
         result_table(results, env),
     ]
     for name, heading, content in sections:
-        parts.append(f'<h2 id="{name}">{_text(heading)}</h2>{content}')
+        parts.append(f'<h2 id="{name}">{escaped(heading)}</h2>{content}')
     for name, (figure, heading, caption) in figures.items():
         drawing = inline_svg(figure, name, heading)
         parts.append(
-            f'<h2 id="{name}">{_text(heading)}</h2><figure><div class="scroll">{drawing}</div>'
-            f"<figcaption>{_text(caption)}</figcaption></figure>"
+            f'<h2 id="{name}">{escaped(heading)}</h2><figure><div class="scroll">{drawing}</div>'
+            f"<figcaption>{escaped(caption)}</figcaption></figure>"
         )
     parts += ['<h2 id="trained">What was trained</h2>', config_tables(groups)]
     return _PAGE.format(
-        title=_text(title), light=variables(False), dark=variables(True), body="\n".join(parts)
+        title=escaped(headline), light=variables(False), dark=variables(True), body="\n".join(parts)
     )
-
-
-def _text(text: Any) -> str:
-    return html.escape(str(text), quote=False)
 
 
 def _subtitle(groups: Sequence[RunGroup]) -> str:
@@ -142,7 +135,10 @@ def result_table(results: Sequence[Result], env: Any) -> str:
     ended = [result.ended_early for result in results]
     cells = [f"{early} of {count}" for early, count in ended]
     rows.append(["Episodes that ended early<small>↓ lower is better</small>", *cells])
-    head = [f"{_text(r.name)}<small>{'learned' if r.learned else 'fixed'}</small>" for r in results]
+    head = [
+        f"{escaped(result.name)}<small>{'learned' if result.learned else 'fixed'}</small>"
+        for result in results
+    ]
     return table(["", *head], rows, "results") + (
         '<p class="note">Bold: the best mean of the row. “Undefined”: nobody counts in the'
         " measure's denominator, so that there is nothing to compare.</p>"
@@ -160,8 +156,8 @@ def _result_row(metric: MetricLabel, results: Sequence[Result]) -> list[str]:
         if not value.episodes:
             cells.append("not comparable")
             continue
-        cell = _text(interval(value))
-        if np.isfinite(best) and style.number(value.mean) == style.number(best):
+        cell = escaped(interval(value))
+        if np.isfinite(best) and number(value.mean) == number(best):
             cell = f'<span class="best">{cell}</span>'
         if 0 < value.undefined < value.episodes:
             cell += f"<small>undefined in {value.undefined} of {value.episodes}</small>"
@@ -169,7 +165,7 @@ def _result_row(metric: MetricLabel, results: Sequence[Result]) -> list[str]:
     unit = f"{metric.unit}, " if metric.unit else ""
     way = f"{metric.arrow} {metric.better}"
     way += "; each policy by its own objective" if own else ""
-    return [f"{_text(metric.title)}<small>{_text(unit + way)}</small>", *cells]
+    return [f"{escaped(metric.title)}<small>{escaped(unit + way)}</small>", *cells]
 
 
 def config_tables(groups: Sequence[RunGroup]) -> str:
@@ -179,12 +175,12 @@ def config_tables(groups: Sequence[RunGroup]) -> str:
     for group in groups:
         run = group.runs[0]
         settings = {**essence(run), **flatten(run.provenance)}
-        long.append({key: _text(plain(value)) for key, value in settings.items()})
-    heads = [_text(group.name) for group in groups]
+        long.append({key: escaped(plain(value)) for key, value in settings.items()})
+    heads = [escaped(group.name) for group in groups]
     return (
         table(["", *heads], _rows(short))
         + "<details><summary>Every setting</summary>"
-        + table(["", *heads], [[_text(style.words(r[0])), *r[1:]] for r in _rows(long)])
+        + table(["", *heads], [[escaped(words(r[0])), *r[1:]] for r in _rows(long)])
         + "</details>"
     )
 
@@ -198,26 +194,26 @@ def _in_short(group: RunGroup) -> dict[str, str]:
     run, env = group.runs[0], group.env
     config, provenance = run.config, run.provenance
     algorithm = run.job.algorithm
-    fixed = [f"{style.words(a)} ({plain(v)})" for a, v in config.fixed.items()]
-    trained = [style.words(agent) for agent in env.agents if agent not in config.fixed]
+    fixed = [f"{words(a)} ({plain(v)})" for a, v in config.fixed.items()]
+    trained = [words(agent) for agent in env.agents if agent not in config.fixed]
     objective = plain(config.objective)
     if config.objectives:
-        objective = ", ".join(f"{style.words(a)}: {o}" for a, o in config.objectives.items())
+        objective = ", ".join(f"{words(a)}: {o}" for a, o in config.objectives.items())
     if config.bounds:
-        bounds = (f"{style.words(m)} below {plain(e)}" for m, e in config.bounds.items())
+        bounds = (f"{words(m)} below {plain(e)}" for m, e in config.bounds.items())
         objective += f", with {', '.join(bounds)}"
     times = [line["wall_time_s"] for r in group.runs for line in r.metrics[-1:]]
     versions = provenance.get("versions", {})
     device = provenance.get("device", {})
     row = {
-        "Environment": f"{env.name}<small>{_text(summary_line(type(env)).split(';')[0])}</small>",
-        "Population": f"{plain(env.population)} people: {', '.join(map(style.words, env.groups))}",
+        "Environment": f"{env.name}<small>{escaped(summary_line(type(env)).split(';')[0])}</small>",
+        "Population": f"{plain(env.population)} people: {', '.join(map(words, env.groups))}",
         "Episode": f"{plain(env.horizon)} {time_unit(env)}",
         "Agents trained": ", ".join(trained),
         "Agents fixed": ", ".join(fixed) or "none",
-        "Objective": f"{_text(objective)}<small>{_text(_weights(run.objective))}</small>",
-        "Algorithm": f"{_text(config.algorithm)}"
-        f"<small>{_text(summary_line(sys.modules[type(algorithm).__module__]))}</small>",
+        "Objective": f"{escaped(objective)}<small>{escaped(_weights(run.objective))}</small>",
+        "Algorithm": f"{escaped(config.algorithm)}"
+        f"<small>{escaped(summary_line(sys.modules[type(algorithm).__module__]))}</small>",
         "Epochs": ", ".join(
             dict.fromkeys(
                 f"{len(r.metrics)}" + ("" if r.summary else f" of {algorithm.chunks}, not finished")
@@ -226,12 +222,12 @@ def _in_short(group: RunGroup) -> dict[str, str]:
         ),
         "Seeds": ", ".join(str(r.config.seed) for r in group.runs),
         "Training time": f"{sum(times) / max(len(times), 1):,.0f} s a seed",
-        "Data": f"{_text(getattr(env, 'population_source', 'made up'))}"
-        f"<small>sha256 {_text(provenance.get('data_checksum') or 'none')}</small>",
-        "Versions": _text(", ".join(f"{name} {v}" for name, v in versions.items() if v)),
-        "Source commit": _text(provenance.get("git_commit") or "not recorded"),
-        "Device": _text(f"{device.get('count', '')} x {device.get('kind', 'not recorded')}"),
-        "Begun": _text(provenance.get("started", "")),
+        "Data": f"{escaped(getattr(env, 'population_source', 'made up'))}"
+        f"<small>sha256 {escaped(provenance.get('data_checksum') or 'none')}</small>",
+        "Versions": escaped(", ".join(f"{name} {v}" for name, v in versions.items() if v)),
+        "Source commit": escaped(provenance.get("git_commit") or "not recorded"),
+        "Device": escaped(f"{device.get('count', '')} x {device.get('kind', 'not recorded')}"),
+        "Begun": escaped(provenance.get("started", "")),
     }
     return row
 
@@ -240,5 +236,5 @@ def _weights(objective: Any) -> str:
     """The weights in text; one line for all agents, or for the first of several objectives."""
     if isinstance(objective, Mapping):
         return "each agent has its own"
-    terms = [f"{style.words(n)} {w:.3g}" for n, w in objective.weights.items() if w]
+    terms = [f"{words(n)} {w:.3g}" for n, w in objective.weights.items() if w]
     return f"weights: {', '.join(terms)}" if terms else "no weights"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.core import ComponentInfo, Environment
-from fairgym.report.style import title, words
+from fairgym.report.words import title, words
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,3 +163,42 @@ def variable(env: Environment, names: Sequence[str]) -> str:
         if len(found) == 1 and "" not in found and len(names) > 1:
             return words(found.pop())
     return ""
+
+
+# ---------------------------------------------------------------- actions
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """Rows of a heat map that sum to 1.
+
+    Attributes:
+        head: what is divided, "" for the budget.
+        elements: the names in the action space.
+        labels: what each row is called.
+    """
+
+    head: str
+    elements: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+def section(block: Sequence[str]) -> Section:
+    """One simplex: a split of something if all names begin with it and a comma."""
+    parts = [name.rpartition(",") for name in block]
+    heads = {head.strip() for head, _, _ in parts}
+    if len(heads) == 1 and "" not in heads:
+        labels = tuple(last.strip() for _, _, last in parts)
+        return Section(heads.pop(), tuple(block), labels)
+    return Section("", tuple(block), tuple(words(name) for name in block))
+
+
+def split_group(name: str, groups: Sequence[str]) -> tuple[str, str]:
+    """What an element means and the group that it is for: "threshold, rich" -> two parts.
+
+    The second is "" for an element that is not for one group.
+    """
+    base, comma, last = name.rpartition(",")
+    if comma and last.strip() in groups:
+        return base.strip(), last.strip()
+    return name, ""

@@ -8,27 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.report import style
-from fairgym.report.grouping import RunGroup, Series, group_runs
+from fairgym.report.grouping import RunGroup, groups_of
 from fairgym.report.labels import MetricLabel, metric_labels
-
-
-def groups_of(runs: Sequence[Any]) -> list[RunGroup]:
-    """The runs by configuration, if they are not gathered already."""
-    return list(runs) if runs and isinstance(runs[0], RunGroup) else group_runs(runs)
-
-
-def policy_line(index: int) -> dict[str, Any]:
-    """How the line of a policy looks, by its place."""
-    count = len(style.POLICY_COLOURS)
-    return {
-        "color": style.POLICY_COLOURS[index % count],
-        "linestyle": style.DASHES[(index // count) % len(style.DASHES)],
-    }
-
-
-def marker(data: Series) -> str:
-    """A single epoch makes no line."""
-    return "o" if len(data.epochs) == 1 else ""
 
 
 @style.styled
@@ -62,10 +43,10 @@ def learning_curves(
     )
     for panel, metric in zip(axes, shown, strict=True):
         for index, group in enumerate(groups):
-            line = policy_line(index)
+            line = style.policy_line(index)
             data = group.series(metric.key)
             mean = metric.shown(data.mean)
-            panel.plot(data.epochs, mean, label=group.name, zorder=3, marker=marker(data), **line)
+            panel.plot(data.epochs, mean, label=group.name, zorder=3, marker=data.marker, **line)
             if len(group.runs) > 1:
                 low, high = _band(metric, data, band)
                 panel.fill_between(
@@ -116,7 +97,7 @@ def _reference_line(index: int) -> dict[str, Any]:
 def _legend(groups: Sequence[RunGroup], references: Sequence[str]) -> list[Line2D]:
     if len(groups) == 1 and not references:
         return []
-    handles = [Line2D([], [], label=g.name, **policy_line(i)) for i, g in enumerate(groups)]
+    handles = [Line2D([], [], label=g.name, **style.policy_line(i)) for i, g in enumerate(groups)]
     return handles + [
         Line2D([], [], label=name, **_reference_line(i)) for i, name in enumerate(references)
     ]

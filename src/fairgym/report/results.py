@@ -10,6 +10,7 @@ import numpy as np
 
 from fairgym.data import standardised_mean_difference
 from fairgym.report.labels import OBJECTIVE, MetricLabel
+from fairgym.report.words import magnitude, number
 from fairgym.training.statistics import mean_interval
 
 
@@ -95,6 +96,15 @@ class Result:
         return int(flags.sum()), len(flags)
 
 
+def interval(value: Estimate) -> str:
+    """An estimate in text: "0.93 [0.91, 0.95]", "16.8 [15.0, 18.6] million"."""
+    if not np.isfinite(value.low):
+        return number(value.mean)
+    scale, name = magnitude(value.mean)
+    mean, low, high = (number(x / scale) for x in (value.mean, value.low, value.high))
+    return f"{mean} [{low}, {high}] {name}".rstrip()
+
+
 def best(results: Sequence[Result]) -> Result | None:
     """The one with the highest mean objective; None if none has a score."""
     ranked = [(result.estimate(OBJECTIVE).mean, result) for result in results]
@@ -114,6 +124,17 @@ def estimate(values: Sequence[np.ndarray]) -> Estimate:
         means = [np.nanmean(v) if np.isfinite(v).any() else np.nan for v in values]
         return Estimate.of(means, undefined, episodes)
     return Estimate.of(values[0] if values else [], undefined, episodes)
+
+
+def named_evaluations(evaluations: Any) -> dict[str, Sequence[Any]]:
+    """Evaluations by name of policy: one, a mapping, or results."""
+    if isinstance(evaluations, Mapping):
+        return {k: v if isinstance(v, list | tuple) else [v] for k, v in evaluations.items()}
+    if isinstance(evaluations, list | tuple) and evaluations:
+        if isinstance(evaluations[0], Result):
+            return {result.name: result.evaluations for result in evaluations}
+        return {"": evaluations}
+    return {"": [evaluations]}
 
 
 def rescored(evaluation: Any, objective: Any) -> Any:

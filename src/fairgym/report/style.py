@@ -1,9 +1,8 @@
-"""How every figure looks: colours, fonts, names and numbers in a reader's words."""
+"""Look of every figure: colours, fonts, panels and legends."""
 
 import contextlib
 import functools
 import math
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec
@@ -184,7 +183,7 @@ def set_title(axes: Axes, text: str, below: str = "") -> None:
 
 
 def group_line(index: int) -> dict[str, Any]:
-    """How the line of a group looks, by its place in `env.groups`."""
+    """Look of a group's line, by its place in `env.groups`."""
     return {
         "color": group_colour(index),
         "linestyle": GROUP_DASHES[index % len(GROUP_DASHES)],
@@ -192,8 +191,17 @@ def group_line(index: int) -> dict[str, Any]:
 
 
 def group_colour(index: int) -> str:
-    """The colour of a group, by its place in `env.groups`."""
+    """Colour of a group, by its place in `env.groups`."""
     return GROUP_COLOURS[index % len(GROUP_COLOURS)]
+
+
+def policy_line(index: int) -> dict[str, Any]:
+    """Look of a policy's line, by its place."""
+    count = len(POLICY_COLOURS)
+    return {
+        "color": POLICY_COLOURS[index % count],
+        "linestyle": DASHES[(index // count) % len(DASHES)],
+    }
 
 
 def set_ylabel(axes: Axes, text: str) -> None:
@@ -258,46 +266,3 @@ def label_line_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
             fontsize=8,
             color=ends[i][2],
         )
-
-
-def words(name: str) -> str:
-    """A name in code as words: `debt_management` -> "debt management"."""
-    return re.sub(r"\bgpa\b", "GPA", name.replace("_", " ").strip())
-
-
-def title(name: str) -> str:
-    """The same with a capital at the start."""
-    text = words(name)
-    return text[:1].upper() + text[1:]
-
-
-def magnitude(value: float) -> tuple[float, str]:
-    """What a large number is told in: (1e6, "million"), (1e9, "billion"), or (1.0, "")."""
-    sizes = ((1e9, "billion"), (1e6, "million"))
-    return next(((scale, name) for scale, name in sizes if abs(value) >= scale), (1.0, ""))
-
-
-def number(value: float) -> str:
-    """A number to a reader's precision: 0.043, 1.00, 12.3, 8,931, 16.8 million.
-
-    "undefined" if it is none.
-    """
-    if value is None or not math.isfinite(value):
-        return "undefined"
-    size = abs(value)
-    scale, name = magnitude(value)
-    if name:
-        return f"{number(value / scale)} {name}"
-    if size == 0:
-        return "0"
-    if size >= 100:
-        text = f"{value:,.0f}"
-    elif size >= 10:
-        text = f"{value:.1f}"
-    elif size >= 0.1:
-        text = f"{value:.2f}"
-    elif size >= 0.0005:
-        text = f"{value:.3f}"
-    else:
-        text = f"{value:.2g}" if size >= 0.0001 else f"{value:.1e}"
-    return text.replace("-", "−")

@@ -2,6 +2,7 @@
 
 import io
 import re
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -25,6 +26,14 @@ COLOURS: dict[str, tuple[str, str]] = {
         for i, (colour, dark) in enumerate(zip(style.POLICY_COLOURS, _DARK_POLICIES, strict=True))
     },
 }
+
+
+class Captioned(NamedTuple):
+    """A figure with its heading and its caption."""
+
+    figure: Figure
+    heading: str
+    caption: str
 
 
 def variables(dark: bool) -> str:

@@ -1,15 +1,22 @@
 """Tables of how each group, and each further part of the people, fares."""
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from fairgym.report import style
-from fairgym.report.findings import interval
+from fairgym.report.html_table import escaped, table
 from fairgym.report.labels import disparities, metric_label, rate_title, rate_unit, variable
-from fairgym.report.results import Estimate, Result, best, cumulative_rates, estimate, ratio
+from fairgym.report.results import (
+    Estimate,
+    Result,
+    best,
+    cumulative_rates,
+    estimate,
+    interval,
+    ratio,
+)
+from fairgym.report.words import number, words
 
 
 def shown_beside(
@@ -52,20 +59,20 @@ def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any) -> str:
     rows: list[list[str | None]] = []
     for name, count in list(sizes.items())[: 1 if same else None]:
         heading = None if rows else "People"
-        rows.append([heading, "" if same else _text(name), *map(_count, count), ""])
+        rows.append([heading, "" if same else escaped(name), *map(_count, count), ""])
     for disparity, metric in disparities(env).items():
         shown = metric_label(env, disparity)
         unit = rate_unit(env.component_info, metric.rate)
         way = "↓ lower is better" if metric.rate.sign < 0 else "↑ higher is better"
-        heading = f"{_text(rate_title(env, disparity))}<small>{_text(f'{unit}, {way}')}</small>"
+        heading = f"{escaped(rate_title(env, disparity))}<small>{escaped(f'{unit}, {way}')}</small>"
         limits = (0.0, 1.0 if unit == "share" else np.inf)
         for i, (name, result) in enumerate(results.items()):
             cells = [v.within(*limits) for v in group_rates_of(result, metric.rate)]
             numbers = [interval(value) for value in (*cells, result.estimate(shown))]
-            policy = f'<span class="wrap">{_text(name)}</span>'
-            rows.append([None if i else heading, policy, *map(_text, numbers)])
+            policy = f'<span class="wrap">{escaped(name)}</span>'
+            rows.append([None if i else heading, policy, *map(escaped, numbers)])
     apart = "gap" if len(env.groups) == 2 else "standard deviation"
-    names = [_text(style.words(group)) for group in env.groups]
+    names = [escaped(words(group)) for group in env.groups]
     head = ["", "policy", *names, f"disparity<small>{apart}</small>"]
     return table(head, rows, "results groups")
 
@@ -112,17 +119,17 @@ def partition_table(result: Result, other: Result | None, env: Any, partition: s
     beside = None if other is None else part_values(other, env, partition, end=True)
     rows = []
     for i, name in enumerate(env.partitions[partition]):
-        cells = [_text(style.words(name)), _count(start["people"][i])]
+        cells = [escaped(words(name)), _count(start["people"][i])]
         for column in list(start)[1:]:
-            before, after = style.number(start[column][i]), style.number(end[column][i])
+            before, after = number(start[column][i]), number(end[column][i])
             cell = f"{before} → {after}"
             if beside is not None:
-                cell += f"<small>→ {style.number(beside[column][i])}</small>"
+                cell += f"<small>→ {number(beside[column][i])}</small>"
             cells.append(cell)
         rows.append(cells)
-    heads = [f"{_text(style.words(stage))}<small>share</small>" for stage in list(start)[1:-1]]
-    core = f"{_text(style.words(env.core_attribute))}<small>mean</small>"
-    return table([_text(style.words(partition)), "people", *heads, core], rows, "results")
+    heads = [f"{escaped(words(stage))}<small>share</small>" for stage in list(start)[1:-1]]
+    core = f"{escaped(words(env.core_attribute))}<small>mean</small>"
+    return table([escaped(words(partition)), "people", *heads, core], rows, "results")
 
 
 # ---------------------------------------------------------------- sections of the page
@@ -142,7 +149,7 @@ def people_sections(
         f"Each {word}'s own rate over whole episodes, with the learned policy and with the best"
         " baseline by the training objective; brackets hold the 95% interval of the mean."
     )
-    content = group_table(pairs, env) + f'<p class="note">{_text(note)}</p>'
+    content = group_table(pairs, env) + f'<p class="note">{escaped(note)}</p>'
     sections = [("groups", f"By {word}", content)]
     for partition in env.partitions:
         if tuple(env.partitions[partition]) == tuple(env.groups):
@@ -150,39 +157,19 @@ def people_sections(
         parts = []
         for own, other in pairs:
             if len(pairs) > 1:
-                parts.append(f"<h3>{_text(own.name)}</h3>")
+                parts.append(f"<h3>{escaped(own.name)}</h3>")
             parts.append(partition_table(own, other, env, partition))
             small = "" if other is None else f" Small print: the end with “{other.name}”."
             episodes = sum(e.episodes for e in own.evaluations)
-            number = "one episode" if episodes == 1 else f"{episodes} episodes"
+            counted = "one episode" if episodes == 1 else f"{episodes} episodes"
             note = (
-                f"The people of each {style.words(partition)} when an episode begins → when it"
+                f"The people of each {words(partition)} when an episode begins → when it"
                 f" ends: their number, the share of them in each stage and their mean"
-                f" {style.words(env.core_attribute)}, over {number}.{small}"
+                f" {words(env.core_attribute)}, over {counted}.{small}"
             )
-            parts.append(f'<p class="note">{_text(note)}</p>')
-        sections.append((f"by-{partition}", f"By {style.words(partition)}", "".join(parts)))
+            parts.append(f'<p class="note">{escaped(note)}</p>')
+        sections.append((f"by-{partition}", f"By {words(partition)}", "".join(parts)))
     return sections
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str | None]], kind: str = "") -> str:
-    """A table of cells that are HTML already.
-
-    The first cell of a row is its heading; if it is None, the heading above holds for this row too.
-    """
-    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
-    body = []
-    for i, (heading, *cells) in enumerate(rows):
-        below = [row[0] for row in rows[i + 1 :]]
-        span = 1 + next((n for n, cell in enumerate(below) if cell is not None), len(below))
-        group = f' rowspan="{span}"' if span > 1 else ""
-        first = "" if heading is None else f'<th scope="row"{group}>{heading}</th>'
-        body.append(f"<tr>{first}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    text = "\n".join(body)
-    return (
-        f'<div class="scroll"><table class="{kind}"><thead><tr>{top}</tr></thead>\n'
-        f"<tbody>{text}</tbody></table></div>"
-    )
 
 
 def _codes(people: Mapping[str, Any], name: str) -> np.ndarray:
@@ -207,7 +194,3 @@ def _named(pairs: Sequence[tuple[Result, Result | None]]) -> dict[str, Result]:
 def _count(people: float) -> str:
     """A mean number of people: whole, or with one decimal if it is small and not whole."""
     return f"{people:,.0f}" if people >= 100 or float(people).is_integer() else f"{people:.1f}"
-
-
-def _text(text: Any) -> str:
-    return html.escape(str(text), quote=False)

@@ -1,33 +1,27 @@
 """Writing the report: measure the policies anew, draw, and leave one file that opens offline."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
-from matplotlib.figure import Figure
 
 from fairgym.core import FairgymError, check_shape
 from fairgym.core.files import write_whole
 from fairgym.policies import fixed_policies
-from fairgym.report import style
-from fairgym.report.actions import map_panels, mean_actions
-from fairgym.report.distributions import core_attribute_distribution
-from fairgym.report.episodes import group_rates, metric_comparison, part_curves
+from fairgym.report.figures import draw_all
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
 from fairgym.report.html import page
-from fairgym.report.labels import metric_labels
-from fairgym.report.learning import learning_curves
 from fairgym.report.results import Result, rescored
 from fairgym.report.svg import png
 from fairgym.report.tables import people_sections, shown_beside
+from fairgym.report.words import words
 from fairgym.training.evaluation import evaluate
 from fairgym.training.run import load_runs
 
 PEOPLE_EPISODES = 4  # episodes whose people are shown at the start and the end
-Figures = dict[str, tuple[Figure, str, str]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +81,7 @@ def write_report(
             )
     measured = measure_all(groups, episodes, seed, say)
     say("drawing figures")
-    figures = draw_all(groups, measured, env)
+    figures = draw_all(groups, measured.shown, env)
     sentences = findings(groups, measured.learned, measured.baselines, env)
     pairs = shown_beside(measured.learned, measured.baselines)
     sections = people_sections(pairs, env)
@@ -101,8 +95,8 @@ def write_report(
             f"the report cannot be written to {path}: {error.strerror or error}; out takes a file"
             " in a folder that can be written to"
         ) from error
-    for name, (figure, _, _) in figures.items():
-        write_whole(beside / f"{name}.png", png(figure))
+    for name, drawn in figures.items():
+        write_whole(beside / f"{name}.png", png(drawn.figure))
     write_whole(path, content.encode())
     return path
 
@@ -140,7 +134,7 @@ def measure_all(
         if group.world not in worlds:
             fixed = []
             for name, specification in first.env.baselines.items():
-                shown = style.words(name)
+                shown = words(name)
                 say(f"measuring {shown}")
                 found = (one(first, fixed_policies(first.env, specification)),)
                 fixed.append(Result(shown, False, found))
@@ -159,100 +153,3 @@ def measure_all(
 def _score(result: Result, name: str, objective: Any = None) -> Result:
     """The same policy under another name, scored by another objective."""
     return Result(name, result.learned, tuple(rescored(e, objective) for e in result.evaluations))
-
-
-def draw_all(groups: Sequence[RunGroup], measured: Measured, env: Any) -> Figures:
-    """Name -> figure, heading and caption, in the order of the page."""
-    learned = {r.name: list(r.evaluations) for r in measured.learned}
-    several = len(groups) > 1
-    seeds = max(len(group.runs) for group in groups)
-    band = (
-        f"Lines are means over {seeds} seeds; the shade runs from the lowest seed to the highest."
-        if seeds > 1
-        else "One seed was trained, so there is no band."
-    )
-    references: Mapping[str, Mapping[str, float]] = {}
-    if len({group.world for group in groups}) == 1:
-        references = {
-            result.name: {
-                # as the program counts them: `shown` turns a value round and back
-                m.name: float(m.shown(result.estimate(m).mean))
-                for m in metric_labels(env)
-            }
-            for result in measured.shown
-            if not result.learned
-        }
-    attribute = style.words(env.core_attribute)
-    two, apart = "those means", "how far the groups are apart"
-    if len(env.groups) > 2:
-        two = "the two of those means that are furthest apart,"
-        apart = "the standard deviation of the groups' rates"
-    each = " Each configuration has its own panels." if several else ""
-    by_part: Figures = {
-        f"by-{partition}-over-time": (
-            part_curves(learned, env, partition),
-            f"By {style.words(partition)} over an episode",
-            f"How the people of each {style.words(partition)} stand at each step: their mean"
-            f" {attribute} and the share of them in each stage, means over the people of all"
-            f" episodes that are still running. Scales need not begin at 0.{each}",
-        )
-        for partition in env.partitions
-    }
-    return {
-        "comparison": (
-            metric_comparison(measured.shown, env),
-            "What the policies achieve",
-            "A point is a mean over episodes, the bar through it its 95% interval. Circles are"
-            " learned policies, squares fixed ones that need no training. The arrow below a panel"
-            " points to the better side; where bars overlap, the difference may be chance.",
-        ),
-        "learning": (
-            learning_curves(groups, references=references),
-            "Learning curves",
-            "How the learned policy did after each epoch of training, on the objective it was"
-            " trained for and on every measure; the arrow in a title says which way is better."
-            f" {band} A measure that is undefined in an epoch is drawn as 0."
-            + (" Grey level lines are the fixed policies." if references else ""),
-        ),
-        "actions": (
-            mean_actions(groups),
-            "What the agents decide",
-            "Each agent's average decision over an episode, after each epoch of training, for each"
-            " group where the agent decides by group. A number that is set for every person is the"
-            f" mean over the people the agent sees. {band}{_about_budgets(env, seeds)}{each}",
-        ),
-        "core-attribute": (
-            core_attribute_distribution(learned, env),
-            f"Where the groups stand: {attribute}",
-            f"How the {attribute} is spread within each group when an episode begins and when it"
-            " ends. Each group's bars add up to 100%, so that a small group looks as large as a"
-            " large one; dashed lines are the groups' means. The standardised mean difference is"
-            f" the distance between {two} in standard deviations: 0 is no gap, 0.2 a small"
-            f" one, 0.8 a large one.{each}",
-        ),
-        "group-rates": (
-            group_rates(learned, env),
-            "The groups over an episode",
-            "Every rate that a disparity compares, counted from the start of the episode up to"
-            f" each step: {apart} at the right end is the disparity of an episode. Lines are means"
-            " over episodes, the shade holds nine of ten of them; a line begins where its rate is"
-            f" first defined. Scales need not begin at 0.{each}",
-        ),
-        **by_part,
-    }
-
-
-def _about_budgets(env: Any, seeds: int) -> str:
-    """How to read the heat maps, if there are any."""
-    panels = map_panels(env)
-    if not panels:
-        return ""
-    text = " Budgets are heat maps: the shares of a column add up to 1, and the last epoch's stand"
-    text += " at the right"
-    if any(section.head for panel in panels for section in panel.sections):
-        text += (
-            ". What is split further has a block of its own, whose shares are of that part alone;"
-            " its heading says how much of the budget that part gets, which is how much the split"
-            " matters"
-        )
-    return f"{text}. {'Colours are means over the seeds.' if seeds > 1 else ''}".rstrip()

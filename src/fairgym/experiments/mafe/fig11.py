@@ -24,7 +24,6 @@ from fairgym.experiments._markdown import with_interval
 from fairgym.experiments._measurements import held_out, held_out_run, logged, score
 from fairgym.experiments._plots import CAPTION, curve
 from fairgym.report import style
-from fairgym.report.learning import policy_line
 from fairgym.training.config import RunConfig
 from fairgym.training.statistics import bootstrap_interval
 
@@ -198,6 +197,9 @@ def _plot(data: Any) -> Figure:
     axes[0].set_ylabel("objective of the learned policy ↑")
     style.top_legend(
         figure,
-        [Line2D([], [], label=n, **policy_line(i)) for i, n in enumerate(ALGORITHMS.values())],
+        [
+            Line2D([], [], label=n, **style.policy_line(i))
+            for i, n in enumerate(ALGORITHMS.values())
+        ],
     )
     return figure

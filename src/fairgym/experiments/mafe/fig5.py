@@ -14,6 +14,7 @@ from fairgym.experiments._markdown import with_interval
 from fairgym.report import style
 from fairgym.report.labels import attribute_unit
 from fairgym.report.results import group_gap
+from fairgym.report.words import number, title, words
 from fairgym.training.statistics import bootstrap_interval
 
 ENVIRONMENTS = ("health", "loan", "education")
@@ -52,7 +53,7 @@ class MafeFig5(Experiment):
                 "attribute": np.asarray(attribute, np.float64),
                 "group": np.asarray(group),
                 "groups": env.groups,
-                "label": style.words(env.core_attribute),
+                "label": words(env.core_attribute),
                 "unit": attribute_unit(env, env.core_attribute),
             }
         return data
@@ -70,7 +71,7 @@ class MafeFig5(Experiment):
                 ]
                 share = np.mean(one["group"] == code)
                 cells = [with_interval(bootstrap_interval(means)), f"{share:.0%}"]
-                rows.append([name, one["label"], style.words(group), *cells])
+                rows.append([name, one["label"], words(group), *cells])
         caption = "Mean over the group's people, interquartile mean over seeds (95% interval)."
         return Outcome(
             figures={"": _plot(data)},
@@ -88,8 +89,8 @@ def _plot(data: Any) -> Figure:
         _distribution(panel, one)
         gaps = np.abs(group_gap(one["attribute"], one["group"], len(one["groups"])))
         which = "widest " if len(one["groups"]) > 2 else ""
-        note = f"{which}standardised mean difference {style.number(float(gaps.mean()))}"
-        style.set_title(panel, style.title(name), note)
+        note = f"{which}standardised mean difference {number(float(gaps.mean()))}"
+        style.set_title(panel, title(name), note)
         panel.set_xlabel(one["label"] + (f" ({one['unit']})" if one["unit"] else ""))
     axes[0].set_ylabel("percent of the group")
     return figure
@@ -103,7 +104,7 @@ def _distribution(panel: Axes, one: Any) -> None:
         counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
         shares, colour = 100 * counts / max(values.size, 1), style.group_colour(code)
         panel.stairs(shares, edges, fill=True, color=colour, alpha=0.15, lw=0)
-        panel.stairs(shares, edges, color=colour, lw=1.5, label=style.words(group))
+        panel.stairs(shares, edges, color=colour, lw=1.5, label=words(group))
         panel.axvline(values.mean(), color=colour, lw=1.3, ls=(0, (4, 2)))
     panel.margins(y=0.12)
     panel.legend(loc="best", fontsize=8, handlelength=1.4)

@@ -24,6 +24,7 @@ from fairgym.experiments._markdown import with_interval
 from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.report.labels import time_unit
+from fairgym.report.words import title
 from fairgym.training.statistics import bootstrap_interval
 
 # (environment, parameters, state before, state after, components) -> above and below of a ratio
@@ -301,7 +302,7 @@ def _plot(data: Any) -> Figure:
                 lw=0,
             )
         arrow = "↓" if one.falls else "↑"
-        style.set_title(panel, f"{style.title(one.environment)}: {one.name}", f"{one.what} {arrow}")
+        style.set_title(panel, f"{title(one.environment)}: {one.name}", f"{one.what} {arrow}")
         panel.set_xlabel(found["unit"])
     axes[0].legend(fontsize=8)
     return figure

@@ -30,7 +30,7 @@ from fairgym.experiments._measurements import (
 )
 from fairgym.experiments._plots import CAPTION, curve
 from fairgym.report import style
-from fairgym.report.learning import policy_line
+from fairgym.report.words import title
 from fairgym.training.config import RunConfig
 from fairgym.training.statistics import bootstrap_interval, mean_interval
 
@@ -238,12 +238,15 @@ def _plot(data: Any) -> Figure:
             found = data[name][objective][kind]
             epochs = np.arange(1, found["curve"].shape[1] + 1)
             curve(panel, epochs, found["curve"], index, label)
-        style.set_title(panel, f"{style.title(name)}: {NAMES[kind]} ↑")
+        style.set_title(panel, f"{title(name)}: {NAMES[kind]} ↑")
         style.epoch_axis(panel)
     for panel in axes[:: len(KINDS)]:
         panel.set_ylabel("sum of normalised terms")
     style.top_legend(
         figure,
-        [Line2D([], [], label=n, **policy_line(i)) for i, n in enumerate(OBJECTIVES.values())],
+        [
+            Line2D([], [], label=n, **style.policy_line(i))
+            for i, n in enumerate(OBJECTIVES.values())
+        ],
     )
     return figure

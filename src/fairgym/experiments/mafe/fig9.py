@@ -22,6 +22,7 @@ from fairgym.experiments._markdown import with_interval
 from fairgym.experiments._measurements import held_out_run, score
 from fairgym.fairness import Objective
 from fairgym.report import style
+from fairgym.report.words import title
 from fairgym.training.config import RunConfig
 from fairgym.training.statistics import bootstrap_interval, interquartile_mean
 
@@ -154,7 +155,7 @@ def _plot(data: Any) -> Figure:
         fairness, reward = (interquartile_mean(found[k], axis=1) for k in ("fairness", "reward"))
         panel.plot(fairness, reward, "-o", color=colour, ms=5, lw=1.2)
         _label(panel, fairness, reward, found["weights"])
-        style.set_title(panel, style.title(name))
+        style.set_title(panel, title(name))
         panel.set_xlabel("fairness (0: parity)")
         panel.xaxis.set_major_locator(MaxNLocator(nbins=4))
     axes[0].set_ylabel("reward")

@@ -1,0 +1,149 @@
+"""All figures of a report, in order, with their headings and captions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from fairgym.report.actions import map_panels, mean_actions
+from fairgym.report.distributions import core_attribute_distribution
+from fairgym.report.episodes import group_rates, metric_comparison, part_curves
+from fairgym.report.grouping import RunGroup
+from fairgym.report.labels import metric_labels
+from fairgym.report.learning import learning_curves
+from fairgym.report.results import Result
+from fairgym.report.svg import Captioned
+from fairgym.report.words import words
+
+_COMPARISON = (
+    "A point is a mean over episodes, the bar through it its 95% interval. Circles are learned"
+    " policies, squares fixed ones that need no training. The arrow below a panel points to the"
+    " better side; where bars overlap, the difference may be chance."
+)
+_LEARNING = (
+    "How the learned policy did after each epoch of training, on the objective it was trained for"
+    " and on every measure; the arrow in a title says which way is better. {band} A measure that is"
+    " undefined in an epoch is drawn as 0.{references}"
+)
+_ACTIONS = (
+    "Each agent's average decision over an episode, after each epoch of training, for each group"
+    " where the agent decides by group. A number that is set for every person is the mean over the"
+    " people the agent sees. {band}{budgets}{each}"
+)
+_CORE_ATTRIBUTE = (
+    "How the {attribute} is spread within each group when an episode begins and when it ends. Each"
+    " group's bars add up to 100%, so that a small group looks as large as a large one; dashed"
+    " lines are the groups' means. The standardised mean difference is the distance between {two}"
+    " in standard deviations: 0 is no gap, 0.2 a small one, 0.8 a large one.{each}"
+)
+_GROUP_RATES = (
+    "Every rate that a disparity compares, counted from the start of the episode up to each step:"
+    " {apart} at the right end is the disparity of an episode. Lines are means over episodes, the"
+    " shade holds nine of ten of them; a line begins where its rate is first defined. Scales need"
+    " not begin at 0.{each}"
+)
+_PARTS = (
+    "How the people of each {partition} stand at each step: their mean {attribute} and the share of"
+    " them in each stage, means over the people of all episodes that are still running. Scales need"
+    " not begin at 0.{each}"
+)
+
+
+def draw_all(
+    groups: Sequence[RunGroup], results: Sequence[Result], env: Any
+) -> dict[str, Captioned]:
+    """Draw every figure of a report, in the order of the page.
+
+    Args:
+        groups: the configurations.
+        results: the learned policies, one for each configuration in the same order, and the
+            baselines.
+        env: the environment, for names and units.
+
+    Returns:
+        Name -> figure with its heading and caption.
+    """
+    learned = {r.name: list(r.evaluations) for r in results if r.learned}
+    seeds = max(len(group.runs) for group in groups)
+    references = _references(groups, results, env)
+    texts = {
+        "band": _band(seeds),
+        "budgets": _about_budgets(env, seeds),
+        "each": " Each configuration has its own panels." if len(groups) > 1 else "",
+        "references": " Grey level lines are the fixed policies." if references else "",
+        "attribute": words(env.core_attribute),
+    }
+    if len(env.groups) > 2:
+        texts["two"] = "the two of those means that are furthest apart,"
+        texts["apart"] = "the standard deviation of the groups' rates"
+    else:
+        texts["two"], texts["apart"] = "those means", "how far the groups are apart"
+
+    def captioned(figure: Figure, heading: str, caption: str, **more: str) -> Captioned:
+        return Captioned(figure, heading, caption.format(**texts, **more))
+
+    found = {
+        "comparison": captioned(
+            metric_comparison(results, env), "What the policies achieve", _COMPARISON
+        ),
+        "learning": captioned(
+            learning_curves(groups, references=references), "Learning curves", _LEARNING
+        ),
+        "actions": captioned(mean_actions(groups), "What the agents decide", _ACTIONS),
+        "core-attribute": captioned(
+            core_attribute_distribution(learned, env),
+            f"Where the groups stand: {texts['attribute']}",
+            _CORE_ATTRIBUTE,
+        ),
+        "group-rates": captioned(
+            group_rates(learned, env), "The groups over an episode", _GROUP_RATES
+        ),
+    }
+    for partition in env.partitions:
+        name = words(partition)
+        found[f"by-{partition}-over-time"] = captioned(
+            part_curves(learned, env, partition),
+            f"By {name} over an episode",
+            _PARTS,
+            partition=name,
+        )
+    return found
+
+
+def _band(seeds: int) -> str:
+    """How to read the shades of lines over training."""
+    if seeds == 1:
+        return "One seed was trained, so there is no band."
+    return (
+        f"Lines are means over {seeds} seeds; the shade runs from the lowest seed to the highest."
+    )
+
+
+def _references(
+    groups: Sequence[RunGroup], results: Sequence[Result], env: Any
+) -> Mapping[str, Mapping[str, float]]:
+    """The baselines' metrics as the program counts them, if all configurations share a world."""
+    if len({group.world for group in groups}) > 1:
+        return {}
+    return {
+        # `shown` turns a value round and back
+        result.name: {m.name: float(m.shown(result.estimate(m).mean)) for m in metric_labels(env)}
+        for result in results
+        if not result.learned
+    }
+
+
+def _about_budgets(env: Any, seeds: int) -> str:
+    """How to read the heat maps, if there are any."""
+    panels = map_panels(env)
+    if not panels:
+        return ""
+    text = " Budgets are heat maps: the shares of a column add up to 1, and the last epoch's stand"
+    text += " at the right"
+    if any(section.head for panel in panels for section in panel.sections):
+        text += (
+            ". What is split further has a block of its own, whose shares are of that part alone;"
+            " its heading says how much of the budget that part gets, which is how much the split"
+            " matters"
+        )
+    return f"{text}. {'Colours are means over the seeds.' if seeds > 1 else ''}".rstrip()

@@ -33,7 +33,7 @@ def final_objective(env: fairgym.Environment, options: dict, seed: int, epochs: 
     algorithm = algorithms.get("f-macem")(epochs=epochs, **options)
     state = algorithm.init(jax.random.key(seed), env, objective)
     for _ in range(epochs):
-        state, _ = algorithm.train_chunk(state)
+        state, _ = algorithm.update(state)
     result = evaluate(
         env,
         env.default_params,

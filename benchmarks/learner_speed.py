@@ -27,7 +27,7 @@ ALGORITHMS = ("f-macem", "f-mappo", "f-maddpg")
 def steps_per_epoch(learner: Any, env: fairgym.Environment) -> int:
     """Environment steps that one epoch learns from."""
     if isinstance(learner, GradientLearner):
-        return learner.rounds(env) * learner.worlds * learner.fragment
+        return learner.rounds(env) * learner.num_envs * learner.num_steps
     return learner.episodes_per_epoch * env.horizon
 
 
@@ -54,7 +54,7 @@ def main() -> None:
     for _ in range(1 + arguments.rounds):
         for name, learner in learners.items():
             begun = time.perf_counter()
-            states[name], log = learner.train_chunk(states[name])
+            states[name], log = learner.update(states[name])
             jax.block_until_ready((states[name], log))
             seconds[name].append(time.perf_counter() - begun)
     # The first epoch of each compiled its program.

@@ -138,7 +138,7 @@ def main(epochs=10):
     learner = algorithms.get("f-macem")(epochs=epochs, episodes_per_epoch=40, hidden=8)
     state, log = learner.init(jax.random.key(0), env, Objective.uniform(env)), {}
     for epoch in range(epochs):
-        state, log = learner.train_chunk(state)
+        state, log = learner.update(state)
         print(f"epoch {epoch + 1}: objective {float(log['objective']):.3f}")
     print({name: float(log[f"metrics/{name}"]) for name in env.metrics})
 

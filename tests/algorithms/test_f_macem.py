@@ -25,7 +25,7 @@ def train(learner, objective, seed=0, epochs=None, fixed=RANK):
     """The state and the logs of a whole training."""
     state, logs = learner.init(jax.random.key(seed), ENV, objective, fixed=fixed), []
     for _ in range(learner.epochs if epochs is None else epochs):
-        state, log = learner.train_chunk(state)
+        state, log = learner.update(state)
         logs.append({name: float(value) for name, value in log.items()})
     return state, logs
 
@@ -48,12 +48,12 @@ def test_an_epoch_is_the_algorithm():
         smoothing=0.3,
         noise_floor=0.2,
         evaluation_episodes=2,
-        initial_spread=0.7,
-        batch_size=3,
+        init_std=0.7,
+        vmap_size=3,
     )
     objective = Objective.uniform(ENV)
     start, _ = train(learner, objective, epochs=1, fixed={})
-    end, log = learner.train_chunk(start)
+    end, log = learner.update(start)
     assert not same_bits(start.mean, end.mean)
 
     # draw
@@ -86,13 +86,13 @@ def test_an_epoch_is_the_algorithm():
         np.testing.assert_allclose(new_mean, expected, rtol=1e-4, atol=1e-5)
         variance = keep * np.asarray(spread[i]) ** 2 + (1 - keep) * best.var(0)
         np.testing.assert_allclose(new_spread, np.sqrt(variance + floor**2), rtol=1e-4, atol=1e-5)
-    assert log["population/objective"] == pytest.approx(np.mean(scores), rel=1e-4)
-    assert log["population/objective_best"] == pytest.approx(np.max(scores), rel=1e-4)
-    assert same_bits(end.key, later) and int(end.chunk) == 2
+    assert log["candidates/objective"] == pytest.approx(np.mean(scores), rel=1e-4)
+    assert log["candidates/objective_best"] == pytest.approx(np.max(scores), rel=1e-4)
+    assert same_bits(end.key, later) and int(end.updates) == 2
 
 
-def test_it_starts_at_nothing_with_the_initial_spread():
-    state = FMacem(initial_spread=2.5, hidden=3).init(jax.random.key(0), ENV, DIRECT)
+def test_it_starts_at_nothing_with_the_init_std():
+    state = FMacem(init_std=2.5, hidden=3).init(jax.random.key(0), ENV, DIRECT)
     assert not any(np.any(leaf) for leaf in jax.tree.leaves(state.mean))
     assert all(np.all(leaf == 2.5) for leaf in jax.tree.leaves(state.spread))
     level = LEARNER.init(jax.random.key(0), ENV, DIRECT).skeleton["level"]
@@ -119,7 +119,7 @@ def test_it_finds_the_known_optimum(learned, seed):
     np.testing.assert_allclose(found, ENV.optimum["level"], atol=0.12)
     assert last["actions/split/first"] == pytest.approx(0.7, abs=0.12)
     assert last["spread"] < first["spread"] < 1.0
-    assert LEARNER.chunks == int(state.chunk) == 15
+    assert LEARNER.num_updates == int(state.updates) == 15
 
 
 def test_seeds_differ_and_one_seed_repeats(learned):
@@ -132,8 +132,8 @@ def test_seeds_differ_and_one_seed_repeats(learned):
 def test_the_log_tells_of_everything(learned):
     log = learned[0][1][-1]
     for name in ENV.metrics:
-        assert f"metrics/{name}" in log and f"population/{name}" in log
-    assert log["survived"] == 1.0 and log["population/steps"] == 50 * ENV.horizon
+        assert f"metrics/{name}" in log and f"candidates/{name}" in log
+    assert log["survived"] == 1.0 and log["candidates/steps"] == 50 * ENV.horizon
     assert log["objective"] == pytest.approx(log["metrics/gain"] / ENV.horizon, abs=1e-6)
     assert not any(name.startswith(("objective/", "multipliers/")) for name in log)
 
@@ -189,8 +189,8 @@ def test_a_bound_is_kept_at_little_cost():
 def spread_of_equals(learner, state):
     """How far candidates that are all one policy differ in an epoch: what luck does."""
     equal = state.replace(spread=jax.tree.map(jnp.zeros_like, state.spread))
-    _, log = learner.train_chunk(equal)
-    return float(log["population/objective_best"] - log["population/objective"])
+    _, log = learner.update(equal)
+    return float(log["candidates/objective_best"] - log["candidates/objective"])
 
 
 def test_candidates_differ_in_luck_unless_it_is_common(learned):
@@ -201,8 +201,8 @@ def test_candidates_differ_in_luck_unless_it_is_common(learned):
 def test_params_are_the_ones_given():
     params = ENV.default_params.replace(last_step=1.0)
     state = LEARNER.init(jax.random.key(0), ENV, DIRECT, params=params, fixed=RANK)
-    _, log = LEARNER.train_chunk(state)
-    assert log["survived"] == 0.0 and log["population/steps"] == 50.0
+    _, log = LEARNER.update(state)
+    assert log["survived"] == 0.0 and log["candidates/steps"] == 50.0
 
 
 # ------------------------------------------------------------------ bad input
@@ -215,12 +215,12 @@ def test_params_are_the_ones_given():
         ("episodes_per_epoch", 1, "a whole number from 2"),
         ("hidden", 0, "a whole number from 1"),
         ("evaluation_episodes", 0, "a whole number from 1"),
-        ("batch_size", -1, "a whole number from 0"),
+        ("vmap_size", -1, "a whole number from 0"),
         ("elite_share", 1.5, "a number from 0 to 1"),
         ("elite_share", float("nan"), "a number from 0 to 1"),
         ("smoothing", -0.1, "a number from 0 to 1"),
         ("discount", 1.01, "a number from 0 to 1"),
-        ("initial_spread", -1.0, "a number from 0 to inf"),
+        ("init_std", -1.0, "a number from 0 to inf"),
         ("noise_floor", -1.0, "a number from 0 to inf"),
         ("multiplier_rate", -1.0, "a number from 0 to inf"),
     ],

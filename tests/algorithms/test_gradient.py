@@ -24,17 +24,23 @@ from fairgym.testing.toys import Toy
 from fairgym.training import RunConfig, load, train
 
 SMALL = {
-    "f-mappo": {"worlds": 2, "fragment": 4, "passes": 2, "minibatches": 2},
+    "f-mappo": {"num_envs": 2, "num_steps": 4, "update_epochs": 2, "num_minibatches": 2},
     "f-maddpg": {
-        "worlds": 2,
-        "fragment": 4,
+        "num_envs": 2,
+        "num_steps": 4,
         "gradient_steps": 2,
-        "sample": 6,
-        "buffer": 24,
-        "warm_up": 8,
+        "batch_size": 6,
+        "buffer_size": 24,
+        "learning_starts": 8,
     },
 }
-TINY = {"epochs": 2, "episodes_per_epoch": 4, "evaluation_episodes": 2, "hidden": 4, "people": 5}
+TINY = {
+    "epochs": 2,
+    "episodes_per_epoch": 4,
+    "evaluation_episodes": 2,
+    "hidden": 4,
+    "sampled_people": 5,
+}
 
 
 def learner(name, **changes):
@@ -162,17 +168,17 @@ def test_the_critic_does_not_know_an_order_of_people(with_actions):
 
 def test_exploration_of_f_mappo_has_a_limit():
     """The entropy bonus alone would have it grow for ever."""
-    some = learner("f-mappo", entropy_weight=100.0, learning_rate=0.1, max_std=0.8)
+    some = learner("f-mappo", ent_coef=100.0, learning_rate=0.1, max_std=0.8)
     state = some.init(jax.random.key(0), Crowd(), Objective.direct(Crowd()))
-    state, _ = some.train_chunk(state)
-    _, log = some.train_chunk(state)
+    state, _ = some.update(state)
+    _, log = some.update(state)
     assert float(log["exploration/judge"]) == pytest.approx(0.8)
 
 
 def test_the_loss_of_f_mappo_is_the_clipped_surrogate():
     """Against NumPy, with policies that have moved since the actions were drawn."""
     env = Toy(population=8, horizon=4, places=3)
-    ppo = learner("f-mappo", clip=0.05, entropy_weight=0.01)
+    ppo = learner("f-mappo", clip_eps=0.05, ent_coef=0.01)
     state = ppo.init(jax.random.key(0), env, Objective.uniform(env))
     world = jax.tree.map(lambda x: x[0], state.worlds)
     _, steps, _ = eqx.filter_jit(ppo._fragment)(state, (world, jax.random.key(1)))
@@ -236,7 +242,7 @@ def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order():
     state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
     seen = set()
     for _ in range(3):
-        state, _ = ddpg.train_chunk(state)
+        state, _ = ddpg.update(state)
         assert int(state.collected) > ddpg.places == 12
         step, later = eqx.filter_jit(ddpg._drawn)(state, jax.random.key(3))
         time, after = (np.asarray(s.observations["level"][2])[..., 0] for s in (step, later))
@@ -263,7 +269,7 @@ def test_rewards_with_exploration_are_logged():
     env = Toy(population=8, horizon=5, places=3)
     ddpg, ppo = learner("f-maddpg"), learner("f-mappo")
     state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
-    state, log = ddpg.train_chunk(state)
+    state, log = ddpg.update(state)
     collected = int(state.collected)
     assert 0 < collected <= ddpg.places
     rewards = np.asarray(state.buffer.rewards)[:, :collected]
@@ -273,7 +279,7 @@ def test_rewards_with_exploration_are_logged():
     state = ppo.init(jax.random.key(0), env, Objective.uniform(env))
     key = jax.random.key(1)
     _, told = eqx.filter_jit(ppo._round)(state, key)
-    keys = jax.random.split(jax.random.split(key)[0], ppo.worlds)
+    keys = jax.random.split(jax.random.split(key)[0], ppo.num_envs)
     collect = jax.vmap(lambda world, key: ppo._fragment(state, (world, key))[1].rewards)
     rewards = np.asarray(jax.jit(collect)(state.worlds, keys))
     assert rewards.std() > 0.0
@@ -285,7 +291,7 @@ def test_policies_and_critic_of_f_maddpg_are_pulled_apart():
     env = Toy(population=8, horizon=5, places=3)
     ddpg = learner("f-maddpg")
     state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
-    state, _ = ddpg.train_chunk(state)
+    state, _ = ddpg.update(state)
     batch = eqx.filter_jit(ddpg._drawn)(state, jax.random.key(1))
 
     def told(learned):
@@ -307,7 +313,7 @@ def test_the_target_of_f_maddpg_is_the_bellman_equation():
     env = Toy(population=8, horizon=5, places=3)
     ddpg = learner("f-maddpg")
     state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
-    state, _ = ddpg.train_chunk(state)
+    state, _ = ddpg.update(state)
     step, later = eqx.filter_jit(ddpg._drawn)(state, jax.random.key(1))
     level = 0.7
     silent = eqx.tree_at(
@@ -340,7 +346,7 @@ def test_agents_that_act_now_and_then_learn_from_those_steps(name):
         world = jax.tree.map(lambda x: x[0], state.worlds)
         _, steps, _ = eqx.filter_jit(some._fragment)(state, (world, jax.random.key(1)))
     else:
-        state, _ = some.train_chunk(state)
+        state, _ = some.update(state)
         steps = jax.tree.map(lambda x: x[0, :4], state.buffer)
         does = np.abs(steps.actions["level"]).sum(axis=1) > 0
         assert does.tolist() == [True, False, False, True], "what is ignored is not learned from"
@@ -370,7 +376,7 @@ def pulled(gradient):
 
 
 def test_agents_of_f_mappo_follow_their_own_advantages():
-    ppo = learner("f-mappo", entropy_weight=0.0)
+    ppo = learner("f-mappo", ent_coef=0.0)
     state = ppo.init(jax.random.key(0), OWN, AIMS)
     assert state.trained == list(OWN.agents) != list(state.networks.actors), "another order"
     world = jax.tree.map(lambda x: x[0], state.worlds)
@@ -397,7 +403,7 @@ def test_agents_of_f_mappo_follow_their_own_advantages():
 def test_agents_of_f_maddpg_climb_their_own_values():
     ddpg = learner("f-maddpg", logit_penalty=0.0)
     state = ddpg.init(jax.random.key(0), OWN, AIMS)
-    state, _ = ddpg.train_chunk(state)
+    state, _ = ddpg.update(state)
     batch = eqx.filter_jit(ddpg._drawn)(state, jax.random.key(1))
 
     @jax.jit
@@ -435,7 +441,7 @@ def test_a_real_system_can_be_learned_in(name):
     some = learner(name)
     state = some.init(jax.random.key(0), env, Objective.uniform(env))
     first = state.learned
-    state, log = some.train_chunk(state)
+    state, log = some.update(state)
     assert all(np.isfinite(float(value)) for value in log.values())
     change = jax.tree.map(
         lambda a, b: float(np.abs(a - b).max()), first.actors, state.learned.actors
@@ -450,7 +456,7 @@ def test_every_system_can_be_learned_in(name, environment):
     some = learner(name)
     state = some.init(jax.random.key(0), env, Objective.uniform(env))
     before = jax.tree.leaves(state.learned)
-    state, log = some.train_chunk(state)
+    state, log = some.update(state)
     assert {"objective", *(f"metrics/{metric}" for metric in env.metrics)} <= set(log)
     assert all(np.isfinite(value) for value in log.values())
     learned = jax.tree.leaves(state.learned)
@@ -465,7 +471,7 @@ def test_a_bound_is_learned_by_a_multiplier(name):
     bounded = Objective.direct(env).bounded({"treated_disparity": 0.0})
     some = learner(name)
     state = some.init(jax.random.key(0), env, bounded)
-    _, log = some.train_chunk(state)
+    _, log = some.update(state)
     broken = -float(log["metrics/treated_disparity"])
     found = float(log["multipliers/level/treated_disparity"])
     assert broken > 0 and found == pytest.approx(broken, rel=1e-3)
@@ -502,14 +508,18 @@ def test_a_run_that_was_cut_off_ends_like_one_that_was_not(name, tmp_path):
 @pytest.mark.parametrize(
     ("name", "given", "told"),
     [
-        ("f-mappo", {"worlds": 0}, "worlds is 0; it takes a whole number from 1"),
-        ("f-mappo", {"fragment": 2, "minibatches": 4}, "fragment is 2; .* from 4"),
+        ("f-mappo", {"num_envs": 0}, "num_envs is 0; it takes a whole number from 1"),
+        ("f-mappo", {"num_steps": 2, "num_minibatches": 4}, "num_steps is 2; .* from 4"),
         ("f-mappo", {"learning_rate": 0.0}, "learning_rate is 0.0; it takes a number above 0"),
-        ("f-mappo", {"initial_std": 2.0}, "initial_std is 2.0; it takes a number above 0 to 1"),
-        ("f-mappo", {"discount": 1.5}, "discount is 1.5; it takes a number from 0 to 1"),
-        ("f-maddpg", {"buffer": 10}, "buffer is 10; it takes a whole number from 800"),
-        ("f-maddpg", {"sample": 3}, "sample is 3; it takes a whole number from 16"),
-        ("f-maddpg", {"noise": -1.0}, "noise is -1.0; it takes a number from 0"),
+        ("f-mappo", {"init_std": 2.0}, "init_std is 2.0; it takes a number above 0 to 1"),
+        ("f-mappo", {"gamma": 1.5}, "gamma is 1.5; it takes a number from 0 to 1"),
+        ("f-maddpg", {"buffer_size": 10}, "buffer_size is 10; it takes a whole number from 800"),
+        ("f-maddpg", {"batch_size": 3}, "batch_size is 3; it takes a whole number from 16"),
+        (
+            "f-maddpg",
+            {"exploration_std": -1.0},
+            "exploration_std is -1.0; it takes a number from 0",
+        ),
     ],
 )
 def test_hyperparameters_out_of_range(name, given, told):
@@ -519,5 +529,5 @@ def test_hyperparameters_out_of_range(name, given, told):
 
 def test_the_world_after_an_end_is_a_new_one():
     env = Toy(population=8, horizon=5, places=3)
-    state = learner("f-mappo", worlds=3).init(jax.random.key(0), env, Objective.uniform(env))
+    state = learner("f-mappo", num_envs=3).init(jax.random.key(0), env, Objective.uniform(env))
     assert np.unique(np.asarray(state.worlds.skill)).size == 24, "worlds differ from the start"

@@ -13,11 +13,11 @@ from fairgym.fairness import Objective
 from fairgym.testing.toys import Toy
 
 # Of F-MAPPO, where episodes are short and what is done shows at once.
-SHORT = {"fragment": 50, "learning_rate": 2e-3, "trace_decay": 0.95}
+SHORT = {"num_steps": 50, "learning_rate": 2e-3, "gae_lambda": 0.95}
 
 # Of F-MADDPG: from fewer steps than its default of 512, which takes three times as long. The bandit
 # below is learned with the default.
-SMALL_STEPS = {"sample": 64}
+SMALL_STEPS = {"batch_size": 64}
 
 pytestmark = pytest.mark.usefixtures("fast_programs")
 
@@ -27,7 +27,7 @@ def gains(some, env, seed):
     state = some.init(jax.random.key(seed), env, Objective.direct(env))
     found = []
     for _ in range(some.epochs):
-        state, log = some.train_chunk(state)
+        state, log = some.update(state)
         found.append(float(log["objective"]))
     return found
 
@@ -40,11 +40,11 @@ def gains(some, env, seed):
             epochs=4,
             episodes_per_epoch=4_000,
             evaluation_episodes=256,
-            people=0,
-            discount=0.99,
+            sampled_people=0,
+            gamma=0.99,
             **SHORT,
         ),
-        FMaddpg(epochs=3, episodes_per_epoch=4_000, evaluation_episodes=256, people=0),
+        FMaddpg(epochs=3, episodes_per_epoch=4_000, evaluation_episodes=256, sampled_people=0),
     ],
     ids=lambda some: type(some).__name__,
 )
@@ -59,7 +59,7 @@ def test_a_bandit_over_people(some):
 @pytest.mark.parametrize(
     "some",
     [
-        FMappo(epochs=3, episodes_per_epoch=4_000, discount=0.99, **SHORT),
+        FMappo(epochs=3, episodes_per_epoch=4_000, gamma=0.99, **SHORT),
         FMaddpg(epochs=3, episodes_per_epoch=8_000, gradient_steps=16, **SMALL_STEPS),
     ],
     ids=lambda some: type(some).__name__,
@@ -76,12 +76,12 @@ def test_group_level_actions_find_their_targets(some):
 @pytest.mark.parametrize(
     "some",
     [
-        FMappo(epochs=10, episodes_per_epoch=4_000, evaluation_episodes=64, discount=0.95, **SHORT),
+        FMappo(epochs=10, episodes_per_epoch=4_000, evaluation_episodes=64, gamma=0.95, **SHORT),
         FMaddpg(
             epochs=5,
             episodes_per_epoch=4_000,
             evaluation_episodes=64,
-            discount=0.9,
+            gamma=0.9,
             gradient_steps=32,
             **SMALL_STEPS,
         ),

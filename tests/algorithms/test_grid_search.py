@@ -20,8 +20,8 @@ SEARCH = GridSearch(steps=11, deviation=0.3, deviation_steps=7, episodes=1)
 
 def search(algorithm, objective=DIRECT):
     state, found = algorithm.init(jax.random.key(0), ENV, objective, fixed=FIXED), []
-    for _ in range(algorithm.chunks):
-        state, log = algorithm.train_chunk(state)
+    for _ in range(algorithm.num_updates):
+        state, log = algorithm.update(state)
         found.append((np.asarray(state.best["level"]), log))
     return state, found
 
@@ -38,7 +38,7 @@ def test_two_tiers_find_the_optimum():
     policies = SEARCH.policies(state)
     np.testing.assert_allclose(policies["level"].action, [0.3, 0.8], atol=1e-6)
     assert isinstance(policies["rank"], Random) and policies["split"] is FIXED["split"]
-    assert isinstance(SEARCH, Algorithm) and SEARCH.chunks == 2
+    assert isinstance(SEARCH, Algorithm) and SEARCH.num_updates == 2
 
 
 def test_candidates_beyond_the_ends_are_clipped_and_kept_once():
@@ -55,7 +55,7 @@ def test_candidates_beyond_the_ends_are_clipped_and_kept_once():
         ("steps", 1, "a whole number from 2"),
         ("deviation_steps", 0, "a whole number from 1"),
         ("episodes", 0, "a whole number from 1"),
-        ("batch_size", -1, "a whole number from 0"),
+        ("vmap_size", -1, "a whole number from 0"),
         ("deviation", 1.5, "a number from 0 to 1"),
     ],
 )

@@ -30,11 +30,11 @@ def items(count):
     return jnp.linspace(-1.0, 2.0, count), jax.random.split(jax.random.key(0), count)
 
 
-def results(count, batch_size, devices):
+def results(count, vmap_size, devices):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jax, "local_device_count", lambda: devices)
         # a function of its own: the number of devices is no argument of the compiled program
-        return jax.jit(lambda i: map_episodes(episode, i, batch_size))(items(count))
+        return jax.jit(lambda i: map_episodes(episode, i, vmap_size))(items(count))
 
 
 def test_two_devices_are_there():
@@ -47,15 +47,15 @@ LOOP = [jax.jit(episode)(jax.tree.map(lambda x, i=i: x[i], items(COUNT))) for i 
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-@pytest.mark.parametrize("batch_size", [None, 1, 2, 3, 100])
-def test_every_batch_size_and_number_of_devices(devices, batch_size):
-    found = results(COUNT, batch_size, devices)
+@pytest.mark.parametrize("vmap_size", [None, 1, 2, 3, 100])
+def test_every_vmap_size_and_number_of_devices(devices, vmap_size):
+    found = results(COUNT, vmap_size, devices)
     expected = jax.tree.map(lambda *x: np.stack(x), *LOOP)
     assert found["steps"].tolist() == expected["steps"].tolist()
     assert len(set(found["steps"].tolist())) > 1
     np.testing.assert_allclose(found["x"], expected["x"], rtol=1e-5)
     reference = results(COUNT, 1, 1)
-    if batch_size in (None, 1):  # on a CPU None is one after another
+    if vmap_size in (None, 1):  # on a CPU None is one after another
         assert np.asarray(found["x"]).tobytes() == np.asarray(reference["x"]).tobytes()
 
 

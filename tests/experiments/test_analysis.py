@@ -235,7 +235,7 @@ def test_sums_by_kind_are_those_of_the_normalised_metrics(name):
     )
     logged = mean_terms(env, types.SimpleNamespace(totals=totals))
     run = types.SimpleNamespace(
-        metrics=[{f"population/{key}": float(value) for key, value in logged.items()}]
+        metrics=[{f"candidates/{key}": float(value) for key, value in logged.items()}]
     )
     found = category_curves(run)
     assert set(found) == set(KINDS)

@@ -23,7 +23,7 @@ class GuessState(TrainState):
 class Guess:
     """The smallest algorithm there is: it wanders about."""
 
-    chunks: int = 3
+    num_updates: int = 3
 
     def init(self, key, env, objective, *, params=None, fixed=None):
         fixed = dict(fixed or {})
@@ -34,17 +34,17 @@ class Guess:
             params=env.default_params,
             fixed=fixed,
             key=jax.random.key_data(key),
-            chunk=jnp.int32(0),
+            updates=jnp.int32(0),
             guess={agent: env.action_space(agent).sample(key) for agent, _ in objectives},
         )
 
-    def train_chunk(self, state):
+    def update(self, state):
         key, later = state.next_key()
         guess = {
             agent: state.env.action_space(agent).clip(value + jax.random.normal(key, value.shape))
             for agent, value in state.guess.items()
         }
-        state = state.replace(guess=guess, key=later, chunk=state.chunk + 1)
+        state = state.replace(guess=guess, key=later, updates=state.updates + 1)
         return state, {"objective": jnp.float32(0.0)}
 
     def policies(self, state):
@@ -73,8 +73,8 @@ def replaced(**changes):
 
 
 def logged(entries):
-    """Changes the log: `entries(log, chunk)`."""
-    return lambda result, *_: (result[0], entries(result[1], int(result[0].chunk)))
+    """Changes the log: `entries(log, updates)`."""
+    return lambda result, *_: (result[0], entries(result[1], int(result[0].updates)))
 
 
 class Counter(eqx.Module):
@@ -84,10 +84,10 @@ class Counter(eqx.Module):
 
 
 BROKEN = {
-    "no chunks": (Guess(chunks=0), "chunks is 0"),
+    "no updates": (Guess(num_updates=0), "num_updates is 0"),
     "randomness from elsewhere": (
         changed(
-            "train_chunk",
+            "update",
             replaced(
                 guess=lambda s: (
                     s.guess
@@ -98,27 +98,27 @@ BROKEN = {
         "two runs with one key.*guess",
     ),
     "a dtype changes": (
-        changed("train_chunk", replaced(chunk=lambda s: s.chunk.astype(jnp.float32))),
-        r"chunk is int32\[\] first and float32\[\] later",
+        changed("update", replaced(updates=lambda s: s.updates.astype(jnp.float32))),
+        r"updates is int32\[\] first and float32\[\] later",
     ),
     "something that is no array changes": (
-        changed("train_chunk", replaced(fixed=lambda s: {"count": s.fixed.get("count", 0) + 1})),
+        changed("update", replaced(fixed=lambda s: {"count": s.fixed.get("count", 0) + 1})),
         "what is not an array in the state has changed",
     ),
     "no objective": (
-        changed("train_chunk", logged(lambda log, _: {"loss": jnp.float32(1.0)})),
+        changed("update", logged(lambda log, _: {"loss": jnp.float32(1.0)})),
         "the log has no 'objective'",
     ),
     "not a number": (
-        changed("train_chunk", logged(lambda log, _: log | {"loss": jnp.float32(jnp.nan)})),
+        changed("update", logged(lambda log, _: log | {"loss": jnp.float32(jnp.nan)})),
         "log entry 'loss' is nan",
     ),
     "a vector": (
-        changed("train_chunk", logged(lambda log, _: log | {"loss": jnp.zeros(2)})),
+        changed("update", logged(lambda log, _: log | {"loss": jnp.zeros(2)})),
         "log entry 'loss' is .* one finite number",
     ),
     "entries come and go": (
-        changed("train_chunk", logged(lambda log, chunk: log | {f"loss{chunk}": jnp.zeros(())})),
+        changed("update", logged(lambda log, updates: log | {f"loss{updates}": jnp.zeros(())})),
         "loss",
     ),
     "a missing policy": (
@@ -153,7 +153,7 @@ BROKEN = {
 
 
 def test_a_sound_algorithm_passes():
-    check_algorithm(Guess(), Toy(), chunks=3)
+    check_algorithm(Guess(), Toy(), updates=3)
 
 
 @pytest.mark.parametrize("defect", BROKEN)

@@ -27,7 +27,7 @@ def test_flat_nested_and_dotted_keys_say_the_same():
     assert configs[0] == configs[1] == configs[2]
     job = configs[0].build()
     assert job.env.population == 60 and job.params.deposit_rate == 0.02
-    assert job.algorithm.chunks == 3
+    assert job.algorithm.num_updates == 3
 
 
 def test_built_configuration_is_complete_and_builds_the_same():

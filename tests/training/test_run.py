@@ -61,7 +61,7 @@ def test_the_folder_is_complete(finished, small):
     lines = finished.metrics
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
     for name in finished.env.metrics:
-        assert {f"metrics/{name}", f"population/{name}"} <= set(lines[0])
+        assert {f"metrics/{name}", f"candidates/{name}"} <= set(lines[0])
     assert "actions/admissions/threshold, advantaged" in lines[0]
     assert all(line["wall_time_s"] > 0 for line in lines)
 
@@ -104,7 +104,7 @@ def test_a_learners_own_discount_is_not_that_of_the_score(tmp_path, small):
         return Run(tmp_path, config, {})
 
     assert run("f-macem", discount=0.9).discount == 0.9
-    assert run("f-mappo", discount=0.9).discount == run("grid-search").discount == 1.0
+    assert run("f-mappo", gamma=0.9).discount == run("grid-search").discount == 1.0
 
 
 def test_what_is_not_a_number_is_null(tmp_path):
@@ -210,8 +210,8 @@ def test_only_one_process_trains_in_a_folder(tmp_path):
     [
         # before config.json is there
         "files.os.replace = lambda a, b: die() if b.name == 'config.json' else move(a, b)",
-        # before the first chunk is over
-        "toy_algorithm.Toy.train_chunk = lambda *_: die()",
+        # before the first update is over
+        "toy_algorithm.Toy.update = lambda *_: die()",
         # a line of the log half written
         "folder.append_line = lambda path, line: (path.open('a').write(line[:30]) and 0, die())",
         # between the log and the checkpoint

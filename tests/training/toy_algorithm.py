@@ -29,7 +29,7 @@ class Toy:
     step: float = 0.1
 
     @property
-    def chunks(self):
+    def num_updates(self):
         return self.epochs
 
     def init(self, key, env, objective, *, params=None, fixed=None):
@@ -40,15 +40,15 @@ class Toy:
             params=jax.tree.map(jnp.asarray, params),
             fixed=fixed,
             key=jax.random.key_data(key),
-            chunk=jnp.int32(0),
+            updates=jnp.int32(0),
             walk=jnp.zeros((3,)),
         )
 
-    def train_chunk(self, state):
+    def update(self, state):
         now, later = state.next_key()
         walk = state.walk + self.step * jax.random.normal(now, (3,))
         log = {"objective": jnp.sum(walk), "metrics/profit": walk[0], "odd": jnp.float32(jnp.nan)}
-        return state.replace(key=later, chunk=state.chunk + 1, walk=walk), log
+        return state.replace(key=later, updates=state.updates + 1, walk=walk), log
 
     def policies(self, state):
         value = jax.nn.sigmoid(state.walk)

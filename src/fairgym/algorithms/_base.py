@@ -25,8 +25,8 @@ class TrainState(Struct):
         objectives: pairs (agent, objective), one per trained agent; static.
         params: the environment's parameters.
         fixed: the policies of the agents that are not trained.
-        key: raw key data, advanced by every chunk.
-        chunk: number of chunks done.
+        key: raw key data, advanced by every update.
+        updates: number of updates done.
     """
 
     env: Environment = eqx.field(static=True)
@@ -34,10 +34,10 @@ class TrainState(Struct):
     params: Any
     fixed: dict[str, Any]
     key: UInt32[Array, "..."]
-    chunk: Int[Array, ""]
+    updates: Int[Array, ""]
 
     def next_key(self) -> tuple[PRNGKeyArray, UInt32[Array, "..."]]:
-        """A key for this chunk, and the raw key of the next."""
+        """A key for this update, and the raw key of the next."""
         now, later = jax.random.split(jax.random.wrap_key_data(self.key))
         return now, jax.random.key_data(later)
 
@@ -47,8 +47,8 @@ class Algorithm(Protocol):
     """A frozen dataclass of hyperparameters with these methods."""
 
     @property
-    def chunks(self) -> int:
-        """How many times `train_chunk` is called in a whole run."""
+    def num_updates(self) -> int:
+        """Number of times that `update` is called in a whole run."""
         ...
 
     def init(
@@ -60,7 +60,7 @@ class Algorithm(Protocol):
         params: Any = None,
         fixed: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The state before the first chunk.
+        """The state before the first update.
 
         Args:
             key: a JAX key; everything random follows from it.
@@ -71,7 +71,7 @@ class Algorithm(Protocol):
         """
         ...
 
-    def train_chunk(self, state: Any) -> tuple[Any, dict[str, Float[Array, ""]]]:
+    def update(self, state: Any) -> tuple[Any, dict[str, Float[Array, ""]]]:
         """One epoch (or a fixed number of updates), compiled: the next state, and what to log.
 
         The log is flat: "objective" (of the learned policy), "metrics/NAME", "terms/KIND",
@@ -108,7 +108,7 @@ def objectives_of(
 
 
 def as_arrays(params: Any) -> Any:
-    """Parameters as arrays of a definite type, the type they have after a first compiled chunk."""
+    """Parameters as arrays of a definite type, the type they have after a first compiled update."""
     return jax.tree.map(lambda x: jnp.asarray(np.asarray(x, np.float32)), params)
 
 

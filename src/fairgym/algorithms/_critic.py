@@ -26,26 +26,26 @@ class Learned(Struct):
 
 
 def sample_people(
-    observation: Entities, key: PRNGKeyArray, people: int
+    observation: Entities, key: PRNGKeyArray, size: int
 ) -> tuple[Entities, Int[Array, " sample"]]:
-    """A systematic sample of the people present: everybody, if they are no more than `people`.
+    """A systematic sample of the people present: everybody, if they are no more than `size`.
 
     Args:
         observation: of one agent.
         key: a JAX key.
-        people: the largest size of the sample; 0 keeps everybody.
+        size: largest size of the sample; 0 keeps everybody.
 
     Returns:
         The same observation with the rows of the sample only, and these rows.
     """
     capacity = observation.mask.shape[0]
-    if people == 0 or capacity <= people:
+    if size == 0 or capacity <= size:
         return observation, jnp.arange(capacity)
     upto = jnp.cumsum(observation.mask.astype(jnp.int32))
     present = upto[-1]
-    place = jnp.arange(people)
-    spread = (place + jax.random.uniform(key)) * (present / people)
-    chosen = jnp.where(present > people, spread.astype(jnp.int32), place)
+    place = jnp.arange(size)
+    spread = (place + jax.random.uniform(key)) * (present / size)
+    chosen = jnp.where(present > size, spread.astype(jnp.int32), place)
     rows = jnp.searchsorted(upto, chosen + 1, method="scan_unrolled")
     taken = chosen < present
     rows = jnp.where(taken, rows, 0)

@@ -4,10 +4,10 @@ Both learn from single steps. The reward of a step is equation (5) of MAFE, appe
 objective on the step's own components (`Objective.step_reward`). An episode's end, by failure or
 at the horizon, is the end of the sum that is maximised; the value after it is 0.
 
-Of a crowd the learners see a sample of at most `people` persons, drawn anew at every step: what
-they learn from are means over the people present, of which a sample's mean is an unbiased
-estimate. An agent with a per-person action still scores everybody; an agent with a group-level
-action acts, while it learns, on the sample. The learned policies see everybody.
+Of a crowd the learners see a sample of at most `sampled_people` persons, drawn anew at every
+step: what they learn from are means over the people present, of which a sample's mean is an
+unbiased estimate. An agent with a per-person action still scores everybody; an agent with a
+group-level action acts, while it learns, on the sample. The learned policies see everybody.
 """
 
 import dataclasses
@@ -78,7 +78,7 @@ class GradientState(TrainState):
         return eqx.combine(self.learned, self.skeleton)
 
 
-def descended(optimiser: Any, gradient: Any, state: Any, learned: Any) -> tuple[Any, Any]:
+def apply_gradients(optimiser: Any, gradient: Any, state: Any, learned: Any) -> tuple[Any, Any]:
     """What is learned after one step of the optimiser, and the optimiser's state."""
     change, state = optimiser.update(gradient, state)
     return jax.tree.map(jnp.add, learned, change), state
@@ -87,7 +87,7 @@ def descended(optimiser: Any, gradient: Any, state: Any, learned: Any) -> tuple[
 # ---------------------------------------------------------------- worlds
 
 
-def start(
+def init_fields(
     learner: "GradientLearner",
     key: PRNGKeyArray,
     env: Environment,
@@ -97,13 +97,13 @@ def start(
     *,
     with_actions: bool,
 ) -> dict[str, Any]:
-    """The fields of a `GradientState` before the first chunk; with actions: of a Q-function."""
+    """The fields of a `GradientState` before the first update; with actions: of a Q-function."""
     params = as_arrays(env.default_params if params is None else params)
     fixed = dict(fixed or {})
     objectives = objectives_of(env, objective, fixed)
-    # folded first: the two keys that chunks split from this one are not used for anything else
+    # folded first: the two keys that updates split from this one are not used for anything else
     net_key, world_key = jax.random.split(jax.random.fold_in(key, 2))
-    keys = jax.random.split(world_key, learner.worlds)
+    keys = jax.random.split(world_key, learner.num_envs)
     trained = tuple(agent for agent, _ in objectives)
     sizes = learner.hidden, learner.critic_hidden
     made = networks(env, params, trained, *sizes, net_key, with_actions=with_actions)
@@ -114,7 +114,7 @@ def start(
         "params": params,
         "fixed": fixed,
         "key": jax.random.key_data(key),
-        "chunk": jnp.int32(0),
+        "updates": jnp.int32(0),
         "worlds": _first_states(env, keys, params),
         "multipliers": tuple(o.initial_multipliers() for _, o in objectives),
         "learned": learned,
@@ -143,14 +143,16 @@ class Look(Struct):
     present: Float[Array, " all_agents"]
 
 
-def look(state: GradientState, world: Any, key: PRNGKeyArray, people: int) -> Look:
-    """Observe a world, with samples of at most `people` persons."""
+def observe_sampled(
+    state: GradientState, world: Any, key: PRNGKeyArray, sampled_people: int
+) -> Look:
+    """Observe a world, with samples of at most `sampled_people` persons."""
     env = state.env
     everybody = env.observe(world, state.params)
     keys = jax.random.split(key, len(env.agents))
     samples, rows = {}, {}
     for agent, agent_key in zip(env.agents, keys, strict=True):
-        samples[agent], rows[agent] = sample_people(everybody[agent], agent_key, people)
+        samples[agent], rows[agent] = sample_people(everybody[agent], agent_key, sampled_people)
     present = [jnp.mean(everybody[agent].mask.astype(jnp.float32)) for agent in env.agents]
     return Look(everybody, samples, rows, jnp.stack(present))
 
@@ -160,7 +162,7 @@ def acting(env: Environment, agent: str, world: Any) -> Bool[Array, ""]:
     return world.time % env.periods.get(agent, 1) == 0
 
 
-def go_on(
+def step_autoreset(
     state: GradientState, world: Any, actions: Mapping[str, Array], key: PRNGKeyArray
 ) -> tuple[Any, Float[Array, " agents"], Bool[Array, ""]]:
     """One step of a world, and a new episode after the last: world, rewards, whether it ended."""
@@ -176,7 +178,7 @@ def go_on(
     return after, jnp.stack(rewards), done
 
 
-def act_as_fixed(
+def fixed_actions(
     state: GradientState, observations: Mapping[str, Entities], key: PRNGKeyArray
 ) -> dict[str, Array]:
     """The actions of the agents that are not trained."""
@@ -220,57 +222,60 @@ class GradientLearner:
     exploration; `step_reward` is the mean reward (equation 5) of the steps that they learn from.
 
     Attributes:
-        epochs: number of chunks of training, each of which is logged.
+        epochs: number of epochs of training, each of which is logged.
         episodes_per_epoch: whole episodes' worth of environment steps in each epoch.
-        worlds: environments that run side by side.
-        fragment: steps of each world between two rounds of learning.
-        discount: gamma.
-        gradient_norm: gradients are scaled down to this norm.
-        hidden: hidden units of the two-layer policies.
-        critic_hidden: hidden units of the critic.
-        people: how many people of an observation a learner samples at each step; 0 for all.
-        evaluation_episodes: episodes per epoch in which the learned policy is measured.
-        multiplier_rate: step of the multipliers of a bounded objective.
-        batch_size: how many worlds are vmapped together; 0 chooses by device.
+        num_envs: number of environments that run side by side.
+        num_steps: steps of each environment between two rounds of learning.
+        gamma: discount factor of the step rewards.
+        max_grad_norm: largest norm of a gradient; larger ones are scaled down.
+        hidden: number of hidden units of the two-layer policies.
+        critic_hidden: number of hidden units of the critic.
+        sampled_people: number of people that a learner samples of an observation at each step; 0
+            for all.
+        evaluation_episodes: number of episodes per epoch in which the learned policy is measured.
+        multiplier_rate: step size of the multipliers of a bounded objective.
+        vmap_size: number of environments that are vmapped together; 0 chooses by device.
     """
 
     epochs: int = 40
     episodes_per_epoch: int = 100
-    worlds: int = 16
-    fragment: int = 100
-    discount: float = 0.99
-    gradient_norm: float = 0.5
+    num_envs: int = 16
+    num_steps: int = 100
+    gamma: float = 0.99
+    max_grad_norm: float = 0.5
     hidden: int = 32
     critic_hidden: int = 32
-    people: int = 32
+    sampled_people: int = 32
     evaluation_episodes: int = 4
     multiplier_rate: float = 1.0
-    batch_size: int = 0
+    vmap_size: int = 0
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        at_least(self, 1, "epochs", "episodes_per_epoch", "worlds", "fragment")
+        at_least(self, 1, "epochs", "episodes_per_epoch", "num_envs", "num_steps")
         at_least(self, 1, "hidden", "critic_hidden", "evaluation_episodes")
-        at_least(self, 0, "people", "batch_size")
-        inside(self, 1.0, "discount")
+        at_least(self, 0, "sampled_people", "vmap_size")
+        inside(self, 1.0, "gamma")
         inside(self, math.inf, "multiplier_rate")
-        inside(self, math.inf, "gradient_norm", positive=True)
+        inside(self, math.inf, "max_grad_norm", positive=True)
 
     @property
-    def chunks(self) -> int:
-        """One chunk is one epoch."""
+    def num_updates(self) -> int:
+        """One update for each epoch."""
         return self.epochs
 
     def rounds(self, env: Environment) -> int:
         """Rounds of collecting and learning per epoch: as many as have its environment steps."""
-        return max(1, round(self.episodes_per_epoch * env.horizon / (self.worlds * self.fragment)))
+        return max(
+            1, round(self.episodes_per_epoch * env.horizon / (self.num_envs * self.num_steps))
+        )
 
     def policies(self, state: Any) -> dict[str, Any]:
         """The learned policies without exploration, and the fixed ones."""
         actors = state.networks.actors | state.fixed
         return {agent: actors[agent] for agent in state.env.agents}
 
-    def train_chunk(self, state: Any) -> tuple[Any, dict[str, Array]]:
+    def update(self, state: Any) -> tuple[Any, dict[str, Array]]:
         """One epoch: collect and learn in turns, then measure the policy."""
         return self._epoch(replicated(state))
 
@@ -298,11 +303,13 @@ class GradientLearner:
             multipliers.append(objective.raise_multipliers(old, excess, self.multiplier_rate))
             for name, value in zip(objective.bounds, multipliers[-1], strict=True):
                 log[f"multipliers/{agent}/{name}"] = value
-        state = state.replace(key=next_key, chunk=state.chunk + 1, multipliers=tuple(multipliers))
+        state = state.replace(
+            key=next_key, updates=state.updates + 1, multipliers=tuple(multipliers)
+        )
         return state, log
 
     def _collect(self, state: Any, fragment: Any, key: Array) -> Any:
         """`fragment((world, key))` for every world, each result left on its device."""
-        items = (state.worlds, jax.random.split(key, self.worlds))
-        found = map_episodes(fragment, items, self.batch_size or None)
-        return spread_over_devices(found, self.worlds)
+        items = (state.worlds, jax.random.split(key, self.num_envs))
+        found = map_episodes(fragment, items, self.vmap_size or None)
+        return spread_over_devices(found, self.num_envs)

@@ -1,7 +1,7 @@
 """F-MACEM: the fair multi-agent cross-entropy method (MAFE, algorithm 1).
 
 One Gaussian with diagonal covariance over the joint parameters of all agents' policies. Each
-epoch draws a population of parameters, runs one episode with each, ranks the episodes by the
+epoch samples candidates (parameters of all policies), runs one episode with each, ranks them by the
 objective and fits the Gaussian to the elite. The result is the mean.
 
 | symbol | name here |
@@ -80,7 +80,7 @@ class FMacem:
         elite_share: share of the candidates that the update keeps (table 8: 0.2).
         hidden: hidden units of the two-layer networks.
         pooled: whether per-person networks also see the mean person.
-        initial_spread: standard deviation of every parameter at the start.
+        init_std: standard deviation of every parameter at the start.
         noise_floor: added (in quadrature) to the standard deviation after each update, against
             early collapse; 0 is the plain method.
         smoothing: share of the old mean and variance that an update keeps; 0 is the plain method.
@@ -88,7 +88,7 @@ class FMacem:
         evaluation_episodes: episodes per epoch in which the mean policy is measured for the log.
         multiplier_rate: step of the multipliers of a bounded objective.
         discount: gamma of the component sums.
-        batch_size: how many episodes are vmapped together; 0 chooses by device.
+        vmap_size: number of episodes that are vmapped together; 0 chooses by device.
     """
 
     epochs: int = 40
@@ -96,22 +96,22 @@ class FMacem:
     elite_share: float = 0.2
     hidden: int = 32
     pooled: bool = False
-    initial_spread: float = 1.0
+    init_std: float = 1.0
     noise_floor: float = 0.0
     smoothing: float = 0.0
     common_random_numbers: bool = False
     evaluation_episodes: int = 4
     multiplier_rate: float = 1.0
     discount: float = 1.0
-    batch_size: int = 0
+    vmap_size: int = 0
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         at_least(self, 1, "epochs", "hidden", "evaluation_episodes")
         at_least(self, 2, "episodes_per_epoch")
-        at_least(self, 0, "batch_size")
+        at_least(self, 0, "vmap_size")
         inside(self, 1.0, "elite_share", "smoothing", "discount")
-        inside(self, math.inf, "initial_spread", "noise_floor", "multiplier_rate")
+        inside(self, math.inf, "init_std", "noise_floor", "multiplier_rate")
 
     @property
     def score_discount(self) -> float:
@@ -119,8 +119,8 @@ class FMacem:
         return self.discount
 
     @property
-    def chunks(self) -> int:
-        """One chunk is one epoch."""
+    def num_updates(self) -> int:
+        """One update for each epoch."""
         return self.epochs
 
     @property
@@ -137,7 +137,7 @@ class FMacem:
         params: Any = None,
         fixed: Mapping[str, Any] | None = None,
     ) -> FMacemState:
-        """A standard normal distribution (times `initial_spread`) around zero parameters.
+        """A standard normal distribution (times `init_std`) around zero parameters.
 
         Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
         """
@@ -152,9 +152,9 @@ class FMacem:
             params=as_arrays(params),
             fixed=fixed,
             key=jax.random.key_data(key),
-            chunk=jnp.int32(0),
+            updates=jnp.int32(0),
             mean=jax.tree.map(jnp.zeros_like, learned),
-            spread=jax.tree.map(lambda x: jnp.full_like(x, self.initial_spread), learned),
+            spread=jax.tree.map(lambda x: jnp.full_like(x, self.init_std), learned),
             skeleton=skeleton,
             multipliers=tuple(o.initial_multipliers() for _, o in objectives),
         )
@@ -167,7 +167,7 @@ class FMacem:
         policies = eqx.combine(learned, state.skeleton) | state.fixed
         return {agent: policies[agent] for agent in state.env.agents}
 
-    def train_chunk(self, state: FMacemState) -> tuple[FMacemState, dict[str, Array]]:
+    def update(self, state: FMacemState) -> tuple[FMacemState, dict[str, Array]]:
         """One epoch: draw, run, rank, update, and measure the new mean."""
         return self._epoch(replicated(state))
 
@@ -185,7 +185,7 @@ class FMacem:
                 episode = rollout(env, state.params, policies, item[1], discount=self.discount)
                 return episode.replace(final_state=None)
 
-            return map_episodes(one, (learned, keys), self.batch_size or None)
+            return map_episodes(one, (learned, keys), self.vmap_size or None)
 
         # Draw the candidates, run an episode with each
         count = self.episodes_per_epoch
@@ -224,7 +224,7 @@ class FMacem:
             spread=spread,
             multipliers=tuple(multipliers),
             key=next_key,
-            chunk=state.chunk + 1,
+            updates=state.updates + 1,
         )
         return state, log
 
@@ -252,13 +252,13 @@ class FMacem:
         log = log_episodes(state.env, state.objectives, measured)
         first = state.objectives[0][0]
         finite = jnp.where(jnp.isfinite(scores[first]), scores[first], 0.0)
-        log["population/objective"] = jnp.mean(finite)
+        log["candidates/objective"] = jnp.mean(finite)
         best = jnp.max(scores[first])
-        log["population/objective_best"] = jnp.where(jnp.isfinite(best), best, 0.0)
+        log["candidates/objective_best"] = jnp.where(jnp.isfinite(best), best, 0.0)
         met = mean_metrics(state.env, results) | mean_terms(state.env, results)
-        log |= {f"population/{name}": x for name, x in met.items()}
-        log["population/survived"] = jnp.mean(1.0 - results.terminated.astype(jnp.float32))
-        log["population/steps"] = jnp.sum(results.length).astype(jnp.float32)
+        log |= {f"candidates/{name}": x for name, x in met.items()}
+        log["candidates/survived"] = jnp.mean(1.0 - results.terminated.astype(jnp.float32))
+        log["candidates/steps"] = jnp.sum(results.length).astype(jnp.float32)
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(spread)])
         log["spread"] = jnp.sqrt(jnp.mean(flat**2))
         for (agent, objective), multiplier in zip(state.objectives, multipliers, strict=True):

@@ -31,13 +31,13 @@ from fairgym.algorithms._gradient import (
     GradientLearner,
     GradientState,
     Step,
-    act_as_fixed,
     acting,
-    descended,
-    go_on,
-    look,
+    apply_gradients,
+    fixed_actions,
+    init_fields,
+    observe_sampled,
     spread_over_devices,
-    start,
+    step_autoreset,
 )
 from fairgym.core import Entities, Environment, PerEntity
 from fairgym.policies.networks import Standardiser
@@ -65,49 +65,51 @@ class FMaddpg(GradientLearner):
     """Hyperparameters of F-MADDPG, beside those of `GradientLearner`.
 
     Attributes:
-        gradient_steps: gradient steps in each round.
-        sample: steps drawn from the buffer for each gradient step, the same number of each world.
-        buffer: steps that are remembered, of all worlds together.
-        warm_up: steps of all worlds together with uniform actions, before learning begins.
-        learning_rate: of Adam, for the critic.
-        actor_learning_rate: of Adam, for the policies.
-        follow: tau, the share of the way that targets follow in each gradient step.
-        noise: standard deviation of the exploration, in units of the action.
+        gradient_steps: number of gradient steps in each round.
+        batch_size: number of steps sampled from the replay buffer for each gradient step, the same
+            number of each environment.
+        buffer_size: number of steps that the replay buffer holds, of all environments together.
+        learning_starts: number of steps with uniform actions, of all environments together,
+            before learning starts.
+        learning_rate: Adam's learning rate for the critic.
+        actor_learning_rate: Adam's learning rate for the policies.
+        tau: share of the way that the target networks move in each gradient step.
+        exploration_std: standard deviation of the exploration noise, in units of the action.
         logit_penalty: weight of the mean square of what a policy's sigmoid or softmax is applied
             to, against saturation.
     """
 
-    fragment: int = 25
+    num_steps: int = 25
     critic_hidden: int = 64
     gradient_steps: int = 8
-    sample: int = 512
-    buffer: int = 20_000
-    warm_up: int = 4_000
+    batch_size: int = 512
+    buffer_size: int = 20_000
+    learning_starts: int = 4_000
     learning_rate: float = 5e-3
     actor_learning_rate: float = 1e-3
-    follow: float = 0.01
-    noise: float = 0.3
+    tau: float = 0.01
+    exploration_std: float = 0.3
     logit_penalty: float = 1e-3
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
         at_least(self, 1, "gradient_steps")
-        at_least(self, 2, "fragment")  # a step is learned from with the one after it
-        at_least(self, 0, "warm_up")
-        at_least(self, self.worlds, "sample")
-        at_least(self, 2 * self.worlds * self.fragment, "buffer")
-        inside(self, 1.0, "follow")
-        inside(self, math.inf, "noise", "logit_penalty")
+        at_least(self, 2, "num_steps")  # a step is learned from with the one after it
+        at_least(self, 0, "learning_starts")
+        at_least(self, self.num_envs, "batch_size")
+        at_least(self, 2 * self.num_envs * self.num_steps, "buffer_size")
+        inside(self, 1.0, "tau")
+        inside(self, math.inf, "exploration_std", "logit_penalty")
         inside(self, math.inf, "learning_rate", "actor_learning_rate", positive=True)
 
     @property
     def places(self) -> int:
         """Steps of each world that are remembered: whole fragments."""
-        return self.buffer // (self.worlds * self.fragment) * self.fragment
+        return self.buffer_size // (self.num_envs * self.num_steps) * self.num_steps
 
     def _optimiser(self, rate: float) -> Any:
-        return optax.chain(optax.clip_by_global_norm(self.gradient_norm), optax.adam(rate))
+        return optax.chain(optax.clip_by_global_norm(self.max_grad_norm), optax.adam(rate))
 
     @property
     def _optimisers(self) -> tuple[Any, Any]:
@@ -126,7 +128,7 @@ class FMaddpg(GradientLearner):
 
         Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
         """
-        common = start(self, key, env, objective, params, fixed, with_actions=True)
+        common = init_fields(self, key, env, objective, params, fixed, with_actions=True)
         learned = common["learned"]
         first = GradientState(**common)
         world = jax.tree.map(lambda x: x[0], first.worlds)
@@ -141,7 +143,7 @@ class FMaddpg(GradientLearner):
                 )
             ),
             buffer=jax.tree.map(
-                lambda x: jnp.zeros((self.worlds, self.places, *x.shape), x.dtype), shape
+                lambda x: jnp.zeros((self.num_envs, self.places, *x.shape), x.dtype), shape
             ),
             collected=jnp.int32(0),
         )
@@ -154,9 +156,9 @@ class FMaddpg(GradientLearner):
         """One step of one world with noisy, or with uniform, actions."""
         env, actors = state.env, state.networks.actors
         look_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
-        look_now = look(state, world, look_key, self.people)
+        look_now = observe_sampled(state, world, look_key, self.sampled_people)
         samples, rows = look_now.samples, look_now.rows
-        actions = act_as_fixed(state, look_now.everybody, fixed_key)
+        actions = fixed_actions(state, look_now.everybody, fixed_key)
         counted, acts = {}, {}
         keys = jax.random.split(act_key, len(actors))
         for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
@@ -166,7 +168,7 @@ class FMaddpg(GradientLearner):
             noise_key, uniform_key = jax.random.split(agent_key)
 
             def noisy(a: Any = actor, s: Any = seen, k: Array = noise_key) -> Array:
-                noise = self.noise * jax.random.normal(k, a.space.shape)
+                noise = self.exploration_std * jax.random.normal(k, a.space.shape)
                 return a.space.clip(a(s, k) + noise)
 
             drawn = functools.partial(space.sample, uniform_key)
@@ -174,7 +176,7 @@ class FMaddpg(GradientLearner):
             acts[agent] = acting(env, agent, world)
             own = jnp.where(samples[agent].mask, action[rows[agent]], 0.0) if each else action
             counted[agent] = jnp.where(acts[agent], own, 0.0)
-        world, rewards, done = go_on(state, world, actions, step_key)
+        world, rewards, done = step_autoreset(state, world, actions, step_key)
         encoders = state.networks.critic.encoders
         kept = {agent: _stored(seen, encoders[agent].scaling) for agent, seen in samples.items()}
         return world, Step(kept, look_now.present, counted, acts, rewards, done)
@@ -182,11 +184,11 @@ class FMaddpg(GradientLearner):
     def _round(self, state: FMaddpgState, key: Array) -> tuple[FMaddpgState, dict[str, Array]]:
         """Collect a fragment in every world, remember it, and learn if warmed up."""
         collect_key, learn_key = jax.random.split(key)
-        uniform = state.collected * self.worlds < self.warm_up
+        uniform = state.collected * self.num_envs < self.learning_starts
 
         def fragment(item: tuple[Any, Array]) -> tuple[Any, Step]:
             world, key = item
-            keys = jax.random.split(key, self.fragment)
+            keys = jax.random.split(key, self.num_steps)
             return lax.scan(lambda w, k: self._step(state, w, k, uniform), world, keys)
 
         worlds, steps = self._collect(state, fragment, collect_key)
@@ -195,10 +197,10 @@ class FMaddpg(GradientLearner):
             worlds=worlds,
             buffer=jax.tree.map(
                 lambda x, new: lax.dynamic_update_slice_in_dim(x, new, place, axis=1),
-                spread_over_devices(state.buffer, self.worlds),
+                spread_over_devices(state.buffer, self.num_envs),
                 steps,
             ),
-            collected=state.collected + self.fragment,
+            collected=state.collected + self.num_steps,
         )
         now = (state.learned, state.targets, state.optimisers)
         keys = jax.random.split(learn_key, self.gradient_steps)
@@ -209,7 +211,7 @@ class FMaddpg(GradientLearner):
             after, losses = lax.scan(lambda c, k: self._descend(state, scale, c, k), now, keys)
             return after, {name: jnp.mean(values) for name, values in losses.items()}
 
-        warm = state.collected * self.worlds > self.warm_up
+        warm = state.collected * self.num_envs > self.learning_starts
         (learned, targets, optimisers), losses = lax.cond(warm, learn, lambda: (now, nothing))
         told = losses | {"step_reward": jnp.mean(steps.rewards)}
         return state.replace(learned=learned, targets=targets, optimisers=optimisers), told
@@ -219,18 +221,18 @@ class FMaddpg(GradientLearner):
     def _reward_scale(self, state: FMaddpgState) -> Float[Array, " agents"]:
         """What rewards are divided by."""
         known = (jnp.arange(self.places) < state.collected)[None, :, None]
-        steps = jnp.float32(self.worlds) * jnp.minimum(state.collected, self.places)
+        steps = jnp.float32(self.num_envs) * jnp.minimum(state.collected, self.places)
         rewards = jnp.where(known, state.buffer.rewards, 0.0)
         mean = jnp.sum(rewards, (0, 1)) / steps
         square = jnp.sum(rewards**2, (0, 1)) / steps
-        reach = min(state.env.horizon, 1.0 / max(1.0 - self.discount, 1e-6))
+        reach = min(state.env.horizon, 1.0 / max(1.0 - self.gamma, 1e-6))
         return jnp.sqrt(jnp.maximum(square - mean**2, 1e-8) * reach)
 
     def _drawn(self, state: FMaddpgState, key: Array) -> tuple[Step, Step]:
         """Steps from the buffer, and those that followed them in the same worlds."""
         known = jnp.minimum(state.collected, self.places)
-        each = self.sample // self.worlds
-        back = jax.random.randint(key, (self.worlds, each), 2, known + 1)
+        each = self.batch_size // self.num_envs
+        back = jax.random.randint(key, (self.num_envs, each), 2, known + 1)
         places = (state.collected - back) % self.places
 
         def at(places: Array) -> Step:
@@ -251,7 +253,7 @@ class FMaddpg(GradientLearner):
             lambda learned: self._loss(learned, targets, state, batch), has_aux=True
         )(learned)
         actors, critic = (
-            descended(optimiser, *parts)
+            apply_gradients(optimiser, *parts)
             for optimiser, *parts in zip(
                 self._optimisers,
                 (gradient.actors, gradient.critic),
@@ -262,7 +264,7 @@ class FMaddpg(GradientLearner):
         )
         learned = Learned(actors[0], critic[0])
         targets = jax.tree.map(
-            lambda new, old: self.follow * new + (1.0 - self.follow) * old, learned, targets
+            lambda new, old: self.tau * new + (1.0 - self.tau) * old, learned, targets
         )
         return (learned, targets, (actors[1], critic[1])), losses
 
@@ -287,7 +289,7 @@ class FMaddpg(GradientLearner):
             }
             ahead = following.critic(next_seen, later.present, next_actions)
             going_on = 1.0 - step.done.astype(jnp.float32)
-            target = step.rewards + self.discount * going_on * ahead
+            target = step.rewards + self.gamma * going_on * ahead
             found = nets.critic(seen, step.present, step.actions)
             error = jnp.mean(optax.huber_loss(found, target))
 

@@ -30,12 +30,12 @@ from fairgym.algorithms._gradient import (
     GradientLearner,
     GradientState,
     Step,
-    act_as_fixed,
     acting,
-    descended,
-    go_on,
-    look,
-    start,
+    apply_gradients,
+    fixed_actions,
+    init_fields,
+    observe_sampled,
+    step_autoreset,
 )
 from fairgym.core import Entities, Environment, PerEntity
 
@@ -62,8 +62,8 @@ def advantages(
     rewards: Float[Array, "steps agents"],
     values: Float[Array, "steps_and_one agents"],
     done: Float[Array, " steps"],
-    discount: float,
-    trace_decay: float,
+    gamma: float,
+    gae_lambda: float,
 ) -> Float[Array, "steps agents"]:
     """Generalised advantage estimates (Schulman et al. 2016, equation 16).
 
@@ -73,8 +73,8 @@ def advantages(
 
     def back(later: Array, now: tuple[Array, Array, Array, Array]) -> tuple[Array, Array]:
         reward, value, following, ended = now
-        delta = reward + discount * (1.0 - ended) * following - value
-        advantage = delta + discount * trace_decay * (1.0 - ended) * later
+        delta = reward + gamma * (1.0 - ended) * following - value
+        advantage = delta + gamma * gae_lambda * (1.0 - ended) * later
         return advantage, advantage
 
     rows = (rewards, values[:-1], values[1:], done)
@@ -101,44 +101,44 @@ class FMappo(GradientLearner):
     """Hyperparameters of F-MAPPO, beside those of `GradientLearner`.
 
     Attributes:
-        passes: how often a round goes through its fragment.
-        minibatches: parts of a fragment, each of which makes one gradient step.
-        learning_rate: of Adam.
-        clip: epsilon of the clipped ratio.
-        trace_decay: lambda of the advantage estimates.
-        entropy_weight: weight of the entropy bonus. Ten times the default lets the exploration of
+        update_epochs: number of times that a round goes through its steps.
+        num_minibatches: number of parts of a round's steps, each of which makes one gradient step.
+        learning_rate: Adam's learning rate.
+        clip_eps: largest deviation of a probability ratio from 1 that is rewarded (epsilon).
+        gae_lambda: lambda of the generalised advantage estimates.
+        ent_coef: weight of the entropy bonus. Ten times the default lets the exploration of
             loan's admissions grow to `max_std`.
-        value_weight: weight of the critic's error.
-        initial_std: standard deviation of the exploration at the start, before squashing.
-        max_std: the largest that it may become. Over a crowd it hardly shows in the mean of the
-            log-probabilities, so that nothing but the entropy bonus would pull at it.
+        vf_coef: weight of the critic's error.
+        init_std: standard deviation of the exploration at the start, before squashing.
+        max_std: largest standard deviation of the exploration. Over a crowd it hardly shows in the
+            mean of the log-probabilities, so that nothing but the entropy bonus would pull at it.
     """
 
-    discount: float = 0.997  # what is done about a loan shows over years
-    passes: int = 4
-    minibatches: int = 4
+    gamma: float = 0.997  # what is done about a loan shows over years
+    update_epochs: int = 4
+    num_minibatches: int = 4
     learning_rate: float = 1e-3
-    clip: float = 0.2
-    trace_decay: float = 0.98
-    entropy_weight: float = 0.0003
-    value_weight: float = 0.5
-    initial_std: float = 0.5
+    clip_eps: float = 0.2
+    gae_lambda: float = 0.98
+    ent_coef: float = 0.0003
+    vf_coef: float = 0.5
+    init_std: float = 0.5
     max_std: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
-        at_least(self, 1, "passes", "minibatches")
-        at_least(self, self.minibatches, "fragment")
-        inside(self, 1.0, "trace_decay")
-        inside(self, math.inf, "clip", "entropy_weight", "value_weight")
+        at_least(self, 1, "update_epochs", "num_minibatches")
+        at_least(self, self.num_minibatches, "num_steps")
+        inside(self, 1.0, "gae_lambda")
+        inside(self, math.inf, "clip_eps", "ent_coef", "vf_coef")
         inside(self, math.inf, "learning_rate", "max_std", positive=True)
-        inside(self, self.max_std, "initial_std", positive=True)
+        inside(self, self.max_std, "init_std", positive=True)
 
     @property
     def _optimiser(self) -> Any:
         return optax.chain(
-            optax.clip_by_global_norm(self.gradient_norm),
+            optax.clip_by_global_norm(self.max_grad_norm),
             optax.adam(self.learning_rate, eps=1e-5),
         )
 
@@ -155,14 +155,14 @@ class FMappo(GradientLearner):
 
         Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
         """
-        common = start(self, key, env, objective, params, fixed, with_actions=False)
+        common = init_fields(self, key, env, objective, params, fixed, with_actions=False)
         trained = [agent for agent, _ in common["objectives"]]
         log_std = {
             agent: jnp.full(
                 1
                 if isinstance(env.action_space(agent), PerEntity)
                 else env.action_space(agent).shape,
-                jnp.float32(math.log(self.initial_std)),
+                jnp.float32(math.log(self.init_std)),
             )
             for agent in trained
         }
@@ -183,8 +183,8 @@ class FMappo(GradientLearner):
 
         def step(world: Any, key: Array) -> tuple[Any, Step]:
             look_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
-            seen = look(state, world, look_key, self.people)
-            actions = act_as_fixed(state, seen.everybody, fixed_key)
+            seen = observe_sampled(state, world, look_key, self.sampled_people)
+            actions = fixed_actions(state, seen.everybody, fixed_key)
             unsquashed = {}
             keys = jax.random.split(act_key, len(actors))
             for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
@@ -196,12 +196,12 @@ class FMappo(GradientLearner):
                 actions[agent] = actor.space.from_logits(action, own.mask)
                 unsquashed[agent] = action[seen.rows[agent]] if each else action
             acts = {agent: acting(env, agent, world) for agent in actors}
-            world, rewards, done = go_on(state, world, actions, step_key)
+            world, rewards, done = step_autoreset(state, world, actions, step_key)
             return world, Step(seen.samples, seen.present, unsquashed, acts, rewards, done)
 
         last_key, key = jax.random.split(key)
-        world, steps = lax.scan(step, world, jax.random.split(key, self.fragment))
-        last = look(state, world, last_key, self.people)
+        world, steps = lax.scan(step, world, jax.random.split(key, self.num_steps))
+        last = observe_sampled(state, world, last_key, self.sampled_people)
         return world, steps, (last.samples, last.present)
 
     # ---------------------------------------------------------------- learning
@@ -222,7 +222,7 @@ class FMappo(GradientLearner):
         )
         values = jax.vmap(jax.vmap(nets.critic))(*seen) * spread + mean
         done = steps.done.astype(jnp.float32)
-        advantage = jax.vmap(lambda r, v, d: advantages(r, v, d, self.discount, self.trace_decay))(
+        advantage = jax.vmap(lambda r, v, d: advantages(r, v, d, self.gamma, self.gae_lambda))(
             steps.rewards, values, done
         )
         returns = advantage + values[:, :-1]
@@ -235,18 +235,18 @@ class FMappo(GradientLearner):
         batch = (steps, advantage, (returns - mean) / spread, before)
 
         # passes in a new order of the steps each time
-        size = self.fragment // self.minibatches
-        orders = jax.vmap(lambda k: jax.random.permutation(k, self.fragment))(
-            jax.random.split(shuffle_key, self.passes)
+        size = self.num_steps // self.num_minibatches
+        orders = jax.vmap(lambda k: jax.random.permutation(k, self.num_steps))(
+            jax.random.split(shuffle_key, self.update_epochs)
         )
-        parts = orders[:, : size * self.minibatches].reshape(-1, size)
+        parts = orders[:, : size * self.num_minibatches].reshape(-1, size)
 
         def descend(carry: Any, part: Array) -> tuple[Any, dict[str, Array]]:
             learned, log_std, optimiser = carry
             (_, losses), gradient = jax.value_and_grad(self._loss, has_aux=True)(
                 (learned, log_std), state, jax.tree.map(lambda x: x[:, part], batch)
             )
-            (learned, log_std), optimiser = descended(
+            (learned, log_std), optimiser = apply_gradients(
                 self._optimiser, gradient, optimiser, (learned, log_std)
             )
             log_std = jax.tree.map(lambda x: jnp.minimum(x, math.log(self.max_std)), log_std)
@@ -281,14 +281,14 @@ class FMappo(GradientLearner):
             own = (own - centre) / (scale + 1e-8)
             now = _per_step(log_probability, actor, log_std[agent], steps, agent)
             ratio = jnp.exp(now - before[agent])
-            clipped = jnp.clip(ratio, 1.0 - self.clip, 1.0 + self.clip)
+            clipped = jnp.clip(ratio, 1.0 - self.clip_eps, 1.0 + self.clip_eps)
             surrogate += jnp.sum(acts * jnp.minimum(ratio * own, clipped * own)) / total
             entropy += jnp.sum(log_std[agent] + 0.5 + HALF_LOG_2_PI)
-            outside = (jnp.abs(ratio - 1.0) > self.clip).astype(jnp.float32)
+            outside = (jnp.abs(ratio - 1.0) > self.clip_eps).astype(jnp.float32)
             moved += jnp.sum(acts * outside) / total / len(nets.actors)
         values = jax.vmap(jax.vmap(nets.critic))(steps.observations, steps.present)
         error = jnp.mean(optax.huber_loss(values, returns))
-        loss = self.value_weight * error - surrogate - self.entropy_weight * entropy
+        loss = self.vf_coef * error - surrogate - self.ent_coef * entropy
         return loss, {"value_error": error, "clipped": moved}
 
 

@@ -45,26 +45,26 @@ class GridSearch:
         deviation: largest deviation from the global value in tier 2; None: one step of tier 1.
         deviation_steps: values per element in tier 2, evenly over [-deviation, deviation].
         episodes: episodes per candidate; all candidates face the same people and the same luck.
-        batch_size: how many episodes are vmapped together; 0 chooses by device.
+        vmap_size: number of episodes that are vmapped together; 0 chooses by device.
     """
 
     steps: int = 11
     deviation: float | None = None
     deviation_steps: int = 5
     episodes: int = 4
-    batch_size: int = 0
+    vmap_size: int = 0
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         at_least(self, 2, "steps")
         at_least(self, 1, "deviation_steps", "episodes")
-        at_least(self, 0, "batch_size")
+        at_least(self, 0, "vmap_size")
         if self.deviation is not None:
             inside(self, 1.0, "deviation")
 
     @property
-    def chunks(self) -> int:
-        """One chunk for each tier."""
+    def num_updates(self) -> int:
+        """One update for each tier."""
         return 2
 
     def init(
@@ -107,7 +107,7 @@ class GridSearch:
             params=as_arrays(env.default_params if params is None else params),
             fixed=fixed,
             key=jax.random.key_data(key),
-            chunk=jnp.int32(0),
+            updates=jnp.int32(0),
             best=best,
         )
 
@@ -121,9 +121,9 @@ class GridSearch:
         return {agent: policies[agent] for agent in state.env.agents}
 
     def candidates(self, state: GridSearchState) -> dict[str, Float[Array, "candidates elements"]]:
-        """The actions that the next chunk compares: tier 1 first, then tier 2."""
+        """The actions that the next update compares: tier 1 first, then tier 2."""
         sizes = {agent: value.size for agent, value in state.best.items()}
-        if int(state.chunk) == 0:
+        if int(state.updates) == 0:
             grid = np.linspace(0.0, 1.0, self.steps)
             axes = np.meshgrid(*[grid] * len(sizes), indexing="ij")
             flat = [
@@ -146,7 +146,7 @@ class GridSearch:
         parts = np.split(kept, np.cumsum(list(sizes.values()))[:-1], axis=1)
         return {agent: jnp.asarray(part) for agent, part in zip(sizes, parts, strict=True)}
 
-    def train_chunk(self, state: GridSearchState) -> tuple[GridSearchState, dict[str, Array]]:
+    def update(self, state: GridSearchState) -> tuple[GridSearchState, dict[str, Array]]:
         """One tier: score all its candidates and keep the best."""
         candidates = self.candidates(state)
         scores, episodes = self._measure(state, candidates)
@@ -156,7 +156,7 @@ class GridSearch:
         log = log_episodes(state.env, state.objectives, winning)
         log["candidates"] = jnp.float32(scores.size)
         log["candidates/objective"] = jnp.mean(scores)
-        return state.replace(best=best, chunk=state.chunk + 1), log
+        return state.replace(best=best, updates=state.updates + 1), log
 
     @eqx.filter_jit
     def _measure(
@@ -176,7 +176,7 @@ class GridSearch:
             jax.tree.map(lambda x: jnp.repeat(x, self.episodes, axis=0), candidates),
             jnp.tile(keys, count),
         )
-        episodes = map_episodes(one, flat, self.batch_size or None)
+        episodes = map_episodes(one, flat, self.vmap_size or None)
         score = state.objectives[0][1].score
         episodes = jax.tree.map(lambda x: x.reshape(count, self.episodes, *x.shape[1:]), episodes)
         scores = jnp.mean(jax.vmap(jax.vmap(score))(episodes.totals), axis=1)

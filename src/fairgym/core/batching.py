@@ -10,7 +10,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 T = TypeVar("T")
 
 
-def map_episodes(function: Callable[[Any], T], items: Any, batch_size: int | None = None) -> T:
+def map_episodes(function: Callable[[Any], T], items: Any, vmap_size: int | None = None) -> T:
     """Apply `function` to each entry along the first axis of `items` and stack the results.
 
     The entries are split over all local devices; each device works through its share in batches.
@@ -19,21 +19,21 @@ def map_episodes(function: Callable[[Any], T], items: Any, batch_size: int | Non
     Args:
         function: a pure function of one entry, such as one episode.
         items: a pytree whose leaves have equal first axes.
-        batch_size: how many entries are vmapped together. None: 1 on a CPU, where episodes that
-            run one after another stay in the cache and stop when they end, and everything at
-            once elsewhere.
+        vmap_size: number of entries that are vmapped together. None: 1 on a CPU, where episodes
+            that run one after another stay in the cache and stop when they end, and everything
+            at once elsewhere.
     """
     count = jax.tree.leaves(items)[0].shape[0]
     devices = jax.local_device_count() if count > 1 else 1
     share = -(-count // devices)
-    if batch_size is None:
-        batch_size = 1 if jax.default_backend() == "cpu" else share
-    batch_size = max(1, min(batch_size, share))
+    if vmap_size is None:
+        vmap_size = 1 if jax.default_backend() == "cpu" else share
+    vmap_size = max(1, min(vmap_size, share))
 
     def run(items: Any) -> T:
-        if batch_size == share and share > 1:
+        if vmap_size == share and share > 1:
             return jax.vmap(function)(items)
-        return jax.lax.map(function, items, batch_size=batch_size if batch_size > 1 else None)
+        return jax.lax.map(function, items, batch_size=vmap_size if vmap_size > 1 else None)
 
     if devices == 1:
         return run(items)

@@ -60,7 +60,7 @@ def category_curves(run: Any) -> dict[str, np.ndarray]:
     They are means over all candidates of an epoch, as in the paper's "realized rewards obtained
     during training"; the first epoch's candidates are not trained at all.
     """
-    return {kind: logged(run, f"population/terms/{kind}") for kind in KINDS}
+    return {kind: logged(run, f"candidates/terms/{kind}") for kind in KINDS}
 
 
 def first_and_last(curve: np.ndarray) -> tuple[float, float]:

@@ -33,24 +33,24 @@ def check_algorithm(
     objective: Any = None,
     fixed: dict[str, Any] | None = None,
     key: PRNGKeyArray | None = None,
-    chunks: int = 2,
+    updates: int = 2,
 ) -> None:
     """Check that an algorithm keeps the contract of `fairgym.algorithms.Algorithm`.
 
     - the same key gives the same bits;
-    - the state keeps its structure, shapes and dtypes over the chunks, and training goes on from
+    - the state keeps its structure, shapes and dtypes over the updates, and training goes on from
       a state that was written to a file as if nothing had happened;
     - there is a policy for every agent, whose actions lie inside the agent's space;
-    - the log has the same entries in every chunk, "objective" among them, all finite numbers;
+    - the log has the same entries after every update, "objective" among them, all finite numbers;
     - agents that are fixed stay as they are.
 
     Args:
-        algorithm: with few and small episodes, so that a chunk takes no more than seconds.
+        algorithm: with few and small episodes, so that an update takes no more than seconds.
         env: the environment, small.
         objective: what to learn; `Objective.uniform(env)` if None.
         fixed: policies of agents that this algorithm cannot train.
         key: a JAX key; a fixed one if None.
-        chunks: how many chunks to train.
+        updates: number of updates to make.
 
     Raises:
         ConformanceError: an AssertionError that names the property and what breaks it.
@@ -61,19 +61,19 @@ def check_algorithm(
     name = type(algorithm).__name__
 
     def run(fixed: dict[str, Any], after: Callable[[Any], Any] = lambda state: state) -> Any:
-        """Train from the start; `after` is applied to the state after the first chunk."""
+        """Train from the start; `after` is applied to the state after the first update."""
         state = algorithm.init(key, env, objective, fixed=fixed)
         states, logs = [state], []
-        for chunk in range(min(chunks, algorithm.chunks)):
-            state, log = algorithm.train_chunk(state)
-            state = after(state) if chunk == 0 else state
+        for update in range(min(updates, algorithm.num_updates)):
+            state, log = algorithm.update(state)
+            state = after(state) if update == 0 else state
             states.append(state)
             logs.append(log)
         return states, logs
 
     try:
-        right = isinstance(algorithm.chunks, int) and algorithm.chunks >= 1
-        require(right, f"chunks is {algorithm.chunks!r}; it takes a whole number from 1")
+        right = isinstance(algorithm.num_updates, int) and algorithm.num_updates >= 1
+        require(right, f"num_updates is {algorithm.num_updates!r}; it takes a whole number from 1")
         states, logs = run(fixed)
         _check_states(states)
         _check_logs(logs)
@@ -103,7 +103,7 @@ def _check_states(states: list[Any]) -> None:
             eqx.tree_equal(*static),
             "what is not an array in the state has changed: it is not kept in checkpoints",
         )
-        require_same_structure(_arrays(states[0]), _arrays(state), "the state of two chunks")
+        require_same_structure(_arrays(states[0]), _arrays(state), "the state after two updates")
 
 
 def _written_and_read(state: Any) -> Any:
@@ -119,7 +119,7 @@ def _check_logs(logs: list[dict[str, Any]]) -> None:
         require("objective" in log, f"the log has no 'objective'; it has {sorted(log)}")
         require(
             set(log) == set(logs[0]),
-            f"the log of one chunk has {sorted(set(log) ^ set(logs[0]))}, that of another has not",
+            f"the log of one update has {sorted(set(log) ^ set(logs[0]))}, that of another has not",
         )
         for entry, value in log.items():
             number = as_numpy(jnp.asarray(value))

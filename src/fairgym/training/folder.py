@@ -41,7 +41,7 @@ class RunFolder:
     Attributes:
         path: the folder.
         config: config.json: configuration, and provenance (versions, device, commit, data).
-        metrics: metrics.jsonl: one line per chunk.
+        metrics: metrics.jsonl: one line per update.
         policy: policy.eqx: the learned policies.
         summary: summary.json, written last: a run with one is finished.
         checkpoints: the checkpoints.

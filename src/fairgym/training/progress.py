@@ -31,7 +31,7 @@ def shown(label: str, console: Console | None = None) -> Iterator[Progress]:
 
 
 class _Lines:
-    """A line per chunk, but not more than about one per second."""
+    """A line per update, but not more than about one per second."""
 
     def __init__(self, label: str, console: Console) -> None:
         self.label, self.console = label, console

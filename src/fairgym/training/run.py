@@ -19,7 +19,7 @@ from fairgym.training.config import Job, RunConfig
 from fairgym.training.folder import RunFolder, run_folders, seed_folder
 from fairgym.training.provenance import now, provenance
 
-# Told before the first chunk and after each one: chunks done, chunks in all, and what was logged
+# Told before the first update and after each one: updates done, updates in all, and what was logged
 # for this one (None before the first).
 Progress = Callable[[int, int, Mapping[str, Any] | None], None]
 
@@ -62,7 +62,7 @@ class Run:
     def discount(self) -> float:
         """Gamma of the component sums that the objective acts on; 1 unless the algorithm has it.
 
-        A learner's own `discount`, of the rewards of its steps, is another thing.
+        A gradient learner's `gamma`, of the rewards of its steps, is another thing.
         """
         return float(getattr(self.job.algorithm, "score_discount", 1.0))
 
@@ -141,9 +141,9 @@ def train(
         out: the run folder; made if absent.
         resume: continue the run in `out` (or begin it, if there is none yet).
         overwrite: delete the run in `out` first.
-        progress: told of every chunk.
-        checkpoint_seconds: a checkpoint is written after the first chunk that ends this long
-            after the last one, at the end, and when interrupted by Ctrl-C.
+        progress: told of every update.
+        checkpoint_seconds: a checkpoint is written after the first update that ends this
+            long after the last one, at the end, and when interrupted by Ctrl-C.
 
     Raises:
         FairgymError: bad configuration, a folder that may not be written to, a full disk. What
@@ -215,7 +215,7 @@ def train_seeds(
 
 
 def _initial_state(job: Job) -> Any:
-    """The state before the first chunk."""
+    """The state before the first update."""
     return job.algorithm.init(
         jax.random.key(job.config.seed),
         job.env,
@@ -230,7 +230,7 @@ def _train(
 ) -> None:
     """From the last checkpoint to the end."""
     folder.clean()
-    algorithm, epochs = job.algorithm, job.algorithm.chunks
+    algorithm, epochs = job.algorithm, job.algorithm.num_updates
     checkpoints = folder.checkpoints
     latest = checkpoints.latest(start, len(folder.read_metrics()))
     if latest is None:
@@ -245,7 +245,7 @@ def _train(
     kept = epoch
     try:
         while epoch < epochs:
-            after, log = algorithm.train_chunk(state)
+            after, log = algorithm.update(state)
             line = {"epoch": epoch + 1, **_numbers(job.env, log)}
             line["wall_time_s"] = round(before + time.perf_counter() - began, 3)
             folder.append_metrics(line)

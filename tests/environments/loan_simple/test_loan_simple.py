@@ -197,7 +197,7 @@ def test_f_macem_learns_it(env, params, seed):
     before, relief = measure(learner.policies(state))
     np.testing.assert_allclose(relief, 0.5)
     for _ in range(learner.epochs):
-        state, _ = learner.train_chunk(state)
+        state, _ = learner.update(state)
     after, relief = measure(learner.policies(state))
     assert (after > before).all()
     assert float(jnp.mean(after - before)) > 0.15

@@ -216,7 +216,8 @@ def _in_short(group: RunGroup) -> dict[str, str]:
         f"<small>{escaped(summary_line(sys.modules[type(algorithm).__module__]))}</small>",
         "Epochs": ", ".join(
             dict.fromkeys(
-                f"{len(r.metrics)}" + ("" if r.summary else f" of {algorithm.num_updates}, not finished")
+                f"{len(r.metrics)}"
+                + ("" if r.summary else f" of {algorithm.num_updates}, not finished")
                 for r in group.runs
             )
         ),

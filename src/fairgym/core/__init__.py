@@ -11,6 +11,7 @@ from fairgym.core.observed import EntitySpace, Feature
 from fairgym.core.params import ParamInfo, Params, param
 from fairgym.core.policy import Policy
 from fairgym.core.population import PopulationEnvironment
+from fairgym.core.recording import RecordedStep, record
 from fairgym.core.registry import Registry, make, register_environment
 from fairgym.core.rollout import Episode, rollout
 from fairgym.core.schedule import Construction, Schedule
@@ -26,31 +27,39 @@ from fairgym.core.spaces import (
 )
 from fairgym.core.state import PopulationState, State
 from fairgym.core.struct import Struct, person_index
+from fairgym.core.wrappers import AutoReset, EndsAfter, NeverEnds, StartsFrom, StepOutcome, Wrapper
 
 __all__ = [
     "ActionSpace",
+    "AutoReset",
     "ComponentInfo",
     "Components",
     "Construction",
     "Element",
+    "EndsAfter",
     "Entities",
     "EntitySpace",
     "Environment",
     "Episode",
     "FairgymError",
     "Feature",
+    "NeverEnds",
     "ParamInfo",
     "Params",
     "PerEntity",
     "Policy",
     "PopulationEnvironment",
     "PopulationState",
+    "RecordedStep",
     "Registry",
     "Schedule",
     "Shares",
+    "StartsFrom",
     "State",
+    "StepOutcome",
     "Struct",
     "Unit",
+    "Wrapper",
     "by_group",
     "check_shape",
     "component",
@@ -66,6 +75,7 @@ __all__ = [
     "param",
     "per_group",
     "person_index",
+    "record",
     "register_environment",
     "rollout",
     "sample_rows",

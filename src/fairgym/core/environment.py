@@ -127,6 +127,11 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 
     # ------------------------------------------------------------------ what everybody calls
 
+    @property
+    def unwrapped(self) -> "Environment":
+        """The environment itself; that inside all of them for a wrapper."""
+        return self
+
     def reset(self, key: PRNGKeyArray, params: ParamsT) -> tuple[Observations, StateT]:
         """Start an episode.
 
@@ -165,9 +170,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         Raises:
             FairgymError: an agent's action is missing, unknown or of the wrong shape.
         """
-        require_agents(self, actions, "action")
-        for agent in self.agents:
-            check_action(self.action_space(agent), agent, actions[agent])
+        check_actions(self, actions)
         state, components, terminated = self.advance(key, state, actions, params)
         truncated = time_of(state) >= self.horizon
         return self.observe(state, params), state, components, terminated, truncated, {}
@@ -190,6 +193,13 @@ def require_agents(env: Environment, given: Mapping[str, Any], what: str) -> Non
     if missing or unknown:
         problem = f"no {what} for {missing[0]!r}" if missing else f"unknown agent {unknown[0]!r}"
         raise FairgymError(f"{problem}; {env.name} has the agents: {', '.join(env.agents)}")
+
+
+def check_actions(env: Environment, actions: Actions) -> None:
+    """Raise a FairgymError unless there is an action of the right shape for each agent."""
+    require_agents(env, actions, "action")
+    for agent in env.agents:
+        check_action(env.action_space(agent), agent, actions[agent])
 
 
 def check_shape(name: str, value: Any, low: int, high: int) -> int:

@@ -45,9 +45,9 @@ def standardiser(env: Environment, agent: str, key: PRNGKeyArray, params: Any) -
     loan's balance), the context, and everything in a system without people are scaled by the range
     that the space declares for them.
     """
-    found = {}
-    if isinstance(env, PopulationEnvironment):
-        found = _people_at_reset(env, key, params)
+    found, system = {}, env.unwrapped
+    if isinstance(system, PopulationEnvironment):
+        found = _people_at_reset(system, key, params)
     people = {name: np.asarray(column) for name, column in found.items()}
     space: EntitySpace = env.observation_space(agent)
     shift, scale = [], []

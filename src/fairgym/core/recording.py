@@ -1,0 +1,90 @@
+"""Episodes of full length as a scan that hands out every step."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+from jax import lax
+from jaxtyping import Array, Bool, PRNGKeyArray
+
+from fairgym.core.environment import Environment, check_shape, require_agents
+from fairgym.core.struct import Struct
+
+
+class RecordedStep(Struct):
+    """One step with all that goes in and comes out.
+
+    Attributes:
+        before: the state before the step.
+        noise: the step's random numbers.
+        actions: the clipped action of every agent; that of an agent which does not act in this
+            step (`Environment.periods`) is what its policy says, and changes nothing.
+        after: the state after the step.
+        components: the step's components.
+        terminated: whether the episode would end with this step; the record goes on.
+    """
+
+    before: Any
+    noise: Any
+    actions: dict[str, Array]
+    after: Any
+    components: Any
+    terminated: Bool[Array, ""]
+
+
+def record(
+    env: Environment,
+    params: Any,
+    policies: Mapping[str, Any],
+    key: PRNGKeyArray,
+    steps: int | None = None,
+    *,
+    pick: Callable[[RecordedStep], Any] = lambda step: step,
+    script: Mapping[str, Array] | None = None,
+) -> Any:
+    """Run the same number of steps whatever fails, and stack what is wanted of each.
+
+    `rollout` stops where the environment terminates and keeps sums; this goes on, so that
+    episodes are compared over the same time. Pure: it jits and vmaps, and reverse-mode
+    differentiation passes through it.
+
+    Args:
+        env: the environment.
+        params: as `env.default_params`.
+        policies: agent -> policy, called as `policy(observation, key) -> action`.
+        key: a JAX key.
+        steps: number of steps, at most `env.horizon`, which is the default.
+        pick: what is wanted of a step: a pure function whose result is stacked along a first axis
+            `steps`. What it leaves out is not kept.
+        script: agent -> actions given beforehand, one per step, instead of a policy.
+
+    Returns:
+        The results of `pick`, stacked.
+
+    Raises:
+        FairgymError: an agent without policy and script, an unknown agent, steps out of range.
+    """
+    script = dict(script or {})
+    require_agents(env, {**policies, **script}, "policy")
+    steps = env.horizon if steps is None else check_shape("steps", steps, 1, env.horizon)
+    reset_key, run_key = jax.random.split(key)
+
+    def step(before: Any, given: tuple[Array, Mapping[str, Array]]) -> tuple[Any, Any]:
+        policy_key, noise_key = jax.random.split(given[0])
+        observations = env.observe(before, params)  # compiled away where nobody looks
+        actions = {}
+        for place, agent in enumerate(env.agents):
+            if agent in script:
+                action = given[1][agent]
+            else:
+                action = policies[agent](observations[agent], jax.random.fold_in(policy_key, place))
+            actions[agent] = env.action_space(agent).clip(action)
+        noise = env.noise(noise_key, params)
+        after, components, terminated = env.transition(noise, before, actions, params)
+        return after, pick(RecordedStep(before, noise, actions, after, components, terminated))
+
+    start = env.initial_state(reset_key, params)
+    return lax.scan(step, start, (jax.random.split(run_key, steps), script))[1]
+
+
+__all__ = ["RecordedStep", "record"]

@@ -1,0 +1,313 @@
+"""Environments around an environment: another start, another end, automatic resets.
+
+A wrapper is an environment itself and passes every member on to the one inside. It overrides what
+a subclass of `Environment` writes (`initial_state`, `transition`, ...); `reset`, `advance` and
+`step` follow from these, so that rollouts and learners need not know of wrappers.
+"""
+
+# Members that others declare as class variables are properties here.
+# pyright: reportIncompatibleVariableOverride=false
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from fairgym.core.components import Components
+from fairgym.core.environment import Actions, Environment, Observations, check_actions, time_of
+from fairgym.core.errors import FairgymError
+from fairgym.core.observed import EntitySpace
+from fairgym.core.params import Params
+from fairgym.core.spaces import ActionSpace
+from fairgym.core.struct import Struct
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrapper(Environment[Any, Any, Any]):
+    """An environment that behaves as another one; subclasses change a part of it.
+
+    It has the members of a `PopulationEnvironment` if the one inside is one, but is none itself:
+    `isinstance(env.unwrapped, PopulationEnvironment)` tells, of wrappers and others alike.
+
+    Wrappers of equal environments with equal fields are equal, and share compiled programs where
+    all fields can be hashed (arrays cannot: make such a wrapper inside the compiled function).
+
+    Attributes:
+        env: the environment inside.
+    """
+
+    env: Environment
+
+    def __post_init__(self) -> None:
+        """Refuse to hide automatic resets, which are a matter of `step`.
+
+        Raises:
+            FairgymError: the environment inside is an `AutoReset`.
+        """
+        if isinstance(self.env, AutoReset):
+            raise FairgymError(
+                f"{type(self).__name__} is put around AutoReset; AutoReset takes the outermost"
+                " place, around all other wrappers"
+            )
+
+    @property
+    def unwrapped(self) -> Environment:
+        """The environment inside all wrappers."""
+        return self.env.unwrapped
+
+    @property
+    def _people(self) -> Any:
+        """The environment inside, taken to be one of people; another one lacks the members."""
+        return self.env
+
+    # ------------------------------------------------------------------ declarations
+
+    @property
+    def name(self) -> str:
+        """Name of the environment inside."""
+        return self.env.name
+
+    @property
+    def version(self) -> int:
+        """Version of the environment inside."""
+        return self.env.version
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Names of the agents."""
+        return self.env.agents
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the groups."""
+        return self.env.groups
+
+    @property
+    def group_word(self) -> str:
+        """Kind of the groups, in a word."""
+        return self.env.group_word
+
+    @property
+    def time_unit(self) -> str:
+        """Length of a step, in the plural."""
+        return self.env.time_unit
+
+    @property
+    def components(self) -> type[Components]:
+        """Struct of the components."""
+        return self.env.components
+
+    @property
+    def horizon(self) -> int:
+        """Number of steps after which an episode is truncated."""
+        return self.env.horizon
+
+    @property
+    def default_params(self) -> Params:
+        """Published numbers."""
+        return self.env.default_params
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        """Published metrics by name."""
+        return self.env.metrics
+
+    @property
+    def data_checksum(self) -> str:
+        """Checksum of the data behind the system."""
+        return self.env.data_checksum
+
+    @property
+    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
+        """Fixed joint policies to compare with."""
+        return self.env.baselines
+
+    @property
+    def periods(self) -> Mapping[str, int]:
+        """Number of steps between an agent's actions."""
+        return self.env.periods
+
+    @property
+    def size_text(self) -> str:
+        """Size of the system in words."""
+        return self.env.size_text
+
+    def observation_space(self, agent: str) -> EntitySpace:
+        """Space of an agent's observations."""
+        return self.env.observation_space(agent)
+
+    def action_space(self, agent: str) -> ActionSpace:
+        """Space of an agent's actions."""
+        return self.env.action_space(agent)
+
+    # ------------------------------------------------------------------ dynamics
+
+    def initial_state(self, key: PRNGKeyArray, params: Any) -> Any:
+        """State at the start of an episode."""
+        return self.env.initial_state(key, params)
+
+    def observe(self, state: Any, params: Any) -> Observations:
+        """Observation of each agent."""
+        return self.env.observe(state, params)
+
+    def noise(self, key: PRNGKeyArray, params: Any) -> Any:
+        """All the randomness of one step."""
+        return self.env.noise(key, params)
+
+    def transition(
+        self, noise: Any, state: Any, actions: Actions, params: Any
+    ) -> tuple[Any, Components, Bool[Array, ""]]:
+        """One step: `(state, components, terminated)`."""
+        return self.env.transition(noise, state, actions, params)
+
+    # ------------------------------------------------------------------ people, where there are any
+
+    @property
+    def population(self) -> int:
+        """Number of people."""
+        return self._people.population
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of the stages."""
+        return self._people.stages
+
+    @property
+    def core_attribute(self) -> str:
+        """Key of the core attribute in `people`."""
+        return self._people.core_attribute
+
+    @property
+    def partitions(self) -> Mapping[str, tuple[str, ...]]:
+        """Further partitions of the people, besides the groups."""
+        return self._people.partitions
+
+    def people(self, state: Any) -> dict[str, Float[Array, " population"]]:
+        """Every feature of every person by name."""
+        return self._people.people(state)
+
+    def census(self, state: Any) -> dict[str, Int[Array, " groups"]]:
+        """Number of people per stage (key) and group (entry)."""
+        return self._people.census(state)
+
+
+@dataclasses.dataclass(frozen=True)
+class StartsFrom(Wrapper):
+    """The environment with a given state as the start of every episode.
+
+    Attributes:
+        state: a state of the environment inside; an episode starts at its `time`.
+    """
+
+    state: Any
+
+    def initial_state(self, key: PRNGKeyArray, params: Any) -> Any:
+        """The given state, whatever the key."""
+        return self.state
+
+
+@dataclasses.dataclass(frozen=True)
+class EndsAfter(Wrapper):
+    """The environment, terminating at a given time at the latest.
+
+    Attributes:
+        steps: `time` of the state with which the episode terminates; it may be traced.
+    """
+
+    steps: Any
+
+    def transition(
+        self, noise: Any, state: Any, actions: Actions, params: Any
+    ) -> tuple[Any, Components, Bool[Array, ""]]:
+        """One step, the last one if it reaches the given time."""
+        state, components, terminated = self.env.transition(noise, state, actions, params)
+        return state, components, terminated | (state.time >= self.steps)
+
+
+@dataclasses.dataclass(frozen=True)
+class NeverEnds(Wrapper):
+    """The environment without termination: an episode goes on past a failure, to its horizon."""
+
+    def transition(
+        self, noise: Any, state: Any, actions: Actions, params: Any
+    ) -> tuple[Any, Components, Bool[Array, ""]]:
+        """One step, never the last one."""
+        state, components, terminated = self.env.transition(noise, state, actions, params)
+        return state, components, jnp.zeros_like(terminated)
+
+
+class StepOutcome(Struct):
+    """One step with its end, told apart from the start of the next episode.
+
+    Attributes:
+        components: components of the step.
+        terminated: whether the episode failed with this step.
+        truncated: whether it has reached the horizon.
+        final_state: the state after the step and before a reset.
+    """
+
+    components: Any
+    terminated: Bool[Array, ""]
+    truncated: Bool[Array, ""]
+    final_state: Any
+
+    @property
+    def done(self) -> Bool[Array, ""]:
+        """Whether the episode ended with this step, in one way or the other."""
+        return self.terminated | self.truncated
+
+
+@dataclasses.dataclass(frozen=True)
+class AutoReset(Wrapper):
+    """The environment with a new episode after each one that terminates or is truncated.
+
+    `step` returns the first observation and state of the new episode in place of the last ones,
+    which are in `info` as "final_observation" and "final_state". `advance`, and `rollout` with
+    it, runs single episodes and does not reset.
+    """
+
+    def step_autoreset(
+        self, key: PRNGKeyArray, state: Any, actions: Actions, params: Any
+    ) -> tuple[Any, StepOutcome]:
+        """One step without observations, and a reset where the episode ends with it.
+
+        Args:
+            key: a fresh JAX key.
+            state: as returned by `reset` or this function.
+            actions: one array per agent, shaped as its action space.
+            params: as `default_params`.
+
+        Returns:
+            `(state, outcome)`: the state to go on from, and what the step came to.
+        """
+        step_key, reset_key = jax.random.split(key)
+        final, components, terminated = self.env.advance(step_key, state, actions, params)
+        outcome = StepOutcome(components, terminated, time_of(final) >= self.horizon, final)
+        state = lax.cond(
+            outcome.done, lambda: self.env.initial_state(reset_key, params), lambda: final
+        )
+        return state, outcome
+
+    def step(
+        self, key: PRNGKeyArray, state: Any, actions: Actions, params: Any
+    ) -> tuple[Observations, Any, Components, Bool[Array, ""], Bool[Array, ""], dict[str, Any]]:
+        """One step as `Environment.step`, and a reset where the episode ends with it.
+
+        Raises:
+            FairgymError: an agent's action is missing, unknown or of the wrong shape.
+        """
+        check_actions(self, actions)
+        state, end = self.step_autoreset(key, state, actions, params)
+        info = {
+            "final_observation": self.observe(end.final_state, params),
+            "final_state": end.final_state,
+        }
+        seen = self.observe(state, params)
+        return seen, state, end.components, end.terminated, end.truncated, info
+
+
+__all__ = ["AutoReset", "EndsAfter", "NeverEnds", "StartsFrom", "StepOutcome", "Wrapper"]

@@ -1,6 +1,10 @@
 """Every registered experiment, as declared."""
 
+import subprocess
+import sys
 import types
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +15,7 @@ from fairgym.experiments._base import QUICK
 from fairgym.experiments.mafe.fig8 import fixed_policy
 from fairgym.policies import fixed_policies
 
+ROOT = Path(__file__).parents[2]
 NAMES = [f"mafe-fig{n}" for n in range(5, 12)] + ["mafe-table9"]
 
 
@@ -88,7 +93,26 @@ def test_the_fixed_policy_of_figure_8_is_the_middle_of_the_searches():
     assert experiment.following == len(later), "all runs are counted from the start"
 
 
-def test_cuts_are_told():
+@pytest.mark.parametrize("name", NAMES)
+def test_the_committed_page_ends_with_the_notes(name):
+    page = (ROOT / "docs" / "results" / f"{name}.md").read_text(encoding="utf-8")
+    experiment = experiments.get(name)()
+    notes = experiment.notes()
+    assert page.startswith(f"# {experiment.title}\n")
+    assert (name == "mafe-fig5") == (notes == "")
+    assert page.partition("## Notes\n\n")[2] == (f"{notes}\n" if notes else "")
+
+
+def test_the_notes_are_in_the_wheel(tmp_path):
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.iterdir()
+    with zipfile.ZipFile(wheel) as archive:
+        text = archive.read("fairgym/experiments/mafe/fig7.md").decode()
+    assert text.strip() == experiments.get("mafe-fig7")().notes()
+
+
+def test_cuts_are_in_words():
     full = Size(people=1_000, epochs=40, seeds=5)
     assert Size(people=500, epochs=40, seeds=3).cuts(full) == [
         "500 people instead of 1,000",

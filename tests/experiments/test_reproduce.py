@@ -36,7 +36,9 @@ class Toy(Experiment):
     source = "nowhere"
     claim = "profit is a number"
     sizes: ClassVar = {"paper": dataclasses.replace(SMALL, people=1_000, seeds=5), "quick": SMALL}
-    notes = "Nothing was tried."
+
+    def notes(self):
+        return "Nothing was tried."
 
     def grid(self, size):
         return {f"{rate}": small(params={"deposit_rate": rate}) for rate in (0.01, 0.03)}

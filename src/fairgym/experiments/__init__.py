@@ -1,20 +1,58 @@
 """Published experiments: one module per figure or table, each with its claim as checks.
 
 Each paper has a sub-package. An experiment is added by one module in it, which registers a class
-as "PAPER-MODULE": `mafe/fig6.py` is "mafe-fig6". Modules that begin with an underscore are shared
-by all.
+as "PAPER-MODULE": `mafe/fig6.py` is "mafe-fig6". Its notes are the Markdown file beside it. Modules
+that begin with an underscore are shared by all.
 """
 
-from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, experiments
+from fairgym.experiments._base import (
+    PAPER,
+    QUICK,
+    Check,
+    Experiment,
+    Outcome,
+    Runs,
+    Size,
+    Table,
+    TrainingExperiment,
+    experiments,
+    run_config,
+)
+from fairgym.experiments._markdown import iqm_text, mean_text
+from fairgym.experiments._measurements import (
+    KINDS,
+    category,
+    category_curves,
+    first_and_last,
+    held_out,
+    held_out_run,
+    logged,
+    score,
+)
 from fairgym.experiments._reproduce import Reproduced, reproduce
 
 __all__ = [
+    "KINDS",
+    "PAPER",
+    "QUICK",
     "Check",
     "Experiment",
     "Outcome",
     "Reproduced",
+    "Runs",
     "Size",
     "Table",
+    "TrainingExperiment",
+    "category",
+    "category_curves",
     "experiments",
+    "first_and_last",
+    "held_out",
+    "held_out_run",
+    "iqm_text",
+    "logged",
+    "mean_text",
     "reproduce",
+    "run_config",
+    "score",
 ]

@@ -1,4 +1,4 @@
-"""What an experiment is: the runs it takes, what is measured in them, and what a claim is held to.
+"""Experiments: the runs that they take, what is measured in them, and the checks of their claims.
 
 An experiment has three parts, so that each can be read and tested alone: `grid` names the runs,
 `measure` turns finished runs into plain arrays, and `conclude` turns these arrays into figures,
@@ -7,7 +7,9 @@ tables and checks.
 
 import abc
 import dataclasses
+import inspect
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from fairgym.core import FairgymError, Registry
@@ -16,7 +18,10 @@ from fairgym.training.statistics import mean_interval, paired_test
 
 experiments = Registry("fairgym.experiments", "experiment", grouped=True)
 
-# Setting of a `Size` -> how it is told.
+# Key of `grid` or `then` -> the finished runs (`fairgym.training.Run`), in the order of the seeds.
+Runs = Mapping[str, Sequence[Any]]
+
+# Setting of a `Size` -> its words.
 _WORDS = {
     "people": "{} people",
     "epochs": "{} epochs",
@@ -29,15 +34,15 @@ _WORDS = {
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """How large an experiment is; what does not apply to it is None.
+    """Size of an experiment; what does not apply to it is None.
 
     Attributes:
-        people: in every environment.
-        epochs: of training.
-        episodes: per epoch of training.
-        held_out: episodes in which a learned policy is measured, that it was not trained in.
-        weights: the values of a weight that is gone through.
-        seeds: how many: 0, 1, ...
+        people: People in every environment.
+        epochs: Epochs of training.
+        episodes: Episodes per epoch of training.
+        held_out: Episodes in which a learned policy is measured, that it was not trained in.
+        weights: Values of a weight, each of which is run.
+        seeds: Number of seeds: 0, 1, ...
     """
 
     people: int | None = None
@@ -52,7 +57,7 @@ class Size:
         return [_WORDS[name].format(_plain(value)) for name, value in self._given()]
 
     def cuts(self, full: "Size") -> list[str]:
-        """Where this is less than the full size, in words."""
+        """Differences from the full size, in words."""
         whole = dict(full._given())
         return [
             f"{_WORDS[name].format(_plain(value))} instead of "
@@ -66,7 +71,7 @@ class Size:
         return [(name, value) for name, value in pairs if value is not None]
 
     def training(self) -> dict[str, int]:
-        """Hyperparameters of F-MACEM and of the gradient learners that say how long they train."""
+        """Length of training as hyperparameters of F-MACEM and of the gradient learners."""
         assert self.epochs is not None and self.episodes is not None
         return {"epochs": self.epochs, "episodes_per_epoch": self.episodes}
 
@@ -75,10 +80,10 @@ def run_config(environment: str, size: Size, objective: str = "uniform", **more:
     """A run of this size.
 
     Args:
-        environment: its name.
-        size: people, epochs and episodes.
-        objective: its name; "uniform" is the sum of all terms.
-        **more: further fields of `RunConfig`.
+        environment: Its name.
+        size: People, epochs and episodes.
+        objective: Its name; "uniform" is the sum of all terms.
+        **more: Further fields of `RunConfig`.
     """
     given = {} if size.people is None else {"population": size.people}
     return RunConfig(
@@ -99,12 +104,12 @@ class Check:
     """A claim as a number that is above a limit or not.
 
     Attributes:
-        statement: what is claimed, in words.
-        estimate: the number.
-        low: lower end of its 95% interval over seeds.
-        high: upper end.
-        holds: whether the whole interval is where the claim says.
-        detail: what else is known, such as a p-value.
+        statement: The claim in words.
+        estimate: The number.
+        low: Lower end of its 95% interval over seeds.
+        high: Upper end.
+        holds: True if the whole interval is where the claim says.
+        detail: Further results of the test, such as a p-value.
     """
 
     statement: str
@@ -116,19 +121,19 @@ class Check:
 
     @classmethod
     def above(cls, statement: str, values: Any, limit: float = 0.0) -> "Check":
-        """One value per seed: Student's t interval of their mean is above the limit."""
+        """Check that the mean over seeds is above a limit, by Student's t interval."""
         estimate, low, high = mean_interval(values)
         return cls(statement, estimate, low, high, bool(low > limit))
 
     @classmethod
     def below(cls, statement: str, values: Any, limit: float) -> "Check":
-        """One value per seed: Student's t interval of their mean is below the limit."""
+        """Check that the mean over seeds is below a limit, by Student's t interval."""
         estimate, low, high = mean_interval(values)
         return cls(statement, estimate, low, high, bool(high < limit))
 
     @classmethod
     def higher(cls, statement: str, a: Any, b: Any) -> "Check":
-        """Paired by seed: the interval of the mean of a - b is above 0."""
+        """Check that a is above b, by the t interval of their differences seed by seed."""
         test = paired_test(a, b)
         holds = bool(test.low > 0)
         return cls(statement, test.difference, test.low, test.high, holds, f"p = {test.p:.3g}")
@@ -139,9 +144,9 @@ class Table:
     """A table of text.
 
     Attributes:
-        head: names of the columns.
-        rows: cells.
-        caption: what the numbers are.
+        head: Names of the columns.
+        rows: Cells.
+        caption: Meaning of the numbers.
     """
 
     head: Sequence[str]
@@ -151,13 +156,13 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What came of an experiment.
+    """Result of an experiment.
 
     Attributes:
-        figures: ending of the file name ("" for the only one) -> matplotlib figure.
-        caption: what lines and bands of the figures are.
-        tables: tables with intervals.
-        checks: the claims.
+        figures: Ending of the file name ("" for the only one) -> matplotlib figure.
+        caption: Meaning of the figures' lines and bands.
+        tables: Tables with intervals.
+        checks: The claims.
     """
 
     figures: Mapping[str, Any]
@@ -167,7 +172,7 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """Of all claims together."""
+        """Verdict on all claims together."""
         held = sum(check.holds for check in self.checks)
         if held == len(self.checks):
             return "holds"
@@ -178,13 +183,12 @@ class Experiment(abc.ABC):
     """A published figure or table.
 
     Class attributes:
-        title: what it shows.
-        source: where it is published.
-        claim: what is said there, in its own words.
-        sizes: scale ("paper", the published size, and "quick") -> size.
-        following: how many configurations `then` adds, so that all runs can be counted at once.
-        notes: Markdown for its page: choices that were made, and what was tried where a claim
-            did not come out.
+        title: What it shows.
+        source: Where it is published.
+        claim: What is said there, in its own words.
+        sizes: Scale ("paper", the published size, and "quick") -> size.
+        following: Number of configurations that `then` adds, so that all runs can be counted at
+            once.
     """
 
     title: ClassVar[str]
@@ -192,36 +196,43 @@ class Experiment(abc.ABC):
     claim: ClassVar[str]
     sizes: ClassVar[Mapping[str, Size]]
     following: ClassVar[int] = 0
-    notes: ClassVar[str] = ""
+
+    def notes(self) -> str:
+        """Notes for the page, from the Markdown file beside the experiment's module.
+
+        They tell which choices were made, and what was tried where a claim did not come out;
+        empty where there is no such file.
+        """
+        path = Path(inspect.getfile(type(self))).with_suffix(".md")
+        return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 
     def grid(self, size: Size) -> dict[str, RunConfig]:
-        """The runs by key, each to be trained with every seed; none by default."""
+        """Configurations by key, each to be trained with every seed; none by default."""
         return {}
 
-    def then(self, size: Size, runs: Mapping[str, Sequence[Any]]) -> dict[str, RunConfig]:
-        """Further runs by key that follow from the finished runs of `grid`; none by default."""
+    def then(self, size: Size, runs: Runs) -> dict[str, RunConfig]:
+        """Further configurations that follow from the finished runs of `grid`; none by default."""
         return {}
 
     @abc.abstractmethod
-    def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
-        """From finished runs to numbers.
+    def measure(self, size: Size, runs: Runs, seeds: Sequence[int]) -> Any:
+        """Numbers of the finished runs.
 
         Args:
-            size: people, episodes and the like.
-            runs: key -> the runs as loaded, those of `grid` and of `then`, in the order of the
-                seeds.
-            seeds: the seeds.
+            size: People, episodes and the like.
+            runs: Key -> the runs as loaded, those of `grid` and of `then`.
+            seeds: The seeds.
 
         Returns:
-            What `conclude` takes: NumPy arrays, one entry per seed along the first axis.
+            The input of `conclude`: NumPy arrays, one entry per seed along the first axis.
         """
 
     @abc.abstractmethod
     def conclude(self, data: Any) -> Outcome:
-        """From numbers to figures, tables and checks."""
+        """Figures, tables and checks of the numbers."""
 
     def size(self, scale: str, seeds: int | None = None) -> Size:
-        """The size of a scale, with another number of seeds if one is given.
+        """Size of a scale, with another number of seeds if one is given.
 
         Raises:
             FairgymError: an unknown scale, or fewer than 2 seeds.
@@ -236,6 +247,12 @@ class Experiment(abc.ABC):
                 f"seeds is {seeds!r}; it takes a whole number from 2 (one seed has no interval)"
             )
         return dataclasses.replace(size, seeds=seeds)
+
+
+class TrainingExperiment(Experiment):
+    """A published figure that takes training, at the published size of training by default."""
+
+    sizes: ClassVar[Mapping[str, Size]] = {"paper": PAPER, "quick": QUICK}
 
 
 def _plain(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The page of a reproduced experiment, in Markdown."""
+"""Page of a reproduced experiment, in Markdown."""
 
 import dataclasses
 import os
@@ -13,21 +13,22 @@ import numpy as np
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
 from fairgym.report.words import number
 from fairgym.training.provenance import source_commit
+from fairgym.training.statistics import bootstrap_interval, mean_interval
 
 
 @dataclasses.dataclass(frozen=True)
 class Making:
-    """How a result was made.
+    """Making of a result: scale, time and code.
 
     Attributes:
-        name: of the experiment.
-        scale: its name.
-        size: what the scale means.
-        seeds_given: whether the number of seeds was asked for.
-        training_s: seconds of training (`training_time`), reused runs with what they took.
-        runs: number of runs.
-        measuring_s: seconds of measuring and plotting.
-        sources: what the runs were made with (`sources`).
+        name: Name of the experiment.
+        scale: Name of the scale.
+        size: Size at that scale.
+        seeds_given: True if the number of seeds was asked for.
+        training_s: Seconds of training (`training_time`), those of reused runs included.
+        runs: Number of runs.
+        measuring_s: Seconds of measuring and plotting.
+        sources: Versions, machine and code of the runs (`sources`).
     """
 
     name: str
@@ -41,12 +42,12 @@ class Making:
 
     @property
     def stem(self) -> str:
-        """The page's file name, so that no quick look replaces the page of the published size."""
+        """Stem of the page's file name; a quick page never replaces that of the published size."""
         return self.name if self.scale == "paper" else f"{self.name}-{self.scale}"
 
     @property
     def command(self) -> str:
-        """What makes it again."""
+        """Command that makes the result again."""
         seeds = f" --seeds {self.size.seeds}" if self.seeds_given else ""
         return f"fairgym reproduce {self.name} --scale {self.scale}{seeds}"
 
@@ -54,13 +55,13 @@ class Making:
 def page_text(
     experiment: Experiment, outcome: Outcome, making: Making, figures: Mapping[str, str]
 ) -> str:
-    """The page.
+    """Return the page.
 
     Args:
-        experiment: what was reproduced.
-        outcome: what came of it.
-        making: how.
-        figures: what each figure shows -> the link to it.
+        experiment: The experiment.
+        outcome: Its result.
+        making: The result's making.
+        figures: Words for each figure -> the link to it.
     """
     held = sum(check.holds for check in outcome.checks)
     parts = [
@@ -80,29 +81,28 @@ def page_text(
         "## How it was made",
         _facts(experiment, making),
     ]
-    if experiment.notes:
-        parts += ["## Notes", experiment.notes.strip()]
+    if notes := experiment.notes():
+        parts += ["## Notes", notes]
     return "\n\n".join(parts) + "\n"
 
 
 def cut_words(experiment: Experiment, making: Making) -> str:
-    """What the scale cuts from the published size, in one sentence."""
+    """Differences of the scale from the published size, in one sentence."""
     cuts = making.size.cuts(experiment.sizes["paper"])
-    told = "; ".join(cuts) if cuts else "nothing is cut"
-    return f"{making.scale} scale: {told}"
+    return f"{making.scale} scale: {'; '.join(cuts) if cuts else 'nothing is cut'}"
 
 
 def training_time(run: Any) -> float:
-    """Seconds that a run's epochs took, all counted as their median.
+    """Seconds of a run's epochs, all counted as their median.
 
-    A plain sum would tell of pauses, and of the compilation that only the first run waits for.
+    A plain sum would count pauses, and the compilation that only the first run waits for.
     """
     ends = [line["wall_time_s"] for line in run.metrics]
     return statistics.median(np.diff(ends, prepend=0.0)) * len(ends) if ends else 0.0
 
 
 def sources(runs: Iterable[Any]) -> dict[str, list[str]]:
-    """Versions and machine that the runs were made with, in words -> commits of the code.
+    """Versions and machine of the runs, in words -> commits of the code.
 
     A run is reused as long as its configuration is the same, also if the code has changed since.
     """
@@ -145,8 +145,8 @@ def _facts(experiment: Experiment, making: Making) -> str:
     if commit := source_commit():
         lines.append(f"Measured with {commit}.")
     if making.sources:
-        told = (f"{words}, code {', '.join(found)}" for words, found in making.sources.items())
-        lines.append(f"Runs: {'; '.join(told)}.")
+        origins = (f"{words}, code {', '.join(found)}" for words, found in making.sources.items())
+        lines.append(f"Runs: {'; '.join(origins)}.")
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -165,18 +165,26 @@ def _check_table(checks: Sequence[Check]) -> Table:
 
 
 def interval_text(low: float, high: float) -> str:
-    """An interval for a table."""
+    """Interval for a table."""
     return f"{number(low)} to {number(high)}"
 
 
-def with_interval(value: tuple[float, float, float]) -> str:
-    """An estimate with its interval for a table."""
-    estimate, low, high = value
+def mean_text(values: Any) -> str:
+    """Mean of one value per seed with its Student's t interval, for a table."""
+    return _estimate_text(*mean_interval(values))
+
+
+def iqm_text(values: Any) -> str:
+    """Interquartile mean of one value per seed with its bootstrap interval, for a table."""
+    return _estimate_text(*bootstrap_interval(values))
+
+
+def _estimate_text(estimate: float, low: float, high: float) -> str:
     return f"{number(estimate)} ({interval_text(low, high)})"
 
 
 def table_text(table: Table) -> str:
-    """A table in Markdown."""
+    """Table in Markdown."""
     lines = [table.head, ["---"] * len(table.head), *table.rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 

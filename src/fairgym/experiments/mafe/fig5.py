@@ -1,6 +1,6 @@
-"""Where the groups start: the core attribute of each environment by group, at reset."""
+"""Groups at the start: the core attribute of each environment by group, at reset."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -8,36 +8,31 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fairgym import experiments as ex
 from fairgym.core import make
-from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, experiments
-from fairgym.experiments._markdown import with_interval
 from fairgym.report import style
 from fairgym.report.labels import attribute_unit
 from fairgym.report.results import group_gap
 from fairgym.report.words import number, title, words
-from fairgym.training.statistics import bootstrap_interval
 
 ENVIRONMENTS = ("health", "loan", "education")
 LIMIT = 0.2  # from which a standardised mean difference is called small rather than negligible
 BINS = 40
 
 
-@experiments.register("mafe-fig5")
-class MafeFig5(Experiment):
+@ex.experiments.register("mafe-fig5")
+class MafeFig5(ex.Experiment):
     """Distributions of health risk, qualification score and baseline GPA."""
 
-    title: ClassVar[str] = "Groups at the start of an episode"
-    source: ClassVar[str] = "MAFE, figure 5"
-    claim: ClassVar[str] = (
+    title = "Groups at the start of an episode"
+    source = "MAFE, figure 5"
+    claim = (
         "each environment starts with groups whose core attribute differs, with a standardised mean"
         f" difference above {LIMIT} between groups (health: between the two regions furthest apart)"
     )
-    sizes: ClassVar[Mapping[str, Size]] = {
-        "paper": Size(people=10_000, seeds=5),
-        "quick": Size(people=10_000, seeds=5),
-    }
+    sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(people=10_000))
 
-    def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
         """Environment -> its groups, and everybody's attribute and group, a row per seed."""
         data = {}
         for name in ENVIRONMENTS:
@@ -58,26 +53,27 @@ class MafeFig5(Experiment):
             }
         return data
 
-    def conclude(self, data: Any) -> Outcome:
+    def conclude(self, data: Any) -> ex.Outcome:
         """One check per environment."""
         rows, checks = [], []
         for name, one in data.items():
             gaps = np.abs(group_gap(one["attribute"], one["group"], len(one["groups"])))
             what = "largest over pairs of groups" if len(one["groups"]) > 2 else "between groups"
-            checks.append(Check.above(f"{name}: difference {what} above {LIMIT}", gaps, LIMIT))
+            checks.append(ex.Check.above(f"{name}: difference {what} above {LIMIT}", gaps, LIMIT))
             for code, group in enumerate(one["groups"]):
                 means = [
                     a[g == code].mean() for a, g in zip(one["attribute"], one["group"], strict=True)
                 ]
                 share = np.mean(one["group"] == code)
-                cells = [with_interval(bootstrap_interval(means)), f"{share:.0%}"]
+                cells = [ex.iqm_text(means), f"{share:.0%}"]
                 rows.append([name, one["label"], words(group), *cells])
+        head = ["environment", "attribute", "group", "mean", "people"]
         caption = "Mean over the group's people, interquartile mean over seeds (95% interval)."
-        return Outcome(
+        return ex.Outcome(
             figures={"": _plot(data)},
             caption="People of all seeds together; a group's percentages add up to 100, dashed"
             " lines are means.",
-            tables=[Table(["environment", "attribute", "group", "mean", "people"], rows, caption)],
+            tables=[ex.Table(head, rows, caption)],
             checks=checks,
         )
 

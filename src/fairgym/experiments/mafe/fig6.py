@@ -16,16 +16,14 @@ import numpy as np
 from jax import lax
 from matplotlib.figure import Figure
 
+from fairgym import experiments as ex
 from fairgym.core import make
 from fairgym.core.batching import map_episodes
 from fairgym.environments.education import dynamics
-from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, experiments
-from fairgym.experiments._markdown import with_interval
 from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.report.labels import time_unit
 from fairgym.report.words import title
-from fairgym.training.statistics import bootstrap_interval
 
 # (environment, parameters, state before, state after, components) -> above and below of a ratio
 Indicator = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
@@ -227,37 +225,26 @@ def curves(intervention: Intervention, people: int, seeds: Sequence[int]) -> dic
 # ---------------------------------------------------------------- the experiment
 
 
-@experiments.register("mafe-fig6")
-class MafeFig6(Experiment):
+@ex.experiments.register("mafe-fig6")
+class MafeFig6(ex.Experiment):
     """Eight interventions, that of the loan system at two thresholds."""
 
-    title: ClassVar[str] = "Interventions against none"
-    source: ClassVar[str] = "MAFE, figure 6 and appendix D.1"
-    claim: ClassVar[str] = (
+    title = "Interventions against none"
+    source = "MAFE, figure 6 and appendix D.1"
+    claim = (
         '"significant improvements when interventions are applied compared to baseline scenarios":'
         " beds, insurance and public health lower mortality, relief raises qualification scores,"
         " tertiary money, scholarships and mentors raise graduation rates, diversity incentives"
         " raise the utility of workers of the disadvantaged group"
     )
-    sizes: ClassVar[Mapping[str, Size]] = {
-        "paper": Size(people=1_000, seeds=5),
-        "quick": Size(people=1_000, seeds=5),
-    }
-    notes: ClassVar[str] = (
-        "Rates are of everything up to each step, scores of each step. An unlimited quantity is a"
-        " parameter at its end (beds, the chance that features improve, the price of salaries), so"
-        " that nothing else changes with it; universal insurance means that want of insurance makes"
-        " nobody ill (illness_uninsured 0). Relief is shown twice: with a threshold of 0.85 the"
-        " bank survives either way; with everybody admitted it fails without relief, and the people"
-        " are followed beyond that."
-    )
+    sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(people=1_000))
 
-    def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
         """One entry per intervention."""
         assert size.people is not None
         return [curves(one, size.people, seeds) for one in INTERVENTIONS]
 
-    def conclude(self, data: Any) -> Outcome:
+    def conclude(self, data: Any) -> ex.Outcome:
         """Each intervention's indicator at the end, paired by seed."""
         checks, rows = [], []
         for one, found in zip(INTERVENTIONS, data, strict=True):
@@ -265,16 +252,16 @@ class MafeFig6(Experiment):
             way = "lower" if one.falls else "higher"
             gain = (without, given) if one.falls else (given, without)
             statement = f"{one.environment}: {one.what} {way} with {one.name} (by)"
-            checks.append(Check.higher(statement, *gain))
-            ends = [with_interval(bootstrap_interval(values)) for values in (without, given)]
+            checks.append(ex.Check.higher(statement, *gain))
+            ends = [ex.iqm_text(values) for values in (without, given)]
             rows.append([one.environment, one.name, one.what, *ends])
         head = ["environment", "intervention", "indicator", "without", "with"]
         caption = "At the end of the episode, interquartile mean over seeds (95% interval)."
-        return Outcome(
+        return ex.Outcome(
             figures={"": _plot(data)},
             caption="Lines are means over seeds, bands one standard deviation over seeds;"
             " solid: without, dashed: with the intervention.",
-            tables=[Table(head, rows, caption)],
+            tables=[ex.Table(head, rows, caption)],
             checks=checks,
         )
 

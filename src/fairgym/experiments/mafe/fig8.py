@@ -1,57 +1,34 @@
 """Several agents that learn against one that learns against none, in the loan system."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym.experiments._base import (
-    PAPER,
-    QUICK,
-    Check,
-    Experiment,
-    Outcome,
-    Size,
-    Table,
-    experiments,
-    run_config,
-)
-from fairgym.experiments._markdown import with_interval
-from fairgym.experiments._measurements import held_out, held_out_run, score
+from fairgym import experiments as ex
 from fairgym.experiments._plots import dot
 from fairgym.policies import Constant, fixed_policies
 from fairgym.report import style
-from fairgym.training.config import RunConfig
-from fairgym.training.statistics import bootstrap_interval
+from fairgym.training import RunConfig
 
 FIXED, EVERY, SEARCH = "fixed policy", "all trained", "grid search"
 
 
-@experiments.register("mafe-fig8")
-class MafeFig8(Experiment):
+@ex.experiments.register("mafe-fig8")
+class MafeFig8(ex.TrainingExperiment):
     """A fixed policy, each agent trained alone, all trained."""
 
-    title: ClassVar[str] = "One agent learning, and all of them"
-    source: ClassVar[str] = "MAFE, figure 8 and appendix D.3"
-    claim: ClassVar[str] = (
+    title = "One agent learning, and all of them"
+    source = "MAFE, figure 8 and appendix D.3"
+    claim = (
         'in loan, "allowing agents to learn, rather than relying on fixed or heuristic policies,'
         ' leads to further improvements", and "the multi-agent training scenario achieves the'
         ' highest performance"'
     )
-    sizes: ClassVar[Mapping[str, Size]] = {"paper": PAPER, "quick": QUICK}
-    following: ClassVar[int] = 3
-    notes: ClassVar[str] = (
-        "As in the paper, the fixed policy is the best that a two-tier grid search finds in the"
-        " system at hand: of the searches with each seed the median of every threshold and relief"
-        " share, with a random queue. The agents that are not trained keep to it.\n\n"
-        "Its thresholds are 0, here as in the paper: with the relief that it gives everybody is"
-        " worth a loan, and no other thresholds score better. Admissions alone can do no better"
-        " than to admit everybody too, which is what they learn (at paper scale 100% of the"
-        " applicants in four seeds, 99% in one); nearly all that there is to gain is in the queue."
-    )
+    following = 3
 
-    def grid(self, size: Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """The grid search, and all agents trained."""
         search = RunConfig(
             "loan",
@@ -59,52 +36,52 @@ class MafeFig8(Experiment):
             algorithm="grid-search",
             objective="uniform",
         )
-        return {SEARCH: search, EVERY: run_config("loan", size)}
+        return {SEARCH: search, EVERY: ex.run_config("loan", size)}
 
-    def then(self, size: Size, runs: Mapping[str, Sequence[Any]]) -> dict[str, RunConfig]:
+    def then(self, size: ex.Size, runs: ex.Runs) -> dict[str, RunConfig]:
         """Each agent alone beside the fixed policy of the others."""
         fixed = fixed_policy(runs[SEARCH])
         return {
-            f"only {agent.replace('_', ' ')}": run_config(
+            f"only {agent.replace('_', ' ')}": ex.run_config(
                 "loan", size, fixed={a: v for a, v in fixed.items() if a != agent}
             )
             for agent in fixed
         }
 
-    def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
         """Who is trained -> the uniform objective in held-out episodes, one number per seed."""
         assert size.held_out is not None
         one = runs[EVERY][0]
         policies = fixed_policies(one.env, fixed_policy(runs[SEARCH]))
-        fixed = [held_out(one.env, one.params, policies, seed, size.held_out) for seed in seeds]
-        data = {FIXED: np.array([score(found, one.objective) for found in fixed])}
+        fixed = [ex.held_out(one.env, one.params, policies, seed, size.held_out) for seed in seeds]
+        data = {FIXED: np.array([ex.score(found, one.objective) for found in fixed])}
         alone = [key for key in runs if key not in (SEARCH, EVERY)]
         for key in (*alone, EVERY):
-            ends = [held_out_run(run, size.held_out) for run in runs[key]]
-            data[key] = np.array([score(end, one.objective) for end in ends])
+            ends = [ex.held_out_run(run, size.held_out) for run in runs[key]]
+            data[key] = np.array([ex.score(end, one.objective) for end in ends])
         return data
 
-    def conclude(self, data: Any) -> Outcome:
+    def conclude(self, data: Any) -> ex.Outcome:
         """All above each alone, each alone above none; paired by seed."""
         alone = [name for name in data if name not in (FIXED, EVERY)]
         checks = [
-            Check.higher(f"{EVERY} scores above {name} (by)", data[EVERY], data[name])
+            ex.Check.higher(f"{EVERY} scores above {name} (by)", data[EVERY], data[name])
             for name in alone
         ]
         checks += [
-            Check.higher(f"{name} scores above the {FIXED} (by)", data[name], data[FIXED])
+            ex.Check.higher(f"{name} scores above the {FIXED} (by)", data[name], data[FIXED])
             for name in alone
         ]
-        rows = [[name, with_interval(bootstrap_interval(v))] for name, v in data.items()]
+        rows = [[name, ex.iqm_text(v)] for name, v in data.items()]
         caption = (
             "The uniform objective in held-out episodes, the same for all within a seed;"
             " interquartile mean over seeds (95% interval)."
         )
-        return Outcome(
+        return ex.Outcome(
             figures={"": _plot(data)},
             caption="Faint dots are seeds; dark ones interquartile means over seeds with stratified"
             " bootstrap 95% intervals.",
-            tables=[Table(["trained", "objective"], rows, caption)],
+            tables=[ex.Table(["trained", "objective"], rows, caption)],
             checks=checks,
         )
 

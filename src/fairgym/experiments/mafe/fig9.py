@@ -1,30 +1,19 @@
 """What fairness costs: reward and fairness as the weight moves from one to the other."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fairgym.experiments._base import (
-    PAPER,
-    Check,
-    Experiment,
-    Outcome,
-    Size,
-    Table,
-    experiments,
-    run_config,
-)
-from fairgym.experiments._markdown import with_interval
-from fairgym.experiments._measurements import held_out_run, score
+from fairgym import experiments as ex
 from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.report.words import title
-from fairgym.training.config import RunConfig
-from fairgym.training.statistics import bootstrap_interval, interquartile_mean
+from fairgym.training import RunConfig
+from fairgym.training.statistics import interquartile_mean
 
 ENVIRONMENTS = ("health", "loan", "education")
 MODERATE = 0.3  # the lambda up to which the trade-off is to be small
@@ -33,22 +22,22 @@ LABEL_ROOM = 0.08  # of a panel's width and height
 MEASURED = ("reward", "fairness", "survived")
 
 
-@experiments.register("mafe-fig9")
-class MafeFig9(Experiment):
+@ex.experiments.register("mafe-fig9")
+class MafeFig9(ex.Experiment):
     """F-MACEM at weights lambda for rewards and 1 - lambda for fairness."""
 
-    title: ClassVar[str] = "The frontier of reward and fairness"
-    source: ClassVar[str] = "MAFE, figure 9 and appendix D.4"
-    claim: ClassVar[str] = (
+    title = "The frontier of reward and fairness"
+    source = "MAFE, figure 9 and appendix D.4"
+    claim = (
         '"only a subtle trade-off between maximizing rewards and maintaining fairness"; "the most'
         " significant performance declines occur when the weight assigned to the fairness term"
         ' substantially exceeds that of the reward term"'
     )
-    sizes: ClassVar[Mapping[str, Size]] = {
+    sizes: ClassVar = {
         "paper": dataclasses.replace(
-            PAPER, seeds=3, weights=tuple(round(0.1 * step, 1) for step in range(11))
+            ex.PAPER, seeds=3, weights=tuple(round(0.1 * step, 1) for step in range(11))
         ),
-        "quick": Size(
+        "quick": ex.Size(
             people=300,
             epochs=15,
             episodes=50,
@@ -57,32 +46,17 @@ class MafeFig9(Experiment):
             weights=(0.0, 0.1, MODERATE, 0.6, 1.0),
         ),
     }
-    notes: ClassVar[str] = (
-        "Reward is the mean of an environment's normalised rewards (direct and rates), fairness"
-        " the mean of its normalised disparities, which are never above 0; both are measured in"
-        " held-out episodes of the final policy. The trade-off counts as small if going from"
-        f" lambda = 1 to {MODERATE} costs less than a tenth of the reward at lambda = 1. Fairness"
-        f" weighs substantially more than reward below lambda = {MODERATE}: what is lost from there"
-        " to lambda = 0 is to be more than what is lost above.\n\n"
-        "A disparity of two rates that both are undefined counts as parity, here as in the"
-        " paper's definition of the measures. Without any weight on rewards single episodes"
-        " that fail at once, and so leave nothing to compare, can be the best that training"
-        " meets: at paper scale no policy learned at lambda = 0 survives in loan and"
-        " education, nor one at 0.1 in education. Other episodes of these policies leave one"
-        " group without an applicant or a graduate, which is a large disparity, so that they"
-        " are not the fairest in the end."
-    )
 
-    def grid(self, size: Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """Every lambda in three environments."""
         assert size.weights is not None
         return {
-            f"{name}/{weight:g}": run_config(name, size, f"frontier:{weight:g}")
+            f"{name}/{weight:g}": ex.run_config(name, size, f"frontier:{weight:g}")
             for name in ENVIRONMENTS
             for weight in size.weights
         }
 
-    def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
         """Environment -> "weights", and "reward", "fairness" and "survived" (weights, seeds)."""
         assert size.held_out is not None and size.weights is not None
         data = {}
@@ -91,9 +65,9 @@ class MafeFig9(Experiment):
             for weight in size.weights:
                 several = runs[f"{name}/{weight:g}"]
                 env = several[0].env
-                ends = [held_out_run(run, size.held_out) for run in several]
-                reward.append([score(end, Objective.frontier(env, 1.0)) for end in ends])
-                fairness.append([score(end, Objective.frontier(env, 0.0)) for end in ends])
+                ends = [ex.held_out_run(run, size.held_out) for run in several]
+                reward.append([ex.score(end, Objective.frontier(env, 1.0)) for end in ends])
+                fairness.append([ex.score(end, Objective.frontier(env, 0.0)) for end in ends])
                 survived.append([1.0 - np.mean(end.terminated) for end in ends])
             data[name] = {
                 "weights": np.array(size.weights),
@@ -103,7 +77,7 @@ class MafeFig9(Experiment):
             }
         return data
 
-    def conclude(self, data: Any) -> Outcome:
+    def conclude(self, data: Any) -> ex.Outcome:
         """Per environment: is the loss small at a moderate lambda, and is there one at 0?"""
         checks, rows = [], []
         for name, found in data.items():
@@ -112,13 +86,13 @@ class MafeFig9(Experiment):
             moderate = min(w for w in reward if w >= MODERATE)
             above = reward[1.0] - reward[moderate]
             checks += [
-                Check.higher(
+                ex.Check.higher(
                     f"{name}: from lambda 1 to {moderate:g} less than a tenth of the reward is"
                     " lost (below that by)",
                     SMALL * np.abs(reward[1.0]),
                     above,
                 ),
-                Check.higher(
+                ex.Check.higher(
                     f"{name}: below lambda {moderate:g} more reward is lost than above (by)",
                     reward[moderate] - reward[0.0],
                     above,
@@ -128,7 +102,7 @@ class MafeFig9(Experiment):
                 [
                     name,
                     f"{w:g}",
-                    *(with_interval(bootstrap_interval(found[k][i])) for k in MEASURED),
+                    *(ex.iqm_text(found[k][i]) for k in MEASURED),
                 ]
                 for i, w in enumerate(weights)
             ]
@@ -137,11 +111,11 @@ class MafeFig9(Experiment):
             " the share of these episodes that do not fail; interquartile mean over seeds (95%"
             " interval)."
         )
-        return Outcome(
+        return ex.Outcome(
             figures={"": _plot(data)},
             caption="Points are interquartile means over seeds, joined in the order of lambda and"
             " labelled with it where there is room; faint dots are seeds.",
-            tables=[Table(["environment", "lambda", *MEASURED], rows, caption)],
+            tables=[ex.Table(["environment", "lambda", *MEASURED], rows, caption)],
             checks=checks,
         )
 

@@ -1,45 +1,36 @@
 """How long a step takes, beside the published times."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from fairgym import experiments as ex
 from fairgym.bench import measure
-from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table, experiments
-from fairgym.experiments._markdown import with_interval
 from fairgym.experiments._plots import dot
 from fairgym.report import style
-from fairgym.training.statistics import bootstrap_interval
 
 PUBLISHED = {"loan": 0.13, "health": 0.25, "education": 0.40}  # seconds per step
 BATCHES = (1, 100)
 
 
-@experiments.register("mafe-table9")
-class MafeTable9(Experiment):
+@ex.experiments.register("mafe-table9")
+class MafeTable9(ex.Experiment):
     """Seconds per environment step, policies included."""
 
-    title: ClassVar[str] = "Time per step"
-    source: ClassVar[str] = "MAFE, table 9 and appendix J"
-    claim: ClassVar[str] = (
+    title = "Time per step"
+    source = "MAFE, table 9 and appendix J"
+    claim = (
         "a step takes 0.13 s in loan, 0.25 s in health and 0.40 s in education; here it is to be"
         " faster, by the factor printed"
     )
-    sizes: ClassVar[Mapping[str, Size]] = {
-        "paper": Size(people=10_000, seeds=5),
-        "quick": Size(people=10_000, seeds=3),
+    sizes: ClassVar = {
+        "paper": ex.Size(people=10_000, seeds=5),
+        "quick": ex.Size(people=10_000, seeds=3),
     }
-    notes: ClassVar[str] = (
-        "A seed is one more measurement by `fairgym bench`, each the median of five. The two-layer"
-        " networks that F-MACEM trains act in every step, each episode with its own parameters;"
-        " with 100 episodes together the time of all is divided by the steps of all. The paper does"
-        " not say how many people its steps were timed with, and timed them on another machine"
-        " (an i9-9900): the factor is one between systems, not between programs."
-    )
 
-    def measure(self, size: Size, runs: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
         """Environment -> episodes together -> seconds per step, one number per measurement."""
         assert size.people is not None
         data: dict[str, Any] = {}
@@ -55,12 +46,12 @@ class MafeTable9(Experiment):
             }
         return data
 
-    def conclude(self, data: Any) -> Outcome:
+    def conclude(self, data: Any) -> ex.Outcome:
         """The factor, one episode at a time."""
         checks, rows = [], []
         for name, published in PUBLISHED.items():
             checks.append(
-                Check.above(
+                ex.Check.above(
                     f"{name}: faster than the published {published:.2f} s (factor above 1)",
                     published / data[name][1],
                     1.0,
@@ -72,17 +63,17 @@ class MafeTable9(Experiment):
                         name,
                         f"{batch}",
                         f"{1e6 * published:,.0f}",
-                        with_interval(bootstrap_interval(1e6 * seconds)),
-                        with_interval(bootstrap_interval(published / seconds)),
+                        ex.iqm_text(1e6 * seconds),
+                        ex.iqm_text(published / seconds),
                     ]
                 )
         head = ["environment", "episodes together", "published µs", "µs per step", "factor"]
         caption = "Interquartile mean over measurements (95% interval)."
-        return Outcome(
+        return ex.Outcome(
             figures={"": _plot(data)},
             caption="Grey squares: published; diamonds: here, one episode; triangles: here, 100"
             " episodes together.",
-            tables=[Table(head, rows, caption)],
+            tables=[ex.Table(head, rows, caption)],
             checks=checks,
         )
 

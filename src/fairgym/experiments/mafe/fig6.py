@@ -25,6 +25,8 @@ from fairgym.report import style
 from fairgym.report.labels import time_unit
 from fairgym.report.words import title
 
+PLAUSIBLE = "plausible_fixed_policy"  # of education's baselines
+
 # (environment, parameters, state before, state after, components) -> above and below of a ratio
 Indicator = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
 
@@ -34,9 +36,9 @@ class Arm:
     """One side of a comparison.
 
     Attributes:
-        params: parameters that differ from the environment's default; a text is the name of a
+        params: Parameters that differ from the environment's default; a text is the name of a
             constructor argument whose value is taken.
-        policy: parts of the fixed policy that differ from that of the intervention.
+        policy: Parts of the fixed policy that differ from the baseline.
     """
 
     params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -48,20 +50,20 @@ class Intervention:
     """One panel.
 
     Attributes:
-        name: what is done.
-        environment: where.
-        policy: what all agents do in both arms.
-        indicator: what is looked at.
-        what: its name.
-        without: the arm without the intervention.
-        given: the arm with it.
-        falls: whether the indicator is better when it is lower.
-        running: whether it is summed over all steps so far (rates), or of each step by itself.
+        name: What is done.
+        environment: Name of the environment.
+        baseline: Fixed joint policy of both arms, by its name in `env.baselines`.
+        indicator: Number that is looked at.
+        what: Name of the indicator.
+        without: Arm without the intervention.
+        given: Arm with it.
+        falls: True if the indicator is better when it is lower.
+        running: True if it is summed over all steps so far (rates), False if it is of each step.
     """
 
     name: str
     environment: str
-    policy: Mapping[str, Any]
+    baseline: str
     indicator: Indicator
     what: str
     without: Arm
@@ -98,7 +100,7 @@ def _utility_of_minority(env: Any, params: Any, before: Any, after: Any, compone
     cost = dynamics.pay_cost(
         people["gpa"], people["time_in_university"], people["time_in_workforce"], params
     )
-    salary = jnp.float32(env.baselines["plausible_fixed_policy"]["employer"])
+    salary = jnp.float32(env.baselines[PLAUSIBLE]["employer"])
     utility = dynamics.utility(salary, after.supplement, cost, params)
     counted = (before.stage == env.stages.index("workforce")) & (before.group == 1)
     return jnp.sum(jnp.where(counted, utility, 0.0)), jnp.sum(counted, dtype=jnp.float32)
@@ -112,33 +114,31 @@ _HEALTH = {"hospital_cost": 0.0}
 _RICH = {"reserve_at_start": 1e9, "seats_per_unit": "population"}
 # Salaries cost so little that any budget pays the highest supplement, or so much that none does.
 _CHEAP, _DEAR = {"max_salary": 1.0}, {"max_salary": 1e9}
-_REGIONS = [1 / 9] * 9
 
 
 def _health(name: str, **params: float) -> Intervention:
-    policy = {"insurer": 0.5, "hospital": "random", "planner": [0, 0, 0, 1.0] + [0.25] * 12}
+    baseline = "premium_half_no_planner"
     arms = Arm(_HEALTH), Arm(_HEALTH | params)
-    return Intervention(name, "health", policy, _mortality, "mortality", *arms, falls=True)
+    return Intervention(name, "health", baseline, _mortality, "mortality", *arms, falls=True)
 
 
 def _loan(name: str, threshold: float) -> Intervention:
-    policy = {"admissions": threshold, "disbursement": "random"}
-    arms = Arm(policy={"debt_management": 0.0}), Arm(policy={"debt_management": 0.2})
+    baseline = "admit_all_no_relief"
+    without, given = (
+        Arm(policy={"admissions": threshold, "debt_management": relief}) for relief in (0.0, 0.2)
+    )
     what = "mean qualification score"
-    return Intervention(name, "loan", policy, _score, what, *arms, running=False)
+    return Intervention(name, "loan", baseline, _score, what, without, given, running=False)
 
 
 def _education(
-    name: str, without: Arm, given: Arm, indicator: Indicator = _graduation, what: str = ""
+    name: str,
+    without: Arm,
+    given: Arm,
+    indicator: Indicator = _graduation,
+    what: str = "graduation rate",
 ) -> Intervention:
-    policy = {
-        "admissions": "random",
-        "university": [0.05, 0.40, 0.25, 0.20, 0.10],
-        "employer": 0.35,
-        "planner": [1 / 3] * 3 + _REGIONS,
-    }
-    what = what or "graduation rate"
-    return Intervention(name, "education", policy, indicator, what, without, given)
+    return Intervention(name, "education", PLAUSIBLE, indicator, what, without, given)
 
 
 def _university(*shares: float) -> Arm:
@@ -213,7 +213,7 @@ def curves(intervention: Intervention, people: int, seeds: Sequence[int]) -> dic
         }
         params = env.default_params.replace(**changes)
         params = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), params)
-        policies = fixed_policies(env, {**intervention.policy, **arm.policy})
+        policies = fixed_policies(env, {**env.baselines[intervention.baseline], **arm.policy})
         above, below = _episodes(env, intervention.indicator, params, policies, keys)
         above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
         if intervention.running:

@@ -36,7 +36,7 @@ class MafeFig5(ex.Experiment):
         """Environment -> its groups, and everybody's attribute and group, a row per seed."""
         data = {}
         for name in ENVIRONMENTS:
-            env = make(name, population=size.people)
+            env: Any = make(name, population=size.people)
             keys = jax.numpy.stack([jax.random.key(seed) for seed in seeds])
 
             def start(key: Any, env: Any = env) -> Any:

@@ -75,19 +75,19 @@ class FMacem:
     """Hyperparameters of F-MACEM; the defaults are the paper's where it gives them.
 
     Attributes:
-        epochs: number of updates of the distribution (table 8: 40).
-        episodes_per_epoch: candidates per epoch (table 8: 100).
-        elite_share: share of the candidates that the update keeps (table 8: 0.2).
-        hidden: hidden units of the two-layer networks.
-        pooled: whether per-person networks also see the mean person.
+        epochs: number of epochs, each of which updates the distribution once (table 8: 40).
+        episodes_per_epoch: number of candidates per epoch, with one episode each (table 8: 100).
+        elite_share: share of the candidates that the distribution is fitted to (table 8: 0.2).
+        hidden: number of hidden units of the two-layer networks.
+        pooled: addition of the mean person to what per-person networks see.
         init_std: standard deviation of every parameter at the start.
-        noise_floor: added (in quadrature) to the standard deviation after each update, against
-            early collapse; 0 is the plain method.
+        noise_floor: standard deviation that each update adds (in quadrature), against early
+            collapse; 0 is the plain method.
         smoothing: share of the old mean and variance that an update keeps; 0 is the plain method.
-        common_random_numbers: all candidates of an epoch face the same people and the same luck.
-        evaluation_episodes: episodes per epoch in which the mean policy is measured for the log.
-        multiplier_rate: step of the multipliers of a bounded objective.
-        discount: gamma of the component sums.
+        common_random_numbers: common people and common luck for all candidates of an epoch.
+        evaluation_episodes: number of episodes per epoch that measure the mean policy.
+        multiplier_rate: step size of the multipliers of a bounded objective.
+        discount: discount factor of the component sums (gamma).
         vmap_size: number of episodes that are vmapped together; 0 chooses by device.
     """
 

@@ -41,10 +41,11 @@ class GridSearch:
     """Two-tier grid search over constant actions.
 
     Attributes:
-        steps: values per agent in tier 1, evenly over [0, 1].
+        steps: number of values per agent in tier 1, evenly over [0, 1].
         deviation: largest deviation from the global value in tier 2; None: one step of tier 1.
-        deviation_steps: values per element in tier 2, evenly over [-deviation, deviation].
-        episodes: episodes per candidate; all candidates face the same people and the same luck.
+        deviation_steps: number of values per element in tier 2, evenly over plus and minus the
+            deviation.
+        episodes: number of episodes per candidate, with common people and common luck for all.
         vmap_size: number of episodes that are vmapped together; 0 chooses by device.
     """
 

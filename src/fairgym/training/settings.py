@@ -161,10 +161,21 @@ def _of_dataclass(cls: Any, section: str) -> list[Setting]:
 
 
 def field_docs(cls: Any) -> dict[str, str]:
-    """Field name -> its line in the Args or Attributes section of a class's docstring."""
+    """Field name -> its line in the Args or Attributes section of the docstring of its class.
+
+    Fields that a class inherits are described where they are declared, unless it says more of them.
+    """
+    docs: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        docs |= _documented(base.__dict__.get("__doc__") or "")
+    return docs
+
+
+def _documented(docstring: str) -> dict[str, str]:
+    """Name -> description in the Args and Attributes sections of a docstring."""
     docs: dict[str, str] = {}
     section, name = "", ""
-    for line in inspect.cleandoc(cls.__doc__ or "").splitlines():
+    for line in inspect.cleandoc(docstring).splitlines():
         if re.fullmatch(r"[A-Z][a-z]+:", line):
             section = line[:-1]
         elif line and not line.startswith(" "):

@@ -13,11 +13,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.core import make
+from fairgym.core import RecordedStep, make, record
 from fairgym.core.batching import map_episodes
 from fairgym.environments.education import dynamics
 from fairgym.policies import fixed_policies
@@ -27,8 +26,8 @@ from fairgym.report.words import title
 
 PLAUSIBLE = "plausible_fixed_policy"  # of education's baselines
 
-# (environment, parameters, state before, state after, components) -> above and below of a ratio
-Indicator = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
+# (environment, parameters, step) -> above and below of a ratio
+Indicator = Callable[[Any, Any, RecordedStep], tuple[Any, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,34 +74,38 @@ class Intervention:
 # ---------------------------------------------------------------- indicators
 
 
-def _mortality(env: Any, params: Any, before: Any, after: Any, components: Any) -> Any:
-    return jnp.sum(components.died), jnp.sum(components.illnesses_ended)
+def _mortality(env: Any, params: Any, step: RecordedStep) -> Any:
+    return jnp.sum(step.components.died), jnp.sum(step.components.illnesses_ended)
 
 
-def _score(env: Any, params: Any, before: Any, after: Any, components: Any) -> Any:
-    return jnp.mean(env.people(after)["qualification_score"]), jnp.float32(1.0)
+def _score(env: Any, params: Any, step: RecordedStep) -> Any:
+    return jnp.mean(env.people(step.after)["qualification_score"]), jnp.float32(1.0)
 
 
-def _graduation(env: Any, params: Any, before: Any, after: Any, components: Any) -> Any:
+def _graduation(env: Any, params: Any, step: RecordedStep) -> Any:
+    return _graduates(step.components)
+
+
+def _graduation_of_minority(env: Any, params: Any, step: RecordedStep) -> Any:
+    return _graduates(jax.tree.map(lambda x: x[1] if x.ndim else x, step.components))
+
+
+def _graduates(components: Any) -> Any:
     done = components.bachelors + components.masters + components.doctorates
     classes = components.bachelor_class + components.master_class + components.doctorate_class
     return jnp.sum(done), jnp.sum(classes)
 
 
-def _graduation_of_minority(env: Any, params: Any, before: Any, after: Any, components: Any) -> Any:
-    minority = jax.tree.map(lambda x: x[1] if x.ndim else x, components)
-    return _graduation(env, params, before, after, minority)
-
-
-def _utility_of_minority(env: Any, params: Any, before: Any, after: Any, components: Any) -> Any:
+def _utility_of_minority(env: Any, params: Any, step: RecordedStep) -> Any:
     """Mean utility of a minority worker, equations (22) and (23)."""
-    people = env.people(before)
+    people = env.people(step.before)
     cost = dynamics.pay_cost(
         people["gpa"], people["time_in_university"], people["time_in_workforce"], params
     )
     salary = jnp.float32(env.baselines[PLAUSIBLE]["employer"])
-    utility = dynamics.utility(salary, after.supplement, cost, params)
-    counted = (before.stage == env.stages.index("workforce")) & (before.group == 1)
+    utility = dynamics.utility(salary, step.after.supplement, cost, params)
+    working = step.before.stage == env.stages.index("workforce")
+    counted = working & (step.before.group == 1)
     return jnp.sum(jnp.where(counted, utility, 0.0)), jnp.sum(counted, dtype=jnp.float32)
 
 
@@ -183,20 +186,7 @@ def _episodes(env: Any, indicator: Indicator, params: Any, policies: Any, keys: 
     """Above and below of the indicator: one row per key, one column per step."""
 
     def one(key: Any) -> Any:
-        reset_key, run_key = jax.random.split(key)
-
-        def step(state: Any, step_key: Any) -> Any:
-            policy_key, noise_key = jax.random.split(step_key)
-            observations = env.observe(state, params)  # fixed policies see nothing: compiled away
-            actions = {
-                agent: policies[agent](observations[agent], jax.random.fold_in(policy_key, place))
-                for place, agent in enumerate(env.agents)
-            }
-            after, components, _ = env.advance(noise_key, state, actions, params)
-            return after, indicator(env, params, state, after, components)
-
-        start = env.initial_state(reset_key, params)
-        return lax.scan(step, start, jax.random.split(run_key, env.horizon))[1]
+        return record(env, params, policies, key, pick=lambda step: indicator(env, params, step))
 
     return map_episodes(one, keys)
 

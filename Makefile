@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format docs data lock clean .venv
+.PHONY: help demo test format docs notebook data lock clean .venv
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 10
@@ -39,7 +39,11 @@ docs: .venv ## build the site into site/
 	@# All cards as one text, their headings one level lower.
 	@awk '/^```/ { code = !code } /^#/ && !code { $$0 = "#" $$0 } FNR == 1 { print "" } 1' \
 		src/fairgym/environments/*/README.md > build/cards.md
+	@$(BIN)/python tools/notebook.py markdown docs/tutorial.ipynb build/tutorial.md
 	$(BIN)/zensical build --clean --strict
+
+notebook: .venv ## run the tutorial's cells and store their outputs
+	$(BIN)/python tools/notebook.py run docs/tutorial.ipynb
 
 data: .venv ## rebuild the built-in data files
 	$(BIN)/python tools/build_data.py

@@ -1,9 +1,12 @@
-"""The examples run, and the README shows code that does."""
+"""The examples run, and the README and the docs show code that does."""
 
 import ast
 import importlib.util
+import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jax.numpy as jnp
 import pytest
@@ -71,3 +74,19 @@ def test_quickstart_is_the_python_of_the_readme():
     tree = ast.parse((EXAMPLES / "quickstart.py").read_text())
     tree.body = tree.body[1:]  # less the docstring
     assert ast.dump(tree) == ast.dump(ast.parse(shown))
+
+
+def python_of(page):
+    """The Python shown on a page, as one program."""
+    return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+
+
+def test_the_page_on_writing_your_own_shows_code_that_runs(capsys):
+    """Its measure is evaluated, its figure drawn of made-up runs."""
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(python_of(ROOT / "docs" / "own.md"), names)
+    assert float(capsys.readouterr().out.split()[0]) <= 0
+    lines = [{"metrics/profit": x, "metrics/access": -x} for x in (1.0, 2.0)]
+    figure = names["metric_against_profit"]([SimpleNamespace(metrics=lines)], "access")
+    (line,) = figure.axes[0].lines
+    assert line.get_ydata().tolist() == [-1.0, -2.0]

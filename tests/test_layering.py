@@ -54,8 +54,9 @@ def read_imports(sources):
             elif isinstance(node, ast.ImportFrom):
                 assert node.level == 0, f"{name}, line {node.lineno}: a relative import"
                 # `from package import module` names the module, any other the package itself.
-                both = [(f"{node.module}.{alias.name}", node.module) for alias in node.names]
-                targets = [full if full in sources else module for full, module in both]
+                package = node.module or ""
+                full = [f"{package}.{alias.name}" for alias in node.names]
+                targets = [target if target in sources else package for target in full]
             else:
                 continue
             named.update(target for target in targets if target.split(".")[0] == root)

@@ -1,0 +1,56 @@
+"""The tutorial's cells run in order, and what is stored is what they give."""
+
+import re
+from pathlib import Path
+
+import notebook
+import pytest
+
+TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial.ipynb"
+
+
+def without_numbers(output):
+    """An output with every number replaced: they differ between machines in their last digits."""
+    text = notebook.text_of(output.get("text") or output["data"]["text/plain"])
+    return re.sub(r"[\s\[]*-?\d[\d.]*\]?", " #", text), "image/png" in output.get("data", {})
+
+
+@pytest.mark.slow
+def test_every_cell_runs_and_gives_what_is_stored():
+    stored, fresh = notebook.read(TUTORIAL)["cells"], notebook.read(TUTORIAL)["cells"]
+    for cell in fresh:
+        cell["outputs"] = []
+    notebook.run(fresh)
+    code = [number for number, cell in enumerate(fresh) if cell["cell_type"] == "code"]
+    assert len(code) >= 7
+    for number in code:
+        was, now = stored[number], fresh[number]
+        assert was["execution_count"] == now["execution_count"]
+        assert [*map(without_numbers, was["outputs"])] == [*map(without_numbers, now["outputs"])]
+    assert any("image/png" in output.get("data", {}) for output in fresh[code[-1]]["outputs"])
+
+
+def test_a_cell_gives_what_it_prints_and_its_last_value():
+    namespace = {"x": 1}
+    printed, value = notebook.execute("y = x + 1\nprint('a')\ny", namespace)
+    assert printed["text"] == ["a\n"] and value["data"] == {"text/plain": ["2"]}
+    assert notebook.execute("y = 5", namespace) == [] and namespace["y"] == 5
+
+
+def test_the_page_shows_every_cell_and_its_outputs():
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "text"]},
+        {
+            "cell_type": "code",
+            "metadata": {"alt": "a line"},
+            "source": "plot()",
+            "outputs": [
+                {"output_type": "stream", "text": ["one\n", "two\n"]},
+                {"data": {"image/png": "QUJD", "text/plain": ["<Figure>"]}},
+            ],
+        },
+    ]
+    assert notebook.markdown(cells) == (
+        "# Title\ntext\n\n```python\nplot()\n```\n\n```text\none\ntwo\n```\n\n"
+        '<img alt="a line" src="data:image/png;base64,QUJD">\n'
+    )

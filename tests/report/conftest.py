@@ -12,12 +12,15 @@ import fairgym
 from fairgym.core import (
     ActionSpace,
     ComponentInfo,
+    Element,
     EntitySpace,
     Feature,
     PerEntity,
     PopulationEnvironment,
     Shares,
     Unit,
+    log_keys,
+    per_group,
 )
 from fairgym.fairness import Disparity, Rate
 from fairgym.report.labels import metric_labels
@@ -68,8 +71,7 @@ def made_up_run(env) -> Callable[..., Any]:
         keys = [m.key for m in metric_labels(env)]
         for agent in env.agents:
             space = env.action_space(agent)
-            names = space.names
-            keys += [f"actions/{agent}/{name}" for name in names]
+            keys += [log_keys.action(agent, name) for name in space.names]
         lines = [{"epoch": i + 1, **dict.fromkeys(keys, v)} for i, v in enumerate(values)]
         config = {"objective": "uniform", "seed": seed} | settings
         return types.SimpleNamespace(
@@ -123,6 +125,8 @@ class Country(PopulationEnvironment):
     groups: ClassVar[tuple[str, ...]] = ("North", "East", "South", "West")
     stages: ClassVar[tuple[str, ...]] = ("well", "waiting", "in hospital")
     core_attribute: ClassVar[str] = "risk"
+    group_word: ClassVar[str] = "region"
+    time_unit: ClassVar[str] = "months"
 
     population: int = 8
     horizon: int = 5
@@ -173,18 +177,18 @@ class Country(PopulationEnvironment):
 
     def observation_space(self, agent: str) -> EntitySpace:
         """Everybody, with a column per region."""
-        regions = tuple(Feature(name, source="REGION; 0 if unseen") for name in self.groups)
+        regions = tuple(Feature(name, of="region") for name in self.groups)
         rest = (Feature("risk", 1, 5, "1 good to 5 bad"), Feature("premium", 0, 9, "dollars"))
         return EntitySpace(8, (*regions, *rest), (Feature("time", 0, 9, "months"),))
 
     def action_space(self, agent: str) -> ActionSpace:
         """Premiums; a budget and two splits; two numbers."""
         if agent == "insurer":
-            return PerEntity(8, "premium")
+            return PerEntity(8, Element("premium", unit="share of the maximum"))
         if agent == "employer":
             return Unit(("salary", "hours"))
         kinds = ("beds", "public_health", "rollover")
-        return Shares((kinds, *(tuple(f"{k}, {g}" for g in self.groups) for k in kinds[:2])))
+        return Shares((kinds, *(per_group(k, self.groups, of=k) for k in kinds[:2])))
 
 
 @pytest.fixture(scope="session")

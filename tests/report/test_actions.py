@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import fairgym
-from fairgym.core import Shares, Unit
+from fairgym.core import Shares, Unit, per_group
 from fairgym.report import actions, findings
 from fairgym.report.grouping import group_runs
 
@@ -159,11 +159,11 @@ def test_the_budgets_of_the_published_environments(environment, titles):
             element
             for panel in panels
             if panel.agent == agent
-            for section in panel.sections
-            for element in section.elements
+            for block in panel.blocks
+            for element in block
         ]
         space = env.action_space(agent)
-        assert isinstance(space, Shares) and tuple(drawn) == space.names
+        assert isinstance(space, Shares) and tuple(drawn) == space.elements
 
 
 def test_one_number_per_agent_is_a_panel_each():
@@ -171,7 +171,7 @@ def test_one_number_per_agent_is_a_panel_each():
         agents = ("employer",)
 
         def action_space(self, agent: str) -> Any:
-            return Unit(("threshold, north", "threshold, south", "relief"))
+            return Unit((*per_group("threshold", self.groups), "relief"))
 
     found = actions.line_panels(Plain())
     assert [(panel.title, len(panel.elements)) for panel in found] == [

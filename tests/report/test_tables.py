@@ -135,7 +135,6 @@ def test_baselines_of_the_same_name_in_other_worlds_are_told_apart(country):
 
 
 def test_each_group_has_its_own_rate(country, pair):
-    assert tables.group_word(country) == "region"
     head, size, mine, rule, pay, _ = cells_of(tables.group_table(pair, country))
     assert head == ["", "policy", *country.groups, "disparity|standard deviation"]
     assert size == ["People", "", "3", "2", "2", "1", ""]
@@ -229,8 +228,8 @@ def test_sections_of_the_page(country, pair):
 def test_education_tells_its_regions():
     env = fairgym.make("education", population=60, horizon=10)
     assert len(env.partitions["region"]) == 9 and env.partitions["region"][8] == "Pacific"
-    assert tables.group_word(env) == "group"
-    assert tables.group_word(fairgym.make("health", population=60, horizon=10)) == "region"
+    assert env.group_word == "group"
+    assert fairgym.make("health", population=60, horizon=10).group_word == "region"
     assert fairgym.make("loan", population=60, horizon=10).partitions == {}
 
 

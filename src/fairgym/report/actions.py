@@ -1,18 +1,18 @@
-"""Figures of what the agents decide over training: mean actions, and how budgets are divided."""
+"""Figures of the agents' mean actions over training, and of how budgets are divided."""
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgym.core import PerEntity, Shares
+from fairgym.core import Element, log_keys
 from fairgym.report import style
-from fairgym.report.grouping import RunGroup, groups_of
-from fairgym.report.labels import Section, action_unit, section, split_group, variable
+from fairgym.report.grouping import RunGroup, Series, groups_of
+from fairgym.report.labels import has_people, parts_word, row_label, whole
 from fairgym.report.words import number, title, words
 
 LINES, MAPS = 4, 2  # panels in a row
@@ -24,26 +24,26 @@ class Panel:
     """One panel: the elements of an agent's action that are drawn together.
 
     Attributes:
-        agent: whose action it is.
+        agent: the agent whose action it is.
         title: in words.
-        elements: of lines; empty for a heat map.
-        sections: of a heat map; empty for lines.
+        elements: elements drawn as lines; empty for a heat map.
+        blocks: blocks of shares drawn as rows of a heat map; empty for lines.
     """
 
     agent: str
     title: str
-    elements: tuple[str, ...] = ()
-    sections: tuple[Section, ...] = ()
+    elements: tuple[Element, ...] = ()
+    blocks: tuple[tuple[Element, ...], ...] = ()
 
     @property
     def rows(self) -> int:
         """Rows of a heat map, headings included."""
-        return sum(len(s.elements) + bool(s.head) for s in self.sections)
+        return sum(len(block) + bool(block[0].of) for block in self.blocks)
 
 
 @style.styled
 def mean_actions(runs: Sequence[Any]) -> Figure:
-    """What the agents do on average, over training.
+    """Mean actions of the agents over training.
 
     Numbers in [0, 1] are lines, one colour per group that an element is for; per-person actions
     are the mean over the people the agent sees. Shares of a budget are heat maps, with the last
@@ -54,38 +54,22 @@ def mean_actions(runs: Sequence[Any]) -> Figure:
             colours are means over seeds, shades run from the lowest to the highest seed.
     """
     groups = groups_of(runs)
-    strips: list[tuple[RunGroup, list[Panel], int, float]] = []
-    for group in groups:
-        lines, maps = line_panels(group.env), map_panels(group.env)
-        room = 0.15 if group.label else 0.0
-        for start in range(0, len(lines), LINES):
-            part = lines[start : start + LINES]
-            strips.append((group, part, min(LINES, len(lines)), LINE_HEIGHT + room))
-        for start in range(0, len(maps), MAPS):
-            part = maps[start : start + MAPS]
-            height = MAP_FRAME + room + MAP_ROW * max(5, *(panel.rows for panel in part))
-            strips.append((group, part, MAPS, height))
-    names = list(dict.fromkeys(n for g in groups if _uses_groups(g.env) for n in g.env.groups))
-    handles = [Line2D([], [], label=words(n), **style.group_line(i)) for i, n in enumerate(names)]
+    strips = [strip for group in groups for strip in _strips(group)]
+    handles = _legend(groups)
     figure, places = style.strips(
-        [height for *_, height in strips], legend_rows=1 if handles else 0
+        [strip.height for strip in strips], legend_rows=1 if handles else 0
     )
+    limits = _map_limits(strips)
     alike: dict[tuple[str, str], list[Axes]] = {}
-    highest: dict[tuple[str, str], float] = {}
-    for group, part, *_ in strips:
-        for panel in part:
-            keys = [f"actions/{panel.agent}/{e}" for s in panel.sections for e in s.elements]
-            tops = [np.nanmax(group.series(key).mean, initial=0.0) for key in keys]
-            name = (panel.agent, panel.title)
-            highest[name] = float(max([highest.get(name, 0.0), *tops]))
-    for place, (group, part, columns, _) in zip(places, strips, strict=True):
-        axes = list(place.subplots(1, columns, squeeze=False).flat)
-        for spare in axes[len(part) :]:
+    for place, strip in zip(places, strips, strict=True):
+        group = strip.group
+        axes = list(place.subplots(1, strip.columns, squeeze=False).flat)
+        for spare in axes[len(strip.panels) :]:
             spare.remove()
-        for panel, axis in zip(part, axes, strict=False):
+        for panel, axis in zip(strip.panels, axes, strict=False):
             style.prepare(axis)
-            if panel.sections:
-                _heat_map(axis, group, panel, _limit(highest[panel.agent, panel.title]))
+            if panel.blocks:
+                _heat_map(axis, group, panel, limits[panel.agent, panel.title])
             else:
                 _lines(axis, group, panel)
                 alike.setdefault((panel.agent, panel.title), []).append(axis)
@@ -100,80 +84,121 @@ def mean_actions(runs: Sequence[Any]) -> Figure:
     return figure
 
 
-# ---------------------------------------------------------------- which panels there are
+# ---------------------------------------------------------------- layout
+
+
+class _Strip(NamedTuple):
+    """Panels of one configuration beside each other, with room for `columns` of them."""
+
+    group: RunGroup
+    panels: list[Panel]
+    columns: int
+    height: float
+
+
+def _strips(group: RunGroup) -> Iterator[_Strip]:
+    """Rows of lines, then rows of heat maps."""
+    lines, maps = line_panels(group.env), map_panels(group.env)
+    room = 0.15 if group.label else 0.0
+    for start in range(0, len(lines), LINES):
+        part = lines[start : start + LINES]
+        yield _Strip(group, part, min(LINES, len(lines)), LINE_HEIGHT + room)
+    for start in range(0, len(maps), MAPS):
+        part = maps[start : start + MAPS]
+        height = MAP_FRAME + room + MAP_ROW * max(5, *(panel.rows for panel in part))
+        yield _Strip(group, part, MAPS, height)
+
+
+def _map_limits(strips: Sequence[_Strip]) -> dict[tuple[str, str], float]:
+    """End of the scale of each heat map, (agent, title) -> limit, shared by configurations."""
+    highest: dict[tuple[str, str], float] = {}
+    for strip in strips:
+        for panel in strip.panels:
+            elements = (element for block in panel.blocks for element in block)
+            curves = (_curve(strip.group, panel.agent, element.name) for element in elements)
+            tops = [np.nanmax(curve.mean, initial=0.0) for curve in curves]
+            name = (panel.agent, panel.title)
+            highest[name] = float(max([highest.get(name, 0.0), *tops]))
+    return {name: _limit(value) for name, value in highest.items()}
+
+
+def _legend(groups: Sequence[RunGroup]) -> list[Line2D]:
+    """The groups of people, where there are lines for each."""
+    names = list(dict.fromkeys(n for g in groups if _uses_groups(g.env) for n in g.env.groups))
+    return [Line2D([], [], label=words(n), **style.group_line(i)) for i, n in enumerate(names)]
+
+
+def _uses_groups(env: Any) -> bool:
+    return any(e.group in env.groups for panel in line_panels(env) for e in panel.elements)
 
 
 def line_panels(env: Any) -> list[Panel]:
     """The panels of the agents that set numbers, in their order."""
     found = []
     for agent in env.agents:
-        space = env.action_space(agent)
-        who = title(agent)
-        if isinstance(space, Shares):
+        space, who = env.action_space(agent), title(agent)
+        if not space.independent:
             continue
-        if isinstance(space, PerEntity):
-            found.append(Panel(agent, f"{who}: mean {words(space.names[0])}", space.names))
+        elements = space.elements
+        if space.per_entity:
+            found.append(Panel(agent, f"{who}: mean {words(elements[0].label)}", elements))
             continue
-        names = tuple(space.names)
-        bases = list(dict.fromkeys(split_group(n, env.groups)[0] for n in names))
-        if len(bases) > 1 and not any(split_group(n, env.groups)[1] for n in names):
-            found.append(Panel(agent, who, names))
+        labels = list(dict.fromkeys(element.label for element in elements))
+        if len(labels) > 1 and not any(element.group for element in elements):
+            found.append(Panel(agent, who, elements))
             continue
-        for base in bases:
-            own = tuple(n for n in names if split_group(n, env.groups)[0] == base)
-            found.append(Panel(agent, f"{who}: {words(base)}", own))
+        for label in labels:
+            own = tuple(element for element in elements if element.label == label)
+            found.append(Panel(agent, f"{who}: {words(label)}", own))
     return found
 
 
 def map_panels(env: Any) -> list[Panel]:
     """The panels of the agents that divide budgets, in their order.
 
-    A budget with names of its own has a panel; blocks that split one part each ("roads, north",
-    "roads, south") share one.
+    A budget has a panel; blocks that split one share each share one.
     """
     found = []
     for agent in env.agents:
-        space = env.action_space(agent)
-        if not isinstance(space, Shares):
+        space, who = env.action_space(agent), title(agent)
+        if space.independent:
             continue
-        who = title(agent)
-        sections = [section(block) for block in space.blocks]
-        budgets = [s for s in sections if not s.head]
-        splits = tuple(s for s in sections if s.head)
+        budgets = [block for block in space.blocks if not block[0].of]
+        splits = tuple(block for block in space.blocks if block[0].of)
         for i, budget in enumerate(budgets):
             which = "shares of the budget" if len(budgets) == 1 else f"budget {i + 1}"
-            found.append(Panel(agent, f"{who}: {which}", sections=(budget,)))
+            found.append(Panel(agent, f"{who}: {which}", blocks=(budget,)))
         if splits:
-            what = splits[0].head if len(splits) == 1 else "each kind"
-            found_words = {variable(env, s.labels) for s in splits}
-            word = found_words.pop() if len(found_words) == 1 else ""
+            what = whole(space, splits[0]) if len(splits) == 1 else "each kind"
+            parts = {parts_word(env, [element.group for element in block]) for block in splits}
+            word = parts.pop() if len(parts) == 1 else ""
             how = f"split by {word}" if word else "how it is split"
-            found.append(Panel(agent, f"{who}: {words(what)}, {how}", sections=splits))
+            found.append(Panel(agent, f"{who}: {what}, {how}", blocks=splits))
     return found
 
 
-def _uses_groups(env: Any) -> bool:
-    return any(split_group(n, env.groups)[1] for panel in line_panels(env) for n in panel.elements)
-
-
 # ---------------------------------------------------------------- drawing
+
+
+def _curve(group: RunGroup, agent: str, element: str) -> Series:
+    return group.series(log_keys.action(agent, element))
 
 
 def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
     env = group.env
     ends, top = [], 0.0
     for index, element in enumerate(panel.elements):
-        base, member = split_group(element, env.groups)
+        member = element.group in env.groups
         line: dict[str, Any]
         if member:
-            line = style.group_line(env.groups.index(member))
+            line = style.group_line(env.groups.index(element.group))
         else:
             line = {"color": style.INK} if len(panel.elements) == 1 else style.policy_line(index)
-        data = group.series(f"actions/{panel.agent}/{element}")
+        data = _curve(group, panel.agent, element.name)
         axis.plot(
             data.epochs,
             data.mean,
-            label=words(element),
+            label=words(element.title),
             zorder=3,
             marker=data.marker,
             **line,
@@ -185,14 +210,14 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
         if data.epochs.size:
             top = max(top, float(np.nanmax(data.high)))
             if not member and len(panel.elements) > 1:
-                ends.append((float(data.mean[-1]), words(base), line["color"]))
+                name = words(element.group or element.label)
+                ends.append((float(data.mean[-1]), name, line["color"]))
     limit = _limit(top)
     axis.set_ylim(-0.03 * limit, 1.03 * limit)
-    space = env.action_space(panel.agent)
-    if isinstance(space, PerEntity):
-        style.set_ylabel(axis, f"mean over people, {action_unit(env, space.names[0])}")
-    else:
-        axis.set_ylabel("mean action, 0 to 1")
+    unit = panel.elements[0].unit or "0 to 1"
+    per_entity = env.action_space(panel.agent).per_entity
+    mean = f"mean over {'people' if has_people(env) else 'rows'}" if per_entity else "mean action"
+    style.set_ylabel(axis, f"{mean}, {unit}")
     style.label_line_ends(axis, ends)
 
 
@@ -202,30 +227,21 @@ def _limit(highest: float) -> float:
 
 
 def _heat_map(axis: Axes, group: RunGroup, panel: Panel, limit: float) -> None:
-    def series(element: str) -> Any:
-        return group.series(f"actions/{panel.agent}/{element}")
-
-    shares = [np.array([series(e).mean for e in s.elements]) for s in panel.sections]
-    epochs = series(panel.sections[0].elements[0]).epochs
+    curves = [
+        [_curve(group, panel.agent, element.name) for element in block] for block in panel.blocks
+    ]
+    epochs = curves[0][0].epochs
     if not epochs.size:
         return
     left, right = int(epochs[0]) - 0.5, int(epochs[-1]) + 0.5
-    names = group.env.action_space(panel.agent).names
     y, image, ticks = 0, None, {}
-    for part, block in zip(panel.sections, shares, strict=True):
-        if part.head:
-            last = number(series(part.head).mean[-1]) if part.head in names else ""
-            axis.text(
-                0.0,
-                y + 0.1,
-                title(part.head) + (f", {last} of the budget" if last else ""),
-                transform=axis.get_yaxis_transform(),
-                fontsize=8,
-                va="center",
-            )
+    for block, rows in zip(panel.blocks, curves, strict=True):
+        if block[0].of:
+            _heading(axis, group, panel.agent, block, y)
             y += 1
+        shares = np.array([row.mean for row in rows])
         image = axis.imshow(
-            block,
+            shares,
             aspect="auto",
             interpolation="none",
             cmap="cividis",
@@ -233,9 +249,9 @@ def _heat_map(axis: Axes, group: RunGroup, panel: Panel, limit: float) -> None:
             vmax=limit,
             extent=(left, right, y + len(block) - 0.5, y - 0.5),
         )
-        for row, label in enumerate(part.labels):
-            ticks[y + row] = label
-            _beside(axis, y + row, number(block[row, -1]))
+        for row, element in enumerate(block):
+            ticks[y + row] = row_label(element)
+            _beside(axis, y + row, number(shares[row, -1]))
         y += len(block)
     assert image is not None
     axis.set_xlim(left, right)
@@ -246,9 +262,25 @@ def _heat_map(axis: Axes, group: RunGroup, panel: Panel, limit: float) -> None:
     axis.grid(False)
     _beside(axis, -0.5, "last", (0, 8))
     bar = axis.figure.colorbar(image, ax=axis, pad=0.02, fraction=0.06)
-    bar.set_label("share of the kind" if panel.sections[0].head else "share of the budget")
+    bar.set_label("share of the kind" if panel.blocks[0][0].of else "share of the budget")
     bar.ax.tick_params(color=style.MUTED, labelcolor=style.MUTED, labelsize=8)
     bar.outline.set_visible(False)  # type: ignore[union-attr]
+
+
+def _heading(
+    axis: Axes, group: RunGroup, agent: str, block: Sequence[Element], place: float
+) -> None:
+    """Name of what a block splits, and how much of the budget it gets in the end."""
+    last = number(_curve(group, agent, block[0].of).mean[-1])
+    name = whole(group.env.action_space(agent), block)
+    axis.text(
+        0.0,
+        place + 0.1,
+        f"{title(name)}, {last} of the budget",
+        transform=axis.get_yaxis_transform(),
+        fontsize=8,
+        va="center",
+    )
 
 
 def _beside(axis: Axes, y: float, text: str, shift: tuple[int, int] = (0, 0)) -> None:

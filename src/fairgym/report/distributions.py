@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from fairgym.report import style
-from fairgym.report.labels import attribute_unit
+from fairgym.report.labels import core_attribute_unit
 from fairgym.report.results import core_values, group_gap, named_evaluations
 from fairgym.report.words import number, words
 
@@ -57,7 +57,7 @@ def core_attribute_distribution(evaluations: Any, env: Any) -> Figure:
         sharex=True,
         sharey=True,
     )
-    unit = attribute_unit(env, env.core_attribute)
+    unit = core_attribute_unit(env)
     for panel, (label, (attribute, group)) in zip(axes, moments.items(), strict=True):
         gap = group_gap(attribute, group, len(env.groups)).mean()
         if lanes:

@@ -12,12 +12,10 @@ from matplotlib.lines import Line2D
 
 from fairgym.report import style
 from fairgym.report.labels import (
-    attribute_unit,
+    core_attribute_unit,
     disparities,
     metric_labels,
     rate_title,
-    rate_unit,
-    time_unit,
 )
 from fairgym.report.results import Result, cumulative_rates, named_evaluations, ratio
 from fairgym.report.words import title, words
@@ -43,7 +41,7 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
     columns = len(compared) if len(compared) <= 4 else 3
     each = -(-len(compared) // columns) * columns  # panels of a policy, empty ones included
     figure, axes = style.panels(len(named) * each, columns, 2.5, legend_rows=1)
-    steps = time_unit(env)
+    steps = env.time_unit
     same: dict[str, list[tuple[Axes, np.ndarray]]] = {name: [] for name in compared}
     for row, (policy, several) in enumerate(named.items()):
         for place, (name, metric) in enumerate(compared.items(), row * each):
@@ -54,7 +52,7 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
             same[name].append((panel, rates))
             _rate_lines(panel, rates, env.groups)
             style.set_title(panel, rate_title(env, name), policy if len(named) > 1 else "")
-            unit = rate_unit(env.component_info, metric.rate)
+            unit = metric.rate.unit_in(env.component_info)
             style.set_ylabel(panel, f"{unit}, so far")
             panel.set_xlabel(f"time ({steps})")
         for spare in axes[row * each + len(compared) : (row + 1) * each]:
@@ -165,9 +163,9 @@ def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
             if column in env.stages:
                 style.set_ylabel(panel, "share of people")
             else:
-                unit = attribute_unit(env, column)
+                unit = core_attribute_unit(env)
                 style.set_ylabel(panel, f"mean, {unit}" if unit else "mean")
-            panel.set_xlabel(f"time ({time_unit(env)})")
+            panel.set_xlabel(f"time ({env.time_unit})")
             panel.set_xlim(0, means.shape[0] - 1)
             panel.margins(y=0.08)
     style.top_legend(figure, handles)

@@ -140,7 +140,7 @@ def _about_budgets(env: Any, seeds: int) -> str:
         return ""
     text = " Budgets are heat maps: the shares of a column add up to 1, and the last epoch's stand"
     text += " at the right"
-    if any(section.head for panel in panels for section in panel.sections):
+    if any(block[0].of for panel in panels for block in panel.blocks):
         text += (
             ". What is split further has a block of its own, whose shares are of that part alone;"
             " its heading says how much of the budget that part gets, which is how much the split"

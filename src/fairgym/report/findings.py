@@ -5,17 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.core import PerEntity, Shares
-from fairgym.report.grouping import RunGroup
+from fairgym.core import Element, log_keys
+from fairgym.report.grouping import RunGroup, Series
 from fairgym.report.labels import (
     OBJECTIVE,
-    action_unit,
-    attribute_unit,
+    core_attribute_unit,
     disparities,
     metric_label,
     rate_title,
-    section,
-    split_group,
+    row_label,
 )
 from fairgym.report.results import (
     Estimate,
@@ -82,7 +80,7 @@ def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:
 def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, env: Any) -> str:
     """One metric of every learned policy beside the baseline with the best objective."""
     shown = metric_label(env, name)
-    unit = "" if shown.unit in ("", "share") else f" {shown.unit}"
+    unit = _after_number(shown.unit)
 
     def text_of(value: Estimate) -> str:
         return f"{interval(value)}{unit}" if np.isfinite(value.mean) else "undefined"
@@ -144,7 +142,7 @@ def core_sentence(result: Result, env: Any, several: bool) -> str:
         moved = f"shows no clear change, {before} at the start and {after} at the end, in"
     moved = f"{moved} standard deviations"
     who = f" with “{result.name}”" if several else ""
-    unit = attribute_unit(env, env.core_attribute)
+    unit = core_attribute_unit(env)
     what = words(env.core_attribute) + (f" ({unit})" if unit else "")
     which = "gap between the groups" if len(env.groups) == 2 else "widest gap between two groups"
     return (
@@ -160,49 +158,47 @@ def action_sentences(group: RunGroup) -> list[str]:
         if agent in group.fixed:
             continue
         space = env.action_space(agent)
-        names = space.names
-        curves = {name: group.series(f"actions/{agent}/{name}") for name in names}
+        curves = {e.name: group.series(log_keys.action(agent, e.name)) for e in space.elements}
         curves = {name: c for name, c in curves.items() if c.epochs.size and np.isfinite(c.mean[0])}
         if not curves:
             continue
-        if isinstance(space, Shares):
+        if not space.independent:
             means = {name: curve.mean for name, curve in curves.items()}
             sentences += [f"{title(agent)}{where}: {text}" for text in _budgets(space, means)]
             continue
-        unit = ""
-        if isinstance(space, PerEntity) and "maximum" in action_unit(env, space.names[0]):
-            unit = " of the maximum"
-        parts = [_move(name, env.groups, curve, unit) for name, curve in curves.items()]
+        parts = [_move(e, curves[e.name]) for e in space.elements if e.name in curves]
         first, last = (next(iter(curves.values())).epochs[i] for i in (0, -1))
         when = f"from epoch {first} to {last}" if last > first else f"after epoch {last}"
         sentences.append(f"{title(agent)}{where}: {when}, {'; '.join(parts)}.")
     return sentences
 
 
-def _budgets(space: Shares, means: Mapping[str, np.ndarray]) -> list[str]:
+def _budgets(space: Any, means: Mapping[str, np.ndarray]) -> list[str]:
     """What the largest share of each budget goes to, and to which part of it if it is split."""
-    sections = [section(block) for block in space.blocks]
-    told = []
-    for budget in sections:
-        if budget.head or not set(budget.elements) <= set(means):
+    known = [block for block in space.blocks if {element.name for element in block} <= set(means)]
+    found = []
+    for budget in known:
+        if budget[0].of:
             continue
-        top = max(budget.elements, key=lambda name: means[name][-1])
+        top = max(budget, key=lambda element: means[element.name][-1])
+        first, last = (number(means[top.name][i]) for i in (0, -1))
         text = (
-            f"after training the largest share of the budget goes to {words(top)},"
-            f" {number(means[top][-1])}, from {number(means[top][0])} at first"
+            f"after training the largest share of the budget goes to {words(top.title)},"
+            f" {last}, from {first} at first"
         )
-        for split in sections:
-            if split.head == top and set(split.elements) <= set(means):
-                most = max(range(len(split.labels)), key=lambda i: means[split.elements[i]][-1])
-                share = number(means[split.elements[most]][-1])
-                text += f"; of that {split.labels[most]} gets the largest part, {share}"
-        told.append(f"{text}.")
-    return told
+        for split in known:
+            if split[0].of == top.name:
+                most = max(split, key=lambda element: means[element.name][-1])
+                share = number(means[most.name][-1])
+                text += f"; of that {row_label(most)} gets the largest part, {share}"
+        found.append(f"{text}.")
+    return found
 
 
-def _move(name: str, groups: Sequence[str], curve: Any, unit: str = "") -> str:
-    base, member = split_group(name, groups)
-    what = f"{words(base)} for the {words(member)}" if member else f"mean {words(base)}"
+def _move(element: Element, curve: Series) -> str:
+    label = words(element.label)
+    what = f"{label} for the {words(element.group)}" if element.group else f"mean {label}"
+    unit = _after_number(element.unit)
     first, last = curve.mean[0], curve.mean[-1]
     if len(curve.epochs) == 1:
         return f"{what} is {number(last)}{unit}"
@@ -212,6 +208,13 @@ def _move(name: str, groups: Sequence[str], curve: Any, unit: str = "") -> str:
         return f"{what} stays near {number(last)}{unit} ({number(first)} at first)"
     way = "rises" if last > first else "falls"
     return f"{what} {way} from {number(first)} to {number(last)}{unit}"
+
+
+def _after_number(unit: str) -> str:
+    """A unit as it stands behind a number: "0.60 of the maximum", "3.00 months"."""
+    if unit in ("", "share"):
+        return ""
+    return f" {unit.removeprefix('share ')}"
 
 
 def trouble_sentences(result: Result, env: Any) -> list[str]:
@@ -224,7 +227,7 @@ def trouble_sentences(result: Result, env: Any) -> list[str]:
         )
     values = {name: result.estimate(metric_label(env, name)) for name in env.metrics}
     undefined = [
-        f"{title(name).lower()} in {value.undefined} of {value.episodes}"
+        f"{metric_label(env, name).title.lower()} in {value.undefined} of {value.episodes}"
         for name, value in values.items()
         if value.undefined
     ]

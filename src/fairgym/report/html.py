@@ -8,7 +8,7 @@ import numpy as np
 
 from fairgym.report.grouping import RunGroup, essence, flatten, plain
 from fairgym.report.html_table import escaped, table
-from fairgym.report.labels import MetricLabel, metric_labels, time_unit
+from fairgym.report.labels import MetricLabel, metric_labels
 from fairgym.report.results import Result, interval
 from fairgym.report.svg import Captioned, inline_svg, variables
 from fairgym.report.words import number, title, words
@@ -122,7 +122,7 @@ def _subtitle(groups: Sequence[RunGroup]) -> str:
         for name in ("population", "horizon")
     )
     return (
-        f"{people} people, {steps} {time_unit(env)} an episode;"
+        f"{people} people, {steps} {env.time_unit} an episode;"
         f" {f'{len(groups)} configurations, ' if several else ''}"
         f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}; fairgym"
         f" {groups[0].runs[0].provenance.get('versions', {}).get('fairgym', '')}"
@@ -208,7 +208,7 @@ def _in_short(group: RunGroup) -> dict[str, str]:
     row = {
         "Environment": f"{env.name}<small>{escaped(summary_line(type(env)).split(';')[0])}</small>",
         "Population": f"{plain(env.population)} people: {', '.join(map(words, env.groups))}",
-        "Episode": f"{plain(env.horizon)} {time_unit(env)}",
+        "Episode": f"{plain(env.horizon)} {env.time_unit}",
         "Agents trained": ", ".join(trained),
         "Agents fixed": ", ".join(fixed) or "none",
         "Objective": f"{escaped(objective)}<small>{escaped(_weights(run.objective))}</small>",

@@ -5,12 +5,12 @@ carry a minus sign. Reports show them as plain rates and gaps, marked "lower is 
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from fairgym.core import ComponentInfo, Environment
+from fairgym.core import Element, Environment, PopulationEnvironment, log_keys
 from fairgym.report.words import title, words
 
 
@@ -36,8 +36,9 @@ class MetricLabel:
 
     @property
     def key(self) -> str:
-        """Its key in the metrics of a run."""
-        return "objective" if self.kind == "objective" else f"metrics/{self.name}"
+        """Key in the training log."""
+        own = self.kind == "objective"
+        return log_keys.OBJECTIVE if own else log_keys.metric(self.name)
 
     @property
     def better(self) -> str:
@@ -75,44 +76,33 @@ def metric_labels(env: Environment) -> list[MetricLabel]:
 
 
 def metric_label(env: Environment, name: str) -> MetricLabel:
-    """One metric of an environment."""
-    metric = env.metrics[name]
-    rate = getattr(metric, "rate", metric)
-    info = env.component_info
-    nonnegative = metric.kind == "fair"
-    if hasattr(rate, "numerator"):
-        unit = rate_unit(info, rate)
-        nonnegative = nonnegative or info[rate.numerator].nonnegative
-    else:
-        unit = info[metric.component].unit if hasattr(metric, "component") else ""
-    flipped = metric.kind == "fair" or getattr(metric, "sign", 1) < 0
-    return MetricLabel(name, title(name), unit, flipped, metric.kind, nonnegative)
-
-
-def rate_unit(info: Mapping[str, ComponentInfo], rate: Any) -> str:
-    """The unit of a ratio of two components: a share, or what is left after cancelling."""
-    above, below = info[rate.numerator].unit, info[rate.denominator].unit
-    if above == below:
-        return "share"
-    if above.startswith(f"{below} x "):
-        return above.removeprefix(f"{below} x ")
-    return f"{above} per {'person' if below == 'people' else below.removesuffix('s')}"
+    """Label of one metric of an environment."""
+    metric, info = env.metrics[name], env.component_info
+    counted = getattr(getattr(metric, "rate", metric), "numerator", None)
+    nonnegative = metric.kind == "fair" or (counted is not None and info[counted].nonnegative)
+    return MetricLabel(
+        name,
+        metric.title or title(name),
+        metric.unit_in(info),
+        metric.sign < 0,
+        metric.kind,
+        nonnegative,
+    )
 
 
 def rate_title(env: Environment, name: str) -> str:
     """The rate that a disparity compares, in words.
 
-    It goes by the name of the metric that it is; else by the disparity's own name
-    (`wait_disparity` compares "Wait"), or by what is counted per what.
+    Its own title if it declares one, else that of the metric that it is, else what is counted per
+    what.
     """
     rate = env.metrics[name].rate
+    if rate.title:
+        return rate.title
     for other, metric in env.metrics.items():
-        if getattr(metric, "numerator", None) == rate.numerator and (
-            getattr(metric, "denominator", None) == rate.denominator
-        ):
-            return title(other)
-    base, found, _ = name.rpartition("_disparity")
-    return title(base) if found else title(f"{words(rate.numerator)} per {words(rate.denominator)}")
+        if metric == rate:
+            return metric_label(env, other).title
+    return title(f"{words(rate.numerator)} per {words(rate.denominator)}")
 
 
 def disparities(env: Environment) -> dict[str, Any]:
@@ -120,85 +110,36 @@ def disparities(env: Environment) -> dict[str, Any]:
     return {name: metric for name, metric in env.metrics.items() if hasattr(metric, "rate")}
 
 
-def time_unit(env: Environment) -> str:
-    """What one step is: the unit of the observed time, such as "months"; "steps" if unknown."""
-    for agent in env.agents:
-        for feature in env.observation_space(agent).context:
-            if feature.name == "time" and feature.unit:
-                return feature.unit
-    return "steps"
+# ---------------------------------------------------------------- people
 
 
-def attribute_unit(env: Environment, name: str) -> str:
-    """The unit of an observed feature; "" if it has none or nobody observes it."""
-    for agent in env.agents:
-        for feature in env.observation_space(agent).features:
-            if feature.name == name:
-                return feature.unit
-    return ""
+def has_people(env: Environment) -> bool:
+    """True for an environment of people, with stages, partitions and a core attribute."""
+    return isinstance(env, PopulationEnvironment)
 
 
-def action_unit(env: Environment, name: str) -> str:
-    """The unit of a number in [0, 1] that an agent sets for every person.
-
-    A number by the name of a feature that people have (their premium, their salary) is an amount
-    as a share of its maximum; others (a score, a priority) only rank people.
-    """
-    features = (f.name for agent in env.agents for f in env.observation_space(agent).features)
-    return "share of the maximum" if name in features else "0 to 1"
+def core_attribute_unit(env: PopulationEnvironment) -> str:
+    """Unit of the core attribute as agents observe it; "" if it has none or nobody observes it."""
+    features = (f for agent in env.agents for f in env.observation_space(agent).features)
+    return next((f.unit for f in features if f.name == env.core_attribute), "")
 
 
-def variable(env: Environment, names: Sequence[str]) -> str:
-    """What these names are the values of, such as "region"; "" if that is not known.
-
-    It is a partition of the people, or the source's variable that has a column for each of them
-    among what an agent observes.
-    """
-    for word, codes in env.partitions.items():
-        if tuple(codes) == tuple(names):
-            return words(word)
-    for agent in env.agents:
-        sources = {f.name: f.source for f in env.observation_space(agent).features}
-        found = {sources.get(name, "").partition(";")[0].strip().lower() for name in names}
-        if len(found) == 1 and "" not in found and len(names) > 1:
-            return words(found.pop())
-    return ""
+# ---------------------------------------------------------------- shares of a budget
 
 
-# ---------------------------------------------------------------- actions
+def whole(space: Any, block: Sequence[Element]) -> str:
+    """Name, in words, of the share that a block splits further."""
+    return words(next(e.title for e in space.elements if e.name == block[0].of))
 
 
-@dataclasses.dataclass(frozen=True)
-class Section:
-    """Rows of a heat map that sum to 1.
-
-    Attributes:
-        head: what is divided, "" for the budget.
-        elements: the names in the action space.
-        labels: what each row is called.
-    """
-
-    head: str
-    elements: tuple[str, ...]
-    labels: tuple[str, ...]
+def row_label(element: Element) -> str:
+    """Name, in words, of a share within its block."""
+    return words((element.of and element.group) or element.title)
 
 
-def section(block: Sequence[str]) -> Section:
-    """One simplex: a split of something if all names begin with it and a comma."""
-    parts = [name.rpartition(",") for name in block]
-    heads = {head.strip() for head, _, _ in parts}
-    if len(heads) == 1 and "" not in heads:
-        labels = tuple(last.strip() for _, _, last in parts)
-        return Section(heads.pop(), tuple(block), labels)
-    return Section("", tuple(block), tuple(words(name) for name in block))
-
-
-def split_group(name: str, groups: Sequence[str]) -> tuple[str, str]:
-    """What an element means and the group that it is for: "threshold, rich" -> two parts.
-
-    The second is "" for an element that is not for one group.
-    """
-    base, comma, last = name.rpartition(",")
-    if comma and last.strip() in groups:
-        return base.strip(), last.strip()
-    return name, ""
+def parts_word(env: Any, parts: Sequence[str]) -> str:
+    """The word for these parts, such as "region"; "" if they are no declared partition."""
+    if tuple(parts) == tuple(env.groups):
+        return env.group_word
+    partitions = env.partitions if has_people(env) else {}
+    return next((words(name) for name, of in partitions.items() if tuple(of) == tuple(parts)), "")

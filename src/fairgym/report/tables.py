@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.report.html_table import escaped, table
-from fairgym.report.labels import disparities, metric_label, rate_title, rate_unit, variable
+from fairgym.report.labels import disparities, metric_label, rate_title
 from fairgym.report.results import (
     Estimate,
     Result,
@@ -27,11 +27,6 @@ def shown_beside(
 
 
 # ---------------------------------------------------------------- groups
-
-
-def group_word(env: Any) -> str:
-    """What the groups are: "region" where that is known, else "group"."""
-    return variable(env, env.groups) or "group"
 
 
 def group_rates_of(result: Result, rate: Any) -> list[Estimate]:
@@ -62,7 +57,7 @@ def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any) -> str:
         rows.append([heading, "" if same else escaped(name), *map(_count, count), ""])
     for disparity, metric in disparities(env).items():
         shown = metric_label(env, disparity)
-        unit = rate_unit(env.component_info, metric.rate)
+        unit = metric.rate.unit_in(env.component_info)
         way = "↓ lower is better" if metric.rate.sign < 0 else "↑ higher is better"
         heading = f"{escaped(rate_title(env, disparity))}<small>{escaped(f'{unit}, {way}')}</small>"
         limits = (0.0, 1.0 if unit == "share" else np.inf)
@@ -144,7 +139,7 @@ def people_sections(
         pairs: as `shown_beside` returns them.
         env: the environment.
     """
-    word = group_word(env)
+    word = env.group_word
     note = (
         f"Each {word}'s own rate over whole episodes, with the learned policy and with the best"
         " baseline by the training objective; brackets hold the 95% interval of the mean."

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from fairgym import experiments as ex
 from fairgym.core import make
 from fairgym.report import style
-from fairgym.report.labels import attribute_unit
+from fairgym.report.labels import core_attribute_unit
 from fairgym.report.results import group_gap
 from fairgym.report.words import number, title, words
 
@@ -49,7 +49,7 @@ class MafeFig5(ex.Experiment):
                 "group": np.asarray(group),
                 "groups": env.groups,
                 "label": words(env.core_attribute),
-                "unit": attribute_unit(env, env.core_attribute),
+                "unit": core_attribute_unit(env),
             }
         return data
 

@@ -21,7 +21,6 @@ from fairgym.core.batching import map_episodes
 from fairgym.environments.education import dynamics
 from fairgym.policies import fixed_policies
 from fairgym.report import style
-from fairgym.report.labels import time_unit
 from fairgym.report.words import title
 
 PLAUSIBLE = "plausible_fixed_policy"  # of education's baselines
@@ -195,7 +194,7 @@ def curves(intervention: Intervention, people: int, seeds: Sequence[int]) -> dic
     """The indicator without and with an intervention, a row per seed, a column per step."""
     env = make(intervention.environment, population=people)
     keys = jnp.stack([jax.random.key(seed) for seed in seeds])
-    found: dict[str, Any] = {"unit": time_unit(env)}
+    found: dict[str, Any] = {"unit": env.time_unit}
     for name, arm in (("without", intervention.without), ("with", intervention.given)):
         changes = {
             field: float(getattr(env, value)) if isinstance(value, str) else value

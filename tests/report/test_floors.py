@@ -9,6 +9,7 @@ FLOORS = {
     "words": 1,
     "style": 1,
     "html_table": 1,
+    "template": 1,
     "grouping": 2,
     "labels": 2,
     "svg": 2,

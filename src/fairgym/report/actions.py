@@ -214,10 +214,10 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
                 ends.append((float(data.mean[-1]), name, line["color"]))
     limit = _limit(top)
     axis.set_ylim(-0.03 * limit, 1.03 * limit)
-    unit = panel.elements[0].unit or "0 to 1"
+    units = dict.fromkeys(element.unit or "0 to 1" for element in panel.elements)
     per_entity = env.action_space(panel.agent).per_entity
     mean = f"mean over {'people' if has_people(env) else 'rows'}" if per_entity else "mean action"
-    style.set_ylabel(axis, f"{mean}, {unit}")
+    style.set_ylabel(axis, f"{mean}, {', '.join(units)}")
     style.label_line_ends(axis, ends)
 
 

@@ -9,7 +9,7 @@ from fairgym.report.actions import map_panels, mean_actions
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison, part_curves
 from fairgym.report.grouping import RunGroup
-from fairgym.report.labels import metric_labels
+from fairgym.report.labels import disparities, has_people, metric_labels
 from fairgym.report.learning import learning_curves
 from fairgym.report.results import Result
 from fairgym.report.svg import Captioned
@@ -27,9 +27,9 @@ _LEARNING = (
 )
 _ACTIONS = (
     "Each agent's average decision over an episode, after each epoch of training, for each group"
-    " where the agent decides by group. A number that is set for every person is the mean over the"
-    " people the agent sees. {band}{budgets}{each}"
+    " where the agent decides by group.{per_person} {band}{budgets}{each}"
 )
+_PER_PERSON = " A number that is set for every person is the mean over the people the agent sees."
 _CORE_ATTRIBUTE = (
     "How the {attribute} is spread within each group when an episode begins and when it ends. Each"
     " group's bars add up to 100%, so that a small group looks as large as a large one; dashed"
@@ -64,20 +64,8 @@ def draw_all(
         Name -> figure with its heading and caption.
     """
     learned = {r.name: list(r.evaluations) for r in results if r.learned}
-    seeds = max(len(group.runs) for group in groups)
     references = _references(groups, results, env)
-    texts = {
-        "band": _band(seeds),
-        "budgets": _about_budgets(env, seeds),
-        "each": " Each configuration has its own panels." if len(groups) > 1 else "",
-        "references": " Grey level lines are the fixed policies." if references else "",
-        "attribute": words(env.core_attribute),
-    }
-    if len(env.groups) > 2:
-        texts["two"] = "the two of those means that are furthest apart,"
-        texts["apart"] = "the standard deviation of the groups' rates"
-    else:
-        texts["two"], texts["apart"] = "those means", "how far the groups are apart"
+    texts = _texts(groups, env, bool(references))
 
     def captioned(figure: Figure, heading: str, caption: str, **more: str) -> Captioned:
         return Captioned(figure, heading, caption.format(**texts, **more))
@@ -90,24 +78,48 @@ def draw_all(
             learning_curves(groups, references=references), "Learning curves", _LEARNING
         ),
         "actions": captioned(mean_actions(groups), "What the agents decide", _ACTIONS),
-        "core-attribute": captioned(
-            core_attribute_distribution(learned, env),
-            f"Where the groups stand: {texts['attribute']}",
-            _CORE_ATTRIBUTE,
-        ),
-        "group-rates": captioned(
-            group_rates(learned, env), "The groups over an episode", _GROUP_RATES
-        ),
     }
-    for partition in env.partitions:
+    if has_people(env):
+        attribute = words(env.core_attribute)
+        found["core-attribute"] = captioned(
+            core_attribute_distribution(learned, env),
+            f"Where the groups stand: {attribute}",
+            _CORE_ATTRIBUTE,
+            attribute=attribute,
+        )
+    if disparities(env):
+        found["group-rates"] = captioned(
+            group_rates(learned, env), "The groups over an episode", _GROUP_RATES
+        )
+    for partition in env.partitions if has_people(env) else ():
         name = words(partition)
         found[f"by-{partition}-over-time"] = captioned(
             part_curves(learned, env, partition),
             f"By {name} over an episode",
             _PARTS,
             partition=name,
+            attribute=words(env.core_attribute),
         )
     return found
+
+
+def _texts(groups: Sequence[RunGroup], env: Any, references: bool) -> dict[str, str]:
+    """Parts of captions that depend on what is shown."""
+    seeds = max(len(group.runs) for group in groups)
+    per_person = any(env.action_space(agent).per_entity for agent in env.agents)
+    two, apart = "those means", "how far the groups are apart"
+    if len(env.groups) > 2:
+        two = "the two of those means that are furthest apart,"
+        apart = "the standard deviation of the groups' rates"
+    return {
+        "band": _band(seeds),
+        "budgets": _about_budgets(env, seeds),
+        "each": " Each configuration has its own panels." if len(groups) > 1 else "",
+        "per_person": _PER_PERSON if per_person and has_people(env) else "",
+        "references": " Grey level lines are the fixed policies." if references else "",
+        "two": two,
+        "apart": apart,
+    }
 
 
 def _band(seeds: int) -> str:

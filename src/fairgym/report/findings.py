@@ -11,6 +11,7 @@ from fairgym.report.labels import (
     OBJECTIVE,
     core_attribute_unit,
     disparities,
+    has_people,
     metric_label,
     rate_title,
     row_label,
@@ -49,7 +50,8 @@ def findings(
     names = {None if one is None else one.name for one in first}
     common = first[0] if len(names) == 1 and len({group.world for group in groups}) == 1 else None
     found += [metric_sentence(name, learned, common, env) for name in env.metrics]
-    found += [core_sentence(result, env, len(learned) > 1) for result in learned]
+    if has_people(env):
+        found += [core_sentence(result, env, len(learned) > 1) for result in learned]
     for group in groups:
         found += action_sentences(group)
     told = {result.name: result for several in baselines for result in several}

@@ -8,62 +8,22 @@ import numpy as np
 
 from fairgym.report.grouping import RunGroup, essence, flatten, plain
 from fairgym.report.html_table import escaped, table
-from fairgym.report.labels import MetricLabel, metric_labels
+from fairgym.report.labels import MetricLabel, disparities, has_people, metric_labels
 from fairgym.report.results import Result, interval
 from fairgym.report.svg import Captioned, inline_svg, variables
+from fairgym.report.template import PAGE
 from fairgym.report.words import number, title, words
 from fairgym.training.settings import summary_line
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; {light} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
-body {{ font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 64rem; margin: 2rem auto 4rem; padding: 0 1rem; }}
-h1 {{ font-size: 1.8rem; line-height: 1.25; margin-bottom: 0.2rem; }}
-h2 {{ font-size: 1.25rem; margin: 2.8rem 0 0.6rem; }}
-h3 {{ font-size: 1rem; margin: 1.6rem 0 0.4rem; }}
-p, li, figcaption {{ max-width: 46rem; }}
-li {{ margin: 0.25rem 0; }}
-figure {{ margin: 0.8rem 0; }}
-figure svg {{ display: block; width: 100%; min-width: 44rem; height: auto; }}
-figcaption, .note {{ color: var(--muted); font-size: 0.93rem; }}
-figcaption {{ margin-top: 0.6rem; }}
-.scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }}
-th, td {{ text-align: left; padding: 0.35rem 1.1rem 0.35rem 0; vertical-align: top;
-  border-bottom: 1px solid var(--grid); }}
-thead th {{ vertical-align: bottom; border-bottom-color: var(--muted); }}
-tbody th {{ font-weight: 600; }}
-td {{ overflow-wrap: anywhere; }}
-.results tbody th {{ min-width: 11rem; }}
-.results td {{ white-space: nowrap; overflow-wrap: normal; }}
-.groups tbody th {{ min-width: 9rem; }}
-.wrap {{ display: inline-block; min-width: 6.4rem; max-width: 11rem; white-space: normal; }}
-.best {{ font-weight: 700; }}
-small {{ color: var(--muted); font-size: 0.85em; font-weight: 400; display: block; }}
-summary {{ cursor: pointer; margin-top: 1rem; }}
-@media print {{ details {{ display: none; }} }}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
-
 _READING = (
-    "Numbers are means over {episodes} that all policies face alike: the same people and"
-    " the same luck. Brackets hold the 95% interval of the mean, over episodes, or over seeds where"
-    " a configuration was trained with several. Two numbers are said to differ when their intervals"
-    " do not overlap. A disparity is {apart} rates: 0 means that the groups fare alike. It is taken"
-    " in each episode and then averaged, whichever group is ahead, so it can be larger than {apart}"
-    " mean rates."
+    "Numbers are means over {episodes} that all policies face alike: the same {start} and the same"
+    " luck. Brackets hold the 95% interval of the mean, over episodes, or over seeds where a"
+    " configuration was trained with several. Two numbers are said to differ when their intervals"
+    " do not overlap."
+)
+_READING_DISPARITIES = (
+    " A disparity is {apart} rates: 0 means that the groups fare alike. It is taken in each episode"
+    " and then averaged, whichever group is ahead, so it can be larger than {apart} mean rates."
 )
 
 
@@ -88,16 +48,13 @@ def page(
     env = groups[0].env
     algorithms = list(dict.fromkeys(group.runs[0].config.algorithm for group in groups))
     headline = f"{title(env.name)}: what {' and '.join(algorithms)} learned"
-    counted = "one episode" if episodes == 1 else f"{plain(episodes)} episodes"
-    apart = "gap between" if len(env.groups) == 2 else "standard deviation of"
-    reading = _READING.format(episodes=counted, apart=f"the {apart} the groups'")
     parts = [
         f"<h1>{escaped(headline)}</h1>",
         f'<p class="note">{escaped(_subtitle(groups))}</p>',
         '<h2 id="findings">Key findings</h2><ul>',
         *(f"<li>{escaped(sentence)}</li>" for sentence in sentences),
-        f'</ul><p class="note">{escaped(reading)}</p>',
-        '<h2 id="results">Rewards and disparities</h2>',
+        f'</ul><p class="note">{escaped(_reading(env, episodes))}</p>',
+        f'<h2 id="results">Rewards{" and disparities" if disparities(env) else ""}</h2>',
         result_table(results, env),
     ]
     for name, heading, content in sections:
@@ -109,21 +66,28 @@ def page(
             f"<figcaption>{escaped(caption)}</figcaption></figure>"
         )
     parts += ['<h2 id="trained">What was trained</h2>', config_tables(groups)]
-    return _PAGE.format(
+    return PAGE.format(
         title=escaped(headline), light=variables(False), dark=variables(True), body="\n".join(parts)
     )
 
 
+def _reading(env: Any, episodes: int) -> str:
+    """How to read the numbers of the page."""
+    counted = "one episode" if episodes == 1 else f"{plain(episodes)} episodes"
+    text = _READING.format(episodes=counted, start="people" if has_people(env) else "start")
+    if not disparities(env):
+        return text
+    apart = "gap between" if len(env.groups) == 2 else "standard deviation of"
+    return text + _READING_DISPARITIES.format(apart=f"the {apart} the groups'")
+
+
 def _subtitle(groups: Sequence[RunGroup]) -> str:
     seeds = sorted({run.config.seed for group in groups for run in group.runs})
-    env, several = groups[0].env, len(groups) > 1
-    people, steps = (
-        " or ".join(plain(x) for x in sorted({getattr(group.env, name) for group in groups}))
-        for name in ("population", "horizon")
-    )
+    sizes = dict.fromkeys(group.env.size_text for group in groups)
+    steps = " or ".join(plain(x) for x in sorted({group.env.horizon for group in groups}))
     return (
-        f"{people} people, {steps} {env.time_unit} an episode;"
-        f" {f'{len(groups)} configurations, ' if several else ''}"
+        f"{' or '.join(sizes)}, {steps} {groups[0].env.time_unit} an episode;"
+        f" {f'{len(groups)} configurations, ' if len(groups) > 1 else ''}"
         f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}; fairgym"
         f" {groups[0].runs[0].provenance.get('versions', {}).get('fairgym', '')}"
     )
@@ -207,7 +171,9 @@ def _in_short(group: RunGroup) -> dict[str, str]:
     device = provenance.get("device", {})
     row = {
         "Environment": f"{env.name}<small>{escaped(summary_line(type(env)).split(';')[0])}</small>",
-        "Population": f"{plain(env.population)} people: {', '.join(map(words, env.groups))}",
+        "Population" if has_people(env) else "Size": (
+            f"{env.size_text}: {', '.join(map(words, env.groups))}"
+        ),
         "Episode": f"{plain(env.horizon)} {env.time_unit}",
         "Agents trained": ", ".join(trained),
         "Agents fixed": ", ".join(fixed) or "none",

@@ -113,7 +113,7 @@ def disparities(env: Environment) -> dict[str, Any]:
 # ---------------------------------------------------------------- people
 
 
-def has_people(env: Environment) -> bool:
+def has_people(env: Any) -> bool:
     """True for an environment of people, with stages, partitions and a core attribute."""
     return isinstance(env, PopulationEnvironment)
 

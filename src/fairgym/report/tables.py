@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.report.html_table import escaped, table
-from fairgym.report.labels import disparities, metric_label, rate_title
+from fairgym.report.labels import disparities, has_people, metric_label, rate_title
 from fairgym.report.results import (
     Estimate,
     Result,
@@ -49,12 +49,7 @@ def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any) -> str:
         env: the environment.
     """
     results = _named(pairs)
-    sizes = {name: group_sizes(result, len(env.groups)) for name, result in results.items()}
-    same = len({tuple(count) for count in sizes.values()}) == 1
-    rows: list[list[str | None]] = []
-    for name, count in list(sizes.items())[: 1 if same else None]:
-        heading = None if rows else "People"
-        rows.append([heading, "" if same else escaped(name), *map(_count, count), ""])
+    rows = _size_rows(results, env) if has_people(env) else []
     for disparity, metric in disparities(env).items():
         shown = metric_label(env, disparity)
         unit = metric.rate.unit_in(env.component_info)
@@ -70,6 +65,16 @@ def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any) -> str:
     names = [escaped(words(group)) for group in env.groups]
     head = ["", "policy", *names, f"disparity<small>{apart}</small>"]
     return table(head, rows, "results groups")
+
+
+def _size_rows(results: Mapping[str, Result], env: Any) -> list[list[str | None]]:
+    """Number of people in each group: one row if all policies meet the same."""
+    sizes = {name: group_sizes(result, len(env.groups)) for name, result in results.items()}
+    same = len({tuple(count) for count in sizes.values()}) == 1
+    return [
+        [None if i else "People", "" if same else escaped(name), *map(_count, count), ""]
+        for i, (name, count) in enumerate(list(sizes.items())[: 1 if same else None])
+    ]
 
 
 # ---------------------------------------------------------------- further parts of the people
@@ -139,14 +144,16 @@ def people_sections(
         pairs: as `shown_beside` returns them.
         env: the environment.
     """
-    word = env.group_word
-    note = (
-        f"Each {word}'s own rate over whole episodes, with the learned policy and with the best"
-        " baseline by the training objective; brackets hold the 95% interval of the mean."
-    )
-    content = group_table(pairs, env) + f'<p class="note">{escaped(note)}</p>'
-    sections = [("groups", f"By {word}", content)]
-    for partition in env.partitions:
+    sections = []
+    if disparities(env):
+        word = env.group_word
+        note = (
+            f"Each {word}'s own rate over whole episodes, with the learned policy and with the best"
+            " baseline by the training objective; brackets hold the 95% interval of the mean."
+        )
+        content = group_table(pairs, env) + f'<p class="note">{escaped(note)}</p>'
+        sections.append(("groups", f"By {word}", content))
+    for partition in env.partitions if has_people(env) else ():
         if tuple(env.partitions[partition]) == tuple(env.groups):
             continue
         parts = []

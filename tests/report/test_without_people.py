@@ -1,0 +1,145 @@
+"""Reports of environments that are no societies of people: nothing on people, no empty section."""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jaxtyping import Array, Float
+
+from fairgym.core import (
+    ActionSpace,
+    Components,
+    EntitySpace,
+    Environment,
+    Feature,
+    Params,
+    State,
+    Unit,
+    component,
+    environments,
+    param,
+    per_group,
+)
+from fairgym.fairness import Direct, Disparity, Metric, Rate
+from fairgym.report import write_report
+from fairgym.training import RunConfig, train
+
+SITES = ("north", "south")
+
+
+class SiteParams(Params):
+    """Numbers of the system."""
+
+    rate: Array = param(0.5, "chance of an incident", "card", unit="incidents", low=0, high=1)
+
+
+class Incidents(Components):
+    """Counts of a step."""
+
+    occurred: Float[Array, " groups"] = component(
+        "incidents that occurred", unit="incidents", per="group"
+    )
+    found: Float[Array, " groups"] = component(
+        "incidents that were found", unit="incidents", per="group"
+    )
+
+
+@environments.register("report-sites")
+@dataclasses.dataclass(frozen=True)
+class Sites(Environment):
+    """Incidents at two sites, found by a share of watchfulness."""
+
+    name: ClassVar[str] = "report-sites"
+    agents: ClassVar[tuple[str, ...]] = ("guard",)
+    groups: ClassVar[tuple[str, ...]] = SITES
+    group_word: ClassVar[str] = "site"
+    time_unit: ClassVar[str] = "hours"
+    components: ClassVar[type[Components]] = Incidents
+
+    horizon: int = 4
+    compares: bool = False
+
+    @property
+    def default_params(self) -> SiteParams:
+        return SiteParams()
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        rate = Rate("found", "occurred")
+        fair = {"found_disparity": Disparity(rate)} if self.compares else {}
+        return {"found": Direct("found"), "found_rate": rate, **fair}
+
+    def observation_space(self, agent: str) -> EntitySpace:
+        return EntitySpace(1, (Feature("incidents", 0, 4),), (Feature("time", 0, 4),))
+
+    def action_space(self, agent: str) -> ActionSpace:
+        return Unit(per_group("watch", self.groups))
+
+    def initial_state(self, key: Any, params: Any) -> State:
+        return State(time=jnp.int32(0))
+
+    def observe(self, state: Any, params: Any) -> Any:
+        view = self.observation_space("guard").view(
+            {"incidents": jnp.ones(1)}, jnp.ones(1, bool), {"time": state.time}
+        )
+        return {"guard": view}
+
+    def noise(self, key: Any, params: Any) -> Any:
+        return jax.random.bernoulli(key, params.rate, (2,)).astype(jnp.float32)
+
+    def transition(self, noise: Any, state: Any, actions: Any, params: Any) -> Any:
+        occurred = 1.0 + noise
+        counts = Incidents(occurred=occurred, found=occurred * actions["guard"])
+        return State(time=state.time + 1), counts, jnp.array(False)
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["no-disparity", "disparity"])
+def report(request, tmp_path_factory) -> tuple[bool, str, set[str]]:
+    """Whether groups are compared, the page, and the names of its pictures."""
+    folder = tmp_path_factory.mktemp("sites")
+    config = RunConfig(
+        "report-sites",
+        environment_args={"compares": request.param},
+        algorithm_args={"epochs": 2, "episodes_per_epoch": 4},
+    )
+    train(config, folder / "run")
+    path = write_report([folder / "run"], episodes=3)
+    pictures = {path.stem for path in (path.parent / "figures").iterdir()}
+    return request.param, path.read_text(encoding="utf-8"), pictures
+
+
+def test_nothing_is_said_of_people(report):
+    compares, page, pictures = report
+    assert "people" not in page and "person" not in page
+    assert "2 sites, 4 hours an episode" in page and "2 sites: north, south" in page
+    assert pictures == {"comparison", "learning", "actions"} | (
+        {"group-rates"} if compares else set()
+    )
+
+
+def test_no_section_is_empty(report):
+    compares, page, _ = report
+    sections = re.findall(r'<h2 id="([^"]*)">(.*?)</h2>(.*?)(?=<h2|</body>)', page, re.DOTALL)
+    names = [name for name, _, _ in sections]
+    shown = ["groups"] if compares else []
+    drawn = ["group-rates"] if compares else []
+    assert names == [
+        "findings",
+        "results",
+        *shown,
+        "comparison",
+        "learning",
+        "actions",
+        *drawn,
+        "trained",
+    ]
+    for name, _, content in sections:
+        assert re.sub(r"<[^>]+>|\s", "", content), name
+    titles = {name: title for name, title, _ in sections}
+    assert titles["results"] == ("Rewards and disparities" if compares else "Rewards")
+    assert titles.get("groups", "By site") == "By site"
+    assert ("A disparity is" in page) == compares

@@ -20,10 +20,10 @@ from fairgym.core import (
     State,
     Unit,
     component,
-    environments,
     param,
     per_group,
 )
+from fairgym.core.registry import environments
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 from fairgym.report import write_report
 from fairgym.training import RunConfig, train
@@ -34,7 +34,7 @@ SITES = ("north", "south")
 class SiteParams(Params):
     """Numbers of the system."""
 
-    rate: Array = param(0.5, "chance of an incident", "card", unit="incidents", low=0, high=1)
+    rate: Any = param(0.5, "chance of a second incident", low=0.0, high=1.0)
 
 
 class Incidents(Components):
@@ -48,12 +48,11 @@ class Incidents(Components):
     )
 
 
-@environments.register("report-sites")
 @dataclasses.dataclass(frozen=True)
 class Sites(Environment):
     """Incidents at two sites, found by a share of watchfulness."""
 
-    name: ClassVar[str] = "report-sites"
+    name: ClassVar[str] = "sites"
     agents: ClassVar[tuple[str, ...]] = ("guard",)
     groups: ClassVar[tuple[str, ...]] = SITES
     group_word: ClassVar[str] = "site"
@@ -101,13 +100,16 @@ class Sites(Environment):
 def report(request, tmp_path_factory) -> tuple[bool, str, set[str]]:
     """Whether groups are compared, the page, and the names of its pictures."""
     folder = tmp_path_factory.mktemp("sites")
+    known = pytest.MonkeyPatch()
+    known.setitem(environments._things, "sites", Sites)
     config = RunConfig(
-        "report-sites",
+        "sites",
         environment_args={"compares": request.param},
         algorithm_args={"epochs": 2, "episodes_per_epoch": 4},
     )
     train(config, folder / "run")
     path = write_report([folder / "run"], episodes=3)
+    known.undo()
     pictures = {path.stem for path in (path.parent / "figures").iterdir()}
     return request.param, path.read_text(encoding="utf-8"), pictures
 

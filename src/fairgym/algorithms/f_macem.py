@@ -72,7 +72,7 @@ def _standard_normals(key: PRNGKeyArray, count: int, like: Any) -> Any:
 @algorithms.register("f-macem")
 @dataclasses.dataclass(frozen=True)
 class FMacem:
-    """Hyperparameters of F-MACEM; the defaults are the paper's where it gives them.
+    """Hyperparameters of F-MACEM (MAFE, algorithm 1), with the paper's defaults where it has them.
 
     Attributes:
         epochs: number of epochs, each of which updates the distribution once (table 8: 40).

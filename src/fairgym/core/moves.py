@@ -1,4 +1,4 @@
-"""Features that improve, stay or deteriorate (MAFE, equations 9, 16 and 24)."""
+"""Features that improve, stay or deteriorate (MAFE, equations 9, 16, 17, 24 and 25)."""
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,9 @@ def improvement_probability(
 
 def improve_or_deteriorate(uniform: Numbers, improve: Parameter, stay: Parameter) -> Numbers:
     """Direction +1 with probability `improve`, 0 with probability `stay`, else -1.
+
+    Equations (17) and (25): the highest P and U add up to 1, so that nobody deteriorates where
+    money abounds; less than 1 leaves a chance to deteriorate that no money takes away.
 
     Args:
         uniform: independent uniform numbers in [0, 1); [0, P] improves, (P, P + U] stays, the

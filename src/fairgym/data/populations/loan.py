@@ -1,4 +1,4 @@
-"""The loan population: its columns, its repairs and its two fitted scores."""
+"""The loan population: its columns (MAFE, table 2), its repairs and its two fitted scores."""
 
 from collections.abc import Mapping
 

@@ -14,7 +14,7 @@ def profit_scale(population: int, horizon: int) -> float:
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
-    """Six rewards and five disparities (MAFE, appendix H, "Indicators")."""
+    """Six rewards and five disparities (MAFE, table 1, appendix H)."""
     rates = {
         "admission": Rate("entered", "applied"),
         "bachelor": Rate("bachelors", "bachelor_class"),

@@ -1,4 +1,4 @@
-"""What admissions, university, employer and planner see and do."""
+"""Observations and actions of the four agents (features: MAFE, table 6)."""
 
 from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Shares
 from fairgym.data.populations import education

@@ -50,7 +50,11 @@ def falls_ill(insured: Flags, risk: Numbers, params: HealthParams) -> Numbers:
 
 
 def illness_ends(time_ill: Numbers, params: HealthParams) -> Numbers:
-    """Equation (13) for P^Terminate: D^(E ILLTIME), 1.03^(-7 ILLTIME) by default."""
+    """Equation (13) for P^Terminate: D^(E ILLTIME), 1.03^(-7 ILLTIME) by default.
+
+    Equations (11) and (12): with `dies`, P^Death = P^Terminate P^Mortality and
+    P^Cured = P^Terminate (1 - P^Mortality).
+    """
     return jnp.exp(params.end_illness_time * time_ill * jnp.log(params.end_base))
 
 

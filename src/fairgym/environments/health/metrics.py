@@ -12,7 +12,7 @@ def profit_scale(population: int, horizon: int) -> float:
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
-    """Four rewards and three disparities over regions (MAFE, appendix G, "Indicators")."""
+    """Four rewards and three disparities over regions (MAFE, table 1, appendix G)."""
     insured = Rate("insured", "people")
     incidence = Rate("fell_ill", "healthy", sign=-1)
     mortality = Rate("died", "illnesses_ended", sign=-1)

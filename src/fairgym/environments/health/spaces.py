@@ -1,4 +1,4 @@
-"""What the insurer, the hospital and the planner see and do."""
+"""Observations and actions of insurer, hospital and planner (features: MAFE, table 4)."""
 
 from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Shares
 from fairgym.data.populations import health

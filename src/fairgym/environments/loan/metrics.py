@@ -13,7 +13,7 @@ def profit_scale(population: int, horizon: int) -> float:
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
-    """Three rewards and three disparities (MAFE, appendix F, "Reward and Disparity")."""
+    """Three rewards and three disparities (MAFE, table 1, appendix F)."""
     admission = Rate("approved", "applied")
     wait = Rate("waited", "disbursed", title="Wait", unit="months")
     default = Rate("defaulted", "ended", sign=-1)

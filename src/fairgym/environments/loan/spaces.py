@@ -1,4 +1,4 @@
-"""What the three agents of the bank see and do."""
+"""Observations and actions of the bank's three agents (features: MAFE, table 2)."""
 
 from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Unit
 

@@ -3,6 +3,7 @@
 import html
 import re
 import types
+from typing import Any
 
 import jax
 import numpy as np
@@ -226,11 +227,12 @@ def test_sections_of_the_page(country, pair):
 
 
 def test_education_tells_its_regions():
-    env = fairgym.make("education", population=60, horizon=10)
+    env: Any = fairgym.make("education", population=60, horizon=10)
     assert len(env.partitions["region"]) == 9 and env.partitions["region"][8] == "Pacific"
     assert env.group_word == "group"
     assert fairgym.make("health", population=60, horizon=10).group_word == "region"
-    assert fairgym.make("loan", population=60, horizon=10).partitions == {}
+    loan: Any = fairgym.make("loan", population=60, horizon=10)
+    assert loan.partitions == {}
 
 
 # ---------------------------------------------------------------- four groups elsewhere

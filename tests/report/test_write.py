@@ -155,7 +155,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path):
 def test_a_page_that_cannot_be_written_is_one_sentence(seeds, tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("mine")
-    monkeypatch.setattr("fairgym.report.write.draw_all", lambda *_: {})
+    monkeypatch.setattr("fairgym.report.write.plot_all", lambda *_: {})
     with pytest.raises(fairgym.FairgymError, match="cannot be written"):
         write_report([seeds / "seed-0"], blocked / "report.html", episodes=4)
     assert blocked.read_text() == "mine"

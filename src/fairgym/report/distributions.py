@@ -1,4 +1,4 @@
-"""The figure of where the groups stand: how the core attribute is spread within each of them."""
+"""Figure of the core attribute's distribution within each group."""
 
 import textwrap
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ def core_attribute_distribution(evaluations: Any, env: Any) -> Figure:
 
 
 def _edges(moments: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Of bins for all panels: as many as the smallest group fills."""
+    """Edges of the bins of all panels, as many as the smallest group fills."""
     everyone = np.concatenate([attribute.reshape(-1) for attribute, _ in moments])
     low, high = np.quantile(everyone, [0.001, 0.999])
     sizes = np.concatenate([np.unique(group, return_counts=True)[1] for _, group in moments])

@@ -25,7 +25,7 @@ SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
 
 @style.styled
 def group_rates(evaluations: Any, env: Any) -> Figure:
-    """Each rate that a disparity compares, per group over the episode.
+    """Rates that disparities compare, per group over the episode.
 
     Args:
         evaluations: one evaluation made with `trace=True`, or policy name -> evaluation (or
@@ -100,9 +100,9 @@ def _rate_lines(panel: Axes, rates: np.ndarray, groups: Sequence[str]) -> None:
 def _common_scale(alike: Sequence[tuple[Axes, np.ndarray]]) -> None:
     """One scale for all panels of a rate, so that policies can be compared.
 
-    It holds the lines, and the bands after the first tenth of the episode, where few people have
-    been counted; it begins at 0 unless all that lies far
-    above, and spans a tenth of the highest at least, so that no small gap looks large.
+    It holds the lines, and the bands after the first tenth of the episode, in which few people
+    have been counted; it begins at 0 unless all that lies far above, and spans a tenth of the
+    highest at least, so that no small gap looks large.
     """
     values = []
     for _, rates in alike:
@@ -125,7 +125,7 @@ def _common_scale(alike: Sequence[tuple[Axes, np.ndarray]]) -> None:
 
 @style.styled
 def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
-    """How the parts of the people (regions) stand over the episode: a line for each.
+    """Standing of the parts of the people (regions) over the episode: a line for each.
 
     Args:
         evaluations: one evaluation made with `trace=True`, or policy name -> evaluation (or

@@ -5,7 +5,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from fairgym.report.actions import map_panels, mean_actions
+from fairgym.report.action_panels import map_panels
+from fairgym.report.actions import mean_actions
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison, part_curves
 from fairgym.report.grouping import RunGroup
@@ -49,7 +50,7 @@ _PARTS = (
 )
 
 
-def draw_all(
+def plot_all(
     groups: Sequence[RunGroup], results: Sequence[Result], env: Any
 ) -> dict[str, Captioned]:
     """Draw every figure of a report, in the order of the page.
@@ -123,7 +124,7 @@ def _texts(groups: Sequence[RunGroup], env: Any, references: bool) -> dict[str, 
 
 
 def _band(seeds: int) -> str:
-    """How to read the shades of lines over training."""
+    """Meaning of the shades of lines over training."""
     if seeds == 1:
         return "One seed was trained, so there is no band."
     return (
@@ -146,7 +147,7 @@ def _references(
 
 
 def _about_budgets(env: Any, seeds: int) -> str:
-    """How to read the heat maps, if there are any."""
+    """Meaning of the heat maps, if there are any."""
     panels = map_panels(env)
     if not panels:
         return ""

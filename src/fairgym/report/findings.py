@@ -1,4 +1,4 @@
-"""Key findings: plain sentences made from the numbers at hand."""
+"""Key findings: sentences made from the numbers of a report."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -54,14 +54,14 @@ def findings(
         found += [core_sentence(result, env, len(learned) > 1) for result in learned]
     for group in groups:
         found += action_sentences(group)
-    told = {result.name: result for several in baselines for result in several}
-    for result in (*learned, *told.values()):
+    fixed = {result.name: result for several in baselines for result in several}
+    for result in (*learned, *fixed.values()):
         found += trouble_sentences(result, env)
     return found
 
 
 def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:
-    """How the policy stands against the best baseline on what it was trained for."""
+    """Objective of a learned policy beside that of the best baseline."""
     own = result.estimate(OBJECTIVE)
     text = f"{_who(result)} scores {interval(own)} on the training objective"
     rule = best(baselines)
@@ -110,7 +110,7 @@ def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, e
 
 
 def _by_group(result: Result, name: str, env: Any) -> str:
-    """The groups' rates behind a disparity, at the end of the episode."""
+    """Rates of the groups behind a disparity, at the end of the episode."""
     if name not in disparities(env):
         return ""
     traced = [e for e in result.evaluations if e.trace is not None]
@@ -122,7 +122,7 @@ def _by_group(result: Result, name: str, env: Any) -> str:
 
 
 def core_sentence(result: Result, env: Any, several: bool) -> str:
-    """How people's standing changes over an episode."""
+    """Change of the people's core attribute over an episode."""
     moves, gaps = [], []
     start = [core_values(env, e.people_start) for e in result.evaluations]
     end = [core_values(env, e.people_end) for e in result.evaluations]
@@ -153,7 +153,7 @@ def core_sentence(result: Result, env: Any, several: bool) -> str:
 
 
 def action_sentences(group: RunGroup) -> list[str]:
-    """How the mean action of each agent that was trained moved."""
+    """Change of the mean action of each agent that was trained."""
     sentences, env = [], group.env
     where = f" with “{group.label}”" if group.label else ""
     for agent in env.agents:
@@ -176,7 +176,7 @@ def action_sentences(group: RunGroup) -> list[str]:
 
 
 def _budgets(space: Any, means: Mapping[str, np.ndarray]) -> list[str]:
-    """What the largest share of each budget goes to, and to which part of it if it is split."""
+    """Largest share of each budget, and its largest part if it is split."""
     known = [block for block in space.blocks if {element.name for element in block} <= set(means)]
     found = []
     for budget in known:

@@ -1,4 +1,4 @@
-"""Runs that differ in nothing but their seed belong together."""
+"""Runs by configuration: those that differ in nothing but their seed belong together."""
 
 import dataclasses
 import json
@@ -23,10 +23,10 @@ class RunGroup:
     """Runs of one configuration.
 
     Attributes:
-        label: what sets the configuration apart from the others shown; "" if it is the only one.
+        label: difference of the configuration from the others shown; "" if it is the only one.
         runs: one run per seed, in the order given.
-        world: what sets its environment, parameters and data apart; "" if all groups share them.
-        aim: what it was trained for, as text that is equal for equal objectives.
+        world: difference of its environment, parameters and data; "" if all groups share them.
+        aim: environment and objective, as text that is equal for equal ones.
     """
 
     label: str
@@ -36,17 +36,17 @@ class RunGroup:
 
     @property
     def env(self) -> Any:
-        """The environment, which all runs of a group share."""
+        """Environment, which all runs of a group share."""
         return self.runs[0].env
 
     @property
     def name(self) -> str:
-        """The label, or what a lone configuration is called."""
+        """Label, or name of a lone configuration."""
         return self.label or "learned policy"
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """The agents that are not trained."""
+        """Agents that are not trained."""
         config = self.runs[0].config
         fixed = config.get("fixed", {}) if isinstance(config, Mapping) else config.fixed
         return tuple(fixed)
@@ -125,7 +125,7 @@ def group_runs(runs: Sequence[Any]) -> list[RunGroup]:
     groups = list(gathered.values())
     flat = [essence(group[0]) for group in groups]
     labels = _labels(flat)
-    if any(len(label) > LONGEST for label in labels):  # too much differs to be told in a legend
+    if any(len(label) > LONGEST for label in labels):  # too long for a legend
         labels = [_folder_name(group[0]) for group in groups]
         labels = [
             label if labels.count(label) == 1 else f"{label} ({i + 1})"
@@ -144,7 +144,7 @@ def groups_of(runs: Sequence[Any]) -> list[RunGroup]:
 
 
 def essence(run: Any) -> dict[str, Any]:
-    """What a run computes, without luck, place, machine and date, flat: "a.b.c" -> value."""
+    """Settings that determine a run, without luck, place, machine and date: "a.b.c" -> value."""
     config: Any = run.config
     settings = config if isinstance(config, Mapping) else dataclasses.asdict(config)
     flat = {key: v for key, v in flatten(settings).items() if not INCIDENTAL & set(key.split("."))}
@@ -172,20 +172,20 @@ def _text(value: Any) -> str:
 
 
 def _labels(flat: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What differs, in words; all "" if nothing does.
+    """Differences between configurations, in words; all "" if nothing differs.
 
     Of the environment's settings and parameters those are left out that follow others (a cap
     that is a share of the population).
     """
     values = {key: [_text(f.get(key)) for f in flat] for f in flat for key in f}
-    told: list[str] = []
+    shown: list[str] = []
     parts: list[tuple[str, ...]] = [()] * len(flat)
     for key, column in values.items():
         finer = [(*part, value) for part, value in zip(parts, column, strict=True)]
         if len(set(column)) == 1 or (key.split(".")[0] in WORLD and len({*finer}) == len({*parts})):
             continue
-        told, parts = [*told, key], finer
-    return [", ".join(_words(key, f.get(key)) for key in told) for f in flat]
+        shown, parts = [*shown, key], finer
+    return [", ".join(_words(key, f.get(key)) for key in shown) for f in flat]
 
 
 def _words(key: str, value: Any) -> str:

@@ -39,10 +39,10 @@ def page(
 
     Args:
         groups: the configurations.
-        results: of learned policies and baselines, as the table shows them.
+        results: learned policies and baselines, as the table shows them.
         sentences: the key findings.
         figures: name -> figure with its heading and caption, in order.
-        episodes: that each policy was measured in.
+        episodes: number of episodes that each policy was measured in.
         sections: further tables after that of the results: id, heading and content (HTML).
     """
     env = groups[0].env
@@ -72,7 +72,7 @@ def page(
 
 
 def _reading(env: Any, episodes: int) -> str:
-    """How to read the numbers of the page."""
+    """Meaning of the page's numbers."""
     counted = "one episode" if episodes == 1 else f"{plain(episodes)} episodes"
     text = _READING.format(episodes=counted, start="people" if has_people(env) else "start")
     if not disparities(env):
@@ -133,7 +133,7 @@ def _result_row(metric: MetricLabel, results: Sequence[Result]) -> list[str]:
 
 
 def config_tables(groups: Sequence[RunGroup]) -> str:
-    """What was trained, in short, and every setting behind a fold."""
+    """Tables of what was trained: in short, and every setting behind a fold."""
     short = [_in_short(group) for group in groups]
     long = []
     for group in groups:

@@ -1,4 +1,4 @@
-"""Metrics as a reader meets them: a title, a unit, and which way is better.
+"""Labels of metrics, groups and budgets: titles, units, and the better side.
 
 Inside the program every metric is written so that more is better: default rates and disparities
 carry a minus sign. Reports show them as plain rates and gaps, marked "lower is better".
@@ -21,7 +21,7 @@ class MetricLabel:
     Attributes:
         name: as in `env.metrics`; "objective" for the objective.
         title: in words.
-        unit: of the shown value; "" for a number without unit.
+        unit: unit of the shown value; "" for a number without one.
         flipped: whether the shown value is minus the program's.
         kind: "objective", "direct", "rate" or "fair".
         nonnegative: whether the shown value cannot be below 0.
@@ -42,17 +42,17 @@ class MetricLabel:
 
     @property
     def better(self) -> str:
-        """Which way is better, for the shown value."""
+        """Better side of the shown value, in words."""
         return "lower is better" if self.flipped else "higher is better"
 
     @property
     def arrow(self) -> str:
-        """The same as a sign."""
+        """Better side of the shown value, as a sign."""
         return "↓" if self.flipped else "↑"
 
     @property
     def limits(self) -> tuple[float, float]:
-        """What the shown value can be: a share lies in [0, 1], a gap is not below 0."""
+        """Range of the shown value: a share lies in [0, 1], a gap is not below 0."""
         low = 0.0 if self.nonnegative else -np.inf
         return low, 1.0 if self.unit == "share" else np.inf
 
@@ -62,7 +62,7 @@ class MetricLabel:
         return self.unit or ("score" if self.kind == "objective" else "")
 
     def shown(self, values: Any) -> Any:
-        """The program's values as they are shown."""
+        """Values of the program as they are shown."""
         values = np.asarray(values, np.float64)
         return 0.0 - values if self.flipped else values
 
@@ -71,7 +71,7 @@ OBJECTIVE = MetricLabel("objective", "Objective", "", False, "objective")
 
 
 def metric_labels(env: Environment) -> list[MetricLabel]:
-    """The objective and every metric of an environment, in its order."""
+    """Labels of the objective and of every metric of an environment, in its order."""
     return [OBJECTIVE, *(metric_label(env, name) for name in env.metrics)]
 
 
@@ -91,7 +91,7 @@ def metric_label(env: Environment, name: str) -> MetricLabel:
 
 
 def rate_title(env: Environment, name: str) -> str:
-    """The rate that a disparity compares, in words.
+    """Rate that a disparity compares, in words.
 
     Its own title if it declares one, else that of the metric that it is, else what is counted per
     what.
@@ -106,7 +106,7 @@ def rate_title(env: Environment, name: str) -> str:
 
 
 def disparities(env: Environment) -> dict[str, Any]:
-    """The metrics that compare groups, by name."""
+    """Metrics that compare groups, by name."""
     return {name: metric for name, metric in env.metrics.items() if hasattr(metric, "rate")}
 
 

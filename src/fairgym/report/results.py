@@ -1,4 +1,4 @@
-"""What policies achieve: evaluations of learned policies and baselines, with intervals."""
+"""Results of learned policies and baselines: means with intervals, rates and gaps of groups."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class Estimate:
         return cls(mean, low, high, undefined, episodes)
 
     def within(self, low: float, high: float) -> "Estimate":
-        """The same with the interval cut to what is possible, if the mean is."""
+        """Estimate with its interval cut to a possible range, if the mean lies in it."""
         if not low <= self.mean <= high:
             return self
         return dataclasses.replace(
@@ -63,7 +63,7 @@ class Result:
     """One policy, measured.
 
     Attributes:
-        name: of the configuration or the baseline.
+        name: name of the configuration or the baseline.
         learned: False for a baseline.
         evaluations: one per seed that it was trained with; one for a baseline.
     """

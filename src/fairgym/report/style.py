@@ -88,14 +88,14 @@ def look() -> Iterator[None]:
 
 
 def styled(function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Decorator: draw in the project's style."""
+    """Decorator: plot in the project's style."""
 
     @functools.wraps(function)
-    def draw(*args: P.args, **kwargs: P.kwargs) -> Figure:
+    def plot(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with look():
             return function(*args, **kwargs)
 
-    return draw
+    return plot
 
 
 def panels(
@@ -129,7 +129,7 @@ def strips(heights: Sequence[float], *, legend_rows: int = 0) -> tuple[Figure, l
     """A figure of strips below each other, whose panels need not line up.
 
     Args:
-        heights: of each strip, inches.
+        heights: height of each strip, inches.
         legend_rows: rows of a legend above them that the figure grows for.
     """
     head = 0.22 * legend_rows + 0.1 * bool(legend_rows)
@@ -231,7 +231,7 @@ def top_legend(figure: Figure, handles: Sequence[Any]) -> None:
 
 
 def legend_columns(labels: Sequence[str]) -> int:
-    """As many columns as the longest label leaves room for."""
+    """Number of columns that the longest label leaves room for."""
     longest = max((len(label) for label in labels), default=1)
     return max(1, min(len(labels), int(140 / (longest + 7))))
 

@@ -49,7 +49,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     Args:
         figure: the figure.
         name: unique in the page; put before every id of the drawing.
-        description: what a screen reader says.
+        description: text for screen readers.
     """
     buffer = io.StringIO()
     with style.look():

@@ -1,4 +1,4 @@
-"""Tables of how each group, and each further part of the people, fares."""
+"""Tables of the groups, and of further parts of the people."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -87,7 +87,7 @@ def part_values(result: Result, env: Any, partition: str, end: bool) -> dict[str
         result: evaluations made with `trace=True`.
         env: the environment.
         partition: a key of `env.partitions`.
-        end: whether to look at the end of each episode instead of its start.
+        end: True for the end of each episode, False for its start.
 
     Returns:
         "people", each stage and the core attribute: arrays with one entry per part, over all
@@ -106,11 +106,11 @@ def part_values(result: Result, env: Any, partition: str, end: bool) -> dict[str
 
 
 def partition_table(result: Result, other: Result | None, env: Any, partition: str) -> str:
-    """How each part of the people stands when an episode begins and when it ends.
+    """Table of each part of the people when an episode begins and when it ends.
 
     Args:
         result: a learned policy.
-        other: a fixed policy whose end is told in small print.
+        other: a fixed policy whose end stands in small print.
         env: the environment.
         partition: a key of `env.partitions`.
     """

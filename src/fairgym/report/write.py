@@ -1,4 +1,4 @@
-"""Writing the report: measure the policies anew, draw, and leave one file that opens offline."""
+"""Writing of a report: policies measured anew, figures, and one file that opens offline."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ import jax
 from fairgym.core import FairgymError, check_shape
 from fairgym.core.files import write_whole
 from fairgym.policies import fixed_policies
-from fairgym.report.figures import draw_all
+from fairgym.report.figures import plot_all
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
 from fairgym.report.html import page
@@ -80,8 +80,8 @@ def write_report(
                 " takes runs in one"
             )
     measured = measure_all(groups, episodes, seed, say)
-    say("drawing figures")
-    figures = draw_all(groups, measured.shown, env)
+    say("plotting figures")
+    figures = plot_all(groups, measured.shown, env)
     sentences = findings(groups, measured.learned, measured.baselines, env)
     pairs = shown_beside(measured.learned, measured.baselines)
     sections = people_sections(pairs, env)
@@ -95,8 +95,8 @@ def write_report(
             f"the report cannot be written to {path}: {error.strerror or error}; out takes a file"
             " in a folder that can be written to"
         ) from error
-    for name, drawn in figures.items():
-        write_whole(beside / f"{name}.png", png(drawn.figure))
+    for name, captioned in figures.items():
+        write_whole(beside / f"{name}.png", png(captioned.figure))
     write_whole(path, content.encode())
     return path
 

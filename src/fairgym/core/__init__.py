@@ -3,6 +3,7 @@
 from fairgym.core import log_keys
 from fairgym.core.budget import divided_by_weight
 from fairgym.core.components import ComponentInfo, Components, component
+from fairgym.core.elements import Element, per_group
 from fairgym.core.entities import Entities
 from fairgym.core.environment import Environment, by_group, check_shape
 from fairgym.core.errors import FairgymError
@@ -18,12 +19,10 @@ from fairgym.core.schedule import Construction, Schedule
 from fairgym.core.selection import fill_places, highest, sample_rows
 from fairgym.core.spaces import (
     ActionSpace,
-    Element,
     PerEntity,
     Shares,
     Unit,
     mean_over_present,
-    per_group,
 )
 from fairgym.core.state import PopulationState, State
 from fairgym.core.struct import Struct, person_index

@@ -11,11 +11,12 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.components import add_compensated
 from fairgym.core.environment import Environment, check_shape, require_agents
+from fairgym.core.policy import Policy
 from fairgym.core.struct import Struct
 
 
 class Episode(Struct):
-    """What came of one episode.
+    """Result of one episode.
 
     Attributes:
         totals: discounted sums of the components, exact to float32 rounding of the final sum.
@@ -26,7 +27,7 @@ class Episode(Struct):
             actions; for per-person actions one number, the mean over the people present.
         trace: the components of each step, stacked along a first axis `horizon` and zero after
             the end; None unless asked for.
-        watched: what `watch` found in the state at the start and after each step, stacked along a
+        watched: results of `watch` of the state at the start and after each step, stacked along a
             first axis `horizon` + 1 and zero after the end; None without `watch`.
     """
 
@@ -61,7 +62,7 @@ def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKey
 def rollout(
     env: Environment,
     params: Any,
-    policies: Mapping[str, Any],
+    policies: Mapping[str, Policy],
     key: PRNGKeyArray,
     horizon: int | None = None,
     *,
@@ -78,7 +79,7 @@ def rollout(
     Args:
         env: the environment.
         params: as `env.default_params`.
-        policies: agent -> policy, called as `policy(observation, key) -> action`.
+        policies: agent -> policy.
         key: a JAX key.
         horizon: number of steps, at most `env.horizon`, which is the default.
         discount: gamma of the sums, 1 for plain sums.
@@ -91,36 +92,7 @@ def rollout(
     require_agents(env, policies, "policy")
     steps = env.horizon if horizon is None else check_shape("horizon", horizon, 1, env.horizon)
     reset_key, policy_key, noise_key = episode_keys(key)
-
-    def act_now(agent: str, state: Any, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
-        """The agent's action, its sum over those it concerns, and how many these are."""
-        observation = env.observe(state, params)[agent]  # the other agents' is compiled away
-        space = env.action_space(agent)
-        action = space.clip(policies[agent](observation, key))
-        return action, *space.counted(action, observation.mask)
-
-    def act(state: Any, key: PRNGKeyArray) -> tuple[dict, dict, dict]:
-        keys = jax.random.split(key, len(env.agents))
-        actions, sums, counts = {}, {}, {}
-        for agent, agent_key in zip(env.agents, keys, strict=True):
-            look = functools.partial(act_now, agent, state, agent_key)
-            period = env.periods.get(agent, 1)
-            if period > 1:
-                # an agent that does not act now costs nothing, its observation included
-                nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look))
-                taken = lax.cond(state.time % period == 0, look, lambda n=nothing: n)
-            else:
-                taken = look()
-            actions[agent], sums[agent], counts[agent] = taken
-        return actions, sums, counts
-
-    def record(rows: Any, values: Any, row: Array) -> Any:
-        return jax.tree.map(
-            lambda many, x: lax.dynamic_update_index_in_dim(many, x, row, 0), rows, values
-        )
-
-    def empty(values: Any, rows: int) -> Any:
-        return jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype), values)
+    act = functools.partial(_act, env, params, policies)
 
     def body(loop: _Loop) -> _Loop:
         # two separate keys: where no policy uses its key, making it costs nothing
@@ -139,20 +111,12 @@ def rollout(
             step=loop.step + 1,
             action_sums=jax.tree.map(jnp.add, loop.action_sums, sums),
             action_counts=jax.tree.map(jnp.add, loop.action_counts, counts),
-            trace=record(loop.trace, components, loop.step) if trace else None,
-            watched=record(loop.watched, watch(state), loop.step + 1) if watch else None,
+            trace=_set_row(loop.trace, components, loop.step) if trace else None,
+            watched=_set_row(loop.watched, watch(state), loop.step + 1) if watch else None,
         )
 
     state = env.initial_state(reset_key, params)
-    shapes = jax.eval_shape(
-        lambda s: (
-            env.advance(key, s, act(s, key)[0], params)[1],
-            act(s, key)[1:],
-        ),
-        state,
-    )
-    zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-    components, (sums, counts) = zeros
+    components, (sums, counts) = _zeros(env, params, act, state, key)
     start = _Loop(
         state=state,
         totals=components,
@@ -162,12 +126,18 @@ def rollout(
         step=jnp.int32(0),
         action_sums=sums,
         action_counts=counts,
-        trace=empty(components, steps) if trace else None,
-        watched=record(empty(watch(state), steps + 1), watch(state), jnp.int32(0))
+        trace=_empty_rows(components, steps) if trace else None,
+        watched=_set_row(_empty_rows(watch(state), steps + 1), watch(state), jnp.int32(0))
         if watch
         else None,
     )
-    end = lax.while_loop(lambda loop: ~loop.terminated & (loop.step < steps), body, start)
+    return _episode(
+        env, lax.while_loop(lambda loop: ~loop.terminated & (loop.step < steps), body, start)
+    )
+
+
+def _episode(env: Environment, end: _Loop) -> Episode:
+    """The result of the last turn of the loop."""
     return Episode(
         totals=jax.tree.map(jnp.add, end.totals, end.lost),
         length=end.step,
@@ -182,4 +152,55 @@ def rollout(
     )
 
 
-__all__ = ["Episode", "episode_keys", "rollout"]
+def _act_now(
+    env: Environment,
+    params: Any,
+    policies: Mapping[str, Policy],
+    agent: str,
+    state: Any,
+    key: PRNGKeyArray,
+) -> tuple[Array, Array, Array]:
+    """One agent's action, its sum over those it concerns, and how many these are."""
+    observation = env.observe(state, params)[agent]  # the other agents' is compiled away
+    space = env.action_space(agent)
+    action = space.clip(policies[agent](observation, key))
+    return action, *space.counted(action, observation.mask)
+
+
+def _act(
+    env: Environment, params: Any, policies: Mapping[str, Policy], state: Any, key: PRNGKeyArray
+) -> tuple[dict, dict, dict]:
+    """Every agent's action, sum and count."""
+    keys = jax.random.split(key, len(env.agents))
+    actions, sums, counts = {}, {}, {}
+    for agent, agent_key in zip(env.agents, keys, strict=True):
+        act_now = functools.partial(_act_now, env, params, policies, agent, state, agent_key)
+        period = env.periods.get(agent, 1)
+        if period > 1:
+            # an agent that does not act now costs nothing, its observation included
+            nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(act_now))
+            taken = lax.cond(state.time % period == 0, act_now, lambda n=nothing: n)
+        else:
+            taken = act_now()
+        actions[agent], sums[agent], counts[agent] = taken
+    return actions, sums, counts
+
+
+def _zeros(env: Environment, params: Any, act: Any, state: Any, key: PRNGKeyArray) -> Any:
+    """Components, and sums and counts of actions, of nothing."""
+    shapes = jax.eval_shape(
+        lambda s: (env.advance(key, s, act(s, key)[0], params)[1], act(s, key)[1:]), state
+    )
+    return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+
+
+def _empty_rows(values: Any, rows: int) -> Any:
+    """Zeros for as many rows of these values."""
+    return jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype), values)
+
+
+def _set_row(rows: Any, values: Any, row: Array) -> Any:
+    """The rows with one of them set."""
+    return jax.tree.map(
+        lambda many, x: lax.dynamic_update_index_in_dim(many, x, row, 0), rows, values
+    )

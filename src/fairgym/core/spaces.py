@@ -7,64 +7,14 @@ inside `step`, so that no policy can break the dynamics.
 """
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from fairgym.core.elements import Element, declared
 from fairgym.core.errors import FairgymError
-
-
-@dataclasses.dataclass(frozen=True)
-class Element:
-    """One number of an action.
-
-    Attributes:
-        name: slug, unique within the action; it is used in log keys and files.
-        label: in words, without group; the words of the name if empty.
-        group: the group, or part of a partition, that it is for; "" if it is for all.
-        of: name of the element (share of a budget) that this one is a split of.
-        unit: of the value; "" for a plain number in [0, 1].
-    """
-
-    name: str
-    label: str = ""
-    group: str = ""
-    of: str = ""
-    unit: str = ""
-
-    def __post_init__(self) -> None:
-        """Fill in the label."""
-        if not self.label:
-            object.__setattr__(self, "label", self.name.replace("_", " "))
-
-    @property
-    def title(self) -> str:
-        """Label and group: "threshold, advantaged"."""
-        return f"{self.label}, {self.group.replace('_', ' ')}" if self.group else self.label
-
-
-def per_group(
-    name: str, groups: Sequence[str], *, label: str = "", of: str = "", unit: str = ""
-) -> tuple[Element, ...]:
-    """One element for each group, or a single one without groups.
-
-    Args:
-        name: slug of what is decided; that of an element is NAME_GROUP.
-        groups: names of the groups, or of the parts that a budget is split over.
-        label: in words; the words of the name if empty.
-        of: name of the element that these split.
-        unit: of the values.
-    """
-    label = label or name.replace("_", " ")
-    if not groups:
-        return (Element(name, label, "", of, unit),)
-    return tuple(
-        Element(f"{name}_{group}".replace(" ", "_").lower(), label, group, of, unit)
-        for group in groups
-    )
 
 
 @runtime_checkable
@@ -158,16 +108,6 @@ def _inside_unit(action: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     return jnp.all((action >= 0.0) & (action <= 1.0))
 
 
-def _declared(elements: Sequence[Element | str]) -> tuple[Element, ...]:
-    """Elements, where a plain text is the name of one."""
-    found = tuple(e if isinstance(e, Element) else Element(e) for e in elements)
-    names = [element.name for element in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise FairgymError(f"element {name!r} is declared twice; names differ within an action")
-    return found
-
-
 @dataclasses.dataclass(frozen=True)
 class PerEntity:
     """One number in [0, 1] for each row of the agent's observation.
@@ -187,7 +127,7 @@ class PerEntity:
 
     def __post_init__(self) -> None:
         """Make the element of a text."""
-        object.__setattr__(self, "element", _declared([self.element])[0])
+        object.__setattr__(self, "element", declared([self.element])[0])
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -303,7 +243,7 @@ class Unit(_Vector):
 
     def __post_init__(self) -> None:
         """Make elements of texts."""
-        object.__setattr__(self, "elements", _declared(self.elements))
+        object.__setattr__(self, "elements", declared(self.elements))
 
     @property
     def takes(self) -> str:
@@ -344,7 +284,7 @@ class Shares(_Vector):
 
     def __post_init__(self) -> None:
         """Make elements of texts."""
-        flat = iter(_declared([element for block in self.blocks for element in block]))
+        flat = iter(declared([element for block in self.blocks for element in block]))
         blocks = tuple(tuple(next(flat) for _ in block) for block in self.blocks)
         object.__setattr__(self, "blocks", blocks)
 

@@ -36,9 +36,7 @@ format: .venv ## format the code and mend what the linter can
 
 docs: .venv ## build the site into site/
 	@mkdir -p build
-	@# All cards as one text, their headings one level lower.
-	@awk '/^```/ { code = !code } /^#/ && !code { $$0 = "#" $$0 } FNR == 1 { print "" } 1' \
-		src/fairgym/environments/*/README.md > build/cards.md
+	@$(BIN)/python tools/cards.py build/cards.md
 	@$(BIN)/python tools/notebook.py markdown docs/tutorial.ipynb build/tutorial.md
 	$(BIN)/zensical build --clean --strict
 

@@ -77,7 +77,7 @@ class Size:
 
 
 def run_config(environment: str, size: Size, objective: str = "uniform", **more: Any) -> RunConfig:
-    """A run of this size.
+    """Return the configuration of a run of this size.
 
     Args:
         environment: Its name.

@@ -16,14 +16,14 @@ from fairgym.training.run import Run
 
 @dataclasses.dataclass(frozen=True)
 class Reproduced:
-    """What came of one experiment.
+    """Result of one experiment, with its files.
 
     Attributes:
-        name: of the experiment.
-        outcome: figures, tables, checks.
-        page: the Markdown file.
-        figures: the PNG files.
-        cut: what the scale cuts from the published size, in words.
+        name: Name of the experiment.
+        outcome: Figures, tables, checks.
+        page: The Markdown file.
+        figures: The PNG files.
+        cut: Differences of the scale from the published size, in words.
     """
 
     name: str
@@ -47,20 +47,19 @@ def reproduce(
     """Reproduce experiments; their runs lie in OUT/runs and are shared, reused and resumed.
 
     Args:
-        names: of the experiments.
+        names: Names of the experiments.
         scale: "quick" or "paper".
-        seeds: how many seeds; those of the scale by default.
-        out: the folder of the runs.
-        pages: the folder that pages are written to, with figures in its `images`; `out` by
+        seeds: Number of seeds; that of the scale by default.
+        out: Folder of the runs.
+        pages: Folder that pages are written to, with figures in its `images`; `out` by default.
+        say: Called with a line about what is done besides training.
+        shown: Words for a run -> a context that yields a `Progress`; plain lines or a bar by
             default.
-        say: told of what is done besides training.
-        shown: what is trained -> a context that yields a `Progress`; plain lines or a bar by
-            default.
-        done: told of each experiment as soon as its page is written.
+        done: Called with each result as soon as its page is written.
 
     Raises:
-        FairgymError: an unknown name, a number out of its range, a folder that cannot be used.
-            This is told before anything is written.
+        FairgymError: An unknown name, a number out of its range, a folder that cannot be used.
+            It is raised before anything is written.
     """
     if shown is None:
         from fairgym.training.progress import shown
@@ -114,7 +113,7 @@ def reproduce(
 
 
 def _prepare(where: Path) -> None:
-    """Make the folder of the pages: what is wrong with it is told before hours of training."""
+    """Make the folder of the pages; an error with it comes before hours of training."""
     with told(where):
         (where / "images").mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=where / "images"):
@@ -122,7 +121,7 @@ def _prepare(where: Path) -> None:
 
 
 def _write(experiment: Experiment, outcome: Outcome, making: Making, where: Path) -> Reproduced:
-    """The page and its figures; the figures first, so that no page lacks one."""
+    """Write the figures, then the page, so that no page lacks one."""
     from fairgym.report.svg import png
 
     files, links = [], {}

@@ -1,4 +1,4 @@
-"""The runs of experiments: where they lie, which are finished, and training the rest."""
+"""Runs of experiments: their folders, which are finished, and training of the rest."""
 
 import contextlib
 import dataclasses
@@ -12,7 +12,7 @@ from fairgym.training.config import RunConfig
 from fairgym.training.folder import RunFolder, seed_folder
 from fairgym.training.run import Progress, Run, load, train
 
-# What is trained -> a context that yields what `train` tells its progress to.
+# Words for a run -> a context that yields the `progress` of `train`.
 Shown = Callable[[str], contextlib.AbstractContextManager[Progress]]
 
 
@@ -21,9 +21,9 @@ class Planned:
     """One run.
 
     Attributes:
-        config: the complete configuration, seed included.
-        folder: its run folder.
-        label: in words.
+        config: Complete configuration, seed included.
+        folder: Its run folder.
+        label: The run in words.
     """
 
     config: RunConfig
@@ -32,7 +32,7 @@ class Planned:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing left to train."""
+        """True if there is nothing left to train."""
         folder = RunFolder(self.folder)
         return folder.kind() == "run" and bool(folder.read_summary())
 
@@ -40,7 +40,7 @@ class Planned:
 def plan(
     configs: Mapping[str, RunConfig], seeds: Sequence[int], out: Path
 ) -> dict[str, list[Planned]]:
-    """The runs of these configurations by key, one per seed; nothing is written.
+    """Return the runs of these configurations by key, one per seed; nothing is written.
 
     Raises:
         FairgymError: a configuration that cannot be built, or a folder with something else in it.
@@ -60,7 +60,7 @@ def plan(
 
 
 def folder_name(config: RunConfig) -> str:
-    """A readable name, and a hash of the complete configuration without its seed.
+    """Readable name with a hash of the complete configuration without its seed.
 
     Equal configurations of different experiments have one folder, others never do.
     """
@@ -74,7 +74,7 @@ def folder_name(config: RunConfig) -> str:
 
 
 def label_of(config: RunConfig) -> str:
-    """A configuration in a few words."""
+    """Configuration in a few words."""
     words = [config.environment, config.algorithm, config.objective]
     if config.fixed:
         words.append(f"only {' and '.join(_trained(config)).replace('_', ' ')} trained")
@@ -87,7 +87,7 @@ def _trained(config: RunConfig) -> list[str]:
 
 
 def unique(planned: Iterable[Planned]) -> list[Planned]:
-    """Each run once, in the order of its first mention."""
+    """Return each run once, in the order of its first mention."""
     return list({one.folder: one for one in planned}.values())
 
 
@@ -95,16 +95,16 @@ def finish(one: Planned, shown: Shown, number: int, total: int) -> None:
     """Train one run unless it is finished; what was interrupted goes on where it stopped.
 
     Args:
-        one: the run.
-        shown: what is trained -> a context that yields its progress.
-        number: of this run among all.
-        total: number of all runs.
+        one: The run.
+        shown: Words for a run -> a context that yields its progress.
+        number: Number of this run among all.
+        total: Number of all runs.
     """
     if not one.finished:
-        with shown(f"run {number} of {total}: {one.label}") as told:
-            train(one.config, one.folder, resume=True, progress=told)
+        with shown(f"run {number} of {total}: {one.label}") as progress:
+            train(one.config, one.folder, resume=True, progress=progress)
 
 
 def loaded(planned: dict[str, list[Planned]]) -> dict[str, list[Run]]:
-    """The finished runs by key."""
+    """Return the finished runs by key."""
     return {key: [load(one.folder) for one in several] for key, several in planned.items()}

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
+from fairgym.core import log_keys
 from fairgym.experiments._plots import CAPTION, curve, curve_legend
 from fairgym.report import style
 from fairgym.training import RunConfig
@@ -57,7 +58,7 @@ class MafeFig11(ex.Experiment):
         for key, several in runs.items():
             name, _, algorithm = key.partition("/")
             ends = [ex.held_out_run(run, size.held_out) for run in several]
-            curves = np.array([ex.logged(run, "objective") for run in several])
+            curves = np.array([ex.logged(run, log_keys.OBJECTIVE) for run in several])
             episodes = several[0].config.algorithm_args["episodes_per_epoch"]
             per_epoch = episodes * several[0].env.horizon
             data[name][algorithm] = {

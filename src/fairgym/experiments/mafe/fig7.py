@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
+from fairgym.core import log_keys
 from fairgym.experiments._plots import CAPTION, curve, curve_legend
 from fairgym.report import style
 from fairgym.report.words import title
@@ -60,7 +61,7 @@ class MafeFig7(ex.TrainingExperiment):
                 data[name][objective] = {
                     kind: {
                         "curve": np.array([log[kind] for log in logs]),
-                        "learned": np.array([ex.logged(run, f"terms/{kind}") for run in several]),
+                        "learned": np.array([ex.logged(r, log_keys.term(kind)) for r in several]),
                         "whole": np.array([log[kind].mean() for log in logs]),
                         "final": np.array([ex.score(end, ex.category(env, kind)) for end in ends]),
                         "terms": sum(m.kind == kind for m in env.metrics.values()),

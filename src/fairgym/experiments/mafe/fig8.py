@@ -1,4 +1,4 @@
-"""Several agents that learn against one that learns against none, in the loan system."""
+"""All agents trained, one agent trained, and a fixed policy, in the loan system."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,7 +49,7 @@ class MafeFig8(ex.TrainingExperiment):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Who is trained -> the uniform objective in held-out episodes, one number per seed."""
+        """Trained agents -> the uniform objective in held-out episodes, one number per seed."""
         assert size.held_out is not None
         one = runs[EVERY][0]
         policies = fixed_policies(one.env, fixed_policy(runs[SEARCH]))
@@ -87,10 +87,10 @@ class MafeFig8(ex.TrainingExperiment):
 
 
 def fixed_policy(searches: Sequence[Any]) -> dict[str, Any]:
-    """Agent -> the median over grid searches of each element, rounded; the queue is random.
+    """Fixed policy by agent: the median over grid searches, rounded; the queue is random.
 
     Args:
-        searches: finished runs of the grid search.
+        searches: Finished runs of the grid search.
     """
     found: dict[str, Any] = {}
     for agent in searches[0].env.agents:

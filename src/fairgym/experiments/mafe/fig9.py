@@ -1,4 +1,4 @@
-"""What fairness costs: reward and fairness as the weight moves from one to the other."""
+"""Cost of fairness: reward and fairness as the weight moves from one to the other."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ class MafeFig9(ex.Experiment):
         return data
 
     def conclude(self, data: Any) -> ex.Outcome:
-        """Per environment: is the loss small at a moderate lambda, and is there one at 0?"""
+        """Loss of reward at a moderate lambda, and at 0, per environment."""
         checks, rows = [], []
         for name, found in data.items():
             weights = found["weights"]

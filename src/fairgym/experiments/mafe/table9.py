@@ -1,4 +1,4 @@
-"""How long a step takes, beside the published times."""
+"""Time per step, beside the published times."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

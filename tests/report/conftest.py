@@ -93,6 +93,7 @@ def made_up_evaluation(env) -> Callable[..., Evaluation]:
             "objective": values,
             "lengths": np.full(4, 20),
             "terminated": np.zeros(4, bool),
+            "totals": None,
             "mean_actions": {},
             "trace": None,
             "people_start": {},

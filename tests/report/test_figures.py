@@ -253,7 +253,7 @@ def test_figures_of_real_episodes(seeds):
         4,
         objective=run.objective,
         trace=True,
-        people=2,
+        people_episodes=2,
     )
     assert len(titled(core_attribute_distribution(found, run.env))) == 2
     assert len(titled(group_rates(found, run.env))) == 3

@@ -154,7 +154,14 @@ def test_the_groups_of_a_real_evaluation(seeds):
     run = load(seeds / "seed-0")
     env = run.env
     found = evaluate(
-        env, run.params, run.policies, jax.random.key(3), 3, discount=0.9, trace=True, people=2
+        env,
+        run.params,
+        run.policies,
+        jax.random.key(3),
+        3,
+        discount=0.9,
+        trace=True,
+        people_episodes=2,
     )
     rows = cells_of(tables.group_table([(Result("mine", True, (found,)), None)], env))
     group = found.people_start["group"]

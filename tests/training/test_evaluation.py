@@ -1,6 +1,8 @@
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from two_servers import TwoServers
 
 import fairgym
 from fairgym.core import FairgymError
@@ -27,7 +29,7 @@ def measured(env):
         5,
         objective=Objective.uniform(env),
         trace=True,
-        people=3,
+        people_episodes=3,
     )
 
 
@@ -84,7 +86,7 @@ def test_undefined_values_count_as_zero_and_are_told(env, measured):
         5,
         objective=Objective.uniform(env),
         trace=True,
-        people=3,
+        people_episodes=3,
     )
     assert other.undefined("default_rate") == 5
     assert not other.metrics["default_rate"].any()
@@ -101,7 +103,7 @@ def test_the_same_luck_for_every_policy(env, measured):
         5,
         objective=Objective.uniform(env),
         trace=True,
-        people=3,
+        people_episodes=3,
     )
     for name, column in measured.people_start.items():
         np.testing.assert_array_equal(column, other.people_start[name])
@@ -119,7 +121,7 @@ def test_parts_are_the_whole(env, measured, monkeypatch):
         5,
         objective=Objective.uniform(env),
         trace=True,
-        people=3,
+        people_episodes=3,
     )
     for name in measured.metrics:
         np.testing.assert_allclose(measured.metrics[name], other.metrics[name], rtol=1e-5)
@@ -146,7 +148,7 @@ def test_the_parts_of_the_people_at_every_step():
     env = fairgym.make("education", population=200, horizon=12)
     policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
     params = env.default_params.replace(faculty_salary=0.0)
-    found = evaluate(env, params, policies, jax.random.key(2), 2, trace=True, people=2)
+    found = evaluate(env, params, policies, jax.random.key(2), 2, trace=True, people_episodes=2)
     parts = found.parts["region"]
     assert set(parts) == {"people", *env.stages, env.core_attribute}
     assert all(rows.shape == (2, 13, 9) for rows in parts.values())
@@ -173,3 +175,64 @@ def test_an_episode_that_failed_counts_nobody_afterwards():
     assert (found.lengths == 1).all()
     people = found.parts["region"]["people"].sum(axis=2)
     np.testing.assert_array_equal(people, [[200, 200] + [0] * 11] * 2)
+
+
+def test_another_objective_scores_the_same_episodes(env, measured):
+    for other in (Objective.direct(env), {"bank": Objective.uniform(env)}, None):
+        rescored = measured.scored_by(other)
+        assert rescored.metrics is measured.metrics
+        if other is None:
+            assert rescored.objective is None
+            continue
+        several = other.values() if isinstance(other, dict) else [other]
+        expected = [
+            np.mean(
+                [
+                    float(o.score(jax.tree.map(lambda x, i=i: jnp.asarray(x[i]), measured.totals)))
+                    for o in several
+                ]
+            )
+            for i in range(5)
+        ]
+        np.testing.assert_allclose(rescored.objective, expected, rtol=1e-6)
+    again = measured.scored_by(Objective.uniform(env))
+    np.testing.assert_allclose(again.objective, measured.objective, rtol=1e-6)
+    with_own = {"a": Objective.direct(env), "b": Objective.uniform(env)}
+    mean = (measured.scored_by(with_own["a"]).objective + measured.objective) / 2
+    np.testing.assert_allclose(measured.scored_by(with_own).objective, mean, rtol=1e-5)
+
+
+def test_totals_are_the_discounted_sums_of_the_trace(env):
+    found = evaluate(
+        env,
+        env.default_params,
+        fixed_policies(env, ADMIT_ALL),
+        jax.random.key(1),
+        2,
+        discount=0.9,
+        trace=True,
+    )
+    weights = 0.9 ** np.arange(20)
+    for name in env.component_info:
+        summed = np.tensordot(getattr(found.trace, name), weights, (1, 0))
+        np.testing.assert_allclose(getattr(found.totals, name), summed, rtol=1e-5, atol=1e-4)
+
+
+def test_a_system_without_people_is_measured_too():
+    env = TwoServers()
+    policies = fixed_policies(env, {"router": 1.0})
+    found = evaluate(
+        env,
+        env.default_params,
+        policies,
+        jax.random.key(0),
+        7,
+        objective=Objective.uniform(env),
+        trace=True,
+        people_episodes=3,
+    )
+    assert found.episodes == 7 and found.trace.arrived.shape == (7, 6, 2)
+    assert found.people_start == found.people_end == found.parts == {}
+    served, arrived = found.trace.served.sum(axis=1), found.trace.arrived.sum(axis=1)
+    np.testing.assert_array_equal(served[:, 1], 0.0)
+    np.testing.assert_allclose(found.metrics["served_gap"], -served[:, 0] / arrived[:, 0])

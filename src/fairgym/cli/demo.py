@@ -33,9 +33,10 @@ def demo(arguments: Sequence[str]) -> None:
     from fairgym.training import devices
 
     devices.configure()
-    from fairgym.cli.evaluate import compare, show
+    from fairgym.cli.evaluate import print_table
     from fairgym.report import write_report
     from fairgym.report.write import PEOPLE_EPISODES
+    from fairgym.training.comparison import compare
     from fairgym.training.config import RunConfig
     from fairgym.training.folder import RunFolder
     from fairgym.training.progress import shown
@@ -65,9 +66,9 @@ def demo(arguments: Sequence[str]) -> None:
         run = train(config, out, resume=resume, overwrite=again and not resume, progress=progress)
     print(f"Measuring the learned policy beside fixed ones, {EPISODES} episodes each ...")
     # exactly what the report measures, so that nothing is compiled twice
-    options = {"random": False, "trace": True, "people": PEOPLE_EPISODES}
-    for runs, row in compare([run], EPISODES, seed=1, **options):
-        show(runs[0], row)
+    options = {"trace": True, "people_episodes": PEOPLE_EPISODES}
+    for comparison in compare([("learned", [run])], EPISODES, seed=1, **options):
+        print_table(comparison)
     print("Drawing the report ...", flush=True)
     page = write_report([out], episodes=EPISODES, seed=1)
     print(f"run      {out}")

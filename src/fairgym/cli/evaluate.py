@@ -3,19 +3,15 @@
 import dataclasses
 import json
 import math
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-import jax
 import tyro
 
 from fairgym.cli.parsing import parse, typed
 from fairgym.core import Environment, FairgymError
-from fairgym.policies import fixed_policies
-from fairgym.training.evaluation import Evaluation
-from fairgym.training.evaluation import evaluate as measure
-from fairgym.training.run import Run, load_runs
+from fairgym.training.comparison import Compared, Comparison, compare
+from fairgym.training.run import load_runs
 
 LEVEL = 0.95
 
@@ -38,20 +34,6 @@ class Flags:
     json: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Measured:
-    """One policy of a comparison: its name, its run folder (None: a baseline), its episodes."""
-
-    name: str
-    folder: Path | None
-    evaluation: Evaluation
-
-    @property
-    def title(self) -> str:
-        """The name as shown: a baseline's in words, a run's folder as it is."""
-        return self.name.replace("_", " ") if self.folder is None else self.name
-
-
 def evaluate(arguments: Sequence[str]) -> None:
     """Print a table, or JSON, for each setting that the runs were trained in."""
     from fairgym.training import devices
@@ -63,83 +45,25 @@ def evaluate(arguments: Sequence[str]) -> None:
             ("episodes", flags.episodes, 1) if flags.episodes < 1 else ("seed", flags.seed, 0)
         )
         raise FairgymError(f"{name} is {value}; it takes a whole number from {low}")
-    comparisons = list(compare(load_runs(flags.folders), flags.episodes, flags.seed))
+    # every run is a configuration of its own, named by the last two parts of its folder
+    runs = [("/".join(run.folder.parts[-2:]), [run]) for run in load_runs(flags.folders)]
+    comparisons = compare(runs, flags.episodes, flags.seed, random=True)
     if flags.json:
-        rows = [
-            as_json(one, r, flags.seed) for runs, row in comparisons for r, one in _with(runs, row)
-        ]
+        rows = [as_json(one, c, flags.seed) for c in comparisons for one in c.policies]
         print(json.dumps(rows, indent=2, allow_nan=False))
         return
-    for runs, row in comparisons:
-        show(runs[0], row)
+    for comparison in comparisons:
+        print_table(comparison)
 
 
-def _with(runs: Sequence[Run], row: Sequence[Measured]) -> Iterable[tuple[Run, Measured]]:
-    return ((runs[0], one) for one in row)
+def _name(one: Compared, comparison: Comparison) -> str:
+    """A policy's name, "learned" if it is the only one that is."""
+    return "learned" if one.learned and len(comparison.learned) == 1 else one.name
 
 
-def compare(
-    runs: Sequence[Run], episodes: int, seed: int, *, random: bool = True, **options: Any
-) -> Iterable[tuple[list[Run], list[Measured]]]:
-    """Measure runs and baselines, for each setting (environment and objective) of the runs.
-
-    Args:
-        runs: the runs.
-        episodes: how many for each policy.
-        seed: of the episodes.
-        random: whether the random policy is among the baselines.
-        **options: for `fairgym.training.evaluate`.
-    """
-    settings: dict[str, list[Run]] = {}
-    for run in runs:
-        same = {**run.config.as_json(), "discount": run.discount}
-        for key in ("seed", "algorithm", "algorithm_args", "fixed"):
-            same.pop(key)
-        settings.setdefault(json.dumps(same, sort_keys=True), []).append(run)
-    key = jax.random.key(seed)
-    for together in settings.values():
-        first = together[0]
-        policies = [(label, run.folder, run.policies) for label, run in _labels(together)]
-        policies += [
-            (name, None, fixed_policies(first.env, spec))
-            for name, spec in baselines(first.env, random).items()
-        ]
-        yield (
-            together,
-            [
-                Measured(
-                    name,
-                    folder,
-                    measure(
-                        first.env,
-                        first.params,
-                        policy,
-                        key,
-                        episodes,
-                        objective=first.objective,
-                        discount=first.discount,
-                        **options,
-                    ),
-                )
-                for name, folder, policy in policies
-            ],
-        )
-
-
-def baselines(env: Environment, random: bool) -> dict[str, Any]:
-    """The environment's fixed policies, and the random one if asked for."""
-    return {**env.baselines} | ({"random": dict.fromkeys(env.agents, "random")} if random else {})
-
-
-def _labels(runs: Sequence[Run]) -> list[tuple[str, Run]]:
-    if len(runs) == 1:
-        return [("learned", runs[0])]
-    return [("/".join(run.folder.parts[-2:]), run) for run in runs]
-
-
-def as_json(one: Measured, run: Run, seed: int) -> dict[str, Any]:
+def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
     """One policy's means and intervals as JSON values."""
-    evaluation = one.evaluation
+    (evaluation,) = one.evaluations
     measures = {}
     for name in ("objective", *evaluation.metrics, "survived"):
         mean, low, high = (
@@ -149,9 +73,9 @@ def as_json(one: Measured, run: Run, seed: int) -> dict[str, Any]:
         if name in evaluation.metrics:
             measures[name]["undefined_episodes"] = evaluation.undefined(name)
     return {
-        "policy": one.name,
-        "run": None if one.folder is None else str(one.folder),
-        "environment": run.config.environment,
+        "policy": _name(one, comparison),
+        "run": str(one.runs[0].folder) if one.learned else None,
+        "environment": comparison.run.config.environment,
         "episodes": evaluation.episodes,
         "seed": seed,
         "level": LEVEL,
@@ -160,33 +84,38 @@ def as_json(one: Measured, run: Run, seed: int) -> dict[str, Any]:
     }
 
 
-def show(run: Run, row: Sequence[Measured]) -> None:
+def print_table(comparison: Comparison) -> None:
     """Print the table of one comparison."""
     from rich.console import Console
     from rich.table import Table
 
+    run, config = comparison.run, comparison.run.config
+    columns = {
+        _name(one, comparison) if one.learned else one.title: one.evaluations[0]
+        for one in comparison.policies
+    }
+    episodes = next(iter(columns.values())).episodes
     console = Console()
     if not console.is_terminal:
-        console = Console(width=max(100, 26 + 18 * len(row)))
-    config, episodes = run.config, row[0].evaluation.episodes
+        console = Console(width=max(100, 26 + 18 * len(columns)))
     table = Table(
-        title=f"{config.environment}, {run.env.population:,} people, {episodes} episodes of up to"
-        f" {run.env.horizon} steps",
+        title=f"{config.environment}, {run.env.size_text}, {episodes} episodes of up to"
+        f" {run.env.horizon} {run.env.time_unit}",
         caption="mean ± half of the 95% interval over episodes; the same people and the same luck"
         " for every policy; ↑ more is better, ↓ less is better",
     )
     table.add_column("")
-    for one in row:
-        table.add_column(one.title, justify="right", overflow="fold")
+    for title in columns:
+        table.add_column(title, justify="right", overflow="fold")
     notes: dict[str, list[str]] = {}
     for name in ("objective", *run.env.metrics, "survived"):
         label, sign = _label(run.env, name, config.objective)
         cells = []
-        for one in row:
-            undefined = one.evaluation.undefined(name)
-            cells.append(_cell(*one.evaluation.interval(name, LEVEL), sign, bool(undefined)))
+        for title, evaluation in columns.items():
+            undefined = evaluation.undefined(name)
+            cells.append(_cell(*evaluation.interval(name, LEVEL), sign, bool(undefined)))
             if undefined:
-                notes.setdefault(name.replace("_", " "), []).append(f"{one.title}: {undefined}")
+                notes.setdefault(name.replace("_", " "), []).append(f"{title}: {undefined}")
         table.add_row(label, *cells)
     console.print(table)
     if notes:

@@ -120,7 +120,7 @@ def measure_all(
             objective=run.objective,
             discount=run.discount,
             trace=True,
-            people=min(PEOPLE_EPISODES, episodes),
+            people_episodes=min(PEOPLE_EPISODES, episodes),
         )
 
     learned, baselines = [], []

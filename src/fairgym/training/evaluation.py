@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
-from fairgym.core import Environment, by_group, check_shape, rollout
+from fairgym.core import Environment, PopulationEnvironment, by_group, check_shape, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.core.environment import require_agents
 from fairgym.core.rollout import episode_keys
@@ -24,7 +24,7 @@ _PEOPLE_AT_ONCE = 2_000_000
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """What came of the episodes of one joint policy; NumPy arrays, first axis the episodes.
+    """Episodes of one joint policy, measured; NumPy arrays, first axis the episodes.
 
     Attributes:
         metrics: metric name -> raw value, more is better; 0/0 counts as 0.
@@ -32,16 +32,17 @@ class Evaluation:
         objective: the score (mean over agents that have their own); None without an objective.
         lengths: steps made.
         terminated: whether the episode failed before its horizon.
+        totals: discounted sums of the components, which metrics and objectives act on.
         mean_actions: agent -> mean action; one number for per-person actions.
         trace: components of every step, a second axis over time; None unless asked for.
         people_start: feature name -> value of every person at the start, of the first episodes
-            (as many as asked for).
+            (as many as asked for); empty for environments without people.
         people_end: the same after the last step.
-        discount: gamma of the component sums that metrics and objective act on.
-        parts: how the parts of each of `env.partitions` stand at the start and after each step:
+        discount: gamma of the totals.
+        parts: state of the parts of each of `env.partitions` at the start and after each step:
             partition -> {"people", each stage: numbers of people; the core attribute: its sum},
             arrays (episodes, horizon + 1, parts), zero after an episode's end. Empty without
-            trace.
+            trace, and for environments without people.
     """
 
     metrics: dict[str, np.ndarray]
@@ -49,6 +50,7 @@ class Evaluation:
     objective: np.ndarray | None
     lengths: np.ndarray
     terminated: np.ndarray
+    totals: Any
     mean_actions: dict[str, np.ndarray]
     trace: Any
     people_start: dict[str, np.ndarray]
@@ -76,6 +78,17 @@ class Evaluation:
         """Episodes in which the metric is 0/0."""
         return int(np.sum(~self.defined[name])) if name in self.defined else 0
 
+    def scored_by(self, objective: Objective | Mapping[str, Objective] | None) -> "Evaluation":
+        """The same episodes, scored by another objective.
+
+        Args:
+            objective: one for all, one per agent, or None for no score.
+        """
+        objectives = _several(objective)
+        scores = [np.asarray(jax.vmap(one.score)(self.totals)) for one in objectives]
+        mean = np.mean(scores, axis=0) if scores else None
+        return dataclasses.replace(self, objective=mean)
+
 
 def evaluate(
     env: Environment,
@@ -87,7 +100,7 @@ def evaluate(
     objective: Objective | Mapping[str, Objective] | None = None,
     discount: float = 1.0,
     trace: bool = False,
-    people: int = 0,
+    people_episodes: int = 0,
 ) -> Evaluation:
     """Run episodes with fixed policies and measure them.
 
@@ -102,20 +115,25 @@ def evaluate(
         episodes: how many.
         objective: what to score the episodes by: one for all, or one per agent.
         discount: gamma of the component sums, 1 for plain sums.
-        trace: whether to return the components of every step, and how the parts of the people
-            stand.
-        people: of how many of the first episodes to return everybody's features.
+        trace: whether to return the components of every step, and the state of the parts of the
+            people.
+        people_episodes: number of the first episodes of which to return everybody's features;
+            without effect in environments without people.
 
     Raises:
         FairgymError: a missing or unknown agent, or a number of episodes below 1.
     """
     require_agents(env, policies, "policy")
     check_shape("episodes", episodes, 1, 1_000_000)
-    objectives = tuple(objective.values()) if isinstance(objective, Mapping) else (objective,)
+    objectives = _several(objective)
     params = jax.tree.map(jnp.asarray, params)
-    devices = jax.local_device_count()
-    at_once = max(devices, _PEOPLE_AT_ONCE // env.population // devices * devices)
-    at_once = min(at_once, episodes) if people else episodes
+    at_once = episodes
+    if not isinstance(env, PopulationEnvironment):
+        people_episodes = 0
+    elif people_episodes:
+        devices = jax.local_device_count()
+        at_once = max(devices, _PEOPLE_AT_ONCE // env.population // devices * devices)
+        at_once = min(at_once, episodes)
     keys = jax.random.split(key, episodes)
     parts, shown = [], []
     for start in range(0, episodes, at_once):
@@ -129,16 +147,24 @@ def evaluate(
             keys[index],
             jnp.float32(discount),
             trace,
-            people > start,
+            people_episodes > start,
         )
         parts.append(_first(part, episodes - start))
-        if people > start:
-            shown.append(_first(everybody, min(people, episodes) - start))
+        if people_episodes > start:
+            shown.append(_first(everybody, min(people_episodes, episodes) - start))
     together = jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
     begin, end = jax.tree.map(lambda *xs: np.concatenate(xs), *shown) if shown else ({}, {})
     for name, order in (("metrics", env.metrics), ("defined", env.metrics)):
         together[name] = {key: together[name][key] for key in order}
     return Evaluation(**together, people_start=begin, people_end=end, discount=discount)
+
+
+def _several(
+    objective: Objective | Mapping[str, Objective] | None,
+) -> tuple[Objective, ...]:
+    if objective is None:
+        return ()
+    return tuple(objective.values()) if isinstance(objective, Mapping) else (objective,)
 
 
 def _first(tree: Any, count: int) -> Any:
@@ -147,8 +173,8 @@ def _first(tree: Any, count: int) -> Any:
 
 
 def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
-    """How the parts of each partition stand in this state; see `Evaluation.parts`."""
-    if not env.partitions:
+    """State of the parts of each partition; see `Evaluation.parts`."""
+    if not isinstance(env, PopulationEnvironment) or not env.partitions:
         return {}
     people = env.people(state)
     counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(env.stages)}
@@ -169,13 +195,13 @@ def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " p
 @eqx.filter_jit
 def _measure(
     env: Environment,
-    objectives: tuple[Objective | None, ...],
+    objectives: tuple[Objective, ...],
     params: Any,
     policies: dict[str, Any],
     keys: Key[Array, " episodes"],
     discount: Float[Array, ""],
     trace: bool,
-    people: bool,
+    with_people: bool,
 ) -> Any:
     """The episodes of these keys: the fields of `Evaluation`, and the people."""
 
@@ -183,18 +209,19 @@ def _measure(
         watch = functools.partial(_parts, env) if trace else None
         episode = rollout(env, params, policies, key, discount=discount, trace=trace, watch=watch)
         totals, metrics = episode.totals, env.metrics
-        scores = [o.score(totals) for o in objectives if o is not None]
+        scores = [objective.score(totals) for objective in objectives]
         results = {
             "metrics": {name: metric.value(totals) for name, metric in metrics.items()},
             "defined": {name: metric.defined(totals) for name, metric in metrics.items()},
             "objective": jnp.mean(jnp.stack(scores)) if scores else None,
             "lengths": episode.length,
             "terminated": episode.terminated,
+            "totals": totals,
             "mean_actions": {a: jnp.reshape(x, -1) for a, x in episode.mean_actions.items()},
             "trace": episode.trace,
             "parts": episode.watched or {},
         }
-        if not people:
+        if not (with_people and isinstance(env, PopulationEnvironment)):
             return results, None
         start = env.initial_state(episode_keys(key)[0], params)
         return results, (env.people(start), env.people(episode.final_state))

@@ -1,0 +1,152 @@
+"""Comparison of policies: runs beside fixed baselines, on the same episodes."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from fairgym.core import Environment
+from fairgym.policies import fixed_policies
+from fairgym.training.evaluation import Evaluation, evaluate
+from fairgym.training.run import Run
+
+# Parts of a configuration that the episodes of a baseline depend on, and those that only its
+# score does.
+_WORLD = ("environment", "environment_args", "params")
+_AIM = ("objective", "objectives", "bounds")
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """One policy of a comparison.
+
+    Attributes:
+        name: label of the configuration, or key of the baseline.
+        runs: the runs that it was learned in, one per seed; empty for a baseline.
+        evaluations: one per run; one for a baseline.
+    """
+
+    name: str
+    runs: tuple[Run, ...]
+    evaluations: tuple[Evaluation, ...]
+
+    @property
+    def learned(self) -> bool:
+        """False for a baseline."""
+        return bool(self.runs)
+
+    @property
+    def title(self) -> str:
+        """The name as shown: a baseline's key in words, a label as it is."""
+        return self.name if self.learned else self.name.replace("_", " ")
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Policies measured in one setting: one environment, discount and objective.
+
+    Attributes:
+        world: text that is equal for equal environments and discounts; comparisons that share it
+            have the same baselines, scored by different objectives.
+        learned: one entry per configuration.
+        baselines: the environment's fixed policies.
+    """
+
+    world: str
+    learned: tuple[Compared, ...]
+    baselines: tuple[Compared, ...]
+
+    @property
+    def policies(self) -> tuple[Compared, ...]:
+        """The learned policies, then the baselines."""
+        return self.learned + self.baselines
+
+    @property
+    def run(self) -> Run:
+        """A run in this setting, for its environment, parameters and objective."""
+        return self.learned[0].runs[0]
+
+
+def compare(
+    configurations: Iterable[tuple[str, Sequence[Run]]],
+    episodes: int,
+    seed: int,
+    *,
+    random: bool = False,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,
+) -> list[Comparison]:
+    """Measure the policies of runs, and the fixed baselines of each setting that they are in.
+
+    All policies act on the same people with the same luck. The baselines of an environment are
+    run once, and scored by each objective.
+
+    Args:
+        configurations: label and runs of each configuration, one run per seed.
+        episodes: number of episodes per policy.
+        seed: of the episodes.
+        random: whether the random policy is added to the environment's baselines.
+        progress: called with the title of each policy before it is measured.
+        **options: for `fairgym.training.evaluate`.
+
+    Returns:
+        One comparison per setting, in the order in which the configurations first name it.
+    """
+    key = jax.random.key(seed)
+    say = progress or (lambda title: None)
+
+    def measured(run: Run, policies: Mapping[str, Any]) -> Evaluation:
+        return evaluate(
+            run.env,
+            run.params,
+            policies,
+            key,
+            episodes,
+            objective=run.objective,
+            discount=run.discount,
+            **options,
+        )
+
+    settings: dict[tuple[str, str], list[tuple[str, Sequence[Run]]]] = {}
+    for name, runs in configurations:
+        settings.setdefault(_setting(runs[0]), []).append((name, runs))
+    shared: dict[str, tuple[Compared, ...]] = {}
+    comparisons = []
+    for (world, _), named in settings.items():
+        learned = []
+        for name, runs in named:
+            say(name)
+            found = tuple(measured(run, run.policies) for run in runs)
+            learned.append(Compared(name, tuple(runs), found))
+        first = named[0][1][0]
+        if world in shared:
+            baselines = tuple(_rescored(one, first.objective) for one in shared[world])
+        else:
+            baselines = ()
+            for name, specification in baselines_of(first.env, random=random).items():
+                say(Compared(name, (), ()).title)
+                found = measured(first, fixed_policies(first.env, specification))
+                baselines += (Compared(name, (), (found,)),)
+            shared[world] = baselines
+        comparisons.append(Comparison(world, tuple(learned), baselines))
+    return comparisons
+
+
+def baselines_of(env: Environment, *, random: bool = False) -> dict[str, Mapping[str, Any]]:
+    """Specifications of an environment's fixed policies, and of the random one if asked for."""
+    extra = {"random": dict.fromkeys(env.agents, "random")} if random else {}
+    return {**env.baselines, **extra}
+
+
+def _setting(run: Run) -> tuple[str, str]:
+    config = run.config.as_json()
+    world = {name: config[name] for name in _WORLD} | {"discount": run.discount}
+    aim = {name: config[name] for name in _AIM}
+    return json.dumps(world, sort_keys=True), json.dumps(aim, sort_keys=True)
+
+
+def _rescored(one: Compared, objective: Any) -> Compared:
+    scored = tuple(evaluation.scored_by(objective) for evaluation in one.evaluations)
+    return dataclasses.replace(one, evaluations=scored)

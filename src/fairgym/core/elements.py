@@ -46,6 +46,11 @@ def per_group(
         label: in words; the words of the name if empty.
         of: name of the element that these split.
         unit: of the values.
+
+    Examples:
+        >>> from fairgym.core import per_group
+        >>> [(element.name, element.title) for element in per_group("relief", ("north", "south"))]
+        [('relief_north', 'relief, north'), ('relief_south', 'relief, south')]
     """
     label = label or name.replace("_", " ")
     if not groups:

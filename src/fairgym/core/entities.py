@@ -14,6 +14,16 @@ class Entities(Struct):
         features: one row per place, zero where no person is; units are the space's.
         mask: True where a row holds a person.
         context: numbers that are the same for everybody (time, budget, beds).
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from fairgym import Entities
+        >>> age, income = jnp.array([30.0, 50.0, 0.0]), jnp.array([2.0, 3.0, 0.0])
+        >>> seen = Entities.from_columns([age, income], jnp.array([True, True, False]), [])
+        >>> seen.features.tolist()
+        [[30.0, 2.0], [50.0, 3.0], [0.0, 0.0]]
+        >>> seen.permuted(jnp.array([1, 0, 2])).mask.tolist()
+        [True, True, False]
     """
 
     features: Float[Array, "capacity features"]

@@ -31,7 +31,13 @@ def term(kind: str) -> str:
 
 
 def action(agent: str, element: str) -> str:
-    """Mean of one element of an agent's action, by the element's name."""
+    """Mean of one element of an agent's action, by the element's name.
+
+    Examples:
+        >>> from fairgym.core import log_keys
+        >>> log_keys.action("admissions", "threshold_advantaged")
+        'actions/admissions/threshold_advantaged'
+    """
     return f"{_ACTIONS}/{agent}/{element}"
 
 

@@ -44,6 +44,15 @@ class EntitySpace:
         capacity: the smallest number of rows that is always enough.
         features: what each column of `Entities.features` holds.
         context: what each element of `Entities.context` holds.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from fairgym.core import EntitySpace, Feature
+        >>> space = EntitySpace(2, (Feature("age", 18, 90, "years"),), (Feature("beds"),))
+        >>> columns, mask = {"age": jnp.array([30.0, 0.0])}, jnp.array([True, False])
+        >>> seen = space.view(columns, mask, {"beds": 0.5})
+        >>> bool(space.contains(seen)), seen.context.tolist()
+        (True, [0.5])
     """
 
     capacity: int

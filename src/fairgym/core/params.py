@@ -47,6 +47,16 @@ class Params(Struct):
     """Base of the parameter structs: a frozen pytree of numbers, checked when it is made.
 
     Values may be Python numbers or arrays (to vmap over); traced arrays are not checked.
+
+    Examples:
+        >>> from fairgym.core import Params, param
+        >>> class Clinic(Params):
+        ...     visits: float = param(0.3, "share of people who come", low=0, high=1)
+        >>> Clinic().replace(visits=0.5).visits
+        0.5
+        >>> Clinic(visits=2.0)
+        Traceback (most recent call last):
+        fairgym.core.errors.FairgymError: Clinic.visits is 2.0; it takes a number from 0 to 1
     """
 
     def __check_init__(self) -> None:

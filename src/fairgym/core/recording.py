@@ -63,6 +63,19 @@ def record(
 
     Raises:
         FairgymError: an agent without policy and script, an unknown agent, steps out of range.
+
+    Examples:
+        >>> import jax
+        >>> import fairgym
+        >>> from fairgym.core import record
+        >>> from fairgym.policies import fixed_policies
+        >>> env = fairgym.make("loan_simple", population=100, horizon=10)
+        >>> actions = {"admissions": 0.0, "disbursement": "random", "debt_management": 0.1}
+        >>> policies, key = fixed_policies(env, actions), jax.random.key(0)
+        >>> record(
+        ...     env, env.default_params, policies, key, 3, pick=lambda step: step.components.applied
+        ... ).shape
+        (3, 2)
     """
     script = dict(script or {})
     require_agents(env, {**policies, **script}, "policy")

@@ -21,6 +21,15 @@ class Registry:
         what: what the things are called in messages.
         grouped: the modules of sub-packages register the things, not the sub-packages: `fig6` in
             `mafe` registers "mafe-fig6".
+
+    Examples:
+        >>> from fairgym.core import Registry
+        >>> rules = Registry("fairgym.policies", "rule")
+        >>> @rules.register("generous")
+        ... def generous(observation, key):
+        ...     return observation.mask.astype(float)
+        >>> rules.get("generous") is generous
+        True
     """
 
     def __init__(self, package: str, what: str, *, grouped: bool = False) -> None:
@@ -87,6 +96,15 @@ def make(name: str, **shapes: Any) -> Environment:
 
     Raises:
         FairgymError: unknown name, unknown argument, or a value that the environment refuses.
+
+    Examples:
+        >>> import fairgym
+        >>> env = fairgym.make("loan_simple", population=100, horizon=10)
+        >>> env.agents
+        ('admissions', 'disbursement', 'debt_management')
+        >>> fairgym.make("loan_simple", people=100)
+        Traceback (most recent call last):
+        fairgym.core.errors.FairgymError: unknown argument 'people' for loan_simple; it takes: ...
     """
     cls = environments.get(name)
     known = [p for p in inspect.signature(cls).parameters if not p.startswith("_")]

@@ -88,6 +88,17 @@ def rollout(
 
     Raises:
         FairgymError: an agent without a policy, an unknown agent, a horizon out of range.
+
+    Examples:
+        >>> import jax
+        >>> import fairgym
+        >>> from fairgym.policies import fixed_policies
+        >>> env = fairgym.make("loan_simple", population=100, horizon=10)
+        >>> actions = {"admissions": 0.0, "disbursement": "random", "debt_management": 0.1}
+        >>> policies = fixed_policies(env, actions)
+        >>> episode = fairgym.rollout(env, env.default_params, policies, jax.random.key(0))
+        >>> int(episode.length), float(episode.totals.applied.sum())
+        (10, 100.0)
     """
     require_agents(env, policies, "policy")
     steps = env.horizon if horizon is None else check_shape("horizon", horizon, 1, env.horizon)

@@ -115,6 +115,12 @@ class PerEntity:
     Attributes:
         capacity: number of rows, people and empty places alike.
         element: what the number means; a text is taken as the name of an `Element`.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from fairgym.core import PerEntity
+        >>> PerEntity(3, "priority").clip(jnp.array([0.5, 2.0, -1.0])).tolist()
+        [0.5, 1.0, 0.0]
     """
 
     per_entity: ClassVar[bool] = True
@@ -235,6 +241,15 @@ class Unit(_Vector):
 
     Attributes:
         elements: what each number is, in order; a text is taken as the name of an `Element`.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from fairgym.core import Unit, per_group
+        >>> space = Unit(per_group("threshold", ("north", "south")))
+        >>> space.names
+        ('threshold_north', 'threshold_south')
+        >>> bool(space.contains(jnp.array([0.2, 1.2])))
+        False
     """
 
     independent: ClassVar[bool] = True
@@ -276,6 +291,14 @@ class Shares(_Vector):
     Attributes:
         blocks: the shares of each simplex, in order; a text is taken as the name of an `Element`.
             A block whose elements name another one in `of` splits that share further.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from fairgym.core import Shares, per_group
+        >>> space = Shares((("beds", "rest"), per_group("beds", ("north", "south"), of="beds")))
+        >>> action = space.clip(jnp.array([3.0, 1.0, 1.0, 1.0]))
+        >>> action.tolist(), space.splits(action)["beds"].tolist()
+        ([0.75, 0.25, 0.5, 0.5], [0.5, 0.5])
     """
 
     independent: ClassVar[bool] = False

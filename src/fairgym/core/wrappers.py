@@ -216,6 +216,13 @@ class EndsAfter(Wrapper):
 
     Attributes:
         steps: `time` of the state with which the episode terminates; it may be traced.
+
+    Examples:
+        >>> import fairgym
+        >>> from fairgym.core import EndsAfter
+        >>> env = EndsAfter(fairgym.make("loan_simple", population=100), 3)
+        >>> env.name, env.population, env.steps
+        ('loan_simple', 100, 3)
     """
 
     steps: Any

@@ -72,6 +72,15 @@ class Direct:
         sign: -1 if less is better.
         title: the metric in words; "" for those of its name.
         unit: unit of the value; "" for the component's.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import Direct
+        >>> totals = SimpleNamespace(cost=jnp.array(50.0))
+        >>> cost = Direct("cost", normaliser=100.0, sign=-1)
+        >>> float(cost.value(totals)), float(cost.normalised(totals))
+        (-50.0, -0.5)
     """
 
     component: str
@@ -108,6 +117,14 @@ class Rate:
         sign: -1 if less is better.
         title: the rate in words; "" for those of the metric's name.
         unit: unit of the value; "" for a share, which takes components of equal units.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import Rate
+        >>> totals = SimpleNamespace(admitted=jnp.array([6.0, 1.0]), applied=jnp.array([8.0, 6.0]))
+        >>> float(Rate("admitted", "applied").value(totals))
+        0.5
     """
 
     numerator: str
@@ -162,6 +179,14 @@ class Disparity:
         normalise_by_sum: divide by the sum of the groups' rates (table 8: waits, salaries).
         title: the disparity in words; "" for those of the metric's name.
         unit: unit of the value; "" for the rate's.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import Disparity, Rate
+        >>> totals = SimpleNamespace(admitted=jnp.array([6.0, 1.0]), applied=jnp.array([8.0, 4.0]))
+        >>> float(Disparity(Rate("admitted", "applied")).value(totals))
+        -0.5
     """
 
     rate: Rate

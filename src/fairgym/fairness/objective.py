@@ -28,6 +28,16 @@ class Objective:
         metrics: the metrics by name.
         weights: weight of each metric; metrics without one weigh 0.
         bounds: epsilon of each bounded metric, on its raw (not normalised) value.
+
+    Examples:
+        >>> import fairgym
+        >>> from fairgym.fairness import Objective
+        >>> env = fairgym.make("loan_simple", population=100, horizon=10)
+        >>> Objective.direct(env).weights
+        {'profit': 1.0}
+        >>> objective = Objective.direct_fair(env).bounded(0.05)
+        >>> objective.bounds
+        {'admission_disparity': 0.05, 'wait_disparity': 0.05, 'default_disparity': 0.05}
     """
 
     metrics: Mapping[str, Metric]

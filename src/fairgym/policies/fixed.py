@@ -20,6 +20,12 @@ class Constant(eqx.Module):
 
     Raises:
         FairgymError: the value is not a number, or does not fit the space.
+
+    Examples:
+        >>> from fairgym.core import Unit
+        >>> from fairgym.policies import Constant
+        >>> Constant(Unit(("threshold", "relief")), 0.5).action.tolist()
+        [0.5, 0.5]
     """
 
     action: Float[Array, "..."]
@@ -115,6 +121,14 @@ def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]
 
     Raises:
         FairgymError: an unknown agent or word, or a value that does not fit the agent's space.
+
+    Examples:
+        >>> import fairgym
+        >>> from fairgym.policies import fixed_policies
+        >>> env = fairgym.make("loan_simple", population=100, horizon=10)
+        >>> policies = fixed_policies(env, {"admissions": (0.5, 0.25), "disbursement": "random"})
+        >>> policies["admissions"].action.tolist()
+        [0.5, 0.25]
     """
     policies = {}
     for agent, value in specification.items():

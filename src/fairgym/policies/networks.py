@@ -176,6 +176,18 @@ def equivariant(
 
     Returns:
         Agent -> policy.
+
+    Examples:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> import fairgym
+        >>> from fairgym.policies import equivariant
+        >>> env = fairgym.make("loan_simple", population=100, horizon=10)
+        >>> policy = equivariant(env, jax.random.key(0), hidden=4)["disbursement"]
+        >>> seen = env.observation_space("disbursement").sample(jax.random.key(1))
+        >>> scores, order = policy(seen, jax.random.key(2)), jnp.arange(10)[::-1]
+        >>> bool(jnp.allclose(policy(seen.permuted(order), jax.random.key(2)), scores[order]))
+        True
     """
     params = env.default_params if params is None else params
     keys = jax.random.split(key, len(env.agents))

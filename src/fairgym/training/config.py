@@ -64,6 +64,12 @@ class RunConfig:
         fixed: agents that are not trained: agent -> "random", "first-come", a number, or one
             number per element of the action.
         seed: everything random in the run follows from it.
+
+    Examples:
+        >>> from fairgym import RunConfig
+        >>> config = RunConfig.from_mapping({"environment": "loan_simple", "epochs": 3})
+        >>> config.algorithm, config.algorithm_args
+        ('f-macem', {'epochs': 3})
     """
 
     environment: str

@@ -21,6 +21,11 @@ def mean_interval(values: Any, level: float = 0.95) -> tuple[float, float, float
     Returns:
         `(mean, low, high)`. One value has no interval: its limits are NaN, as everything is for
         no value at all.
+
+    Examples:
+        >>> from fairgym.training import mean_interval
+        >>> [round(value, 2) for value in mean_interval([1.0, 2.0, 3.0])]
+        [2.0, -0.48, 4.48]
     """
     sample = np.asarray(values, np.float64).reshape(-1)
     if sample.size == 0:
@@ -79,6 +84,11 @@ def interquartile_mean(values: Any, axis: int | None = None) -> Any:
     Returns:
         A number without `axis`, else an array without that axis. NaN for no values, and where
         one of them is NaN: it must not pass for the best or the worst and be cut off.
+
+    Examples:
+        >>> from fairgym.training.statistics import interquartile_mean
+        >>> interquartile_mean([0.0, 2.0, 3.0, 100.0])
+        2.5
     """
     array = np.asarray(values, np.float64)
     array = array.reshape(-1) if axis is None else np.moveaxis(array, axis, -1)
@@ -113,6 +123,12 @@ def bootstrap_interval(
 
     Returns:
         `(estimate, low, high)`, numbers or arrays. The limits are NaN if no task has two runs.
+
+    Examples:
+        >>> from fairgym.training.statistics import bootstrap_interval
+        >>> estimate, low, high = bootstrap_interval([1.0, 2.0, 3.0, 4.0, 5.0])
+        >>> estimate, 1.0 <= low < 3.0 < high <= 5.0
+        (3.0, True)
     """
     single = not isinstance(strata, list | tuple) or not strata or np.ndim(strata[0]) == 0
     parts = [np.asarray(part, np.float64) for part in ([strata] if single else strata)]
@@ -156,6 +172,12 @@ def paired_test(a: Sequence[float] | Any, b: Any, level: float = 0.95, seed: int
         b: the values of the other condition with the same seeds, or one number.
         level: of the interval.
         seed: of the sampled patterns.
+
+    Examples:
+        >>> from fairgym.training.statistics import paired_test
+        >>> test = paired_test([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
+        >>> test.difference, test.p
+        (2.0, 0.25)
     """
     first = np.asarray(a, np.float64).reshape(-1)
     difference = first - np.broadcast_to(np.asarray(b, np.float64), first.shape)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 import fairgym
 import fairgym.core as fg
@@ -28,15 +28,18 @@ class ClinicParams(fg.Params):
     outreach_cost: float = fg.param(0.2, "cost of full outreach per villager, in doses", low=0)
 
 
-# 2. What is remembered from week to week: one array per fact, one entry per person.
-class ClinicState(fg.Struct):
-    time: Int[Array, ""]
-    group: Int[Array, " people"]
-    stage: Int[Array, " people"]
+# 2. State (besides time, group, stage) and randomness of a week, one number per person of each.
+class ClinicState(fg.PopulationState):
     risk: Float[Array, " people"]
 
 
-# 3. What is counted each week. No rates and no rewards here: metrics are made of these.
+class ClinicNoise(fg.Struct):
+    visit: Float[Array, " people"]
+    contact: Float[Array, " people"]
+    tie: Float[Array, " people"]
+
+
+# 3. Counts of each week. No rates and no rewards here: metrics are made of these.
 class ClinicComponents(fg.Components):
     cost: Float[Array, ""] = fg.component("doses and outreach", unit="doses")
     people: Float[Array, " groups"] = fg.component("people", unit="people", per="group")
@@ -52,6 +55,7 @@ class Clinic(fairgym.PopulationEnvironment):
     agents = ("outreach", "clinic")
     stages = ("susceptible", "protected", "ill", "recovered")
     groups = ("town", "village")
+    time_unit = "weeks"
     core_attribute = "risk"  # the feature whose distribution a report shows
     components = ClinicComponents
     population: int = 1000
@@ -82,7 +86,7 @@ class Clinic(fairgym.PopulationEnvironment):
     def action_space(self, agent):
         return self._spaces[agent][1]
 
-    # Who the people are at the start: the second half lives in villages, 2% are ill.
+    # The people at the start: the second half lives in villages, 2% are ill.
     def initial_state(self, key, params):
         group = (jnp.arange(self.population) >= self.population // 2).astype(jnp.int32)
         ill, risk = jax.random.uniform(key, (2, self.population))
@@ -92,30 +96,28 @@ class Clinic(fairgym.PopulationEnvironment):
     def people(self, state):
         return {"group": state.group.astype(jnp.float32), "risk": state.risk}
 
-    # What each agent sees: the susceptible, one row each; other rows are masked.
+    # Both agents see the susceptible, one row each; other rows are masked.
     def observe(self, state, params):
-        columns, ill = list(self.people(state).values()), [jnp.mean(state.stage == ILL)]
-        view = fairgym.Entities.from_columns(columns, state.stage == SUSCEPTIBLE, ill)
-        return dict.fromkeys(self.agents, view)
+        space, context = self._spaces["clinic"][0], {"prevalence": jnp.mean(state.stage == ILL)}
+        seen: fairgym.Entities = space.view(self.people(state), state.stage == SUSCEPTIBLE, context)
+        return dict.fromkeys(self.agents, seen)
 
-    # All the randomness of one week, drawn at once.
     def noise(self, key, params):
-        draws = jax.random.uniform(key, (3, self.population))
-        return dict(zip(("visit", "contact", "tie"), draws, strict=True))
+        return ClinicNoise(*jax.random.uniform(key, (3, self.population)))
 
     # One week. Actions are clipped into their spaces before they get here.
     def transition(self, noise, state, actions, params):
         effort = actions["outreach"][0]
         susceptible, ill = state.stage == SUSCEPTIBLE, state.stage == ILL
-        # 1. who comes, and who of them is vaccinated
+        # 1. visits and vaccinations
         reach = jnp.stack([jnp.ones(()), 1 - params.distance * (1 - effort)])[state.group]
-        visiting = susceptible & (noise["visit"] < params.visits * reach)
+        visiting = susceptible & (noise.visit < params.visits * reach)
         doses = self.population // 50
-        rows, given = fg.highest(actions["clinic"], visiting, doses, noise["tie"])
+        rows, given = fg.highest(actions["clinic"], visiting, doses, noise.tie)
         vaccinated = jnp.zeros_like(visiting).at[rows].set(given)
-        # 2. who falls ill
+        # 2. infections
         danger = params.contagion * jnp.mean(ill) * state.risk
-        infected = susceptible & ~vaccinated & (noise["contact"] < danger)
+        infected = susceptible & ~vaccinated & (noise.contact < danger)
         stage = jnp.where(vaccinated, PROTECTED, jnp.where(infected, ILL, state.stage))
 
         def count(flags):

@@ -10,15 +10,28 @@ import numpy as np
 import pytest
 from jax.core import Tracer
 from jax.custom_batching import custom_vmap
+from jaxtyping import Array, Float, Int
 
 import fairgym
-from fairgym.core import Components, EntitySpace, Unit, component
+from fairgym.core import (
+    Components,
+    EntitySpace,
+    Environment,
+    Feature,
+    NeverEnds,
+    Params,
+    State,
+    Struct,
+    Unit,
+    component,
+    person_index,
+)
 from fairgym.environments.loan import Loan
 from fairgym.fairness import Direct, Rate
 from fairgym.policies import fixed_policies
 from fairgym.testing import PROPERTIES, ConformanceError, check_environment, environment
-from fairgym.testing._compare import renumbered
-from fairgym.testing.toys import Toy, ToyState
+from fairgym.testing._renumbering import renumbered
+from fairgym.testing.toys import Toy, ToyNoise, ToyState
 
 NAMES = {law.check.__name__: law for law in PROPERTIES}
 
@@ -46,7 +59,7 @@ def test_a_dirty_state_of_the_loan_environment_passes(monkeypatch):
         def initial_state(self, key, params):
             return later
 
-    laws = (NAMES[name] for name in ("numbering", "masked_rows", "people_and_census"))
+    laws = (NAMES[name] for name in ("numbering", "masked_rows", "census"))
     monkeypatch.setattr(environment, "PROPERTIES", tuple(laws))
     check_environment(Later(**shapes))
 
@@ -118,7 +131,24 @@ class LooseSpace(Unit):
         return super().sample(key) + 1.0
 
 
+class HalvingSpace(Unit):
+    def clip(self, action):
+        return super().clip(action) / 2
+
+
+class RoughSpace(Unit):
+    def sample(self, key):
+        return super().sample(key).astype(jnp.float16)
+
+
+class NamelessSpace(Unit):
+    @property
+    def names(self):
+        return ("all",)
+
+
 LOOSE, NARROW = LooseSpace(("a",)), EntitySpace(3, ())
+HALVING, ROUGH, NAMELESS = HalvingSpace(("a",)), RoughSpace(("a",)), NamelessSpace(("a", "b"))
 
 
 def observe_everything(self, state, params):
@@ -220,6 +250,21 @@ BROKEN = {
         after(lambda env, r, n, s, a: r if s.time > 3 else (r[0], r[1], s.time > 9)),
         "TracerBoolConversionError",
     ),
+    "an action that clipping changes": (
+        "spaces",
+        subclass(action_space=lambda self, agent, space=HALVING: space),
+        "an action of agent 'level', which lies in its space, and the same clipped: ",
+    ),
+    "an action of another type": (
+        "spaces",
+        subclass(action_space=lambda self, agent, space=ROUGH: space),
+        "a sampled action of agent 'level' is float16, not <class 'jax.numpy.float32'>",
+    ),
+    "fewer names than numbers": (
+        "spaces",
+        subclass(action_space=lambda self, agent, space=NAMELESS: space),
+        "the action space of 'level' has 1 names and counts 2 numbers",
+    ),
     "a new space at every call": (
         "spaces",
         subclass(action_space=lambda self, agent: Unit(("a", "b"))),
@@ -234,6 +279,7 @@ BROKEN = {
         "observations",
         subclass(
             observation_space=lambda self, agent, space=NARROW: space,
+            observe=observe_everything,
         ),
         r"the observation of agent 'level' after 0 steps has shapes .* its space says",
     ),
@@ -268,12 +314,12 @@ BROKEN = {
         "component 'queued' of step 0 is negative",
     ),
     "people get lost": (
-        "people_and_census",
+        "census",
         with_state(stage=lambda s, b: jnp.where(s.stage == 1, 7, s.stage)),
         r"the census after 1 steps counts 7 people in .*; there are 12",
     ),
     "features of a few": (
-        "people_and_census",
+        "census",
         subclass(
             people=lambda self, s: Toy.people(self, s) | {"skill": s.skill[:4]},
             observe=observe_everything,
@@ -281,9 +327,19 @@ BROKEN = {
         r"people\['skill'\] after 0 steps is not one finite number for each of the 12",
     ),
     "an unknown core attribute": (
-        "declarations",
+        "stages_and_features",
         subclass(core_attribute="height"),
         "core_attribute 'height'",
+    ),
+    "no stages": (
+        "stages_and_features",
+        subclass(stages=()),
+        r"stages is \(\); it takes a tuple of different names",
+    ),
+    "partitions by an unknown feature": (
+        "stages_and_features",
+        subclass(partitions={"height": ("tall", "small")}),
+        "partitions names 'height', which is no feature of `people`",
     ),
     "a component of nobody": (
         "declarations",
@@ -347,6 +403,18 @@ BROKEN = {
         ),
         r"with actions out of range, and with the same actions clipped: .* is nan",
     ),
+    "large actions are not clipped": (
+        "actions_are_clipped",
+        subclass(
+            advance=lambda self, key, state, actions, params: self.transition(
+                self.noise(key, params),
+                state,
+                {agent: jnp.maximum(jnp.nan_to_num(x), 0.0) for agent, x in actions.items()},
+                params,
+            )
+        ),
+        "with actions out of range, and with the same actions clipped: ",
+    ),
     "scores of empty places count": (
         "masked_rows",
         crowded(
@@ -378,6 +446,16 @@ BROKEN = {
         "numbering",
         subclass(transition=ties_by_number),
         "people renumbered",
+    ),
+    "noise without declared axes": (
+        "numbering",
+        subclass(
+            noise=lambda self, key, params: dict(vars(Toy.noise(self, key, params))),
+            transition=lambda self, noise, state, actions, params: Toy.transition(
+                self, ToyNoise(**noise), state, actions, params
+            ),
+        ),
+        r"dict\['luck'\] is an array without declared axes; declare it as a field of a Struct",
     ),
     "neighbours meet": (
         "numbering",
@@ -467,6 +545,77 @@ def test_one_flip_in_three_keys_is_forgiven(monkeypatch):
         check_environment(Toy())
 
 
+# ------------------------------------------------------------------ systems without people
+
+
+class RoomState(State):
+    warmth: Float[Array, ""]
+
+
+class RoomComponents(Components):
+    comfort: Float[Array, ""] = component("warmth up to 20 degrees", unit="degrees")
+
+
+@dataclasses.dataclass(frozen=True)
+class Room(Environment):
+    """A room that one agent heats: nobody in it is a person of a population."""
+
+    name = "room"
+    agents = ("heater",)
+    groups = ("room",)
+    components = RoomComponents
+    spaces = (EntitySpace(1, (Feature("warmth", 0.0, 40.0),)), Unit(("power",)))
+    horizon: int = 6
+
+    @property
+    def default_params(self):
+        return Params()
+
+    @property
+    def metrics(self):
+        return {"comfort": Direct("comfort")}
+
+    def observation_space(self, agent):
+        return self.spaces[0]
+
+    def action_space(self, agent):
+        return self.spaces[1]
+
+    def initial_state(self, key, params):
+        return RoomState(time=jnp.int32(0), warmth=10.0 * jax.random.uniform(key))
+
+    def observe(self, state, params):
+        return {"heater": self.spaces[0].view({"warmth": state.warmth[None]}, jnp.array([True]))}
+
+    def noise(self, key, params):
+        return jax.random.normal(key, (3,))  # without declared axes: there are no people
+
+    def transition(self, noise, state, actions, params):
+        warmth = jnp.clip(state.warmth + 5.0 * actions["heater"][0] - 1.0 + noise[0], 0.0, 40.0)
+        components = RoomComponents(comfort=jnp.minimum(warmth, 20.0))
+        return state.replace(time=state.time + 1, warmth=warmth), components, warmth >= 40.0
+
+
+class TestWithoutPeople:
+    def test_the_properties_of_people_are_passed_over(self):
+        check_environment(Room())
+        assert not hasattr(Room(), "census")
+
+    def test_the_others_are_not(self):
+        class Cold(Room):
+            def advance(self, key, state, actions, params):
+                return self.transition(self.noise(key, params), state, actions, params)
+
+        fails_alone(NAMES["actions_are_clipped"], Cold(), "the same actions clipped")
+
+    def test_wrappers_of_people_are_held_to_their_properties(self):
+        _, env, message = BROKEN["neighbours meet"]
+        fails_alone(NAMES["numbering"], NeverEnds(env), message)
+
+
+# ------------------------------------------------------------------ renumbering
+
+
 def test_renumbering_moves_people_and_relabels_references():
     env = Toy()
     state = env.initial_state(jax.random.key(0), env.default_params)
@@ -487,3 +636,82 @@ def test_unused_references_stay_as_they_are():
     state = state.replace(queue=jnp.array([0, 1, -1, 12, 2]))
     order = np.roll(np.arange(12), 1)  # new number 0 is old 11: everybody moves up by one
     np.testing.assert_array_equal(renumbered(state, order).queue, [1, 2, -1, 12, 3])
+
+
+class Village(Struct):
+    """Three people; every axis is three long."""
+
+    wealth: Float[Array, " people"]
+    harvest: Float[Array, " months"]
+    history: Float[Array, "months people"]
+    loans: Float[Array, "... people"]
+    skills: dict[str, Float[Array, " people"]]
+    prices: dict[str, Float[Array, " goods"]]
+    pair: tuple[Float[Array, " people"], Float[Array, " goods"]]
+    guests: Float[Array, " people"] | None
+    nobody: Float[Array, " people"] | None
+    total: Any
+    friend: Int[Array, " people"] = person_index()
+
+
+class TestAxesAsLongAsThePopulation:
+    """By their names alone it is known which of them are people."""
+
+    order = np.array([2, 0, 1])
+
+    def test_only_people_are_reordered(self):
+        row, table = jnp.arange(3.0), jnp.arange(9.0).reshape(3, 3)
+        village = Village(
+            wealth=row,
+            harvest=row,
+            history=table,
+            loans=jnp.stack([table, table]),
+            skills={"trade": row},
+            prices={"bread": row},
+            pair=(row, row),
+            guests=row,
+            nobody=None,
+            total=jnp.float32(3.0),
+            friend=jnp.array([1, 2, 0]),
+        )
+        moved = renumbered(village, self.order)
+        people = [moved.wealth, moved.skills["trade"], moved.pair[0], moved.guests]
+        assert all(column.tolist() == [2.0, 0.0, 1.0] for column in people)
+        others = [moved.harvest, moved.prices["bread"], moved.pair[1]]
+        assert all(column.tolist() == [0.0, 1.0, 2.0] for column in others)
+        np.testing.assert_array_equal(moved.history, table[:, self.order])
+        np.testing.assert_array_equal(moved.loans, jnp.stack([table[:, self.order]] * 2))
+        assert moved.nobody is None and float(moved.total) == 3.0
+        # old 2, now 0, is a friend of old 0, now 1; and so on round the table
+        assert moved.friend.tolist() == [1, 2, 0]
+
+    def test_a_system_with_such_an_axis_passes(self):
+        """Twelve seasons for twelve people: the season's number means something."""
+
+        class SeasonState(ToyState):
+            weather: Float[Array, " seasons"] = eqx.field(default_factory=lambda: jnp.zeros(12))
+
+        class Seasons(Toy):
+            def initial_state(self, key, params):
+                state = super().initial_state(key, params)
+                fields = {name: getattr(state, name) for name in vars(state)}
+                return SeasonState(**fields, weather=jnp.arange(12.0))
+
+            def transition(self, noise, state: Any, actions, params):
+                weather = state.weather[state.time]
+                state, components, ended = super().transition(noise, state, actions, params)
+                return state, components.replace(gain=components.gain + weather), ended
+
+        check_environment(Seasons(population=12))
+
+    @pytest.mark.parametrize("value", [np.zeros(3), {"a": np.zeros(3)}, (np.zeros(3),)])
+    def test_axes_have_to_be_declared(self, value):
+        with pytest.raises(ConformanceError, match="is an array without declared axes"):
+            renumbered(value, self.order)
+
+    def test_a_field_of_any_type_declares_nothing(self):
+        class Loose(Struct):
+            column: Any
+
+        with pytest.raises(ConformanceError, match=r"Loose\.column is an array without declared"):
+            renumbered(Loose(jnp.zeros(3)), self.order)

@@ -33,10 +33,10 @@ class Struct(eqx.Module):
 
 
 def person_index(**kwargs: Any) -> Any:
-    """A state field whose VALUES are row numbers of people.
+    """A state field whose values are row numbers of people.
 
-    A plain field of a state whose first axis is as long as the population is taken to hold one
-    entry per person. A field declared with `person_index` holds references to people instead;
-    `fairgym.testing` needs to know when it relabels them.
+    A field declared with the axis name "people", such as `Float[Array, " people"]`, has one entry
+    per person. A field declared with `person_index` holds references to people instead, whatever
+    its axes; `fairgym.testing` follows both when it numbers the people differently.
     """
     return eqx.field(metadata={"person_index": True}, **kwargs)

@@ -1,6 +1,5 @@
-"""An environment with everything that its properties are looked at with."""
+"""An environment with all that its properties are checked with."""
 
-import copy
 import dataclasses
 from collections.abc import Callable
 from functools import cached_property
@@ -14,7 +13,7 @@ from fairgym.policies import equivariant
 
 
 class Transition(Struct):
-    """One recorded step: what was seen before it, and what came of it."""
+    """One recorded step: observations and state before it, and its result."""
 
     key: Any
     observations: Any
@@ -83,21 +82,8 @@ class Case:
         return equivariant(self.env, self.key, 8, pooled=True, params=self.params)
 
     def act(self, observations: Any) -> dict[str, Any]:
-        """What these policies say; row by row, so that observations may have any number of rows."""
+        """Actions of these policies, for observations with any number of rows."""
         act = self.compiled(
             "act", lambda policies, seen, key: {a: p(seen[a], key) for a, p in policies.items()}
         )
         return act(self.policies, observations, self.key)
-
-
-def ending(env: Environment, after: Any) -> Any:
-    """The same environment, made to terminate after a number of steps."""
-    kind: Any = type(env)
-
-    def advance(self: Any, key: Any, state: Any, actions: Any, params: Any) -> Any:
-        state, components, terminated = kind.advance(self, key, state, actions, params)
-        return state, components, terminated | (state.time >= after)
-
-    short = copy.copy(env)
-    object.__setattr__(short, "__class__", type(kind.__name__, (kind,), {"advance": advance}))
-    return short

@@ -1,19 +1,16 @@
-"""Comparing pytrees of arrays, and saying in words where two of them differ."""
+"""Comparison of pytrees of arrays, with words for the place where two of them differ."""
 
-import dataclasses
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fairgym.core import Entities, Struct
-
 RELATIVE, ABSOLUTE = 1e-4, 1e-4
 
 
 class ConformanceError(AssertionError):
-    """A property that does not hold: which one, of which agent or field, with figures."""
+    """A property that does not hold, with its agent or field and the figures."""
 
 
 def require(holds: Any, message: str) -> None:
@@ -22,14 +19,22 @@ def require(holds: Any, message: str) -> None:
         raise ConformanceError(message)
 
 
+def require_names(what: str, names: Any) -> None:
+    """Raise unless this is a tuple of different names, at least one."""
+    require(
+        isinstance(names, tuple) and names and len(set(names)) == len(names),
+        f"{what} is {names!r}; it takes a tuple of different names",
+    )
+
+
 def label(path: Any) -> str:
-    """A path in a pytree as one reads it: "state.stage", "observations.clinic.mask"."""
+    """A path in a pytree in words: "state.stage", "observations.clinic.mask"."""
     words = [getattr(key, "name", getattr(key, "key", getattr(key, "idx", key))) for key in path]
     return ".".join(str(word) for word in words) or "the value"
 
 
 def named(result: tuple[Any, ...]) -> dict[str, Any]:
-    """What `reset` or `step` returned, by name, for messages."""
+    """Results of `reset` or `step` by name, for messages."""
     names = ("observations", "state", "components", "terminated", "truncated", "info")
     return dict(zip(names, result, strict=False))
 
@@ -77,7 +82,7 @@ def require_close(expected: Any, found: Any, what: str, *, exact: bool = False) 
     Args:
         expected: a pytree.
         found: another.
-        what: what is compared, for the message.
+        what: the thing compared, for the message.
         exact: bit for bit; otherwise floats may differ by rounding (a ten-thousandth of the
             largest number of the array, plus 1e-4), and integers and truth values not at all.
     """
@@ -106,62 +111,3 @@ def differ(a: Any, b: Any) -> bool:
         as_numpy(x).tobytes() != as_numpy(y).tobytes()
         for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
     )
-
-
-def renumbered(tree: Any, order: Any) -> Any:
-    """A state or noise in which the people are numbered differently.
-
-    Leaves whose first axis is as long as the population are reordered along it; the values of
-    fields declared with `fairgym.core.person_index` are the new numbers of the same people.
-
-    Args:
-        tree: a pytree; `person_index` fields are looked for in structs, dicts, tuples and lists.
-        order: `order[i]` is the old number of the person whose new number is i.
-    """
-    order = jnp.asarray(order)
-    inverse, people = jnp.argsort(order), order.size
-
-    def rows(leaf: Any) -> Any:
-        per_person = leaf.ndim > 0 and leaf.shape[0] == people
-        return leaf[order] if per_person else leaf
-
-    def names(leaf: Any) -> Any:
-        known = (leaf >= 0) & (leaf < people)
-        return rows(jnp.where(known, inverse[jnp.where(known, leaf, 0)].astype(leaf.dtype), leaf))
-
-    def walk(node: Any) -> Any:
-        if isinstance(node, Struct):
-            changes = {}
-            for field in dataclasses.fields(node):
-                value = getattr(node, field.name)
-                if field.metadata.get("person_index"):
-                    changes[field.name] = jax.tree.map(names, value)
-                elif not field.metadata.get("static"):
-                    changes[field.name] = walk(value)
-            return node.replace(**changes)
-        inner = jax.tree.flatten(node, is_leaf=lambda x: isinstance(x, Struct) and x is not node)
-        return jax.tree.unflatten(
-            inner[1], [walk(x) if isinstance(x, Struct) else rows(x) for x in inner[0]]
-        )
-
-    return walk(tree)
-
-
-def require_same_people(expected: Entities, found: Entities, what: str) -> None:
-    """Raise unless two observations show the same people, in whatever order."""
-    require_close(expected.context, found.context, f"{what}, context")
-    a = as_numpy(expected.features)[as_numpy(expected.mask)]
-    b = as_numpy(found.features)[as_numpy(found.mask)]
-    require(len(a) == len(b), f"{what}: shows {len(a)} people here and {len(b)} there")
-    if not len(a):
-        return
-    allowed = ABSOLUTE + RELATIVE * np.max(np.abs(a), axis=0)
-    free = np.ones(len(b), bool)
-    for row in a:
-        gaps = np.where(free, np.max(np.abs(b - row) / allowed, axis=1, initial=0.0), np.inf)
-        nearest = int(np.argmin(gaps))
-        require(
-            gaps[nearest] <= 1.0,
-            f"{what}: the person {row.tolist()} is not there; the nearest is {b[nearest].tolist()}",
-        )
-        free[nearest] = False

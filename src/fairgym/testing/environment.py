@@ -1,6 +1,7 @@
 """The conformance check of environments: a table of properties.
 
-Each property is one small function of `_properties.py`.
+Each property is one small function of `_declared.py` and `_properties.py` (of all environments) or
+`_population.py` (of environments of people).
 
 What "equal" means here. The same program on the same numbers gives the same bits, and is held to
 that. Two compilations of one formula (compiled and not, one and many at once, people in another
@@ -18,8 +19,8 @@ from typing import Any
 import jax
 from jaxtyping import PRNGKeyArray
 
-from fairgym.core import Environment
-from fairgym.testing import _properties
+from fairgym.core import Environment, PopulationEnvironment
+from fairgym.testing import _declared, _population, _properties
 from fairgym.testing._case import Case
 from fairgym.testing._compare import ConformanceError
 
@@ -29,30 +30,35 @@ class Property:
     """One line of the table.
 
     Attributes:
-        name: what should hold, in a few words.
+        name: the property in a few words.
         check: raises a ConformanceError if it does not.
         rounds: whether rounding can turn a decision, so that a failure is tried again.
+        of: kind of environment that it concerns.
     """
 
     name: str
     check: Callable[[Case], None]
     rounds: bool = False
+    of: type = Environment
 
 
 PROPERTIES = (
-    Property("structure and dtypes are constant", _properties.structure),
-    Property("spaces are fixed and hold their samples", _properties.spaces),
-    Property("observations lie inside their spaces", _properties.observations),
-    Property("components are as declared", _properties.components),
-    Property("everybody is counted once", _properties.people_and_census),
-    Property("declarations fit together", _properties.declarations),
+    Property("structure and dtypes are constant", _declared.structure),
+    Property("spaces are fixed and hold their samples", _declared.spaces),
+    Property("observations lie inside their spaces", _declared.observations),
+    Property("components are as declared", _declared.components),
+    Property("declarations fit together", _declared.declarations),
+    Property("stages and features fit", _population.stages_and_features, of=PopulationEnvironment),
+    Property("everybody is counted once", _population.census, of=PopulationEnvironment),
     Property("same key, same bits", _properties.same_key),
     Property("different key, different episode", _properties.different_key),
     Property("actions are clipped", _properties.actions_are_clipped),
     Property("masked rows change nothing", _properties.masked_rows),
     Property("jit = eager", _properties.compiled_is_eager, rounds=True),
     Property("vmap = loop", _properties.vmapped_is_looped, rounds=True),
-    Property("people can be renumbered", _properties.numbering, rounds=True),
+    Property(
+        "people can be renumbered", _population.numbering, rounds=True, of=PopulationEnvironment
+    ),
     Property("agents that do not act change nothing", _properties.idle_agents),
     Property("counting stops at termination", _properties.counting_stops),
     Property("the horizon truncates", _properties.horizon),
@@ -67,11 +73,12 @@ def check_environment(
     key: PRNGKeyArray | None = None,
     steps: int = 5,
 ) -> None:
-    """Check that an environment keeps the contract; see `PROPERTIES` for what that says.
+    """Check that an environment keeps the contract, property by property (`PROPERTIES`).
 
-    Every property is looked at over an episode of a few steps with random actions. Check the
-    environment at a small size, and one at which the population is longer than any other array
-    of its state: an array as long as the population is taken to hold one entry per person.
+    Every property is checked over an episode of a few steps with random actions; those of people
+    only for a `PopulationEnvironment`. Its state and noise are structs that declare their axes:
+    an array with one entry per person has the axis name "people", as in `Float[Array, " people"]`
+    or `dict[str, Float[Array, " people"]]`, and references to people are a `person_index`.
 
     Args:
         env: the environment, small.
@@ -88,6 +95,8 @@ def check_environment(
     programs: dict[str, Any] = {}
     cases = [Case(env, params, k, steps, programs) for k in keys]
     for law in PROPERTIES:
+        if not isinstance(env.unwrapped, law.of):
+            continue
         failures: list[Exception] = []
         for case in cases if law.rounds else cases[:1]:
             try:
@@ -101,11 +110,12 @@ def check_environment(
 
 
 def _explained(env: Environment, law: Property, error: Exception) -> ConformanceError:
-    """The one sentence that the caller reads."""
-    told = str(error)
+    """The error in one sentence, for the caller."""
+    message = str(error)
     if not isinstance(error, ConformanceError):
-        told = f"{type(error).__name__}: {told.strip().splitlines()[0] if told.strip() else ''}"
-    return ConformanceError(f"{env.name} breaks {law.name!r}: {told}")
+        first = message.strip().splitlines()[0] if message.strip() else ""
+        message = f"{type(error).__name__}: {first}"
+    return ConformanceError(f"{env.name} breaks {law.name!r}: {message}")
 
 
 __all__ = ["PROPERTIES", "Property", "check_environment"]

@@ -23,6 +23,7 @@ from fairgym.core import (
     Params,
     PerEntity,
     PopulationEnvironment,
+    PopulationState,
     Shares,
     Struct,
     Unit,
@@ -31,6 +32,7 @@ from fairgym.core import (
     component,
     highest,
     param,
+    per_group,
     person_index,
     sample_rows,
 )
@@ -52,19 +54,16 @@ class ToyParams(Params):
     last_step: Number = param(1e6, "the episode terminates after this many steps", low=1.0)
 
 
-class ToyState(Struct):
+class ToyState(PopulationState):
     """People with a skill, some of them in a queue."""
 
-    time: Int[Array, ""]
-    group: Int[Array, " people"]
-    stage: Int[Array, " people"]
     skill: Float[Array, " people"]
     queued: Bool[Array, " places"]
     queue: Int[Array, " places"] = person_index()
 
 
 class ToyComponents(Components):
-    """What one step of `Toy` comes to."""
+    """Components of one step of `Toy`."""
 
     gain: Float[Array, ""] = component(
         "minus the squared distances of levels and first share from their targets",
@@ -84,7 +83,7 @@ class ToyComponents(Components):
 
 
 class ToyNoise(Struct):
-    """The randomness of one step: what breaks ties, who queues next, how skills change."""
+    """The randomness of one step: of ties, of the next queue, and of the change in skills."""
 
     tie: Float[Array, " people"]
     next: Float[Array, " people"]
@@ -154,7 +153,7 @@ class Toy(PopulationEnvironment):
         context = (Feature("time", 0.0, self.horizon, "steps"),)
         everybody = EntitySpace(self.population, _PERSON, context)
         return {
-            "level": (everybody, Unit(("level, first", "level, second"))),
+            "level": (everybody, Unit(per_group("level", self.groups))),
             "rank": (EntitySpace(self.places, _PERSON, context), PerEntity(self.places)),
             "split": (everybody, Shares((("first", "rest"),))),
         }
@@ -193,11 +192,10 @@ class Toy(PopulationEnvironment):
 
     def observe(self, state: ToyState, params: ToyParams) -> dict[str, Entities]:
         """Everybody for "level" and "split", the queue for "rank"."""
-        people = self.people(state)
-        columns = [people[feature.name] for feature in _PERSON]
-        time = [state.time.astype(jnp.float32)]
-        everybody = Entities.from_columns(columns, jnp.ones((self.population,), bool), time)
-        queue = Entities.from_columns([c[state.queue] for c in columns], state.queued, time)
+        people, time = self.people(state), {"time": state.time.astype(jnp.float32)}
+        present = jnp.ones((self.population,), bool)
+        everybody = self.observation_space("level").view(people, present, time)
+        queue = self.observation_space("rank").view(people, state.queued, time, state.queue)
         return {"level": everybody, "rank": queue, "split": everybody}
 
     def noise(self, key: PRNGKeyArray, params: ToyParams) -> ToyNoise:

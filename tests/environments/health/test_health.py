@@ -55,7 +55,7 @@ def test_later_in_an_episode_too(monkeypatch):
         def initial_state(self, key, params):
             return later
 
-    names = ("numbering", "masked_rows", "people_and_census", "observations")
+    names = ("numbering", "masked_rows", "census", "observations")
     laws = tuple(law for law in PROPERTIES if law.check.__name__ in names)
     assert len(laws) == len(names)
     monkeypatch.setattr(environment, "PROPERTIES", laws)

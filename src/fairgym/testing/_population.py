@@ -1,0 +1,84 @@
+"""Properties of environments of people: one function each."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fairgym.testing._case import Case
+from fairgym.testing._compare import as_numpy, require, require_close, require_names
+from fairgym.testing._renumbering import renumbered, require_same_people
+
+
+def stages_and_features(case: Case) -> None:
+    """Stages, core attribute and partitions fit the people."""
+    env: Any = case.env
+    require_names("stages", env.stages)
+    people = env.people(case.start[1])
+    require(
+        env.core_attribute in people,
+        f"core_attribute {env.core_attribute!r} is not among the features of `people`",
+    )
+    for feature in env.partitions:
+        require(feature in people, f"partitions names {feature!r}, which is no feature of `people`")
+
+
+def census(case: Case) -> None:
+    """Everybody is counted once at every step, and has every feature."""
+    env: Any = case.env
+    names = None
+    for number, state in enumerate(case.states):
+        by_stage = env.census(state)
+        counted = int(sum(as_numpy(count).sum() for count in by_stage.values()))
+        require(
+            counted == env.population and tuple(by_stage) == env.stages,
+            f"the census after {number} steps counts {counted} people in the stages"
+            f" {list(by_stage)}; there are {env.population} in {list(env.stages)}",
+        )
+        people = env.people(state)
+        names = names or set(people)
+        require(set(people) == names, f"people after {number} steps has other features than before")
+        for name, column in people.items():
+            column = as_numpy(column)
+            right = column.shape == (env.population,) and np.all(np.isfinite(column))
+            require(
+                right,
+                f"people[{name!r}] after {number} steps is not one finite number for each of the"
+                f" {env.population} people (shape {column.shape})",
+            )
+
+
+def numbering(case: Case) -> None:
+    """Numbering the people differently changes their places in the results, and nothing else.
+
+    State and noise are renumbered alike (`renumbered`), and both worlds run in lockstep under
+    policies that do not see the order. Their actions are rounded, so that there are ties.
+    """
+    env: Any = case.env
+    params = case.params
+
+    def act(seen: Any) -> dict[str, Any]:
+        rough = {agent: jnp.round(x * 4) / 4 for agent, x in case.act(seen).items()}
+        return {agent: env.action_space(agent).clip(x) for agent, x in rough.items()}
+
+    look = case.compiled("look", lambda state: (env.observe(state, params), env.people(state)))
+    transition = case.compiled("transition", env.transition)
+    renumber = case.compiled("renumber", renumbered)
+    order = jax.random.permutation(case.key, env.population)
+    here = case.start[1]
+    there = renumber(here, order)
+    for number in range(case.steps + 1):
+        (seen, people), (seen_there, people_there) = look(here), look(there)
+        people = {name: column[order] for name, column in people.items()}
+        what = f"after {number} steps, people renumbered"
+        require_close(people, people_there, f"people {what}")
+        for agent in env.agents:
+            require_same_people(seen[agent], seen_there[agent], f"what {agent!r} sees {what}")
+        noise = env.noise(jax.random.fold_in(case.key, number), params)
+        here, total, ended = transition(noise, here, act(seen), params)
+        there, *same = transition(renumber(noise, order), there, act(seen_there), params)
+        what = f"of step {number}, people renumbered"
+        require_close(total, same[0], f"components {what}")
+        require_close(ended, same[1], f"termination {what}")
+        require_close(env.census(here), env.census(there), f"census {what}")

@@ -35,7 +35,7 @@ def test_the_environment_keeps_the_contract():
 @pytest.mark.slow
 def test_a_later_state_keeps_the_contract(monkeypatch):
     """Everybody somewhere, nearly nobody outside, units opening, classes finishing."""
-    names = ("numbering", "masked_rows", "people_and_census")
+    names = ("numbering", "masked_rows", "census")
     laws = tuple(law for law in PROPERTIES if law.check.__name__ in names)
     monkeypatch.setattr(environment, "PROPERTIES", laws)
     shapes: Any = {"population": 60, "horizon": 50, "applicants": 14}

@@ -90,3 +90,21 @@ def test_the_page_on_writing_your_own_shows_code_that_runs(capsys):
     figure = names["metric_against_profit"]([SimpleNamespace(metrics=lines)], "access")
     (line,) = figure.axes[0].lines
     assert line.get_ydata().tolist() == [-1.0, -2.0]
+
+
+@pytest.mark.slow
+def test_getting_started_shows_code_that_runs(monkeypatch, tmp_path):
+    """With fewer people, steps and epochs, so that it takes no longer than it must."""
+    code = python_of(ROOT / "docs" / "getting-started.md")
+    for shown, smaller in {
+        "population=1_000": "population=100, horizon=5",
+        '"population": 1_000': '"population": 100, "horizon": 5',
+        '"epochs": 5': '"epochs": 1, "episodes_per_epoch": 4',
+    }.items():
+        assert code.count(shown) == 1
+        code = code.replace(shown, smaller)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(code, names)
+    assert 1 <= int(names["episode"].length) <= 5  # a bank may fail
+    assert (tmp_path / "runs" / "python" / "summary.json").exists()

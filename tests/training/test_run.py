@@ -17,10 +17,11 @@ from toy_algorithm import toy_config
 
 import fairgym
 from fairgym.core import FairgymError, files
-from fairgym.training import load, train, train_seeds
+from fairgym.training import RunConfig, load, train, train_seeds
 from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run
 
+HEAD = '{"format": "fairgym-run-1", "provenance": {}'
 # What every subprocess begins with: the same devices as here.
 START = """
 import jax, os, signal, sys
@@ -101,7 +102,7 @@ def test_load_gives_everything_back(finished, small):
 def test_a_learners_own_discount_is_not_that_of_the_score(tmp_path, small):
     def run(algorithm, **changes):
         config = dataclasses.replace(small, algorithm=algorithm, algorithm_args=changes)
-        return Run(tmp_path, config, {})
+        return Run(tmp_path, config, 1, {})
 
     assert run("f-macem", discount=0.9).discount == 0.9
     assert run("f-mappo", gamma=0.9).discount == run("grid-search").discount == 1.0
@@ -166,6 +167,23 @@ def test_other_data_are_noticed(tmp_path):
         train(toy_config(), tmp_path, resume=True)
 
 
+def test_another_version_of_the_environment_is_noticed(tmp_path, monkeypatch):
+    """Its dynamics or defaults are others, so that the rest of the run would be another run's."""
+    run = train(toy_config(), tmp_path)
+    stored = json.loads((tmp_path / "config.json").read_text())
+    assert stored["environment_version"] == run.environment_version == type(run.env).version == 1
+    assert RunConfig.from_mapping(stored) == run.config, "config.json is a configuration file too"
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    monkeypatch.setattr(type(run.env), "version", 2)
+    with pytest.raises(
+        FairgymError,
+        match=r"environment loan has version 2, but the run in .* began in version 1; resume takes",
+    ):
+        train(toy_config(), tmp_path, resume=True)
+    assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    assert train(toy_config(), tmp_path, overwrite=True).environment_version == 2
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -173,8 +191,10 @@ def test_other_data_are_noticed(tmp_path):
         ("{}", "config.json cannot be read"),
         ('{"format": "fairgym-run-1"}', "config.json cannot be read"),
         ('{"format": "fairgym-run-9", "provenance": {}}', "its format is not fairgym-run-1"),
-        ('{"format": "fairgym-run-1", "provenance": {}, "x": 1}', "config.json cannot be read"),
-        ('{"format": "fairgym-run-1", "provenance": {}, "environment": 3}', "is damaged: env"),
+        (f"{HEAD}}}", r"cannot be read \('environment_version'\)"),
+        (f'{HEAD}, "environment_version": 1, "x": 1}}', "config.json cannot be read"),
+        (f'{HEAD}, "environment_version": "x"}}', "config.json cannot be read"),
+        (f'{HEAD}, "environment_version": 1, "environment": 3}}', "is damaged: env"),
     ],
 )
 def test_unreadable_runs(tmp_path, content, message):

@@ -52,7 +52,7 @@ def demo(arguments: Sequence[str]) -> None:
     again = folder.kind() == "run"
     resume = again and not folder.read_summary()
     if again:
-        for field, here, there in complete.differences(folder.read_config()[0]):
+        for field, here, there in complete.differences(folder.read_config().config):
             raise FairgymError(
                 f"{field} is {here!r}, but the run in {out} has {there!r}; out takes a new folder,"
                 " or one with the same demo"

@@ -161,7 +161,7 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     elif "--resume" in words and out is not None:
         first = RunFolder(run_folders(out)[0])
         if first.config.is_file():
-            base = first.read_config()[0].as_json()
+            base = first.read_config().config.as_json()
             if first.path != Path(out):
                 base.pop("seed")
     changed = named is not None and base.get("environment", named) != named

@@ -48,13 +48,12 @@ def plan(
     found = {}
     for key, config in configs.items():
         job = config.build()
-        checksum = job.env.data_checksum
         name, label = folder_name(job.config), label_of(job.config)
         found[key] = []
         for seed in seeds:
             one = dataclasses.replace(job.config, seed=seed)
             folder = seed_folder(out / "runs" / name, seed)
-            RunFolder(folder).admit(one, checksum, resume=True, overwrite=False)
+            RunFolder(folder).admit(one, job.env, resume=True, overwrite=False)
             found[key].append(Planned(one, folder, f"{label}, seed {seed}"))
     return found
 

@@ -24,8 +24,8 @@ from fairgym.training.settings import (
 )
 
 ALIASES = {"population_size": "population"}
-# What config.json holds besides the configuration.
-RECORDS = ("format", "provenance")
+# Keys of config.json besides the configuration.
+RECORDS = ("format", "environment_version", "provenance")
 
 
 class Job(NamedTuple):

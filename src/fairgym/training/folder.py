@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from fairgym.core import FairgymError
+from fairgym.core import Environment, FairgymError
 from fairgym.core.files import append_line, is_temporary, told, write_whole
 from fairgym.training.checkpoint import Checkpoints
 from fairgym.training.config import RunConfig, check_fields
@@ -35,12 +35,26 @@ def run_folders(folder: str | Path) -> list[Path]:
     return RunFolder(folder).seeds or [Path(folder)]
 
 
+class Stored(NamedTuple):
+    """Content of a config.json.
+
+    Attributes:
+        config: the complete configuration.
+        environment_version: version of the environment that the run began in.
+        provenance: versions, device, commit, data and date.
+    """
+
+    config: RunConfig
+    environment_version: int
+    provenance: dict[str, Any]
+
+
 class RunFolder:
     """The files of one run.
 
     Attributes:
         path: the folder.
-        config: config.json: configuration, and provenance (versions, device, commit, data).
+        config: config.json: configuration, version of the environment, and provenance.
         metrics: metrics.jsonl: one line per update.
         policy: policy.eqx: the learned policies.
         summary: summary.json, written last: a run with one is finished.
@@ -85,13 +99,13 @@ class RunFolder:
             return str(self._read_json(self.config).get("format", "")).startswith("fairgym-run")
         return False
 
-    def admit(self, config: RunConfig, checksum: str, *, resume: bool, overwrite: bool) -> None:
+    def admit(self, config: RunConfig, env: Environment, *, resume: bool, overwrite: bool) -> None:
         """Check that a run of this (complete) configuration may be written here.
 
         Raises:
             FairgymError: the folder holds something else; or a run, and neither `resume` nor
-                `overwrite` is set; or a run of another configuration or on other data, and
-                `resume` is set.
+                `overwrite` is set; or a run of another configuration, of another version of the
+                environment or on other data, and `resume` is set.
         """
         if resume and overwrite:
             raise FairgymError("resume and overwrite are both set; a run takes one of them")
@@ -108,17 +122,23 @@ class RunFolder:
                 f"{self.path} already holds a run; out takes a new folder, or give --resume to"
                 " continue the run or --overwrite to replace it"
             )
-        stored, provenance = self.read_config()
-        for field, here, there in config.differences(stored):
+        stored = self.read_config()
+        for field, here, there in config.differences(stored.config):
             raise FairgymError(
                 f"{field} is {here!r}, but the run in {self.path} has {there!r}; resume takes the"
                 " same configuration"
             )
-        if provenance.get("data_checksum", "") != checksum:
+        if stored.environment_version != env.version:
             raise FairgymError(
-                f"the data of {config.environment} have sha256 {checksum!r}, but the run in"
-                f" {self.path} began on {provenance.get('data_checksum')!r}; resume takes the same"
-                " data"
+                f"the environment {config.environment} has version {env.version}, but the run in"
+                f" {self.path} began in version {stored.environment_version}; resume takes the"
+                " same version"
+            )
+        began_on = stored.provenance.get("data_checksum", "")
+        if began_on != env.data_checksum:
+            raise FairgymError(
+                f"the data of {config.environment} have sha256 {env.data_checksum!r}, but the run"
+                f" in {self.path} began on {began_on!r}; resume takes the same data"
             )
 
     # ---------------------------------------------------------------- writing
@@ -169,9 +189,14 @@ class RunFolder:
                     if is_temporary(path):
                         path.unlink(missing_ok=True)
 
-    def write_config(self, config: RunConfig, provenance: Mapping[str, Any]) -> None:
+    def write_config(self, stored: Stored) -> None:
         """Write config.json."""
-        content = {"format": FORMAT, **config.as_json(), "provenance": dict(provenance)}
+        content = {
+            "format": FORMAT,
+            **stored.config.as_json(),
+            "environment_version": stored.environment_version,
+            "provenance": stored.provenance,
+        }
         self._write_json(self.config, content)
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
@@ -191,8 +216,8 @@ class RunFolder:
 
     # ---------------------------------------------------------------- reading
 
-    def read_config(self) -> tuple[RunConfig, dict[str, Any]]:
-        """The configuration, and the provenance.
+    def read_config(self) -> Stored:
+        """Read config.json.
 
         Raises:
             FairgymError: there is no run here, or its config.json cannot be read.
@@ -205,9 +230,9 @@ class RunFolder:
             content = self._read_json(self.config)
             if content.pop("format") != FORMAT:
                 raise ValueError(f"its format is not {FORMAT}")
-            provenance = content.pop("provenance")
+            version, provenance = content.pop("environment_version"), content.pop("provenance")
             check_fields(content)
-            return RunConfig(**content), provenance
+            return Stored(RunConfig(**content), int(version), dict(provenance))
         except FairgymError as error:
             raise FairgymError(f"{self.config} is damaged: {error}") from error
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

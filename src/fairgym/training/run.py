@@ -16,7 +16,7 @@ from fairgym.core.files import write_whole
 from fairgym.fairness import Objective
 from fairgym.training.checkpoint import decode, encode
 from fairgym.training.config import Job, RunConfig
-from fairgym.training.folder import RunFolder, run_folders, seed_folder
+from fairgym.training.folder import RunFolder, Stored, run_folders, seed_folder
 from fairgym.training.provenance import now, provenance
 
 # Told before the first update and after each one: updates done, updates in all, and what was logged
@@ -31,11 +31,13 @@ class Run:
     Attributes:
         folder: where it is.
         config: the complete configuration.
+        environment_version: version of the environment that it began in.
         provenance: versions, device, commit and data that it was made with.
     """
 
     folder: Path
     config: RunConfig
+    environment_version: int
     provenance: Mapping[str, Any]
 
     @cached_property
@@ -107,8 +109,7 @@ def load(folder: str | Path) -> Run:
     Raises:
         FairgymError: it is not the folder of a run, or cannot be read.
     """
-    config, origin = RunFolder(folder).read_config()
-    return Run(Path(folder), config, origin)
+    return Run(Path(folder), *RunFolder(folder).read_config())
 
 
 def load_runs(folders: Sequence[str | Path]) -> list[Run]:
@@ -151,17 +152,16 @@ def train(
     """
     job = config.build()
     folder = RunFolder(out)
-    checksum = job.env.data_checksum
-    folder.admit(job.config, checksum, resume=resume, overwrite=overwrite)
+    folder.admit(job.config, job.env, resume=resume, overwrite=overwrite)
     if resume and folder.kind() == "run" and folder.read_summary():
         return load(out)
     start = _initial_state(job)
     with folder.held():
-        folder.admit(job.config, checksum, resume=resume, overwrite=overwrite)
+        folder.admit(job.config, job.env, resume=resume, overwrite=overwrite)
         if overwrite:
             folder.clear()
         if overwrite or not folder.config.exists():
-            folder.write_config(job.config, provenance(job.env))
+            folder.write_config(Stored(job.config, job.env.version, provenance(job.env)))
         _train(job, folder, start, progress, checkpoint_seconds)
     return load(out)
 
@@ -196,8 +196,7 @@ def train_seeds(
     folders = [seed_folder(out, seed) for seed in seeds]
     for one, folder in zip(configs, folders, strict=True):
         job = one.build()
-        checksum = job.env.data_checksum
-        RunFolder(folder).admit(job.config, checksum, resume=resume, overwrite=overwrite)
+        RunFolder(folder).admit(job.config, job.env, resume=resume, overwrite=overwrite)
     runs = []
     for one, folder in zip(configs, folders, strict=True):
         with contextlib.nullcontext() if progress is None else progress(one.seed) as told:
@@ -262,7 +261,7 @@ def _train(
         raise
     policies = encode(algorithm.policies(state))
     write_whole(folder.policy, policies)
-    folder.write_summary(_summary(job, lines, folder.read_config()[1]["started"]))
+    folder.write_summary(_summary(job, lines, folder.read_config().provenance["started"]))
 
 
 def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, Any]:

@@ -59,7 +59,7 @@ clean: ## remove the environment, caches and everything built; runs stay
 .venv: .venv/stamp
 
 # pip, which every Python brings, installs uv; uv installs the rest in a fraction of pip's time.
-# Should uv not get through (a mirror that only pip is told of), pip does it all.
+# Should uv not get through (a mirror configured for pip alone), pip does it all.
 .venv/stamp: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "fairgym needs Python 3.11 or newer, and '$(PYTHON)' is not that." >&2; \

@@ -17,7 +17,6 @@ import numpy as np
 
 import fairgym
 from fairgym.algorithms import algorithms
-from fairgym.algorithms._gradient import GradientLearner
 from fairgym.fairness import Objective
 from fairgym.training.devices import configure
 
@@ -26,7 +25,7 @@ ALGORITHMS = ("f-macem", "f-mappo", "f-maddpg")
 
 def steps_per_epoch(learner: Any, env: fairgym.Environment) -> int:
     """Environment steps that one epoch learns from."""
-    if isinstance(learner, GradientLearner):
+    if hasattr(learner, "rounds"):
         return learner.rounds(env) * learner.num_envs * learner.num_steps
     return learner.episodes_per_epoch * env.horizon
 

@@ -132,7 +132,7 @@ def test_seeds_differ_and_one_seed_repeats(learned):
 def test_the_log_tells_of_everything(learned):
     log = learned[0][1][-1]
     for name in ENV.metrics:
-        assert f"metrics/{name}" in log and f"candidates/{name}" in log
+        assert f"metrics/{name}" in log and f"candidates/metrics/{name}" in log
     assert log["survived"] == 1.0 and log["candidates/steps"] == 50 * ENV.horizon
     assert log["objective"] == pytest.approx(log["metrics/gain"] / ENV.horizon, abs=1e-6)
     assert not any(name.startswith(("objective/", "multipliers/")) for name in log)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fairgym.algorithms._base import mean_terms
+from fairgym.algorithms import log_metrics
 from fairgym.core import make
 from fairgym.experiments import Check, Outcome, experiments
 from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
@@ -233,7 +233,7 @@ def test_sums_by_kind_are_those_of_the_normalised_metrics(name):
     totals = jax.tree.map(
         lambda x: jnp.asarray(rng.uniform(5, 90, (3, *x.shape)), jnp.float32), shapes
     )
-    logged = mean_terms(env, types.SimpleNamespace(totals=totals))
+    logged = log_metrics(env, totals)
     run = types.SimpleNamespace(
         metrics=[{f"candidates/{key}": float(value) for key, value in logged.items()}]
     )

@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fairgym.algorithms import TrainState, algorithms
-from fairgym.algorithms._base import objectives_of
+from fairgym.algorithms import Algorithm, TrainState, algorithms, init_fields
 from fairgym.policies import Constant, Function, Random
 from fairgym.testing import ConformanceError, check_algorithm
 from fairgym.testing.toys import Toy
@@ -20,23 +19,16 @@ class GuessState(TrainState):
 
 
 @dataclasses.dataclass(frozen=True)
-class Guess:
+class Guess(Algorithm[GuessState]):
     """The smallest algorithm there is: it wanders about."""
 
     num_updates: int = 3
 
     def init(self, key, env, objective, *, params=None, fixed=None):
-        fixed = dict(fixed or {})
-        objectives = objectives_of(env, objective, fixed)
-        return GuessState(
-            env=env,
-            objectives=objectives,
-            params=env.default_params,
-            fixed=fixed,
-            key=jax.random.key_data(key),
-            updates=jnp.int32(0),
-            guess={agent: env.action_space(agent).sample(key) for agent, _ in objectives},
-        )
+        fields = init_fields(key, env, objective, params, fixed)
+        trained = [agent for agent, _ in fields["objectives"]]
+        guess = {agent: env.action_space(agent).sample(key) for agent in trained}
+        return GuessState(**fields, guess=guess)
 
     def update(self, state):
         key, later = state.next_key()
@@ -150,6 +142,19 @@ BROKEN = {
         "agent 'split' was given as fixed, and has changed",
     ),
 }
+
+
+@dataclasses.dataclass(frozen=True)
+class Stranger:
+    """An algorithm that does not derive from `Algorithm`, and forgets what has a default there."""
+
+    num_updates: int = 3
+    init, update, policies = Guess.init, Guess.update, Guess.policies
+
+
+def test_a_missing_member_is_named():
+    with pytest.raises(ConformanceError, match="Stranger on toy: it has no score_discount"):
+        check_algorithm(Stranger(), Toy())
 
 
 def test_a_sound_algorithm_passes():

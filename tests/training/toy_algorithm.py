@@ -5,8 +5,7 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 
-from fairgym.algorithms import algorithms
-from fairgym.algorithms._base import TrainState, objectives_of
+from fairgym.algorithms import Algorithm, TrainState, algorithms, init_fields
 from fairgym.policies import Constant
 from fairgym.training import RunConfig
 
@@ -17,7 +16,7 @@ class ToyState(TrainState):
 
 @algorithms.register("toy")
 @dataclasses.dataclass(frozen=True)
-class Toy:
+class Toy(Algorithm[ToyState]):
     """A random walk.
 
     Attributes:
@@ -33,16 +32,7 @@ class Toy:
         return self.epochs
 
     def init(self, key, env, objective, *, params=None, fixed=None):
-        fixed = dict(fixed or {})
-        return ToyState(
-            env=env,
-            objectives=objectives_of(env, objective, fixed),
-            params=jax.tree.map(jnp.asarray, params),
-            fixed=fixed,
-            key=jax.random.key_data(key),
-            updates=jnp.int32(0),
-            walk=jnp.zeros((3,)),
-        )
+        return ToyState(**init_fields(key, env, objective, params, fixed), walk=jnp.zeros((3,)))
 
     def update(self, state):
         now, later = state.next_key()

@@ -1,5 +1,64 @@
-"""Algorithms that learn or search for policies: one module each, found by name."""
+"""Algorithms that learn or search for policies: one module each, found by name.
 
-from fairgym.algorithms._base import Algorithm, TrainState, algorithms
+What the author of another one needs stands here too: the interface (`Algorithm`, `TrainState`), the
+fields that every state begins with, episodes of many policies side by side, logs, and checks of
+hyperparameters. `fairgym.core` has the rest: `AutoReset` for environments that run on,
+`fairgym.core.batching.map_episodes` for anything else that is done side by side, and
+`fairgym.core.log_keys`. `examples/own_algorithm.py` is a complete one.
+"""
 
-__all__ = ["Algorithm", "TrainState", "algorithms"]
+from fairgym.algorithms._algorithm import (
+    Algorithm,
+    Objectives,
+    TrainState,
+    algorithms,
+    as_arrays,
+    check_at_least,
+    check_inside,
+    init_fields,
+    objectives_of,
+)
+from fairgym.algorithms._episodes import (
+    log_episodes,
+    log_metrics,
+    log_multipliers,
+    run_candidates,
+    run_episodes,
+    survived,
+)
+from fairgym.algorithms._replay import ReplayBuffer
+from fairgym.algorithms._worlds import (
+    Seen,
+    acting,
+    first_states,
+    fixed_actions,
+    observe_sampled,
+    sample_people,
+    scan_state,
+)
+
+__all__ = [
+    "Algorithm",
+    "Objectives",
+    "ReplayBuffer",
+    "Seen",
+    "TrainState",
+    "acting",
+    "algorithms",
+    "as_arrays",
+    "check_at_least",
+    "check_inside",
+    "first_states",
+    "fixed_actions",
+    "init_fields",
+    "log_episodes",
+    "log_metrics",
+    "log_multipliers",
+    "objectives_of",
+    "observe_sampled",
+    "run_candidates",
+    "run_episodes",
+    "sample_people",
+    "scan_state",
+    "survived",
+]

@@ -1,5 +1,8 @@
 """F-MACEM: the fair multi-agent cross-entropy method (MAFE, algorithm 1).
 
+The cross-entropy method is Rubinstein's, "The Cross-Entropy Method for Combinatorial and Continuous
+Optimization" (1999), https://doi.org/10.1023/A:1010091220143.
+
 One Gaussian with diagonal covariance over the joint parameters of all agents' policies. Each
 epoch samples candidates (parameters of all policies), runs one episode with each, ranks them by the
 objective and fits the Gaussian to the elite. The result is the mean.
@@ -21,26 +24,31 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
-from fairgym.algorithms._base import (
+from fairgym.algorithms._algorithm import (
+    Algorithm,
     Objectives,
     TrainState,
     algorithms,
-    as_arrays,
-    log_episodes,
-    mean_metrics,
-    mean_terms,
-    objectives_of,
+    check_at_least,
+    check_inside,
+    init_fields,
 )
-from fairgym.algorithms._checks import at_least, inside
-from fairgym.core import Environment, rollout
-from fairgym.core.batching import map_episodes, replicated
+from fairgym.algorithms._episodes import (
+    log_episodes,
+    log_metrics,
+    log_multipliers,
+    run_candidates,
+    survived,
+)
+from fairgym.core import Environment, Episode, log_keys
+from fairgym.core.batching import replicated
 from fairgym.policies import equivariant, partition
 
 
 class FMacemState(TrainState):
-    """The search distribution.
+    """The search distribution of F-MACEM.
 
     Attributes:
         mean: mean of the learned parameters: agent -> policy with only its learned arrays.
@@ -58,7 +66,7 @@ class FMacemState(TrainState):
 def _standard_normals(key: PRNGKeyArray, count: int, like: Any) -> Any:
     """`count` standard normal numbers for each element of `like`, along a new first axis.
 
-    Drawn as one array and then cut: a draw for each leaf takes many times as long to compile.
+    Sampled as one array and then cut: one call for each leaf takes many times as long to compile.
     """
     leaves, treedef = jax.tree.flatten(like)
     ends = np.cumsum([leaf.size for leaf in leaves])
@@ -71,7 +79,7 @@ def _standard_normals(key: PRNGKeyArray, count: int, like: Any) -> Any:
 
 @algorithms.register("f-macem")
 @dataclasses.dataclass(frozen=True)
-class FMacem:
+class FMacem(Algorithm[FMacemState]):
     """Hyperparameters of F-MACEM (MAFE, algorithm 1), with the paper's defaults where it has them.
 
     Attributes:
@@ -107,15 +115,15 @@ class FMacem:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        at_least(self, 1, "epochs", "hidden", "evaluation_episodes")
-        at_least(self, 2, "episodes_per_epoch")
-        at_least(self, 0, "vmap_size")
-        inside(self, 1.0, "elite_share", "smoothing", "discount")
-        inside(self, math.inf, "init_std", "noise_floor", "multiplier_rate")
+        check_at_least(self, 1, "epochs", "hidden", "evaluation_episodes")
+        check_at_least(self, 2, "episodes_per_epoch")
+        check_at_least(self, 0, "vmap_size")
+        check_inside(self, 1.0, "elite_share", "smoothing", "discount")
+        check_inside(self, math.inf, "init_std", "noise_floor", "multiplier_rate")
 
     @property
     def score_discount(self) -> float:
-        """Gamma of the component sums by which episodes are scored."""
+        """Discount factor of the component sums by which episodes are scored."""
         return self.discount
 
     @property
@@ -141,18 +149,12 @@ class FMacem:
 
         Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
         """
-        params = env.default_params if params is None else params
-        fixed = dict(fixed or {})
-        objectives = objectives_of(env, objective, fixed)
-        policies = equivariant(env, key, self.hidden, pooled=self.pooled, params=params)
+        fields = init_fields(key, env, objective, params, fixed)
+        objectives = fields["objectives"]
+        policies = equivariant(env, key, self.hidden, pooled=self.pooled, params=fields["params"])
         learned, skeleton = partition({agent: policies[agent] for agent, _ in objectives})
         return FMacemState(
-            env=env,
-            objectives=objectives,
-            params=as_arrays(params),
-            fixed=fixed,
-            key=jax.random.key_data(key),
-            updates=jnp.int32(0),
+            **fields,
             mean=jax.tree.map(jnp.zeros_like, learned),
             spread=jax.tree.map(lambda x: jnp.full_like(x, self.init_std), learned),
             skeleton=skeleton,
@@ -168,33 +170,22 @@ class FMacem:
         return {agent: policies[agent] for agent in state.env.agents}
 
     def update(self, state: FMacemState) -> tuple[FMacemState, dict[str, Array]]:
-        """One epoch: draw, run, rank, update, and measure the new mean."""
+        """One epoch: sample, run, rank, fit, and measure the new mean."""
         return self._epoch(replicated(state))
 
     @eqx.filter_jit
     def _epoch(self, state: FMacemState) -> tuple[FMacemState, dict[str, Array]]:
-        env = state.env
         key, next_key = state.next_key()
-        draw_key, episode_key, mean_key = jax.random.split(key, 3)
+        sample_key, episode_key, mean_key = jax.random.split(key, 3)
 
-        def episodes(learned: Any, keys: Array) -> Any:
-            """One episode for each set of parameters and key."""
-
-            def one(item: tuple[Any, Array]) -> Any:
-                policies = self._policies(state, item[0])
-                episode = rollout(env, state.params, policies, item[1], discount=self.discount)
-                return episode.replace(final_state=None)
-
-            return map_episodes(one, (learned, keys), self.vmap_size or None)
-
-        # Draw the candidates, run an episode with each
+        # Sample the candidates, run an episode with each
         count = self.episodes_per_epoch
-        normals = _standard_normals(draw_key, count, state.mean)
+        normals = _standard_normals(sample_key, count, state.mean)
         candidates = jax.tree.map(lambda m, s, z: m + s * z, state.mean, state.spread, normals)
         keys = jax.random.split(episode_key, count)
         if self.common_random_numbers:
             keys = jnp.broadcast_to(keys[:1], keys.shape)
-        results = episodes(candidates, keys)
+        results = self._episodes(state, candidates, keys)
 
         # Rank by each agent's objective and fit its block of the Gaussian to the elite
         mean, spread, multipliers, scores = {}, {}, [], {}
@@ -203,7 +194,7 @@ class FMacem:
             scores[agent] = score = jnp.where(jnp.isfinite(score), score, -jnp.inf)
             elite = jax.lax.top_k(score, self.elites)[1]
             best = jax.tree.map(lambda x, e=elite: x[e], candidates[agent])
-            mean[agent], spread[agent] = self._update(state.mean[agent], state.spread[agent], best)
+            mean[agent], spread[agent] = self._fit(state.mean[agent], state.spread[agent], best)
             excess = jnp.mean(
                 jax.vmap(objective.excess)(jax.tree.map(lambda x, e=elite: x[e], results.totals)),
                 axis=0,
@@ -214,7 +205,8 @@ class FMacem:
 
         # Measure the new mean policy
         repeat = self.evaluation_episodes
-        measured = episodes(
+        measured = self._episodes(
+            state,
             jax.tree.map(lambda x: jnp.broadcast_to(x, (repeat, *x.shape)), mean),
             jax.random.split(mean_key, repeat),
         )
@@ -228,7 +220,21 @@ class FMacem:
         )
         return state, log
 
-    def _update(self, mean: Any, spread: Any, elite: Any) -> tuple[Any, Any]:
+    def _episodes(
+        self, state: FMacemState, candidates: Any, keys: Key[Array, " candidates"]
+    ) -> Episode:
+        """One episode for each candidate."""
+        return run_candidates(
+            state.env,
+            state.params,
+            lambda learned: self._policies(state, learned),
+            candidates,
+            keys,
+            discount=self.discount,
+            vmap_size=self.vmap_size,
+        )
+
+    def _fit(self, mean: Any, spread: Any, elite: Any) -> tuple[Any, Any]:
         keep = self.smoothing
 
         def variance(old: Array, best: Array) -> Array:
@@ -250,18 +256,16 @@ class FMacem:
         multipliers: list[Array],
     ) -> dict[str, Array]:
         log = log_episodes(state.env, state.objectives, measured)
-        first = state.objectives[0][0]
-        finite = jnp.where(jnp.isfinite(scores[first]), scores[first], 0.0)
-        log["candidates/objective"] = jnp.mean(finite)
-        best = jnp.max(scores[first])
-        log["candidates/objective_best"] = jnp.where(jnp.isfinite(best), best, 0.0)
-        met = mean_metrics(state.env, results) | mean_terms(state.env, results)
-        log |= {f"candidates/{name}": x for name, x in met.items()}
-        log["candidates/survived"] = jnp.mean(1.0 - results.terminated.astype(jnp.float32))
-        log["candidates/steps"] = jnp.sum(results.length).astype(jnp.float32)
+        first = scores[state.objectives[0][0]]
+        best = jnp.max(first)
+        found = {
+            log_keys.OBJECTIVE: jnp.mean(jnp.where(jnp.isfinite(first), first, 0.0)),
+            f"{log_keys.OBJECTIVE}_best": jnp.where(jnp.isfinite(best), best, 0.0),
+            **log_metrics(state.env, results.totals),
+            log_keys.SURVIVED: survived(results),
+            "steps": jnp.sum(results.length).astype(jnp.float32),
+        }
+        log |= {log_keys.candidates(name): x for name, x in found.items()}
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(spread)])
         log["spread"] = jnp.sqrt(jnp.mean(flat**2))
-        for (agent, objective), multiplier in zip(state.objectives, multipliers, strict=True):
-            for name, value in zip(objective.bounds, multiplier, strict=True):
-                log[f"multipliers/{agent}/{name}"] = value
-        return log
+        return log | log_multipliers(state.objectives, multipliers)

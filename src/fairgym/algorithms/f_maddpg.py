@@ -1,9 +1,10 @@
 """F-MADDPG: multi-agent DDPG with fairness in the reward of every step (MAFE, appendix D.6).
 
-Lowe et al., "Multi-Agent Actor-Critic for Mixed Cooperative-Competitive Environments" (2017): each
-agent's deterministic policy climbs a Q-function that sees all observations and all actions
-(`CentralCritic`), learned off-policy from a replay buffer with slowly following target networks.
-Exploration is Gaussian noise on the actions. The reward of a step is equation (5).
+Lowe et al., "Multi-Agent Actor-Critic for Mixed Cooperative-Competitive Environments" (2017),
+https://arxiv.org/abs/1706.02275: each agent's deterministic policy climbs a Q-function that sees
+all observations and all actions (`CentralCritic`), learned off-policy from a replay buffer with
+target networks (Lillicrap et al. 2016, https://arxiv.org/abs/1509.02971). Exploration is Gaussian
+noise on the actions. The reward of a step is equation (5).
 
 Rewards are divided by their standard deviation in the buffer and by the square root of the number
 of steps that a value reaches over, so that values vary by about 1 whatever the objective. They are
@@ -22,46 +23,39 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import lax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.algorithms._base import Objectives, algorithms
-from fairgym.algorithms._checks import at_least, inside
-from fairgym.algorithms._critic import Learned, mean_over_people
-from fairgym.algorithms._gradient import (
-    GradientLearner,
-    GradientState,
-    Step,
-    acting,
-    apply_gradients,
-    fixed_actions,
-    init_fields,
-    observe_sampled,
-    spread_over_devices,
-    step_autoreset,
+from fairgym.algorithms._algorithm import (
+    Objectives,
+    algorithms,
+    check_at_least,
+    check_inside,
 )
-from fairgym.core import Entities, Environment, PerEntity
+from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
+from fairgym.algorithms._networks import Networks, make_networks
+from fairgym.algorithms._replay import ReplayBuffer
+from fairgym.algorithms._worlds import Step, acting, fixed_actions, observe_sampled
+from fairgym.core import AutoReset, Entities, Environment, log_keys
 from fairgym.policies.networks import Standardiser
 
 
 class FMaddpgState(GradientState):
-    """What F-MADDPG learns.
+    """The training state of F-MADDPG.
 
     Attributes:
-        targets: what `learned` is, following slowly.
+        targets: target networks: arrays as `learned`, which they follow slowly.
         optimisers: states of Adam, of actors and critic.
-        buffer: the last steps of every world, axes (worlds, places); the places are a ring.
-        collected: steps collected in each world so far.
+        buffer: the last steps of every world.
     """
 
     targets: Any
     optimisers: tuple[Any, Any]
-    buffer: Step
-    collected: Int[Array, ""]
+    buffer: ReplayBuffer
 
 
 @algorithms.register("f-maddpg")
 @dataclasses.dataclass(frozen=True)
-class FMaddpg(GradientLearner):
+class FMaddpg(GradientLearner[FMaddpgState]):
     """Hyperparameters of F-MADDPG, beside those of `GradientLearner`.
 
     Attributes:
@@ -94,18 +88,18 @@ class FMaddpg(GradientLearner):
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
-        at_least(self, 1, "gradient_steps")
-        at_least(self, 2, "num_steps")  # a step is learned from with the one after it
-        at_least(self, 0, "learning_starts")
-        at_least(self, self.num_envs, "batch_size")
-        at_least(self, 2 * self.num_envs * self.num_steps, "buffer_size")
-        inside(self, 1.0, "tau")
-        inside(self, math.inf, "exploration_std", "logit_penalty")
-        inside(self, math.inf, "learning_rate", "actor_learning_rate", positive=True)
+        check_at_least(self, 1, "gradient_steps")
+        check_at_least(self, 2, "num_steps")  # a step is learned from with the one after it
+        check_at_least(self, 0, "learning_starts")
+        check_at_least(self, self.num_envs, "batch_size")
+        check_at_least(self, 2 * self.num_envs * self.num_steps, "buffer_size")
+        check_inside(self, 1.0, "tau")
+        check_inside(self, math.inf, "exploration_std", "logit_penalty")
+        check_inside(self, math.inf, "learning_rate", "actor_learning_rate", positive=True)
 
     @property
     def places(self) -> int:
-        """Steps of each world that are remembered: whole fragments."""
+        """Number of steps of each world that the replay buffer holds: whole rounds."""
         return self.buffer_size // (self.num_envs * self.num_steps) * self.num_steps
 
     def _optimiser(self, rate: float) -> Any:
@@ -128,25 +122,23 @@ class FMaddpg(GradientLearner):
 
         Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
         """
-        common = init_fields(self, key, env, objective, params, fixed, with_actions=True)
-        learned = common["learned"]
-        first = GradientState(**common)
+        fields = self._init_fields(key, env, objective, params, fixed)
+        learned, first = fields["learned"], GradientState(**fields)
         world = jax.tree.map(lambda x: x[0], first.worlds)
-        shape = jax.eval_shape(lambda: self._step(first, world, key, jnp.array(False))[1])
+        step = jax.eval_shape(lambda: self._step(first, world, key, jnp.array(False))[1])
+        parts = zip(self._optimisers, (learned.actors, learned.critic), strict=True)
         return FMaddpgState(
-            **common,
+            **fields,
             targets=jax.tree.map(jnp.copy, learned),
-            optimisers=tuple(
-                optimiser.init(part)
-                for optimiser, part in zip(
-                    self._optimisers, (learned.actors, learned.critic), strict=True
-                )
-            ),
-            buffer=jax.tree.map(
-                lambda x: jnp.zeros((self.num_envs, self.places, *x.shape), x.dtype), shape
-            ),
-            collected=jnp.int32(0),
+            optimisers=tuple(optimiser.init(part) for optimiser, part in parts),
+            buffer=ReplayBuffer.empty(step, self.num_envs, self.places),
         )
+
+    def _networks(
+        self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
+    ) -> Networks:
+        sizes = self.hidden, self.critic_hidden
+        return make_networks(env, params, trained, *sizes, key, with_actions=True)
 
     # ---------------------------------------------------------------- experience
 
@@ -154,54 +146,45 @@ class FMaddpg(GradientLearner):
         self, state: GradientState, world: Any, key: Array, uniform: Array
     ) -> tuple[Any, Step]:
         """One step of one world with noisy, or with uniform, actions."""
-        env, actors = state.env, state.networks.actors
-        look_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
-        look_now = observe_sampled(state, world, look_key, self.sampled_people)
-        samples, rows = look_now.samples, look_now.rows
-        actions = fixed_actions(state, look_now.everybody, fixed_key)
-        counted, acts = {}, {}
+        env, actors = AutoReset(state.env), state.networks.actors
+        seen_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
+        seen = observe_sampled(state.env, state.params, world, seen_key, self.sampled_people)
+        actions = fixed_actions(state.env, state.fixed, seen.everybody, fixed_key)
+        stored_actions, acts = {}, {}
         keys = jax.random.split(act_key, len(actors))
         for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
-            space: Any = actor.space
-            each = isinstance(space, PerEntity)
-            seen = (look_now.everybody if each else samples)[agent]
+            space = actor.space
+            own = seen.to_act_on(agent, space)
             noise_key, uniform_key = jax.random.split(agent_key)
 
-            def noisy(a: Any = actor, s: Any = seen, k: Array = noise_key) -> Array:
+            def noisy(a: Any = actor, s: Any = own, k: Array = noise_key) -> Array:
                 noise = self.exploration_std * jax.random.normal(k, a.space.shape)
                 return a.space.clip(a(s, k) + noise)
 
-            drawn = functools.partial(space.sample, uniform_key)
-            action = actions[agent] = lax.cond(uniform, drawn, noisy)
-            acts[agent] = acting(env, agent, world)
-            own = jnp.where(samples[agent].mask, action[rows[agent]], 0.0) if each else action
-            counted[agent] = jnp.where(acts[agent], own, 0.0)
-        world, rewards, done = step_autoreset(state, world, actions, step_key)
+            sampled = functools.partial(space.sample, uniform_key)
+            action = actions[agent] = lax.cond(uniform, sampled, noisy)
+            acts[agent] = acting(state.env, agent, world)
+            of_sample = space.at_rows(action, seen.rows[agent])
+            counts = seen.samples[agent].mask & acts[agent] if space.per_entity else acts[agent]
+            stored_actions[agent] = jnp.where(counts, of_sample, 0.0)
+        world, end = env.step_autoreset(step_key, world, actions, state.params)
         encoders = state.networks.critic.encoders
-        kept = {agent: _stored(seen, encoders[agent].scaling) for agent, seen in samples.items()}
-        return world, Step(kept, look_now.present, counted, acts, rewards, done)
+        stored = {agent: _stored(s, encoders[agent].scaling) for agent, s in seen.samples.items()}
+        rewards = state.step_rewards(end.components)
+        return world, Step(stored, seen.present, stored_actions, acts, rewards, end.done)
 
     def _round(self, state: FMaddpgState, key: Array) -> tuple[FMaddpgState, dict[str, Array]]:
-        """Collect a fragment in every world, remember it, and learn if warmed up."""
+        """Run every world, remember its steps, and learn after `learning_starts` steps."""
         collect_key, learn_key = jax.random.split(key)
-        uniform = state.collected * self.num_envs < self.learning_starts
+        uniform = state.buffer.added * self.num_envs < self.learning_starts
 
-        def fragment(item: tuple[Any, Array]) -> tuple[Any, Step]:
+        def run(item: tuple[Any, Array]) -> tuple[Any, Step]:
             world, key = item
             keys = jax.random.split(key, self.num_steps)
             return lax.scan(lambda w, k: self._step(state, w, k, uniform), world, keys)
 
-        worlds, steps = self._collect(state, fragment, collect_key)
-        place = state.collected % self.places
-        state = state.replace(
-            worlds=worlds,
-            buffer=jax.tree.map(
-                lambda x, new: lax.dynamic_update_slice_in_dim(x, new, place, axis=1),
-                spread_over_devices(state.buffer, self.num_envs),
-                steps,
-            ),
-            collected=state.collected + self.num_steps,
-        )
+        worlds, steps = self._collect(state, run, collect_key)
+        state = state.replace(worlds=worlds, buffer=state.buffer.add(steps))
         now = (state.learned, state.targets, state.optimisers)
         keys = jax.random.split(learn_key, self.gradient_steps)
         scale = self._reward_scale(state)
@@ -211,43 +194,29 @@ class FMaddpg(GradientLearner):
             after, losses = lax.scan(lambda c, k: self._descend(state, scale, c, k), now, keys)
             return after, {name: jnp.mean(values) for name, values in losses.items()}
 
-        warm = state.collected * self.num_envs > self.learning_starts
-        (learned, targets, optimisers), losses = lax.cond(warm, learn, lambda: (now, nothing))
-        told = losses | {"step_reward": jnp.mean(steps.rewards)}
-        return state.replace(learned=learned, targets=targets, optimisers=optimisers), told
+        started = state.buffer.added * self.num_envs > self.learning_starts
+        (learned, targets, optimisers), losses = lax.cond(started, learn, lambda: (now, nothing))
+        log = losses | {log_keys.STEP_REWARD: jnp.mean(steps.rewards)}
+        return state.replace(learned=learned, targets=targets, optimisers=optimisers), log
 
     # ---------------------------------------------------------------- learning
 
     def _reward_scale(self, state: FMaddpgState) -> Float[Array, " agents"]:
         """What rewards are divided by."""
-        known = (jnp.arange(self.places) < state.collected)[None, :, None]
-        steps = jnp.float32(self.num_envs) * jnp.minimum(state.collected, self.places)
-        rewards = jnp.where(known, state.buffer.rewards, 0.0)
+        filled = state.buffer.filled[None, :, None]
+        steps = jnp.float32(self.num_envs) * state.buffer.held
+        rewards = jnp.where(filled, state.buffer.rows.rewards, 0.0)
         mean = jnp.sum(rewards, (0, 1)) / steps
         square = jnp.sum(rewards**2, (0, 1)) / steps
         reach = min(state.env.horizon, 1.0 / max(1.0 - self.gamma, 1e-6))
         return jnp.sqrt(jnp.maximum(square - mean**2, 1e-8) * reach)
 
-    def _drawn(self, state: FMaddpgState, key: Array) -> tuple[Step, Step]:
-        """Steps from the buffer, and those that followed them in the same worlds."""
-        known = jnp.minimum(state.collected, self.places)
-        each = self.batch_size // self.num_envs
-        back = jax.random.randint(key, (self.num_envs, each), 2, known + 1)
-        places = (state.collected - back) % self.places
-
-        def at(places: Array) -> Step:
-            return jax.tree.map(
-                lambda x: jax.vmap(lambda row, place: row[place])(x, places), state.buffer
-            )
-
-        return at(places), at((places + 1) % self.places)
-
     def _descend(
         self, state: FMaddpgState, scale: Array, carry: Any, key: Array
     ) -> tuple[Any, dict[str, Array]]:
-        """One gradient step of critic and policies, and the targets after them."""
+        """One gradient step of critic and policies, and of the target networks after them."""
         learned, targets, optimisers = carry
-        step, later = self._drawn(state, key)
+        step, later = state.buffer.sample(key, self.batch_size // self.num_envs)
         batch = step.replace(rewards=step.rewards / scale), later
         gradient, losses = jax.grad(
             lambda learned: self._loss(learned, targets, state, batch), has_aux=True
@@ -262,7 +231,7 @@ class FMaddpg(GradientLearner):
                 strict=True,
             )
         )
-        learned = Learned(actors[0], critic[0])
+        learned = Networks(actors[0], critic[0])
         targets = jax.tree.map(
             lambda new, old: self.tau * new + (1.0 - self.tau) * old, learned, targets
         )
@@ -309,10 +278,8 @@ class FMaddpg(GradientLearner):
 def _act(actor: Any, seen: Entities) -> tuple[Array, Array]:
     """The action, and the mean square of its logits."""
     logits = actor.logits(seen)
-    squares = logits**2
-    if isinstance(actor.space, PerEntity):
-        return actor.space.from_logits(logits, seen.mask), mean_over_people(squares, seen.mask)
-    return actor.space.from_logits(logits, seen.mask), jnp.mean(squares)
+    penalty = actor.space.mean_over_elements(logits**2, seen.mask)
+    return actor.space.from_logits(logits, seen.mask), penalty
 
 
 def _stored(seen: Entities, scaling: Standardiser) -> Any:

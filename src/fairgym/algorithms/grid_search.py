@@ -15,17 +15,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.algorithms._base import (
+from fairgym.algorithms._algorithm import (
+    Algorithm,
     Objectives,
     TrainState,
     algorithms,
-    as_arrays,
-    log_episodes,
-    objectives_of,
+    check_at_least,
+    check_inside,
+    init_fields,
 )
-from fairgym.algorithms._checks import at_least, inside
-from fairgym.core import Environment, FairgymError, PerEntity, Unit, rollout
-from fairgym.core.batching import map_episodes
+from fairgym.algorithms._episodes import log_episodes, run_candidates
+from fairgym.core import Environment, FairgymError, log_keys
 from fairgym.policies import Constant, Random
 
 
@@ -37,7 +37,7 @@ class GridSearchState(TrainState):
 
 @algorithms.register("grid-search")
 @dataclasses.dataclass(frozen=True)
-class GridSearch:
+class GridSearch(Algorithm[GridSearchState]):
     """Two-tier grid search over constant actions.
 
     Attributes:
@@ -57,11 +57,11 @@ class GridSearch:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        at_least(self, 2, "steps")
-        at_least(self, 1, "deviation_steps", "episodes")
-        at_least(self, 0, "vmap_size")
+        check_at_least(self, 2, "steps")
+        check_at_least(self, 1, "deviation_steps", "episodes")
+        check_at_least(self, 0, "vmap_size")
         if self.deviation is not None:
-            inside(self, 1.0, "deviation")
+            check_inside(self, 1.0, "deviation")
 
     @property
     def num_updates(self) -> int:
@@ -84,16 +84,17 @@ class GridSearch:
         Raises:
             FairgymError: the agents have different objectives, or one of them divides shares.
         """
-        fixed = dict(fixed or {})
-        objectives = objectives_of(env, objective, fixed)
+        fields = init_fields(key, env, objective, params, fixed)
+        objectives: tuple[tuple[str, Any], ...] = fields["objectives"]
+        policies: dict[str, Any] = fields["fixed"]
         if len({objective for _, objective in objectives}) > 1:
             raise FairgymError("grid search takes one objective for all agents")
         best = {}
         for agent, _ in objectives:
             space = env.action_space(agent)
-            if isinstance(space, PerEntity):
-                fixed[agent] = Random(space)
-            elif isinstance(space, Unit):
+            if space.per_entity:
+                policies[agent] = Random(space)
+            elif space.independent:
                 best[agent] = jnp.full(space.shape, 0.5)
             else:
                 raise FairgymError(
@@ -102,15 +103,7 @@ class GridSearch:
                 )
         if not best:
             raise FairgymError("grid search takes at least one trained agent that sets numbers")
-        return GridSearchState(
-            env=env,
-            objectives=objectives,
-            params=as_arrays(env.default_params if params is None else params),
-            fixed=fixed,
-            key=jax.random.key_data(key),
-            updates=jnp.int32(0),
-            best=best,
-        )
+        return GridSearchState(**fields, best=best)
 
     def policies(self, state: GridSearchState) -> dict[str, Any]:
         """Constant policies at the best values found."""
@@ -156,7 +149,7 @@ class GridSearch:
         winning = jax.tree.map(lambda x: x[winner], episodes)
         log = log_episodes(state.env, state.objectives, winning)
         log["candidates"] = jnp.float32(scores.size)
-        log["candidates/objective"] = jnp.mean(scores)
+        log[log_keys.candidates(log_keys.OBJECTIVE)] = jnp.mean(scores)
         return state.replace(best=best, updates=state.updates + 1), log
 
     @eqx.filter_jit
@@ -167,17 +160,18 @@ class GridSearch:
         keys = jax.random.split(jax.random.wrap_key_data(state.key), self.episodes)
         count = jax.tree.leaves(candidates)[0].shape[0]
 
-        def one(item: tuple[dict[str, Array], Array]) -> Any:
-            values, key = item
-            policies = {agent: lambda o, k, a=action: a for agent, action in values.items()}
-            episode = rollout(state.env, state.params, policies | state.fixed, key)
-            return episode.replace(final_state=None)
+        def policies_of(values: dict[str, Array]) -> dict[str, Any]:
+            constant = {agent: lambda o, k, a=action: a for agent, action in values.items()}
+            return constant | state.fixed
 
-        flat = (
+        episodes = run_candidates(
+            state.env,
+            state.params,
+            policies_of,
             jax.tree.map(lambda x: jnp.repeat(x, self.episodes, axis=0), candidates),
             jnp.tile(keys, count),
+            vmap_size=self.vmap_size,
         )
-        episodes = map_episodes(one, flat, self.vmap_size or None)
         score = state.objectives[0][1].score
         episodes = jax.tree.map(lambda x: x.reshape(count, self.episodes, *x.shape[1:]), episodes)
         scores = jnp.mean(jax.vmap(jax.vmap(score))(episodes.totals), axis=1)

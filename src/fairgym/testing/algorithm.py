@@ -20,6 +20,9 @@ from fairgym.testing._compare import (
     require_same_structure,
 )
 
+# Of `fairgym.algorithms.Algorithm`, from which a class that derives from it takes the defaults.
+MEMBERS = ("num_updates", "score_discount", "init", "update", "policies")
+
 
 def _arrays(tree: Any) -> Any:
     """What a checkpoint keeps."""
@@ -37,6 +40,7 @@ def check_algorithm(
 ) -> None:
     """Check that an algorithm keeps the contract of `fairgym.algorithms.Algorithm`.
 
+    - it has all members of the interface;
     - the same key gives the same bits;
     - the state keeps its structure, shapes and dtypes over the updates, and training goes on from
       a state that was written to a file as if nothing had happened;
@@ -72,6 +76,8 @@ def check_algorithm(
         return states, logs
 
     try:
+        missing = [name for name in MEMBERS if not hasattr(algorithm, name)]
+        require(not missing, f"it has no {', '.join(missing)}")
         right = isinstance(algorithm.num_updates, int) and algorithm.num_updates >= 1
         require(right, f"num_updates is {algorithm.num_updates!r}; it takes a whole number from 1")
         states, logs = run(fixed)

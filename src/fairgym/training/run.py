@@ -62,11 +62,8 @@ class Run:
 
     @property
     def discount(self) -> float:
-        """Gamma of the component sums that the objective acts on; 1 unless the algorithm has it.
-
-        A gradient learner's `gamma`, of the rewards of its steps, is another thing.
-        """
-        return float(getattr(self.job.algorithm, "score_discount", 1.0))
+        """Discount factor of the component sums that the objective acts on."""
+        return float(self.job.algorithm.score_discount)
 
     @property
     def metrics(self) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""What every algorithm offers, so that the training loop is written once."""
+"""The interface of algorithms, which lets the training loop be written once."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -9,12 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
-from fairgym.core import Environment, FairgymError, Registry, Struct
+from fairgym.core import Environment, FairgymError, Policy, Registry, Struct
 from fairgym.fairness import Objective
 
 algorithms = Registry("fairgym.algorithms", "algorithm")
 
 Objectives = Objective | Mapping[str, Objective]
+
+StateT = TypeVar("StateT")
 
 
 class TrainState(Struct):
@@ -43,13 +45,24 @@ class TrainState(Struct):
 
 
 @runtime_checkable
-class Algorithm(Protocol):
-    """A frozen dataclass of hyperparameters with these methods."""
+class Algorithm(Protocol[StateT]):
+    """A frozen dataclass of hyperparameters with these methods; generic in its training state.
+
+    `class Mine(Algorithm[MyState])` takes over what has a default here.
+    """
 
     @property
     def num_updates(self) -> int:
         """Number of times that `update` is called in a whole run."""
         ...
+
+    @property
+    def score_discount(self) -> float:
+        """Discount factor of the component sums that the objective acts on; 1 for plain sums.
+
+        A gradient learner's `gamma`, of the rewards of its steps, is another thing.
+        """
+        return 1.0
 
     def init(
         self,
@@ -59,7 +72,7 @@ class Algorithm(Protocol):
         *,
         params: Any = None,
         fixed: Mapping[str, Any] | None = None,
-    ) -> Any:
+    ) -> StateT:
         """The state before the first update.
 
         Args:
@@ -71,23 +84,53 @@ class Algorithm(Protocol):
         """
         ...
 
-    def update(self, state: Any) -> tuple[Any, dict[str, Float[Array, ""]]]:
+    def update(self, state: StateT) -> tuple[StateT, dict[str, Float[Array, ""]]]:
         """One epoch (or a fixed number of updates), compiled: the next state, and what to log.
 
-        The log is flat: "objective" (of the learned policy), "metrics/NAME", "terms/KIND",
-        "actions/AGENT/ELEMENT", and whatever else the algorithm reports.
+        The log is flat: the keys are those of `fairgym.core.log_keys` (`log_episodes` makes what
+        all algorithms log, "objective" among it), and whatever else the algorithm reports.
         """
         ...
 
-    def policies(self, state: Any) -> dict[str, Any]:
+    def policies(self, state: StateT) -> dict[str, Policy]:
         """The policies learned so far, fixed ones included: agent -> policy."""
         ...
+
+
+def init_fields(
+    key: PRNGKeyArray,
+    env: Environment,
+    objective: Objectives,
+    params: Any = None,
+    fixed: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The fields of `TrainState` before the first update, by name.
+
+    Arguments as in `Algorithm.init`.
+
+    Raises:
+        FairgymError: as `objectives_of`.
+    """
+    fixed = dict(fixed or {})
+    return {
+        "env": env,
+        "objectives": objectives_of(env, objective, fixed),
+        "params": as_arrays(env.default_params if params is None else params),
+        "fixed": fixed,
+        "key": jax.random.key_data(key),
+        "updates": jnp.int32(0),
+    }
 
 
 def objectives_of(
     env: Environment, objective: Objectives, fixed: Mapping[str, Any]
 ) -> tuple[tuple[str, Objective], ...]:
-    """Pairs (agent, objective) of the trained agents.
+    """Pairs (agent, objective) of the trained agents, in acting order.
+
+    Args:
+        env: the environment.
+        objective: one objective for all trained agents, or one per agent.
+        fixed: agents that are not trained -> their policies.
 
     Raises:
         FairgymError: an unknown agent, a trained agent without an objective, or none to train.
@@ -112,55 +155,26 @@ def as_arrays(params: Any) -> Any:
     return jax.tree.map(lambda x: jnp.asarray(np.asarray(x, np.float32)), params)
 
 
-def log_episodes(
-    env: Environment, objectives: tuple[tuple[str, Objective], ...], episodes: Any
-) -> dict[str, Array]:
-    """What the log says of a policy, as means over the episodes that it ran.
+def check_at_least(algorithm: Any, low: int, *names: str) -> None:
+    """Raise a FairgymError unless these hyperparameters are whole numbers from `low`."""
+    for name in names:
+        value = getattr(algorithm, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low}")
+
+
+def check_inside(algorithm: Any, high: float, *names: str, positive: bool = False) -> None:
+    """Raise a FairgymError unless these hyperparameters are numbers from 0 to `high`.
 
     Args:
-        env: the environment.
-        objectives: pairs (agent, objective).
-        episodes: an `Episode` whose leaves have a first axis over episodes.
-
-    Returns:
-        "objective" (mean over agents, and "objective/AGENT" where they differ), "metrics/NAME",
-        "terms/KIND", "actions/AGENT/ELEMENT" and "survived", the share of episodes that did not
-        fail.
+        algorithm: a dataclass of hyperparameters.
+        high: largest value; infinity for none.
+        *names: the fields to check.
+        positive: whether 0 itself is refused.
     """
-    own = {
-        agent: jnp.mean(jax.vmap(objective.score)(episodes.totals))
-        for agent, objective in objectives
-    }
-    log = {"objective": jnp.mean(jnp.stack(list(own.values())))}
-    if len({objective for _, objective in objectives}) > 1:
-        log |= {f"objective/{agent}": value for agent, value in own.items()}
-    log |= {f"metrics/{name}": x for name, x in mean_metrics(env, episodes).items()}
-    log |= mean_terms(env, episodes)
-    for agent, action in episodes.mean_actions.items():
-        space = env.action_space(agent)
-        names = getattr(space, "names", None) or (getattr(space, "name", "action"),)
-        for name, value in zip(names, jnp.mean(action, axis=0).reshape(-1), strict=True):
-            log[f"actions/{agent}/{name}"] = value
-    log["survived"] = jnp.mean(1.0 - episodes.terminated.astype(jnp.float32))
-    return log
-
-
-def mean_metrics(env: Environment, episodes: Any) -> dict[str, Array]:
-    """Mean of every metric's raw value over the episodes."""
-    return {
-        name: jnp.mean(jax.vmap(metric.value)(episodes.totals))
-        for name, metric in env.metrics.items()
-    }
-
-
-def mean_terms(env: Environment, episodes: Any) -> dict[str, Array]:
-    """The normalised metrics summed by kind ("terms/direct", "terms/rate", "terms/fair").
-
-    Means over the episodes. They do not follow from the raw means: some normalisers are the
-    episode's own (`Disparity.normalise_by_sum`).
-    """
-    found: dict[str, Array] = {}
-    for metric in env.metrics.values():
-        mean = jnp.mean(jax.vmap(metric.normalised)(episodes.totals))
-        found[f"terms/{metric.kind}"] = found.get(f"terms/{metric.kind}", 0.0) + mean
-    return found
+    for name in names:
+        value = getattr(algorithm, name)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and 0.0 <= value <= high) or (positive and value == 0.0):
+            above = "above 0" if positive else "from 0"
+            raise FairgymError(f"{name} is {value!r}; it takes a number {above} to {high:g}")

@@ -1,4 +1,9 @@
-"""The networks of F-MAPPO and F-MADDPG: actors, and one critic that pools what all of them see."""
+"""Networks of gradient learners: equivariant actors and a centralised critic over sets of people.
+
+The critic is that of centralised training with decentralised execution (Lowe et al. 2017,
+https://arxiv.org/abs/1706.02275); its encoders are deep sets (Zaheer et al. 2017,
+https://arxiv.org/abs/1703.06114), so that it does not know an order of the people.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,63 +11,29 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.core import Entities, Environment, PerEntity, Struct
+from fairgym.core import Entities, Environment, Struct
 from fairgym.policies import equivariant
 from fairgym.policies.networks import Standardiser, standardiser
 
 OUTPUT_SCALE = 0.1  # of the output layer at the start: actions begin near the middle, smoothly
 
 
-class Learned(Struct):
-    """The networks, and what they are learned with."""
+class Networks(Struct):
+    """Actors and critic.
+
+    Attributes:
+        actors: the policies of the trained agents, by name.
+        critic: a `CentralCritic`, or another function of what all agents see.
+    """
 
     actors: dict[str, Any]
     critic: Any
 
 
-# ---------------------------------------------------------------- people
-
-
-def sample_people(
-    observation: Entities, key: PRNGKeyArray, size: int
-) -> tuple[Entities, Int[Array, " sample"]]:
-    """A systematic sample of the people present: everybody, if they are no more than `size`.
-
-    Args:
-        observation: of one agent.
-        key: a JAX key.
-        size: largest size of the sample; 0 keeps everybody.
-
-    Returns:
-        The same observation with the rows of the sample only, and these rows.
-    """
-    capacity = observation.mask.shape[0]
-    if size == 0 or capacity <= size:
-        return observation, jnp.arange(capacity)
-    upto = jnp.cumsum(observation.mask.astype(jnp.int32))
-    present = upto[-1]
-    place = jnp.arange(size)
-    spread = (place + jax.random.uniform(key)) * (present / size)
-    chosen = jnp.where(present > size, spread.astype(jnp.int32), place)
-    rows = jnp.searchsorted(upto, chosen + 1, method="scan_unrolled")
-    taken = chosen < present
-    rows = jnp.where(taken, rows, 0)
-    features = jnp.where(taken[:, None], observation.features[rows], 0.0)
-    return Entities(features, taken, observation.context), rows
-
-
-def mean_over_people(values: Float[Array, " n"], mask: Bool[Array, " n"]) -> Float[Array, ""]:
-    """Mean over the rows with a person; 0 without any."""
-    return jnp.sum(jnp.where(mask, values, 0.0)) / jnp.maximum(jnp.sum(mask), 1.0)
-
-
-# ---------------------------------------------------------------- critic
-
-
 class SetEncoder(eqx.Module):
-    """The people that one agent sees, as the mean of what a layer makes of each of them."""
+    """One layer over each person that an agent sees, averaged over the people (a deep set)."""
 
     first: Float[Array, "hidden features"]
     bias: Float[Array, " hidden"]
@@ -90,7 +61,7 @@ class SetEncoder(eqx.Module):
 
 
 class CentralCritic(eqx.Module):
-    """What is to be expected for each trained agent, from the observations of all agents.
+    """Centralised critic: a value for each trained agent, from the observations of all agents.
 
     Invariant under permutations of the people. With actions it is a Q-function: a per-person
     action stands beside the person, a group-level one beside the agent's pooled code.
@@ -126,7 +97,7 @@ class CentralCritic(eqx.Module):
             scaling = standardiser(env, agent, jax.random.key(0), params)
             given = with_actions and agent in actors
             space = env.action_space(agent)
-            beside = int(given and isinstance(space, PerEntity))
+            beside = int(given and space.per_entity)
             self.encoders[agent] = SetEncoder(scaling, beside, hidden, agent_key)
             size += hidden + scaling.context_shift.size
             size += space.shape[0] if given and not beside else 0
@@ -157,7 +128,7 @@ class CentralCritic(eqx.Module):
         return self.head(jax.nn.relu(self.joint(jnp.concatenate(parts))))
 
 
-def networks(
+def make_networks(
     env: Environment,
     params: Any,
     trained: tuple[str, ...],
@@ -166,8 +137,18 @@ def networks(
     key: PRNGKeyArray,
     *,
     with_actions: bool,
-) -> Learned:
-    """Actors with small outputs at the start, and the critic of all of them."""
+) -> Networks:
+    """Actors with small outputs at the start, and the centralised critic of all of them.
+
+    Args:
+        env: the environment.
+        params: its parameters.
+        trained: the trained agents.
+        hidden: number of hidden units of the actors.
+        critic_hidden: number of hidden units of the critic.
+        key: a JAX key.
+        with_actions: whether the critic is a Q-function.
+    """
     actor_key, critic_key = jax.random.split(key)
     made = equivariant(env, actor_key, hidden, params=params)
     actors = {
@@ -177,4 +158,4 @@ def networks(
     critic = CentralCritic(
         env, params, actors, critic_hidden, critic_key, with_actions=with_actions
     )
-    return Learned(actors, critic)
+    return Networks(actors, critic)

@@ -1,0 +1,147 @@
+"""Whole episodes of many policies, side by side, and what a log says of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, PRNGKeyArray
+
+from fairgym.core import Components, Environment, Episode, log_keys, rollout
+from fairgym.core.batching import map_episodes
+from fairgym.fairness import Objective
+
+
+def run_episodes(
+    env: Environment,
+    params: Any,
+    policies: Mapping[str, Any],
+    keys: Key[Array, " episodes"],
+    *,
+    discount: float = 1.0,
+    vmap_size: int = 0,
+) -> Episode:
+    """One episode of the same policies for each key, spread over all devices.
+
+    Pure; meant to be called inside jit.
+
+    Args:
+        env: the environment.
+        params: its parameters.
+        policies: agent -> policy, for all agents.
+        keys: JAX keys, one per episode.
+        discount: discount factor of the component sums.
+        vmap_size: number of episodes that are vmapped together; 0 chooses by device.
+
+    Returns:
+        An `Episode` whose leaves have a first axis over episodes, without the final states.
+    """
+
+    def one(key: PRNGKeyArray) -> Episode:
+        episode = rollout(env, params, policies, key, discount=discount)
+        return episode.replace(final_state=None)
+
+    return map_episodes(one, keys, vmap_size or None)
+
+
+def run_candidates(
+    env: Environment,
+    params: Any,
+    policies_of: Callable[[Any], Mapping[str, Any]],
+    candidates: Any,
+    keys: Key[Array, " candidates"],
+    *,
+    discount: float = 1.0,
+    vmap_size: int = 0,
+) -> Episode:
+    """One episode for each candidate, spread over all devices.
+
+    Pure; meant to be called inside jit.
+
+    Args:
+        env: the environment.
+        params: its parameters.
+        policies_of: the policies of all agents that one candidate stands for.
+        candidates: a pytree of learned numbers, with a first axis over candidates.
+        keys: JAX keys, one per candidate; equal keys make common people and common luck.
+        discount: discount factor of the component sums.
+        vmap_size: number of episodes that are vmapped together; 0 chooses by device.
+
+    Returns:
+        An `Episode` whose leaves have a first axis over candidates, without the final states.
+    """
+
+    def one(item: tuple[Any, PRNGKeyArray]) -> Episode:
+        candidate, key = item
+        episode = rollout(env, params, policies_of(candidate), key, discount=discount)
+        return episode.replace(final_state=None)
+
+    return map_episodes(one, (candidates, keys), vmap_size or None)
+
+
+def log_episodes(
+    env: Environment, objectives: Sequence[tuple[str, Objective]], episodes: Episode
+) -> dict[str, Array]:
+    """The log of a policy, as means over the episodes that it ran.
+
+    Args:
+        env: the environment.
+        objectives: pairs (agent, objective).
+        episodes: an `Episode` whose leaves have a first axis over episodes.
+
+    Returns:
+        "objective" (mean over agents, and "objective/AGENT" where they differ), "metrics/NAME",
+        "terms/KIND", "actions/AGENT/ELEMENT" and "survived", the share of episodes that did not
+        fail.
+    """
+    own = {
+        agent: jnp.mean(jax.vmap(objective.score)(episodes.totals))
+        for agent, objective in objectives
+    }
+    log = {log_keys.OBJECTIVE: jnp.mean(jnp.stack(list(own.values())))}
+    if len({objective for _, objective in objectives}) > 1:
+        log |= {log_keys.objective(agent): value for agent, value in own.items()}
+    log |= log_metrics(env, episodes.totals)
+    for agent, action in episodes.mean_actions.items():
+        names, means = env.action_space(agent).names, jnp.mean(action, axis=0).reshape(-1)
+        log |= {log_keys.action(agent, n): x for n, x in zip(names, means, strict=True)}
+    log[log_keys.SURVIVED] = survived(episodes)
+    return log
+
+
+def log_metrics(env: Environment, totals: Components) -> dict[str, Array]:
+    """Means over episodes of every metric ("metrics/NAME") and of the sums of terms.
+
+    The terms are the normalised metrics, summed by kind ("terms/direct", "terms/rate",
+    "terms/fair"). They do not follow from the raw means: some normalisers are the episode's own
+    (`Disparity.normalise_by_sum`).
+
+    Args:
+        env: the environment.
+        totals: component sums of the episodes, with a first axis over them.
+    """
+    log = {
+        log_keys.metric(name): jnp.mean(jax.vmap(metric.value)(totals))
+        for name, metric in env.metrics.items()
+    }
+    for metric in env.metrics.values():
+        mean = jnp.mean(jax.vmap(metric.normalised)(totals))
+        key = log_keys.term(metric.kind)
+        log[key] = log.get(key, 0.0) + mean
+    return log
+
+
+def log_multipliers(
+    objectives: Sequence[tuple[str, Objective]], multipliers: Sequence[Float[Array, " bounds"]]
+) -> dict[str, Array]:
+    """The multipliers of bounded objectives ("multipliers/AGENT/METRIC"), one array per agent."""
+    return {
+        log_keys.multiplier(agent, name): value
+        for (agent, objective), own in zip(objectives, multipliers, strict=True)
+        for name, value in zip(objective.bounds, own, strict=True)
+    }
+
+
+def survived(episodes: Episode) -> Float[Array, ""]:
+    """Share of the episodes that did not fail."""
+    return jnp.mean(1.0 - episodes.terminated.astype(jnp.float32))

@@ -1,0 +1,270 @@
+"""Proximal policy optimisation of several agents with one critic.
+
+Schulman et al., "Proximal Policy Optimization Algorithms" (2017), https://arxiv.org/abs/1707.06347:
+steps of worlds that run side by side, generalised advantage estimation, clipped probability ratios,
+several epochs of minibatches over the same steps.
+
+Exploration is Gaussian noise on what a policy's sigmoid or softmax is applied to
+(`fairgym.policies.exploration`).
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax import lax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fairgym.algorithms._algorithm import Objectives, check_at_least, check_inside
+from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
+from fairgym.algorithms._worlds import Step, acting, fixed_actions, observe_sampled
+from fairgym.core import AutoReset, Entities, Environment, log_keys
+from fairgym.policies.exploration import entropy, explore, init_log_std, log_probability
+
+
+class PpoState(GradientState):
+    """The training state of PPO.
+
+    Attributes:
+        log_std: per trained agent, log standard deviation of its exploration, one number per
+            element of the action (one in all for per-person actions).
+        optimiser: state of Adam over `learned` and `log_std`.
+    """
+
+    log_std: dict[str, Float[Array, " elements"]]
+    optimiser: Any
+
+
+StateT = TypeVar("StateT", bound=PpoState)
+
+
+def generalised_advantages(
+    rewards: Float[Array, "steps agents"],
+    values: Float[Array, "steps_and_one agents"],
+    done: Float[Array, " steps"],
+    gamma: float,
+    gae_lambda: float,
+) -> Float[Array, "steps agents"]:
+    """Generalised advantage estimates (Schulman et al. 2016, equation 16).
+
+    https://arxiv.org/abs/1506.02438: delta_t = r_t + gamma (1 - done_t) V_{t+1} - V_t,
+    A_t = delta_t + gamma lambda (1 - done_t) A_{t+1}.
+    """
+
+    def back(later: Array, now: tuple[Array, Array, Array, Array]) -> tuple[Array, Array]:
+        reward, value, following, ended = now
+        delta = reward + gamma * (1.0 - ended) * following - value
+        advantage = delta + gamma * gae_lambda * (1.0 - ended) * later
+        return advantage, advantage
+
+    rows = (rewards, values[:-1], values[1:], done)
+    return lax.scan(back, jnp.zeros_like(rewards[0]), rows, reverse=True)[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class PpoLearner(GradientLearner[StateT]):
+    """Hyperparameters of PPO, beside those of `GradientLearner`; a subclass writes `_networks`.
+
+    Attributes:
+        update_epochs: number of times that a round goes through its steps.
+        num_minibatches: number of parts of a round's steps, each of which makes one gradient step.
+        learning_rate: Adam's learning rate.
+        clip_eps: largest deviation of a probability ratio from 1 that is rewarded (epsilon).
+        gae_lambda: lambda of the generalised advantage estimation.
+        ent_coef: weight of the entropy bonus.
+        vf_coef: weight of the critic's error.
+        init_std: standard deviation of the exploration at the start, before squashing.
+        max_std: largest standard deviation of the exploration. Over a crowd it hardly shows in the
+            mean of the log-probabilities, so that nothing but the entropy bonus would pull at it.
+    """
+
+    update_epochs: int = 4
+    num_minibatches: int = 4
+    learning_rate: float = 3e-4
+    clip_eps: float = 0.2
+    gae_lambda: float = 0.95
+    ent_coef: float = 0.0
+    vf_coef: float = 0.5
+    init_std: float = 0.5
+    max_std: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        check_at_least(self, 1, "update_epochs", "num_minibatches")
+        check_at_least(self, self.num_minibatches, "num_steps")
+        check_inside(self, 1.0, "gae_lambda")
+        check_inside(self, math.inf, "clip_eps", "ent_coef", "vf_coef")
+        check_inside(self, math.inf, "learning_rate", "max_std", positive=True)
+        check_inside(self, self.max_std, "init_std", positive=True)
+
+    @property
+    def _optimiser(self) -> optax.GradientTransformation:
+        return optax.chain(
+            optax.clip_by_global_norm(self.max_grad_norm),
+            optax.adam(self.learning_rate, eps=1e-5),
+        )
+
+    def _init_fields(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        params: Any,
+        fixed: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        """The fields of a `PpoState` before the first update, by name."""
+        fields = super()._init_fields(key, env, objective, params, fixed)
+        log_std = {
+            agent: init_log_std(env.action_space(agent), self.init_std)
+            for agent, _ in fields["objectives"]
+        }
+        optimiser = self._optimiser.init((fields["learned"], log_std))
+        return fields | {"log_std": log_std, "optimiser": optimiser}
+
+    # ---------------------------------------------------------------- what a subclass may change
+
+    def _value_scale(self, state: StateT) -> tuple[Any, Any]:
+        """Mean and standard deviation, per agent, of the returns that the critic's unit stands for.
+
+        The critic learns returns as they are by default.
+        """
+        return 0.0, 1.0
+
+    def _with_returns(self, state: StateT, returns: Float[Array, "worlds steps agents"]) -> StateT:
+        """The state after the returns of a round are known, before they are learned from."""
+        return state
+
+    # ---------------------------------------------------------------- experience
+
+    def _run(self, state: StateT, item: tuple[Any, PRNGKeyArray]) -> tuple[Any, Step, Any]:
+        """Run one world: the world after `num_steps` steps, the steps, and what is seen then."""
+        env, (world, key) = AutoReset(state.env), item
+        actors = state.networks.actors
+
+        def observe(world: Any, key: PRNGKeyArray) -> Any:
+            return observe_sampled(state.env, state.params, world, key, self.sampled_people)
+
+        def step(world: Any, key: PRNGKeyArray) -> tuple[Any, Step]:
+            seen_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
+            seen = observe(world, seen_key)
+            actions = fixed_actions(state.env, state.fixed, seen.everybody, fixed_key)
+            explored = {}
+            keys = jax.random.split(act_key, len(actors))
+            for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
+                own = seen.to_act_on(agent, actor.space)
+                logits = explore(actor.logits(own), state.log_std[agent], agent_key)
+                actions[agent] = actor.space.from_logits(logits, own.mask)
+                explored[agent] = actor.space.at_rows(logits, seen.rows[agent])
+            acts = {agent: acting(state.env, agent, world) for agent in actors}
+            world, end = env.step_autoreset(step_key, world, actions, state.params)
+            rewards = state.step_rewards(end.components)
+            return world, Step(seen.samples, seen.present, explored, acts, rewards, end.done)
+
+        last_key, key = jax.random.split(key)
+        world, steps = lax.scan(step, world, jax.random.split(key, self.num_steps))
+        last = observe(world, last_key)
+        return world, steps, (last.samples, last.present)
+
+    # ---------------------------------------------------------------- learning
+
+    def _round(self, state: StateT, key: PRNGKeyArray) -> tuple[StateT, dict[str, Array]]:
+        """Run every world and learn from its steps."""
+        collect_key, shuffle_key = jax.random.split(key)
+        run = functools.partial(self._run, state)
+        worlds, steps, last = self._collect(state, run, collect_key)
+
+        # values, advantages, returns: axes (worlds, steps, agents)
+        mean, spread = self._value_scale(state)
+        seen = jax.tree.map(
+            lambda x, end: jnp.concatenate([x, end[:, None]], axis=1),
+            (steps.observations, steps.present),
+            last,
+        )
+        values = jax.vmap(jax.vmap(state.networks.critic))(*seen) * spread + mean
+        advantage = jax.vmap(
+            lambda r, v, d: generalised_advantages(r, v, d, self.gamma, self.gae_lambda)
+        )(steps.rewards, values, steps.done.astype(jnp.float32))
+        returns = advantage + values[:, :-1]
+        state = self._with_returns(state, returns)
+        mean, spread = self._value_scale(state)
+        before = _log_probabilities(state.networks.actors, state.log_std, steps)
+        batch = (steps, advantage, (returns - mean) / spread, before)
+
+        # every epoch takes the steps in a new order
+        size = self.num_steps // self.num_minibatches
+        orders = jax.vmap(lambda k: jax.random.permutation(k, self.num_steps))(
+            jax.random.split(shuffle_key, self.update_epochs)
+        )
+        parts = orders[:, : size * self.num_minibatches].reshape(-1, size)
+
+        def descend(carry: Any, part: Array) -> tuple[Any, dict[str, Array]]:
+            learned, log_std, optimiser = carry
+            (_, losses), gradient = jax.value_and_grad(self._loss, has_aux=True)(
+                (learned, log_std), state, jax.tree.map(lambda x: x[:, part], batch)
+            )
+            (learned, log_std), optimiser = apply_gradients(
+                self._optimiser, gradient, optimiser, (learned, log_std)
+            )
+            log_std = jax.tree.map(lambda x: jnp.minimum(x, math.log(self.max_std)), log_std)
+            return (learned, log_std, optimiser), losses
+
+        carry = (state.learned, state.log_std, state.optimiser)
+        (learned, log_std, optimiser), losses = lax.scan(descend, carry, parts)
+        state = state.replace(learned=learned, log_std=log_std, optimiser=optimiser, worlds=worlds)
+        log = {name: jnp.mean(values) for name, values in losses.items()}
+        log[log_keys.STEP_REWARD] = jnp.mean(steps.rewards)
+        for agent, own in log_std.items():
+            log[log_keys.exploration(agent)] = jnp.mean(jnp.exp(own))
+        return state, log
+
+    def _loss(self, learned: Any, state: StateT, batch: Any) -> tuple[Array, dict[str, Array]]:
+        """The clipped surrogate of each agent, the critic's error, the entropy bonus."""
+        nets, log_std = eqx.combine(learned[0], state.skeleton), learned[1]
+        steps, advantage, returns, before = batch
+        surrogate = bonus = clipped_share = jnp.float32(0.0)
+        for index, agent in enumerate(state.trained):
+            acts = steps.acts[agent].astype(jnp.float32)
+            total = jnp.maximum(jnp.sum(acts), 1.0)
+            own = advantage[..., index]
+            centre = jnp.sum(acts * own) / total
+            scale = jnp.sqrt(jnp.sum(acts * (own - centre) ** 2) / total)
+            own = (own - centre) / (scale + 1e-8)
+            now = _log_probability(nets.actors[agent], log_std[agent], steps, agent)
+            ratio = jnp.exp(now - before[agent])
+            clipped = jnp.clip(ratio, 1.0 - self.clip_eps, 1.0 + self.clip_eps)
+            surrogate += jnp.sum(acts * jnp.minimum(ratio * own, clipped * own)) / total
+            bonus += entropy(log_std[agent])
+            outside = (jnp.abs(ratio - 1.0) > self.clip_eps).astype(jnp.float32)
+            clipped_share += jnp.sum(acts * outside) / total / len(nets.actors)
+        values = jax.vmap(jax.vmap(nets.critic))(steps.observations, steps.present)
+        error = jnp.mean(optax.huber_loss(values, returns))
+        loss = self.vf_coef * error - surrogate - self.ent_coef * bonus
+        return loss, {"value_error": error, "clipped": clipped_share}
+
+
+def _log_probabilities(
+    actors: Mapping[str, Any], log_std: Mapping[str, Array], steps: Step
+) -> dict[str, Float[Array, "worlds steps"]]:
+    """Log-probability of each agent's explored actions, by name of agent."""
+    return {
+        agent: _log_probability(actor, log_std[agent], steps, agent)
+        for agent, actor in actors.items()
+    }
+
+
+def _log_probability(
+    actor: Any, log_std: Array, steps: Step, agent: str
+) -> Float[Array, "worlds steps"]:
+    """Log-probability of one agent's explored actions, for each world and step."""
+
+    def one(seen: Entities, explored: Array) -> Array:
+        return log_probability(actor.space, actor.logits(seen), log_std, explored, seen.mask)
+
+    return jax.vmap(jax.vmap(one))(steps.observations[agent], steps.actions[agent])

@@ -1,0 +1,93 @@
+"""A replay buffer: the last rows of several worlds, any pytree, in a ring."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
+
+from fairgym.algorithms._worlds import spread_over_devices
+from fairgym.core import Struct
+
+
+class ReplayBuffer(Struct):
+    """The last rows of every world; the places are a ring.
+
+    Attributes:
+        rows: a pytree whose leaves have the axes (worlds, places, ...).
+        added: number of rows added of each world so far.
+    """
+
+    rows: Any
+    added: Int[Array, ""]
+
+    @classmethod
+    def empty(cls, like: Any, worlds: int, places: int) -> "ReplayBuffer":
+        """A buffer without rows.
+
+        Args:
+            like: a pytree of shapes and dtypes, as of one row (`jax.eval_shape`).
+            worlds: number of worlds.
+            places: number of rows of each that it can hold.
+        """
+        rows = jax.tree.map(lambda x: jnp.zeros((worlds, places, *x.shape), x.dtype), like)
+        return cls(rows=rows, added=jnp.int32(0))
+
+    @property
+    def worlds(self) -> int:
+        """Number of worlds."""
+        return jax.tree.leaves(self.rows)[0].shape[0]
+
+    @property
+    def places(self) -> int:
+        """Number of rows of each world that it can hold."""
+        return jax.tree.leaves(self.rows)[0].shape[1]
+
+    @property
+    def held(self) -> Int[Array, ""]:
+        """Number of rows of each world that it holds."""
+        return jnp.minimum(self.added, self.places)
+
+    @property
+    def filled(self) -> Bool[Array, " places"]:
+        """Which places hold a row."""
+        return jnp.arange(self.places) < self.added
+
+    def add(self, rows: Any) -> "ReplayBuffer":
+        """The buffer with new rows in place of the oldest ones.
+
+        Args:
+            rows: with axes (worlds, steps, ...), in the order of time; `steps` divides `places`.
+        """
+        steps = jax.tree.leaves(rows)[0].shape[1]
+        place = self.added % self.places
+        return ReplayBuffer(
+            rows=jax.tree.map(
+                lambda x, new: lax.dynamic_update_slice_in_dim(x, new, place, axis=1),
+                spread_over_devices(self.rows, self.worlds),
+                rows,
+            ),
+            added=self.added + steps,
+        )
+
+    def sample(self, key: PRNGKeyArray, size: int) -> tuple[Any, Any]:
+        """Sample rows uniformly, and the rows that followed them in the same worlds.
+
+        Args:
+            key: a JAX key.
+            size: number of rows of each world; it holds at least two of each.
+
+        Returns:
+            `(rows, following)` with axes (worlds, size, ...).
+        """
+        # counted back from the newest row, which nothing has followed yet
+        back = jax.random.randint(key, (self.worlds, size), 2, self.held + 1)
+        places = (self.added - back) % self.places
+
+        def at(places: Array) -> Any:
+            return jax.tree.map(
+                lambda x: jax.vmap(lambda row, place: row[place])(x, places), self.rows
+            )
+
+        return at(places), at((places + 1) % self.places)

@@ -1,0 +1,165 @@
+"""Environments that run on, episode after episode, and what learners see of them.
+
+A world is the state of an environment in which experience is collected; `AutoReset` begins a new
+episode in it after each one that ends.
+
+Of a crowd the learners see a sample of at most `sampled_people` persons, drawn anew at every
+step: what they learn from are means over the people present, of which a sample's mean is an
+unbiased estimate. An agent with a per-person action still scores everybody; an agent with a
+group-level action acts, while it learns, on the sample. The learned policies see everybody.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import NamedSharding, PartitionSpec
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
+
+from fairgym.core import Entities, Environment, Struct
+from fairgym.core.batching import episode_mesh
+
+
+@eqx.filter_jit
+def first_states(env: Environment, params: Any, keys: Key[Array, " worlds"]) -> Any:
+    """States at the start of an episode, one for each key."""
+    return jax.vmap(lambda key: env.initial_state(key, params))(keys)
+
+
+def sample_people(
+    observation: Entities, key: PRNGKeyArray, size: int
+) -> tuple[Entities, Int[Array, " sample"]]:
+    """A systematic sample of the people present: everybody, if they are no more than `size`.
+
+    Args:
+        observation: of one agent.
+        key: a JAX key.
+        size: largest size of the sample; 0 keeps everybody.
+
+    Returns:
+        The same observation with the rows of the sample only, and these rows.
+    """
+    capacity = observation.mask.shape[0]
+    if size == 0 or capacity <= size:
+        return observation, jnp.arange(capacity)
+    upto = jnp.cumsum(observation.mask.astype(jnp.int32))
+    present = upto[-1]
+    place = jnp.arange(size)
+    spread = (place + jax.random.uniform(key)) * (present / size)
+    chosen = jnp.where(present > size, spread.astype(jnp.int32), place)
+    rows = jnp.searchsorted(upto, chosen + 1, method="scan_unrolled")
+    taken = chosen < present
+    rows = jnp.where(taken, rows, 0)
+    features = jnp.where(taken[:, None], observation.features[rows], 0.0)
+    return Entities(features, taken, observation.context), rows
+
+
+class Step(Struct):
+    """One step of one world as a learner sees it; dictionaries by name of agent.
+
+    Attributes:
+        observations: observations of all agents, samples of their people (F-MADDPG: as it stores
+            them).
+        present: of each agent in acting order, the share of the places in its observation (not of
+            the sample) that hold a person.
+        actions: actions of the trained agents on the people of their samples, as the learner
+            counts them (PPO: the explored logits).
+        acts: whether a trained agent acted at all in this step.
+        rewards: of each trained agent.
+        done: whether the episode ended with this step.
+    """
+
+    observations: dict[str, Any]
+    present: Float[Array, "... all_agents"]
+    actions: dict[str, Float[Array, "..."]]
+    acts: dict[str, Bool[Array, "..."]]
+    rewards: Float[Array, "... agents"]
+    done: Bool[Array, "..."]
+
+
+class Seen(Struct):
+    """Observations of all agents, by name of agent, and samples of them.
+
+    Attributes:
+        everybody: the observations.
+        samples: the same of samples of the people.
+        rows: the rows of the samples.
+        present: see `Step`.
+    """
+
+    everybody: dict[str, Entities]
+    samples: dict[str, Entities]
+    rows: dict[str, Int[Array, " sample"]]
+    present: Float[Array, " all_agents"]
+
+    def to_act_on(self, agent: str, space: Any) -> Entities:
+        """The observation that a learning agent acts on: everybody if it scores people."""
+        return (self.everybody if space.per_entity else self.samples)[agent]
+
+
+def observe_sampled(
+    env: Environment, params: Any, world: Any, key: PRNGKeyArray, sampled_people: int
+) -> Seen:
+    """Observe a world, with samples of at most `sampled_people` persons."""
+    everybody = env.observe(world, params)
+    keys = jax.random.split(key, len(env.agents))
+    samples, rows = {}, {}
+    for agent, agent_key in zip(env.agents, keys, strict=True):
+        samples[agent], rows[agent] = sample_people(everybody[agent], agent_key, sampled_people)
+    present = [jnp.mean(everybody[agent].mask.astype(jnp.float32)) for agent in env.agents]
+    return Seen(dict(everybody), samples, rows, jnp.stack(present))
+
+
+def acting(env: Environment, agent: str, world: Any) -> Bool[Array, ""]:
+    """Whether the agent acts in this step."""
+    return world.time % env.periods.get(agent, 1) == 0
+
+
+def fixed_actions(
+    env: Environment,
+    fixed: Mapping[str, Any],
+    observations: Mapping[str, Entities],
+    key: PRNGKeyArray,
+) -> dict[str, Array]:
+    """The actions of the agents that are not trained."""
+    keys = jax.random.split(key, len(env.agents))
+    return {
+        agent: fixed[agent](observations[agent], agent_key)
+        for agent, agent_key in zip(env.agents, keys, strict=True)
+        if agent in fixed
+    }
+
+
+def scan_state(
+    function: Callable[[Any, PRNGKeyArray], tuple[Any, Any]], state: Any, keys: Key[Array, " steps"]
+) -> tuple[Any, Any]:
+    """`lax.scan` over keys of a function of a state that is not arrays alone.
+
+    Args:
+        function: `function(state, key) -> (state, found)`, which changes nothing but arrays.
+        state: a pytree, such as a `TrainState`.
+        keys: JAX keys, one per step.
+
+    Returns:
+        The last state, and what was found, stacked along a first axis.
+    """
+    arrays, rest = eqx.partition(state, eqx.is_array)
+
+    def step(arrays: Any, key: PRNGKeyArray) -> tuple[Any, Any]:
+        after, found = function(eqx.combine(arrays, rest), key)
+        return eqx.filter(after, eqx.is_array), found
+
+    arrays, found = lax.scan(step, arrays, keys)
+    return eqx.combine(arrays, rest), found
+
+
+def spread_over_devices(tree: Any, worlds: int) -> Any:
+    """Keep the first axis (worlds) on the devices that collected them, so that all work."""
+    mesh = episode_mesh()
+    if worlds % mesh.size:
+        return tree
+    sharding = NamedSharding(mesh, PartitionSpec("episodes"))
+    return jax.tree.map(lambda x: lax.with_sharding_constraint(x, sharding), tree)

@@ -115,7 +115,7 @@ def test_it_finds_the_known_optimum(learned, seed):
     first, last = logs[0], logs[-1]
     assert last["objective"] > -0.02
     assert last["objective"] > first["objective"]
-    found = [last[f"actions/level/level, {group}"] for group in ENV.groups]
+    found = [last[f"actions/level/level_{group}"] for group in ENV.groups]
     np.testing.assert_allclose(found, ENV.optimum["level"], atol=0.12)
     assert last["actions/split/first"] == pytest.approx(0.7, abs=0.12)
     assert last["spread"] < first["spread"] < 1.0
@@ -151,7 +151,7 @@ def test_each_agent_follows_its_own_objective():
     own = {"level": Objective.weighted(ENV, {"treated_rate": 1.0}), "split": DIRECT}
     _, logs = train(LEARNER, own, epochs=12)
     last = logs[-1]
-    assert min(last[f"actions/level/level, {group}"] for group in ENV.groups) > 0.9
+    assert min(last[f"actions/level/level_{group}"] for group in ENV.groups) > 0.9
     assert last["actions/split/first"] == pytest.approx(0.7, abs=0.2)
     assert last["objective/level"] == pytest.approx(last["metrics/treated_rate"], abs=1e-6)
     assert last["objective"] == pytest.approx(

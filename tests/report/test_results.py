@@ -2,17 +2,13 @@
 
 import types
 
-import jax
 import numpy as np
 import pytest
 
-from fairgym.fairness import Objective
-from fairgym.policies import fixed_policies
 from fairgym.report import findings, results
 from fairgym.report.grouping import group_runs, series
 from fairgym.report.labels import metric_label, rate_title
 from fairgym.report.results import Result
-from fairgym.training import evaluate
 
 # ---------------------------------------------------------------- grouping
 
@@ -110,24 +106,6 @@ def test_intervals_are_cut_to_what_is_possible(env, made_up_result):
     assert full.high == 1.0 and full.low < 0.98
     gap = made_up_result("a", True, -0.01).estimate(metric_label(env, "admission_disparity"))
     assert gap.low == 0.0
-
-
-def test_an_evaluation_scored_by_another_objective(env):
-    params = env.default_params
-    policies = fixed_policies(env, env.baselines["published_fixed_policy"])
-    uniform, direct = Objective.uniform(env), Objective.direct(env)
-    found = evaluate(
-        env, params, policies, jax.random.key(0), 3, objective=uniform, discount=0.99, trace=True
-    )
-    assert found.objective is not None
-    again = results.rescored(found, uniform)
-    np.testing.assert_allclose(again.objective, found.objective, rtol=1e-4)
-    scale = env.metrics["profit"].normaliser
-    other = results.rescored(found, direct)
-    np.testing.assert_allclose(other.objective, found.metrics["profit"] / scale, rtol=1e-4)
-    both = results.rescored(found, {"admissions": uniform, "disbursement": direct})
-    np.testing.assert_allclose(both.objective, (again.objective + other.objective) / 2, rtol=1e-5)
-    assert results.rescored(found, None).objective is None
 
 
 def test_the_gap_of_more_than_two_groups_is_the_widest():

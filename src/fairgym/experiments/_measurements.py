@@ -8,7 +8,6 @@ import numpy as np
 
 from fairgym.core import log_keys
 from fairgym.fairness import Objective
-from fairgym.report.results import rescored
 from fairgym.training.evaluation import Evaluation, evaluate
 
 # Runs with seeds 0, 1, ... sample their episodes with keys of these numbers; this one is no seed.
@@ -40,7 +39,9 @@ def held_out_run(run: Any, episodes: int) -> Evaluation:
 
 def score(evaluation: Evaluation, objective: Objective) -> float:
     """Mean of an objective over the episodes."""
-    return float(np.mean(rescored(evaluation, objective).objective))
+    scores = evaluation.scored_by(objective).objective
+    assert scores is not None
+    return float(np.mean(scores))
 
 
 def category(env: Any, kind: str) -> Objective:

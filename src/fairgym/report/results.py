@@ -4,8 +4,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from fairgym.data import standardised_mean_difference
@@ -135,26 +133,6 @@ def named_evaluations(evaluations: Any) -> dict[str, Sequence[Any]]:
             return {result.name: result.evaluations for result in evaluations}
         return {"": evaluations}
     return {"": [evaluations]}
-
-
-def rescored(evaluation: Any, objective: Any) -> Any:
-    """The same evaluation, scored by another objective (or one per agent); None: by none.
-
-    Args:
-        evaluation: one made with `trace=True`.
-        objective: as `evaluate` takes it.
-    """
-    if objective is None:
-        return dataclasses.replace(evaluation, objective=None)
-    several = list(objective.values()) if isinstance(objective, Mapping) else [objective]
-    steps = jax.tree.leaves(evaluation.trace)[0].shape[1]
-    weights = evaluation.discount ** np.arange(steps, dtype=np.float64)
-    totals = jax.tree.map(
-        lambda x: jnp.asarray(np.tensordot(np.asarray(x, np.float64), weights, (1, 0)), "float32"),
-        evaluation.trace,
-    )
-    scores = [np.asarray(jax.vmap(one.score)(totals)) for one in several]
-    return dataclasses.replace(evaluation, objective=np.mean(scores, axis=0))
 
 
 def cumulative_rates(trace: Any, rate: Any, discount: float = 1.0) -> np.ndarray:

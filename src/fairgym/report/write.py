@@ -3,22 +3,17 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-import jax
 
 from fairgym.core import FairgymError, check_shape
 from fairgym.core.files import write_whole
-from fairgym.policies import fixed_policies
 from fairgym.report.figures import plot_all
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
 from fairgym.report.html import page
-from fairgym.report.results import Result, rescored
+from fairgym.report.results import Result
 from fairgym.report.svg import png
 from fairgym.report.tables import people_sections, shown_beside
-from fairgym.report.words import words
-from fairgym.training.evaluation import evaluate
+from fairgym.training.comparison import Compared, compare
 from fairgym.training.run import load_runs
 
 PEOPLE_EPISODES = 4  # episodes whose people are shown at the start and the end
@@ -26,13 +21,14 @@ PEOPLE_EPISODES = 4  # episodes whose people are shown at the start and the end
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """The evaluations that a report shows.
+    """Results that a report shows.
 
     Attributes:
-        learned: one result per configuration.
+        learned: results of the configurations.
         baselines: for each configuration the fixed policies, in its environment and scored by its
             objective.
-        shown: what tables and figures list: the learned policies, then each baseline once.
+        shown: the learned policies, then each baseline once, as tables and figures list them;
+            baselines are without a score if the configurations have different objectives.
     """
 
     learned: list[Result]
@@ -58,8 +54,8 @@ def write_report(
         folders: run folders, or folders that hold `seed-N` folders.
         out: the page; `report.html` in the first folder if None. Figures go to `figures/` next
             to it.
-        episodes: episodes that each policy is measured in.
-        seed: of these episodes.
+        episodes: number of episodes that each policy is measured in.
+        seed: seed of these episodes.
         progress: called with a short text now and then.
 
     Returns:
@@ -79,7 +75,7 @@ def write_report(
                 f"the runs are in the environments {env.name!r} and {group.env.name!r}; a report"
                 " takes runs in one"
             )
-    measured = measure_all(groups, episodes, seed, say)
+    measured = measure_all(groups, episodes, seed, lambda title: say(f"measuring {title}"))
     say("plotting figures")
     figures = plot_all(groups, measured.shown, env)
     sentences = findings(groups, measured.learned, measured.baselines, env)
@@ -105,51 +101,40 @@ def measure_all(
     groups: Sequence[RunGroup],
     episodes: int,
     seed: int,
-    say: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] | None = None,
 ) -> Measured:
-    """Evaluate every configuration, and the baselines of each environment that they are in."""
-    key = jax.random.key(seed)
+    """Measure every configuration, and the baselines of each environment that they are in.
 
-    def one(run: Any, policies: Any) -> Any:
-        return evaluate(
-            run.env,
-            run.params,
-            policies,
-            key,
-            episodes,
-            objective=run.objective,
-            discount=run.discount,
-            trace=True,
-            people_episodes=min(PEOPLE_EPISODES, episodes),
-        )
-
-    learned, baselines = [], []
-    worlds: dict[str, tuple[str, list[Result]]] = {}
+    Args:
+        groups: the configurations, whose names differ.
+        episodes: number of episodes per policy.
+        seed: seed of the episodes.
+        progress: called with the title of each policy before it is measured.
+    """
+    comparisons = compare(
+        [(group.name, group.runs) for group in groups],
+        episodes,
+        seed,
+        progress=progress,
+        trace=True,
+        people_episodes=min(PEOPLE_EPISODES, episodes),
+    )
+    learned, baselines = {}, {}
+    for comparison in comparisons:
+        rules = [_result(rule) for rule in comparison.baselines]
+        for one in comparison.learned:
+            learned[one.name], baselines[one.name] = _result(one), rules
     one_aim = len({group.aim for group in groups}) == 1
+    shown: dict[str, Result] = {}
     for group in groups:
-        say(f"measuring {group.name}")
-        found = tuple(one(run, run.policies) for run in group.runs)
-        learned.append(Result(group.name, True, found))
-        first = group.runs[0]
-        if group.world not in worlds:
-            fixed = []
-            for name, specification in first.env.baselines.items():
-                shown = words(name)
-                say(f"measuring {shown}")
-                found = (one(first, fixed_policies(first.env, specification)),)
-                fixed.append(Result(shown, False, found))
-            worlds[group.world] = group.aim, fixed
-        aim, fixed = worlds[group.world]
-        own = fixed if aim == group.aim else [_score(r, r.name, first.objective) for r in fixed]
-        baselines.append(own)
-    shown = [
-        result if one_aim else _score(result, f"{result.name} ({world})" if world else result.name)
-        for world, (_, fixed) in worlds.items()
-        for result in fixed
-    ]
-    return Measured(learned, baselines, [*learned, *shown])
+        for rule in baselines[group.name]:
+            name = f"{rule.name} ({group.world})" if group.world else rule.name
+            scored = rule.evaluations if one_aim else [e.scored_by(None) for e in rule.evaluations]
+            shown.setdefault(name, Result(name, False, tuple(scored)))
+    ordered = [learned[group.name] for group in groups]
+    rules = [baselines[group.name] for group in groups]
+    return Measured(ordered, rules, [*ordered, *shown.values()])
 
 
-def _score(result: Result, name: str, objective: Any = None) -> Result:
-    """The same policy under another name, scored by another objective."""
-    return Result(name, result.learned, tuple(rescored(e, objective) for e in result.evaluations))
+def _result(one: Compared) -> Result:
+    return Result(one.title, one.learned, one.evaluations)

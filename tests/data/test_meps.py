@@ -3,7 +3,7 @@ import gzip
 import numpy as np
 import pytest
 
-from fairgym.cli.others import data
+from fairgym.cli.data import data
 from fairgym.core.errors import FairgymError
 from fairgym.data import available_importers, describe, import_meps, load_population, sources
 from fairgym.data.importers import _ipums, meps

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 COMMANDS = {
     "train": ("train", "train", "train policies and leave a run folder"),
     "evaluate": ("evaluate", "evaluate", "measure runs beside fixed baselines"),
-    "report": ("others", "report", "write one HTML page about runs"),
+    "report": ("report", "report", "write one HTML page about runs"),
     "reproduce": ("reproduce", "reproduce", "reproduce published figures, with a verdict"),
-    "bench": ("others", "bench", "measure the speed of environments"),
-    "data": ("others", "data", "describe or import populations"),
+    "bench": ("bench", "bench", "measure the speed of environments"),
+    "data": ("data", "data", "describe or import populations"),
     "demo": ("demo", "demo", "train, evaluate and report a small example"),
-    "list": ("others", "list_all", "list environments and algorithms"),
-    "version": ("others", "version", "print the version"),
+    "list": ("listing", "list_all", "list environments and algorithms"),
+    "version": ("version", "version", "print the version"),
 }
 
 
@@ -62,8 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except FairgymError as error:
         return _fail(str(error))
     except KeyboardInterrupt as stop:
-        told = str(stop) or "interrupted"
-        print(told, file=sys.stderr)
+        print(str(stop) or "interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
         with contextlib.suppress(OSError):

@@ -4,11 +4,9 @@ import dataclasses
 import json
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import tyro
-
-from fairgym.cli.parsing import parse, typed
+from fairgym.cli.parsing import Runs, parse, typed
 from fairgym.core import Environment, FairgymError
 from fairgym.training.comparison import Compared, Comparison, compare
 from fairgym.training.run import load_runs
@@ -28,7 +26,7 @@ class Flags:
         json: print JSON: raw values, more is better.
     """
 
-    folders: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN ...")]
+    folders: Runs
     episodes: int = 32
     seed: int = 0
     json: bool = False

@@ -4,8 +4,8 @@ import contextlib
 import dataclasses
 import difflib
 import io
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 import tyro
@@ -15,16 +15,21 @@ from fairgym.core import FairgymError
 from fairgym.training.settings import Setting, field_docs, members
 
 T = TypeVar("T")
+Runs = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN ...")]
+Names = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME ...")]
+
+# Key in the metadata of a field: the names of its flag that take a value, and those that do not.
+_VALUED, _BARE = "flags with a value", "flags without a value"
 
 
-class _Told(Exception):
-    """Carries a sentence through tyro, which would wrap a ValueError in a box."""
+class _BadValue(Exception):
+    """Carries a sentence through tyro, which would print a ValueError in a box."""
 
 
 def flag(
     setting: Setting,
     default: Any,
-    name: str,
+    name: str = "",
     *aliases: str,
     shown: Any = None,
     metavar: str | None = None,
@@ -32,13 +37,14 @@ def flag(
     """A field of a flags class, for `dataclasses.make_dataclass`.
 
     Args:
-        setting: what is set.
+        setting: the setting that the flag is for.
         default: value when the flag is not given.
-        name: of the flag, without the dashes in front; "" keeps the setting's own.
+        name: name of the flag, without the dashes in front; "" for the setting's own.
         *aliases: other names, dashes included.
-        shown: the default that the help shows; `default` if None.
-        metavar: what the help shows for the value; its type if None.
+        shown: default that the help shows; `default` if None.
+        metavar: placeholder of the value in the help; the value's type if None.
     """
+    names = (f"--{name or setting.name.replace('_', '-')}", *aliases)
     shown = default if shown is None else shown
     about = tyro.conf.arg(
         name=name or None,
@@ -47,13 +53,27 @@ def flag(
         help=setting.help,
         help_behavior_hint="" if shown is None else f"(default: {shown})",
     )
-    if members(setting.kind) == (bool,):
+    if members(setting.kind) != (bool,):
+        kind, metadata = Annotated[Any, _spec(setting), about], {_VALUED: names}
+    elif setting.section:
         kind = Annotated[bool, about]
-        if not setting.section:
-            kind = Annotated[kind, tyro.conf.FlagCreatePairsOff]
+        metadata = {_BARE: (*names, *(flag.replace("--", "--no-", 1) for flag in names))}
     else:
-        kind = Annotated[Any, _spec(setting), about]
-    return setting.name, kind, dataclasses.field(default=default)
+        kind, metadata = Annotated[bool, about, tyro.conf.FlagCreatePairsOff], {_BARE: names}
+    return setting.name, kind, dataclasses.field(default=default, metadata=metadata)
+
+
+def repeated(name: str, metavar: str, about: str) -> Any:
+    """A field of a flags class whose flag may be given several times, each time with one text.
+
+    Args:
+        name: name of the field.
+        metavar: placeholder of the value in the help.
+        about: meaning of the flag.
+    """
+    kind = Annotated[tuple[str, ...], tyro.conf.arg(metavar=metavar, help=about)]
+    metadata = {_VALUED: (f"--{name.replace('_', '-')}",)}
+    return name, kind, dataclasses.field(default=(), metadata=metadata)
 
 
 def _spec(setting: Setting) -> PrimitiveConstructorSpec[Any]:
@@ -63,7 +83,7 @@ def _spec(setting: Setting) -> PrimitiveConstructorSpec[Any]:
         try:
             return setting.parse(texts[0])
         except FairgymError as error:
-            raise _Told(str(error)) from error
+            raise _BadValue(str(error)) from error
 
     words = {int: "INT", float: "NUMBER", str: "NAME"}
     kinds = [kind for kind in members(setting.kind) if kind is not type(None)]
@@ -82,7 +102,7 @@ def typed(
     """Decorator: the same dataclass with every field that has a default parsed by our own rules.
 
     Args:
-        metavars: what the help shows for the value of a field, instead of its type.
+        metavars: field -> placeholder of its value in the help, instead of the value's type.
     """
 
     def decorate(cls: type[Any]) -> type[Any]:
@@ -98,29 +118,29 @@ def typed(
             about = docs.get(field.name, "")
             setting = Setting("", field.name, field.type, field.default, about)
             metavar = (metavars or {}).get(field.name)
-            fields.append(flag(setting, field.default, "", metavar=metavar))
+            fields.append(flag(setting, field.default, metavar=metavar))
         namespace = {"__doc__": (cls.__doc__ or "").split("\n")[0]}
         return dataclasses.make_dataclass(cls.__name__, fields, namespace=namespace)
 
     return decorate
 
 
-def parse(cls: type[T], arguments: Sequence[str], prog: str, known: Iterable[str] = ()) -> T:
+def parse(cls: type[T], arguments: Sequence[str], prog: str) -> T:
     """Read the arguments of a command.
 
     Args:
-        cls: a dataclass whose fields are the flags.
-        arguments: what follows the command.
+        cls: a dataclass whose fields are made by `flag` and `repeated`.
+        arguments: the words after the command.
         prog: the command, for the help.
-        known: names of flags that an unknown one is compared with; the class's own if empty.
 
     Raises:
         FairgymError: an unknown flag, or a missing or wrong value.
         SystemExit: the help was asked for, and is printed.
     """
-    boxed = io.StringIO()
+    valued, bare = _flags(cls, _VALUED), _flags(cls, _BARE)
+    _check_values(arguments, valued, bare)
     try:
-        with contextlib.redirect_stderr(boxed):
+        with contextlib.redirect_stderr(io.StringIO()):  # where tyro would draw a box
             result, unknown = tyro.cli(
                 cls,
                 prog=prog,
@@ -128,30 +148,33 @@ def parse(cls: type[T], arguments: Sequence[str], prog: str, known: Iterable[str
                 return_unknown_args=True,
                 config=(tyro.conf.UseAppendAction,),
             )
-    except _Told as told:
-        raise FairgymError(str(told)) from told
+    except _BadValue as error:
+        raise FairgymError(str(error)) from error
     except SystemExit as stop:
         if not stop.code:
             raise
-        raise FairgymError(_sentence(boxed.getvalue())) from stop
+        text = " ".join(arguments)
+        raise FairgymError(f"{text!r} is not understood; {prog} --help lists all flags") from stop
     if unknown:
-        flags = list(known) or _flags(cls)
-        near = difflib.get_close_matches(unknown[0].split("=")[0], flags, n=1, cutoff=0.7)
+        name = unknown[0].partition("=")[0]
+        near = difflib.get_close_matches(name, [*valued, *bare], n=1, cutoff=0.7)
         hint = f"; perhaps {near[0]} is meant" if near else ""
         what = "flag" if unknown[0].startswith("-") else "argument"
         raise FairgymError(f"unknown {what} {unknown[0]!r}{hint}; {prog} --help lists all flags")
     return result
 
 
-def _flags(cls: Any) -> list[str]:
-    return [f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(cls)]
+def _flags(cls: Any, key: str) -> list[str]:
+    return [flag for field in dataclasses.fields(cls) for flag in field.metadata.get(key, ())]
 
 
-def _sentence(box: str) -> str:
-    """The message in one of tyro's boxes, without frame, title and help."""
-    inside = "\n".join(box.splitlines()[1:])
-    plain = re.sub(r"[│╭╮╰╯─|+]|-{3,}", " ", inside)
-    message = re.split(r"For full helptext|Argument helptext", plain)[0]
-    message = " ".join(message.split()).rstrip(".").replace(". ", "; ")
-    missing = re.match(r"Missing value for argument '(\S+)'", message)
-    return f"{missing[1]} is given without a value; it takes one" if missing else message
+def _check_values(arguments: Sequence[str], valued: list[str], bare: list[str]) -> None:
+    """Raise a FairgymError if a flag has no value though it takes one, or one that it does not."""
+    for word, following in itertools.zip_longest(arguments, arguments[1:]):
+        name, equals, value = word.partition("=")
+        name = name.replace("_", "-")
+        alone = following is None or following.startswith("--") or following == "-h"
+        if name in valued and not equals and alone:
+            raise FairgymError(f"{name} is given without a value; it takes one")
+        if name in bare and equals:
+            raise FairgymError(f"{name} is given with the value {value!r}; it takes none")

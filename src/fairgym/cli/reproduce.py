@@ -4,15 +4,12 @@ import dataclasses
 import re
 import shlex
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import tyro
-
-from fairgym.cli.parsing import parse, typed
+from fairgym.cli.parsing import Names, parse, typed
 from fairgym.core import FairgymError
 
 PROG = "fairgym reproduce"
-Names = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME ...")]
 
 
 @typed(metavars={"scale": "quick|paper", "out": "FOLDER", "pages": "FOLDER"})

@@ -4,11 +4,9 @@ import dataclasses
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import tyro
-
-from fairgym.cli.parsing import flag, parse, typed
+from fairgym.cli.parsing import flag, parse, repeated, typed
 from fairgym.core import FairgymError
 from fairgym.training.config import RunConfig, check_fields, settings_of
 from fairgym.training.config_file import read_config_file
@@ -123,8 +121,7 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         base |= extra
         settings = settings_of(config.environment, config.algorithm)
     prog = f"{PROG} {config.environment}"
-    flags, places = _flags(settings, config, base)
-    given = parse(flags, words, prog, places)
+    given: Any = parse(_flags(settings, config, base), words, prog)
 
     sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
     for setting in settings:
@@ -180,10 +177,8 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     return base
 
 
-def _flags(
-    settings: Sequence[Setting], config: RunConfig, base: Mapping[str, Any]
-) -> tuple[type[Any], list[str]]:
-    """The class of all flags with the file's values as defaults, and the flags' names."""
+def _flags(settings: Sequence[Setting], config: RunConfig, base: Mapping[str, Any]) -> type[Any]:
+    """The class of all flags, with the file's values as defaults."""
     fields: list[Any] = []
     for field in dataclasses.fields(Common):
         default = {"algorithm": config.algorithm, "objective": config.objective}.get(
@@ -193,12 +188,10 @@ def _flags(
             default = None  # so that --seed beside --seeds is noticed; the file's is in `config`
         if field.name in ("seeds", "out") and default is not None:
             default = ",".join(map(str, default)) if isinstance(default, list) else str(default)
-        fields.append((field.name, field.type, dataclasses.field(default=default)))
-    for name, (metavar, _, about) in PAIRS.items():
-        kind = tyro.conf.arg(metavar=metavar, help=about)
-        fields.append((name, Annotated[tuple[str, ...], kind], dataclasses.field(default=())))
+        again = dataclasses.field(default=default, metadata=field.metadata)
+        fields.append((field.name, field.type, again))
+    fields += [repeated(name, metavar, about) for name, (metavar, _, about) in PAIRS.items()]
     taken = {field[0] for field in fields}
-    names = [f"--{name.replace('_', '-')}" for name in taken]
     for setting in settings:
         plain, aliases = setting.name.replace("_", "-"), []
         if setting.section == PARAMS:
@@ -213,9 +206,8 @@ def _flags(
         shown = setting.default if default is None else default
         field = flag(setting, default, name, *aliases, shown=shown)
         fields.append((about.name, *field[1:]))
-        names += [f"--{name}", *aliases]
     doc = f"Train policies in {config.environment} and leave a run folder.\n\n{HINT}"
-    return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc}), names
+    return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc})
 
 
 def peek(words: Sequence[str], name: str) -> str | None:

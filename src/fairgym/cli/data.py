@@ -1,0 +1,73 @@
+"""`fairgym data`: populations described, and imported from a user's own files."""
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from fairgym.cli.parsing import Names, parse, typed
+from fairgym.core import FairgymError
+
+
+def data(arguments: Sequence[str]) -> None:
+    """`data describe` and `data import`."""
+    actions = {"describe": _describe, "import": _import}
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("usage: fairgym data describe POPULATION [--source NAME]")
+        print("       fairgym data import SOURCE FILE")
+        return
+    if arguments[0] not in actions:
+        raise FairgymError(f"unknown action {arguments[0]!r}; data takes: {', '.join(actions)}")
+    actions[arguments[0]](arguments[1:])
+
+
+@typed()
+@dataclasses.dataclass(frozen=True)
+class DescribeFlags:
+    """Say who is in a population.
+
+    Attributes:
+        names: populations, such as loan.
+        source: built-in, or the name of an import.
+    """
+
+    names: Names
+    source: str = "built-in"
+
+
+def _describe(arguments: Sequence[str]) -> None:
+    from fairgym.data import describe, population_names
+
+    flags: Any = parse(DescribeFlags, arguments, "fairgym data describe")
+    if not flags.names:
+        raise FairgymError(f"no population is given; there are: {', '.join(population_names())}")
+    print("\n\n".join(describe(name, flags.source) for name in flags.names))
+
+
+def _import(arguments: Sequence[str]) -> None:
+    from fairgym.data.importers import importer_modules
+
+    importers = importer_modules()
+    if any(word in ("-h", "--help") for word in arguments):
+        print("usage: fairgym data import SOURCE FILE\n\nsources, what they fill and the file:")
+        width = max(len(name) for name in importers)
+        for name, module in importers.items():
+            print(f"  {name.ljust(width)}  {module.POPULATION}: {module.FILE}")
+        return
+    if not arguments or arguments[0] not in importers:
+        given = repr(arguments[0]) if arguments else "not given"
+        raise FairgymError(f"source is {given}; data import takes: {', '.join(importers)}")
+    if len(arguments) != 2:
+        raise FairgymError(
+            f"data import {arguments[0]} got {len(arguments) - 1} files; it takes one"
+        )
+    print(importers[arguments[0]].run(arguments[1], progress=_Percent()))
+
+
+class _Percent:
+    """Percent of a file read, on a terminal."""
+
+    def __call__(self, done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            end = "\n" if done >= total else ""
+            print(f"\r{done / max(total, 1):4.0%} read", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,46 @@
+"""`fairgym report`: a page of figures and tables about runs."""
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from fairgym.cli.parsing import Runs, parse, typed
+
+
+@typed(metavars={"out": "FILE"})
+@dataclasses.dataclass(frozen=True)
+class ReportFlags:
+    """Write one HTML page about runs, which opens without a network.
+
+    Attributes:
+        folders: run folders, or folders that hold seed-N folders.
+        out: the page; report.html in the first folder by default. Figures go beside it.
+        episodes: episodes that each policy is measured in.
+        seed: of these episodes.
+    """
+
+    folders: Runs
+    out: str | None = None
+    episodes: int = 16
+    seed: int = 1
+
+
+def report(arguments: Sequence[str]) -> None:
+    """Write a report and say where it is."""
+    from fairgym.training import devices
+    from fairgym.training.run import load_runs
+
+    devices.configure()
+    flags: Any = parse(ReportFlags, arguments, "fairgym report")
+    load_runs(flags.folders)  # what is wrong is said before matplotlib is imported
+    from fairgym.report import write_report
+
+    page = write_report(
+        flags.folders, flags.out, episodes=flags.episodes, seed=flags.seed, progress=_say
+    )
+    print(page)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

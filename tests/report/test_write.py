@@ -15,6 +15,7 @@ from fairgym.report.labels import metric_labels
 from fairgym.report.results import interval
 from fairgym.report.write import measure_all
 from fairgym.training import load
+from fairgym.training.comparison import compare
 
 FIGURES = ["comparison", "learning", "actions", "core-attribute", "group-rates"]
 VOID = {"meta", "br", "hr", "img", "link", "input", "path", "use"}
@@ -123,6 +124,21 @@ def test_configurations_are_compared(both):
         assert by_group.count(name) == 3  # one row for each rate that is compared
     assert "not comparable" in page.text  # baselines have no score by two objectives at once
     assert "each policy by its own objective" in page.text
+
+
+def test_results_keep_the_order_of_the_configurations(seeds, other, monkeypatch):
+    groups = group_runs([load(seeds / "seed-0"), load(other)])
+    monkeypatch.setattr("fairgym.report.write.compare", lambda *a, **k: compare(*a, **k)[::-1])
+    measured = measure_all(groups, 2, 1)
+    assert [one.name for one in measured.learned] == ["objective uniform", "objective direct"]
+    for group, rules in zip(groups, measured.baselines, strict=True):
+        for rule in rules:  # scored by the objective of its own configuration
+            (found,) = rule.evaluations
+            scored = found.scored_by(group.runs[0].objective)
+            np.testing.assert_allclose(found.objective, scored.objective, rtol=1e-6)
+    baselines = [one for one in measured.shown if not one.learned]
+    assert [one.name for one in baselines] == [rule.name for rule in measured.baselines[0]]
+    assert all(e.objective is None for one in baselines for e in one.evaluations)
 
 
 def test_undefined_values_are_shown_as_such(env, made_up_result):

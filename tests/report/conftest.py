@@ -42,6 +42,18 @@ def config(seed: int, objective: str = "uniform") -> RunConfig:
 
 
 @pytest.fixture(scope="session")
+def bare_run() -> Callable[..., Any]:
+    """(configuration, environment, lines of the log, folder) -> a run as far as figures ask."""
+
+    def make(config: RunConfig, env: Any, metrics: list[dict[str, Any]], folder: str) -> Any:
+        return types.SimpleNamespace(
+            config=config, env=env, metrics=metrics, folder=folder, provenance={}
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def seeds(tmp_path_factory):
     """A folder with seed-0 and seed-1."""
     folder = tmp_path_factory.mktemp("runs") / "uniform"
@@ -64,7 +76,7 @@ def env():
 
 
 @pytest.fixture(scope="session")
-def made_up_run(env) -> Callable[..., Any]:
+def made_up_run(env, bare_run) -> Callable[..., Any]:
     """(seed, values, settings) -> a run whose every logged number is `values` over the epochs."""
 
     def make(seed: int, values: list[float], folder: str = "", **settings: Any) -> Any:
@@ -73,10 +85,8 @@ def made_up_run(env) -> Callable[..., Any]:
             space = env.action_space(agent)
             keys += [log_keys.action(agent, name) for name in space.names]
         lines = [{"epoch": i + 1, **dict.fromkeys(keys, v)} for i, v in enumerate(values)]
-        config = {"objective": "uniform", "seed": seed} | settings
-        return types.SimpleNamespace(
-            config=config, env=env, metrics=lines, folder=folder or f"/x/{config}"
-        )
+        config = RunConfig("loan", seed=seed, **settings)
+        return bare_run(config, env, lines, folder or f"/x/{config}")
 
     return make
 
@@ -198,7 +208,7 @@ def country() -> Country:
 
 
 @pytest.fixture(scope="session")
-def country_run(country) -> Any:
+def country_run(country, bare_run) -> Any:
     """Two epochs: budget, its split of beds, its split of public health; premiums."""
     budgets = [
         [0.5, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4, 0.25, 0.25, 0.25, 0.25],
@@ -217,4 +227,4 @@ def country_run(country) -> Any:
         }
         for i, (row, premium) in enumerate(zip(budgets, (0.2, 0.6), strict=True))
     ]
-    return types.SimpleNamespace(config={"seed": 0}, env=country, metrics=lines, folder="/z")
+    return bare_run(RunConfig("country"), country, lines, "/z")

@@ -1,6 +1,5 @@
 """What the agents decide: panels of lines, budgets and their splits, and the sentences on them."""
 
-import types
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import fairgym
 from fairgym.core import Shares, Unit, per_group
 from fairgym.report import action_panels, actions, findings
 from fairgym.report.grouping import group_runs
+from fairgym.training import RunConfig
 
 
 def titled(figure: Figure) -> dict:
@@ -37,7 +37,7 @@ class Planners:
         return Shares((("beds", "public_health"), ("roads", "rail", "ports")))
 
 
-def test_every_budget_has_a_panel_of_its_own():
+def test_every_budget_has_a_panel_of_its_own(bare_run):
     shares = [[0.5, 0.5, 0.2, 0.3, 0.5], [0.9, 0.1, 0.1, 0.1, 0.8]]
     names = Planners().action_space("planner").names
     lines = [
@@ -47,7 +47,7 @@ def test_every_budget_has_a_panel_of_its_own():
         }
         for i, row in enumerate(shares)
     ]
-    run = types.SimpleNamespace(config={"seed": 0}, env=Planners(), metrics=lines, folder="/z")
+    run = bare_run(RunConfig("made-up"), Planners(), lines, "/z")
     panels = titled(actions.mean_actions([run]))
     assert list(panels) == ["Planner: budget 1", "Planner: budget 2"]
     first, second = panels.values()
@@ -86,11 +86,9 @@ def test_splits_are_drawn_below_the_name_of_what_is_split(country_run):
     assert {text.get_text() for text in panels["Employer"].texts} == {"salary", "hours"}
 
 
-def test_configurations_share_the_scale_of_a_budget(country_run):
+def test_configurations_share_the_scale_of_a_budget(country_run, bare_run):
     even = [{key: 0.25 for key in line} | {"epoch": line["epoch"]} for line in country_run.metrics]
-    other = types.SimpleNamespace(
-        config={"seed": 0, "objective": "direct"}, env=country_run.env, metrics=even, folder="/y"
-    )
+    other = bare_run(RunConfig("country", objective="direct"), country_run.env, even, "/y")
     figure = actions.mean_actions([country_run, other])
     scales = [
         image.get_clim()

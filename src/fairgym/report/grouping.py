@@ -47,9 +47,7 @@ class RunGroup:
     @property
     def fixed(self) -> tuple[str, ...]:
         """Agents that are not trained."""
-        config = self.runs[0].config
-        fixed = config.get("fixed", {}) if isinstance(config, Mapping) else config.fixed
-        return tuple(fixed)
+        return tuple(self.runs[0].config.fixed)
 
     def series(self, key: str) -> "Series":
         """One logged number over the epochs: mean, lowest and highest over the seeds."""
@@ -145,10 +143,9 @@ def groups_of(runs: Sequence[Any]) -> list[RunGroup]:
 
 def essence(run: Any) -> dict[str, Any]:
     """Settings that determine a run, without luck, place, machine and date: "a.b.c" -> value."""
-    config: Any = run.config
-    settings = config if isinstance(config, Mapping) else dataclasses.asdict(config)
+    settings = dataclasses.asdict(run.config)
     flat = {key: v for key, v in flatten(settings).items() if not INCIDENTAL & set(key.split("."))}
-    checksum = getattr(run, "provenance", {}).get("data_checksum")
+    checksum = run.provenance.get("data_checksum")
     return flat | ({"data": checksum[:12]} if checksum else {})
 
 

@@ -29,8 +29,7 @@ def main() -> None:
         return
     (population,) = arguments.populations
     jax.config.update("jax_num_cpu_devices", 1)
-    # without the NumPy rewrite: the memory is ours alone
-    for line in measure(arguments.environment, population, (1,), 3, compare=False):
+    for line in measure(arguments.environment, population, (1,), 3):
         gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(
             f"{population:>10,} {'yes' if line.policies else 'no':>8}"

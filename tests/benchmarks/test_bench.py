@@ -1,6 +1,7 @@
-"""What `fairgym bench` prints, and that its arithmetic is right."""
+"""The table of `fairgym bench`, its arithmetic, and its opponents."""
 
 import json
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +9,11 @@ import pytest
 
 import fairgym
 from fairgym import FairgymError, bench
+from fairgym.bench import command, measuring
+from fairgym.core.registry import environments
+from fairgym.testing.room import Room
+
+OPPONENT = Path(__file__).parents[2] / "benchmarks" / "numpy_opponent.py"
 
 KEYS = [
     "environment",
@@ -18,20 +24,25 @@ KEYS = [
     "steps_per_s",
     "person_steps_per_s",
     "compile_s",
-    "ratio_to_numpy",
+    "speedup",
 ]
 
 
 @pytest.fixture
 def quick(monkeypatch):
     """As few steps as possible."""
-    monkeypatch.setattr(bench, "WARM_UP", 2)
-    monkeypatch.setattr(bench, "PERSON_STEPS", 1)
+    monkeypatch.setattr(measuring, "WARM_UP", 2)
+    monkeypatch.setattr(measuring, "PERSON_STEPS", 1)
 
 
 def test_json_is_one_list_with_these_keys(quick, capsys):
     found = bench.main_bench(
-        ["loan"], populations=(60,), batches=(1, 4), as_json=True, repetitions=1
+        ["loan"],
+        populations=(60,),
+        batches=(1, 4),
+        as_json=True,
+        repetitions=1,
+        opponent=bench.load_opponent(OPPONENT),
     )
     printed = json.loads(capsys.readouterr().out)
     assert [list(line) for line in printed] == [KEYS] * 4
@@ -48,44 +59,86 @@ def test_json_is_one_list_with_these_keys(quick, capsys):
         assert line["steps_per_s"] == pytest.approx(1e6 / line["us_per_step"])
         assert line["person_steps_per_s"] == pytest.approx(60 * line["steps_per_s"])
         assert line["compile_s"] > 0.05  # really compiled, although tests keep compiled programs
-        assert line["ratio_to_numpy"] > 0
+        assert line["speedup"] > 0
 
 
-def test_without_the_repository_there_is_no_ratio(quick, capsys, monkeypatch):
-    """As in an installed package, which has no `benchmarks` folder."""
-    monkeypatch.setattr(bench, "benchmark_module", lambda name: None)
+def test_without_an_opponent_there_is_no_speedup(quick, capsys):
     found = bench.main_bench(["loan"], populations=(60,), batches=(1,), repetitions=1)
-    assert [line.ratio_to_numpy for line in found] == [None, None]
+    assert [line.speedup for line in found] == [None, None]
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["environment", "people", "batch"]
     assert [line.split()[-1] for line in lines[1:3]] == ["-", "-"]
-    assert "no NumPy rewrite" in lines[3]
+    assert lines[3].endswith("device(s)")
+
+
+def test_an_opponent_may_not_know_an_environment(quick, capsys):
+    opponent = bench.load_opponent(OPPONENT)
+    found = bench.main_bench(
+        ["loan_simple"], populations=(60,), batches=(1,), repetitions=1, opponent=opponent
+    )
+    assert [line.speedup for line in found] == [None, None]
+    assert "speedup: over the opponent" in capsys.readouterr().out
+
+
+def test_an_opponent_is_a_function_in_a_file(tmp_path):
+    with pytest.raises(FairgymError, match=r"opponent is '.*none\.py'; it takes a Python file"):
+        bench.load_opponent(tmp_path / "none.py")
+    empty = tmp_path / "empty.py"
+    empty.write_text("rival = 1\n")
+    with pytest.raises(FairgymError, match=r"empty\.py'; the file has no function `opponent`"):
+        bench.load_opponent(empty)
+
+
+def test_an_opponent_is_given_what_we_run(quick):
+    """The same environment, warm-up, actions and sets of policies."""
+    given = []
+
+    def opponent(workload):
+        given.append(workload)
+        return lambda: 1.0
+
+    lines = list(bench.measure("loan", 60, (1,), 1, opponent=opponent))
+    assert [workload.networks for workload in given] == [False, True]
+    for workload, line in zip(given, lines, strict=True):
+        assert line.speedup == pytest.approx(line.steps_per_s)
+        assert workload.env.population == 60 and workload.warm_up == 2
+        assert set(workload.actions) == set(workload.env.agents)
+    first, other = (given[1].policies(place)["disbursement"] for place in (0, 7))
+    assert not jnp.array_equal(first.first, other.first)
+
+
+def test_a_system_without_people_has_one_line(quick, capsys, monkeypatch):
+    """Whatever populations are asked for; without people there are no person-steps."""
+    monkeypatch.setitem(environments._things, "room", Room)
+    found = bench.main_bench(["room"], populations=(60, 70), batches=(1,), repetitions=1)
+    assert [(line.population, line.person_steps_per_s) for line in found] == [(None, None)] * 2
+    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["room", "-", "1"]
 
 
 def test_time_is_divided_by_all_steps_of_all_episodes(monkeypatch):
     """With clocks that report known times: the median, and the ratio within each round."""
-    monkeypatch.setattr(bench, "WARM_UP", 1)
-    monkeypatch.setattr(bench, "PERSON_STEPS", 60 * 2_000)
+    monkeypatch.setattr(measuring, "WARM_UP", 1)
+    monkeypatch.setattr(measuring, "PERSON_STEPS", 60 * 2_000)
     # the first report of each is thrown away
     ours = {1: iter([9.0, 2.0, 4.0, 2.0]), 100: iter([9.0, 4.0, 2.0, 2.0])}
     theirs = iter([9.0, 4e-3, 4e-3, 2e-3])
     asked = {}
 
-    def compiled(env, state, items, common, steps):
-        batch = len(items[1])
+    def compiled(workload, state, batch, steps):
         asked[batch] = steps
         return lambda: next(ours[batch]), 0.5
 
-    monkeypatch.setattr(bench, "_compile", compiled)
-    monkeypatch.setattr(bench, "_numpy_run", lambda *_: lambda: next(theirs))
-    lines = bench.measure("loan", 60, (1, 100), repetitions=3)
+    monkeypatch.setattr(measuring, "_compile", compiled)
+    lines = bench.measure(
+        "loan", 60, (1, 100), repetitions=3, opponent=lambda workload: lambda: next(theirs)
+    )
     one, many = next(lines), next(lines)
     assert asked == {1: 2_000, 100: 20}
     assert one.us_per_step == pytest.approx(1e6 * 2.0 / 2_000)
     assert many.us_per_step == pytest.approx(1e6 * 2.0 / (20 * 100))
     # per round 4 / 1, 4 / 2, 2 / 1 and 4 / 2, 4 / 1, 2 / 1
-    assert one.ratio_to_numpy == pytest.approx(2.0)
-    assert many.ratio_to_numpy == pytest.approx(2.0)
+    assert one.speedup == pytest.approx(2.0)
+    assert many.speedup == pytest.approx(2.0)
 
 
 def test_measured_episodes_go_on_past_a_failure():
@@ -99,7 +152,7 @@ def test_measured_episodes_go_on_past_a_failure():
     state = state.replace(time=jnp.int32(7))
     same = jax.jit(lambda key: fairgym.rollout(env, params, policies, key))(jax.random.key(0))
     assert bool(same.terminated)
-    on = bench._carried_on(env, state)
+    on = measuring._carried_on(env, state)
     episode = jax.jit(lambda key: fairgym.rollout(on, params, policies, key))(jax.random.key(0))
     assert int(episode.length) == 50
     assert int(episode.final_state.time) == 57
@@ -115,7 +168,7 @@ def test_measured_episodes_go_on_past_a_failure():
         (["loan"], {"repetitions": 0}, "repetitions"),
     ],
 )
-def test_bad_input_is_told_before_anything_is_measured(environments, options, word, monkeypatch):
-    monkeypatch.setattr(bench, "measure", None)
+def test_bad_input_is_refused_before_anything_is_measured(environments, options, word, monkeypatch):
+    monkeypatch.setattr(command, "measure", None)
     with pytest.raises(FairgymError, match=word):
         bench.main_bench(environments, **options)

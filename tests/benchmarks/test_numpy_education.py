@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.bench import benchmark_module
 from fairgym.core import PerEntity
 from fairgym.policies import equivariant, fixed_policies
 
@@ -20,10 +19,8 @@ PROGRAMMES = ("bachelor", "master", "doctorate")
 
 
 @pytest.fixture(scope="module")
-def rewrite():
-    module = benchmark_module("numpy_education")
-    assert module is not None
-    return module
+def rewrite(benchmark_script):
+    return benchmark_script("numpy_education")
 
 
 @pytest.fixture(scope="module")
@@ -211,10 +208,9 @@ def test_the_rewrite_sees_what_the_spaces_say(env, rewrite):
         assert names == rewrite.SEEN_BY[agent]
 
 
-def test_the_networks_are_the_same(env, programs):
+def test_the_networks_are_the_same(env, programs, benchmark_script):
     """The two-layer policies of the benchmark: per person, and shares by pooling."""
-    networks = benchmark_module("numpy_policies")
-    assert networks is not None
+    networks = benchmark_script("numpy_policies")
     start, _, observe, _, _ = programs
     state = start(jax.random.key(0), env.default_params)
     state = state.replace(stage=jnp.arange(PEOPLE, dtype=jnp.int32) % 3)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.bench import benchmark_module
 from fairgym.core import PerEntity
 from fairgym.policies import equivariant
 
@@ -22,10 +21,8 @@ REGIONS = 4
 
 
 @pytest.fixture(scope="module")
-def rewrite():
-    module = benchmark_module("numpy_health")
-    assert module is not None
-    return module
+def rewrite(benchmark_script):
+    return benchmark_script("numpy_health")
 
 
 @pytest.fixture(scope="module")
@@ -167,10 +164,9 @@ def test_the_rewrite_sees_what_the_spaces_say(env, rewrite):
         assert names == rewrite.SEEN_BY[agent]
 
 
-def test_the_networks_are_the_same(env):
+def test_the_networks_are_the_same(env, benchmark_script):
     """The benchmark's policies."""
-    networks = benchmark_module("numpy_policies")
-    assert networks is not None
+    networks = benchmark_script("numpy_policies")
     seen, _ = env.reset(jax.random.key(0), env.default_params)
     for agent, policy in equivariant(env, jax.random.key(1)).items():
         mask = np.asarray(seen[agent].mask)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.bench import benchmark_module
 from fairgym.policies import equivariant
 
 PEOPLE, MONTHS = 400, 80
@@ -30,10 +29,8 @@ COLUMNS = (
 
 
 @pytest.fixture(scope="module")
-def rewrite():
-    module = benchmark_module("numpy_loan")
-    assert module is not None
-    return module
+def rewrite(benchmark_script):
+    return benchmark_script("numpy_loan")
 
 
 @pytest.fixture(scope="module")
@@ -128,10 +125,9 @@ def test_the_agents_see_the_same_people(env, params, step, rewrite):
         np.testing.assert_allclose(seen.context, context, rtol=1e-4)
 
 
-def test_the_networks_are_the_same(env):
+def test_the_networks_are_the_same(env, benchmark_script):
     """The two-layer policies of the benchmark, per person and pooled."""
-    networks = benchmark_module("numpy_policies")
-    assert networks is not None
+    networks = benchmark_script("numpy_policies")
     _, state = env.reset(jax.random.key(0), env.default_params)
     stages = jnp.arange(PEOPLE, dtype=jnp.int32) % 3
     seen = env.observe(state.replace(stage=stages), env.default_params)

@@ -16,11 +16,7 @@ import fairgym
 from fairgym.core import (
     Components,
     EntitySpace,
-    Environment,
-    Feature,
     NeverEnds,
-    Params,
-    State,
     Struct,
     Unit,
     component,
@@ -31,6 +27,7 @@ from fairgym.fairness import Direct, Rate
 from fairgym.policies import fixed_policies
 from fairgym.testing import PROPERTIES, ConformanceError, check_environment, environment
 from fairgym.testing._renumbering import renumbered
+from fairgym.testing.room import Room
 from fairgym.testing.toys import Toy, ToyNoise, ToyState
 
 NAMES = {law.check.__name__: law for law in PROPERTIES}
@@ -546,54 +543,6 @@ def test_one_flip_in_three_keys_is_forgiven(monkeypatch):
 
 
 # ------------------------------------------------------------------ systems without people
-
-
-class RoomState(State):
-    warmth: Float[Array, ""]
-
-
-class RoomComponents(Components):
-    comfort: Float[Array, ""] = component("warmth up to 20 degrees", unit="degrees")
-
-
-@dataclasses.dataclass(frozen=True)
-class Room(Environment):
-    """A room that one agent heats: nobody in it is a person of a population."""
-
-    name = "room"
-    agents = ("heater",)
-    groups = ("room",)
-    components = RoomComponents
-    spaces = (EntitySpace(1, (Feature("warmth", 0.0, 40.0),)), Unit(("power",)))
-    horizon: int = 6
-
-    @property
-    def default_params(self):
-        return Params()
-
-    @property
-    def metrics(self):
-        return {"comfort": Direct("comfort")}
-
-    def observation_space(self, agent):
-        return self.spaces[0]
-
-    def action_space(self, agent):
-        return self.spaces[1]
-
-    def initial_state(self, key, params):
-        return RoomState(time=jnp.int32(0), warmth=10.0 * jax.random.uniform(key))
-
-    def observe(self, state, params):
-        return {"heater": self.spaces[0].view({"warmth": state.warmth[None]}, jnp.array([True]))}
-
-    def noise(self, key, params):
-        return jax.random.normal(key, (3,))  # without declared axes: there are no people
-
-    def transition(self, noise, state, actions, params):
-        warmth = jnp.clip(state.warmth + 5.0 * actions["heater"][0] - 1.0 + noise[0], 0.0, 40.0)
-        components = RoomComponents(comfort=jnp.minimum(warmth, 20.0))
-        return state.replace(time=state.time + 1, warmth=warmth), components, warmth >= 40.0
 
 
 class TestWithoutPeople:

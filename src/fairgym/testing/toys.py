@@ -1,7 +1,7 @@
 """A tiny environment with a known optimum, for tests of algorithms, policies and rollouts.
 
-`Toy` has one agent for each kind of action. What its components come to can be worked out by
-hand, and so can the policy that an algorithm has to find.
+`Toy` has one agent for each kind of action. Its components can be worked out by hand, and so can
+the policy that an algorithm has to find.
 """
 
 import dataclasses
@@ -94,7 +94,7 @@ _PERSON = (Feature("group"), Feature("skill", -3.0, 3.0), Feature("constant", 0.
 
 
 @dataclasses.dataclass(frozen=True)
-class Toy(PopulationEnvironment):
+class Toy(PopulationEnvironment[ToyState, ToyParams, ToyComponents]):
     """Three agents: "level" sets a number per group, "rank" orders a queue, "split" shares.
 
     With all weight on `gain` the best policy is the constant one of `optimum`. The disparity of

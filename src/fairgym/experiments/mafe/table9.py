@@ -35,9 +35,7 @@ class MafeTable9(ex.Experiment):
         assert size.people is not None
         data: dict[str, Any] = {}
         for name in PUBLISHED:
-            lines = [
-                line for _ in seeds for line in measure(name, size.people, BATCHES, compare=False)
-            ]
+            lines = [line for _ in seeds for line in measure(name, size.people, BATCHES)]
             data[name] = {
                 batch: np.array(
                     [1e-6 * x.us_per_step for x in lines if x.policies and x.batch == batch]

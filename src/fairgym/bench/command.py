@@ -1,0 +1,112 @@
+"""The table of measurements, and opponents to compare with."""
+
+import dataclasses
+import importlib.util
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax
+
+from fairgym.bench.measuring import Measurement, Opponent, make_sized, measure
+from fairgym.core import (
+    FairgymError,
+    PopulationEnvironment,
+)
+from fairgym.core.environment import check_shape
+from fairgym.core.registry import environments as registry
+
+POPULATIONS = (1_000, 10_000, 100_000)
+BATCHES = (1, 100)
+
+
+def main_bench(
+    environments: Sequence[str],
+    *,
+    populations: Sequence[int] = POPULATIONS,
+    batches: Sequence[int] = BATCHES,
+    as_json: bool = False,
+    repetitions: int = 5,
+    opponent: Opponent | None = None,
+) -> list[Measurement]:
+    """Measure environments and print the figures.
+
+    Args:
+        environments: names, as `fairgym.make` takes them.
+        populations: numbers of people; an environment without people is measured once.
+        batches: numbers of episodes run together.
+        as_json: print one JSON list at the end instead of a table line by line.
+        repetitions: number of times that each figure is measured; the median counts.
+        opponent: another implementation to compare with.
+
+    Raises:
+        FairgymError: an unknown environment, or a number out of its range.
+    """
+    for batch in batches:
+        check_shape("batch", batch, 1, 1_000_000)
+    check_shape("repetitions", repetitions, 1, 1_000)
+    sizes = [(name, people) for name in environments for people in _sizes(name, populations)]
+    for name, people in sizes:
+        make_sized(name, people)  # bad input is refused before anything is measured
+    found = []
+    if not as_json:
+        print(_HEADER)
+    for name, people in sizes:
+        for line in measure(name, people, batches, repetitions, opponent=opponent):
+            found.append(line)
+            if not as_json:
+                print(_table_line(line), flush=True)
+    if as_json:
+        print(json.dumps([dataclasses.asdict(line) for line in found], indent=1))
+    else:
+        print(f"{jax.local_device_count()} {jax.default_backend()} device(s)", end="")
+        print("; speedup: over the opponent, side by side" if opponent else "")
+    return found
+
+
+def load_opponent(path: str | Path) -> Opponent:
+    """Load the function `opponent(workload)` of a Python file.
+
+    It takes a `Workload` and returns a function that runs an episode once and returns its seconds
+    per step, or None for an environment that it does not know.
+
+    Raises:
+        FairgymError: there is no such file, or no such function in it.
+    """
+    path = Path(path)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise FairgymError(f"opponent is {str(path)!r}; it takes a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))  # as when the file is run
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    if not callable(getattr(module, "opponent", None)):
+        raise FairgymError(f"opponent is {str(path)!r}; the file has no function `opponent`")
+    return module.opponent
+
+
+_HEADER = (
+    f"{'environment':<12} {'people':>9} {'batch':>6} {'policies':>8} {'us/step':>10}"
+    f" {'steps/s':>10} {'person-steps/s':>15} {'compile s':>9} {'speedup':>8}"
+)
+
+
+def _table_line(line: Measurement) -> str:
+    def shown(value: float | None, form: str) -> str:
+        return "-" if value is None else format(value, form)
+
+    return (
+        f"{line.environment:<12} {shown(line.population, ','):>9} {line.batch:>6}"
+        f" {'yes' if line.policies else 'no':>8} {line.us_per_step:>10,.1f}"
+        f" {line.steps_per_s:>10,.0f} {shown(line.person_steps_per_s, '.3g'):>15}"
+        f" {line.compile_s:>9.1f} {shown(line.speedup, '.1f'):>8}"
+    )
+
+
+def _sizes(name: str, populations: Sequence[int]) -> Sequence[int | None]:
+    """The populations for a system of people, None for another."""
+    return populations if issubclass(registry.get(name), PopulationEnvironment) else [None]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgym.core import Entities, EntitySpace, Feature, PerEntity, Shares, Unit
-from fairgym.policies import EquivariantPolicy, Standardiser, equivariant, partition
+from fairgym.policies import EquivariantPolicy, Standardiser, equivariant, split_learned
 from fairgym.testing.toys import Toy
 
 SEEN = EntitySpace(
@@ -189,7 +189,7 @@ def test_agents_and_layers_have_weights_of_their_own():
 
 def test_partition_and_combine():
     made = equivariant(Toy(), KEY, 3, pooled=True)
-    learned, rest = partition(made)
+    learned, rest = split_learned(made)
     assert eqx.tree_equal(eqx.combine(learned, rest), made)
     names = {path[1].name for path, _ in jax.tree_util.tree_leaves_with_path(learned)}
     expected = {"first", "first_bias", "of_context", "of_pooled", "second", "second_bias"}

@@ -29,7 +29,7 @@ from fairgym.algorithms._networks import Networks
 from fairgym.algorithms._worlds import first_states, scan_state, spread_over_devices
 from fairgym.core import Components, Environment
 from fairgym.core.batching import map_episodes, replicated
-from fairgym.policies import partition
+from fairgym.policies import split_learned
 
 
 class GradientState(TrainState):
@@ -161,7 +161,7 @@ class GradientLearner(Algorithm[StateT]):
         # folded first: the two keys that updates split from this one are not used for anything else
         net_key, world_key = jax.random.split(jax.random.fold_in(key, 2))
         trained = tuple(agent for agent, _ in objectives)
-        learned, skeleton = partition(self._networks(env, params, trained, net_key))
+        learned, skeleton = split_learned(self._networks(env, params, trained, net_key))
         return fields | {
             "worlds": first_states(env, params, jax.random.split(world_key, self.num_envs)),
             "multipliers": tuple(o.initial_multipliers() for _, o in objectives),

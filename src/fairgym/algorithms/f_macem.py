@@ -44,7 +44,7 @@ from fairgym.algorithms._episodes import (
 )
 from fairgym.core import Environment, Episode, log_keys
 from fairgym.core.batching import replicated
-from fairgym.policies import equivariant, partition
+from fairgym.policies import equivariant, split_learned
 
 
 class FMacemState(TrainState):
@@ -152,7 +152,7 @@ class FMacem(Algorithm[FMacemState]):
         fields = init_fields(key, env, objective, params, fixed)
         objectives = fields["objectives"]
         policies = equivariant(env, key, self.hidden, pooled=self.pooled, params=fields["params"])
-        learned, skeleton = partition({agent: policies[agent] for agent, _ in objectives})
+        learned, skeleton = split_learned({agent: policies[agent] for agent, _ in objectives})
         return FMacemState(
             **fields,
             mean=jax.tree.map(jnp.zeros_like, learned),

@@ -21,7 +21,7 @@ from fairgym.core import (
     rollout,
 )
 from fairgym.core.batching import map_episodes
-from fairgym.policies import Constant, equivariant, partition
+from fairgym.policies import Constant, equivariant, split_learned
 
 WARM_UP = 60  # steps before the measured ones
 ACTION = 0.15  # of every group-level agent, unless policies act
@@ -188,7 +188,7 @@ def _candidates(env: Environment, count: int, networks: bool) -> tuple[Any, Any]
     if not networks:
         learned, common = eqx.partition(_constant_policies(env), eqx.is_inexact_array)
         return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), learned), common
-    learned, common = partition(equivariant(env, jax.random.key(0)))
+    learned, common = split_learned(equivariant(env, jax.random.key(0)))
     leaves, treedef = jax.tree.flatten(learned)
     keys = jax.random.split(jax.random.key(1), len(leaves))
     values = [jax.random.normal(k, (count, *x.shape)) for k, x in zip(keys, leaves, strict=True)]

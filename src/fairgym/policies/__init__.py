@@ -1,7 +1,7 @@
 """Policies: learnable equivariant networks and fixed rules."""
 
 from fairgym.policies.fixed import Constant, FirstCome, Function, Random, fixed_policies
-from fairgym.policies.networks import EquivariantPolicy, Standardiser, equivariant, partition
+from fairgym.policies.networks import EquivariantPolicy, Standardiser, equivariant, split_learned
 
 __all__ = [
     "Constant",
@@ -12,5 +12,5 @@ __all__ = [
     "Standardiser",
     "equivariant",
     "fixed_policies",
-    "partition",
+    "split_learned",
 ]

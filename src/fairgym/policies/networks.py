@@ -203,8 +203,8 @@ def equivariant(
     }
 
 
-def partition(policies: Any) -> tuple[Any, Any]:
-    """Split policies into what is learned and the rest (`equinox.combine` joins them again).
+def split_learned(policies: Any) -> tuple[Any, Any]:
+    """Split policies into learned arrays and the rest (`equinox.combine` joins them again).
 
     Arrays of floats are learned, except those of a `Standardiser`.
     """

@@ -367,7 +367,7 @@ def test_devices_are_set_up_once_and_the_user_decides(tmp_path):
         "configure()"
     )
 
-    def told(**environment):
+    def measured(**environment):
         import os
 
         kept = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")}
@@ -380,8 +380,8 @@ def test_devices_are_set_up_once_and_the_user_decides(tmp_path):
         )
         return done.stdout.split()
 
-    assert told(XDG_CACHE_HOME="/tmp/a") == ["True", "/tmp/a/fairgym/jax"]
-    own = told(JAX_NUM_CPU_DEVICES="7", JAX_COMPILATION_CACHE_DIR="/tmp/b")
+    assert measured(XDG_CACHE_HOME="/tmp/a") == ["True", "/tmp/a/fairgym/jax"]
+    own = measured(JAX_NUM_CPU_DEVICES="7", JAX_COMPILATION_CACHE_DIR="/tmp/b")
     assert own == ["False", "/tmp/b"]
 
 

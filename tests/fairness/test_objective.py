@@ -92,9 +92,9 @@ class TestNamed:
     def test_anything_else(self, name):
         with pytest.raises(
             FairgymError, match=r"uniform, direct.*frontier:LAMBDA|lambda is"
-        ) as told:
+        ) as caught:
             Objective.named(ENV, name)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(caught.value)
 
 
 class TestChecks:

@@ -75,7 +75,7 @@ def test_intervals_are_those_of_the_episodes(measured):
     assert measured.interval("profit")[2] == pytest.approx(profit.mean() + half, rel=1e-6)
 
 
-def test_undefined_values_count_as_zero_and_are_told(env, measured):
+def test_undefined_values_count_as_zero_and_are_counted(env, measured):
     assert measured.undefined("default_rate") == 0
     # who need not pay ends no loan in 20 months, so that there is no rate of default
     other = evaluate(

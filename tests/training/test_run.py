@@ -257,8 +257,8 @@ def test_killed_at_any_moment(tmp_path, moment, results):
         moment=moment,
         out=str(tmp_path / "killed"),
     )
-    _, told = process.communicate(timeout=120)
-    assert process.returncode == -signal.SIGKILL, told
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL, errors
     assert not (tmp_path / "killed" / "summary.json").exists()
     train(config, tmp_path / "killed", resume=True)
     train(config, tmp_path / "whole")
@@ -294,8 +294,8 @@ def test_f_macem_killed_from_outside(tmp_path, small, finished, results):
             break
         time.sleep(0.02)
     process.kill()
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL, told
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, errors
     assert 0 < len(load(out).metrics) < 4
     train(small, out, resume=True)
     assert results(out) == results(finished.folder)

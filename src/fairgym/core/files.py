@@ -11,7 +11,7 @@ TEMPORARY = ".fairgym-tmp"
 
 
 @contextlib.contextmanager
-def told(path: Path) -> Iterator[None]:
+def write_errors(path: Path) -> Iterator[None]:
     """Turn an operating system's error while writing (no right, full disk) into one sentence."""
     try:
         yield
@@ -29,7 +29,7 @@ def write_whole(path: Path, content: bytes) -> None:
         FairgymError: it cannot be written; an existing file of that name is untouched.
     """
     aside = path.with_name(f".{path.name}{TEMPORARY}")
-    with told(path):
+    with write_errors(path):
         try:
             with open(aside, "wb") as stream:
                 stream.write(content)
@@ -49,7 +49,7 @@ def append_line(path: Path, line: str) -> None:
     Raises:
         FairgymError: it cannot be written.
     """
-    with told(path), open(path, "ab", buffering=0) as stream:
+    with write_errors(path), open(path, "ab", buffering=0) as stream:
         before = stream.tell()
         try:
             content = f"{line}\n".encode()

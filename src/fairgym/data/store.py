@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.core.errors import FairgymError
-from fairgym.core.files import told, write_whole
+from fairgym.core.files import write_errors, write_whole
 
 CHECKSUMS = "checksums.json"
 
@@ -204,7 +204,7 @@ def write_files(folder: Path, files: Mapping[str, bytes], versioned: bool) -> No
     Raises:
         FairgymError: the folder cannot be written (no right, full disk).
     """
-    with told(folder):
+    with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         entries = {}
         with contextlib.suppress(FairgymError):  # an unreadable one is replaced

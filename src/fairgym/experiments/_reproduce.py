@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairgym.core import FairgymError
-from fairgym.core.files import told, write_whole
+from fairgym.core.files import write_errors, write_whole
 from fairgym.experiments._base import Experiment, Outcome, experiments
 from fairgym.experiments._markdown import Making, cut_words, page_text, sources, training_time
 from fairgym.experiments._runs import Planned, Shown, finish, loaded, plan, unique
@@ -114,7 +114,7 @@ def reproduce(
 
 def _prepare(where: Path) -> None:
     """Make the folder of the pages; an error with it comes before hours of training."""
-    with told(where):
+    with write_errors(where):
         (where / "images").mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=where / "images"):
             pass

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from fairgym.core import Environment, FairgymError
-from fairgym.core.files import append_line, is_temporary, told, write_whole
+from fairgym.core.files import append_line, is_temporary, write_errors, write_whole
 from fairgym.training.checkpoint import Checkpoints
 from fairgym.training.config import RunConfig, check_fields
 
@@ -150,7 +150,7 @@ class RunFolder:
         Raises:
             FairgymError: it cannot be made, or another process is training in it.
         """
-        with told(self.path):
+        with write_errors(self.path):
             (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
             handle = os.open(self.path, os.O_RDONLY) if os.name == "posix" else None
         try:
@@ -177,13 +177,13 @@ class RunFolder:
 
     def clear(self) -> None:
         """Delete the results that fairgym wrote here; config.json and other files stay."""
-        with told(self.path):
+        with write_errors(self.path):
             for path in (self.summary, self.policy, *self.checkpoints.paths(), self.metrics):
                 path.unlink(missing_ok=True)
 
     def clean(self) -> None:
         """Delete files that were never finished."""
-        with told(self.path):
+        with write_errors(self.path):
             for folder in (self.path, self.checkpoints.folder):
                 for path in folder.iterdir():
                     if is_temporary(path):

@@ -8,6 +8,7 @@ from typing import Any
 from rich import progress as bars
 from rich.console import Console
 
+from fairgym.core import log_keys
 from fairgym.training.run import Progress
 
 
@@ -24,8 +25,8 @@ def shown(label: str, console: Console | None = None) -> Iterator[Progress]:
     """
     console = console or Console()
     if console.is_terminal:
-        with _bar(label, console) as told:
-            yield told
+        with _bar(label, console) as progress:
+            yield progress
     else:
         yield _Lines(label, console)
 
@@ -65,7 +66,7 @@ def _bar(label: str, console: Console) -> Iterator[Progress]:
     with bars.Progress(*columns, console=console) as display:
         task = display.add_task(f"{label}: preparing ...", total=None, count="", objective="")
 
-        def told(epoch: int, epochs: int, line: Mapping[str, Any] | None) -> None:
+        def update(epoch: int, epochs: int, line: Mapping[str, Any] | None) -> None:
             if line is None and epoch < epochs:
                 display.update(task, description=f"{label}: compiling ...", refresh=True)
                 return
@@ -80,9 +81,9 @@ def _bar(label: str, console: Console) -> Iterator[Progress]:
                 refresh=True,
             )
 
-        yield told
+        yield update
 
 
 def _objective(line: Mapping[str, Any]) -> str:
-    value = line.get("objective")
+    value = line.get(log_keys.OBJECTIVE)
     return "undefined" if value is None else f"{value:.4f}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from fairgym.core import Environment, FairgymError
+from fairgym.core import Environment, FairgymError, log_keys
 from fairgym.core.files import write_whole
 from fairgym.fairness import Objective
 from fairgym.training.checkpoint import decode, encode
@@ -19,8 +19,8 @@ from fairgym.training.config import Job, RunConfig
 from fairgym.training.folder import RunFolder, Stored, run_folders, seed_folder
 from fairgym.training.provenance import now, provenance
 
-# Told before the first update and after each one: updates done, updates in all, and what was logged
-# for this one (None before the first).
+# Called before the first update and after each one, with the updates done, the updates in all, and
+# the log of this one (None before the first).
 Progress = Callable[[int, int, Mapping[str, Any] | None], None]
 
 
@@ -139,7 +139,7 @@ def train(
         out: the run folder; made if absent.
         resume: continue the run in `out` (or begin it, if there is none yet).
         overwrite: delete the run in `out` first.
-        progress: told of every update.
+        progress: called before the first update and after each one.
         checkpoint_seconds: a checkpoint is written after the first update that ends this
             long after the last one, at the end, and when interrupted by Ctrl-C.
 
@@ -196,14 +196,14 @@ def train_seeds(
         RunFolder(folder).admit(job.config, job.env, resume=resume, overwrite=overwrite)
     runs = []
     for one, folder in zip(configs, folders, strict=True):
-        with contextlib.nullcontext() if progress is None else progress(one.seed) as told:
+        with contextlib.nullcontext() if progress is None else progress(one.seed) as shown:
             runs.append(
                 train(
                     one,
                     folder,
                     resume=resume,
                     overwrite=overwrite,
-                    progress=told,
+                    progress=shown,
                     checkpoint_seconds=checkpoint_seconds,
                 )
             )
@@ -265,34 +265,28 @@ def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, A
     """The result in short; equal for equal runs but for the last three entries."""
     last = lines[-1] if lines else {}
     config = job.config
+    scores = [line.get(log_keys.OBJECTIVE) for line in lines]
     return {
         "environment": config.environment,
         "algorithm": config.algorithm,
         "objective_name": config.objective,
         "seed": config.seed,
         "epochs": len(lines),
-        "objective": last.get("objective"),
-        "best_objective": max(
-            (line["objective"] for line in lines if line.get("objective") is not None),
-            default=None,
-        ),
-        "metrics": _under("metrics/", last),
-        "actions": _under("actions/", last),
-        "survived": last.get("survived"),
+        "objective": last.get(log_keys.OBJECTIVE),
+        "best_objective": max((score for score in scores if score is not None), default=None),
+        "metrics": log_keys.metrics_in(last),
+        "actions": {f"{a}/{element}": x for (a, element), x in log_keys.actions_in(last).items()},
+        "survived": last.get(log_keys.SURVIVED),
         "started": started,
         "finished": now(),
         "wall_time_s": last.get("wall_time_s"),
     }
 
 
-def _under(prefix: str, line: Mapping[str, Any]) -> dict[str, Any]:
-    return {k.removeprefix(prefix): v for k, v in line.items() if k.startswith(prefix)}
-
-
 def _numbers(env: Environment, log: Mapping[str, Any]) -> dict[str, float | None]:
     """A log as JSON numbers, objective and metrics first; what is not finite becomes null."""
     values = {name: float(value) for name, value in jax.device_get(dict(log)).items()}
-    first = [name for name in ("objective", *(f"metrics/{m}" for m in env.metrics))]
+    first = [log_keys.OBJECTIVE, *(log_keys.metric(name) for name in env.metrics)]
     order = [name for name in first if name in values]
     order += [name for name in values if name not in order]
     return {name: values[name] if math.isfinite(values[name]) else None for name in order}

@@ -17,9 +17,9 @@ class DemoFlags:
     """Train a bank's three agents on borrowers drawn from real loans, and write a report.
 
     Attributes:
-        out: the run folder; a finished demo in it is made anew, an unfinished one continued.
-        epochs: epochs of training.
-        population_size: people in the simulated town.
+        out: run folder; a finished demo in it is made anew, an unfinished one continued.
+        epochs: number of epochs of training.
+        population_size: number of people in the simulated town.
     """
 
     out: str = "runs/demo"

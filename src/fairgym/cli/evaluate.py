@@ -123,7 +123,7 @@ def print_table(comparison: Comparison) -> None:
 
 
 def _label(env: Environment, name: str, objective: str) -> tuple[str, int]:
-    """A measure in words, and -1 if it is shown without the program's minus sign."""
+    """A metric in words, and -1 if it is shown without the program's minus sign."""
     if name == "objective":
         return f"objective ({objective}) ↑", 1
     if name == "survived":

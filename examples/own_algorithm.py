@@ -19,7 +19,7 @@ import optax
 import fairgym
 from fairgym import algorithms as fa
 from fairgym.fairness import Objective
-from fairgym.policies import equivariant, partition
+from fairgym.policies import equivariant, split_learned
 from fairgym.testing import check_algorithm
 from fairgym.training import evaluate
 
@@ -78,7 +78,7 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
         fields = fa.init_fields(key, env, objective, params, fixed)
         # folded: the key itself is what the updates split theirs from
         made = equivariant(env, jax.random.fold_in(key, 1), self.hidden, params=fields["params"])
-        mean, skeleton = partition({agent: made[agent] for agent, _ in fields["objectives"]})
+        mean, skeleton = split_learned({agent: made[agent] for agent, _ in fields["objectives"]})
         optimiser = self._optimiser.init(mean)
         return EvolutionState(**fields, mean=mean, skeleton=skeleton, optimiser=optimiser)
 

@@ -16,7 +16,6 @@ from fairgym.experiments._measurements import KINDS, category, category_curves, 
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS
 from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
-from fairgym.training import RunConfig
 
 SEEDS = 4
 
@@ -108,21 +107,21 @@ def fig9(good: bool) -> Any:
 def fig10(good: bool) -> Any:
     # name in the log -> first and last value where the claim holds
     ends = {
-        "threshold, advantaged": (0.5, 0.1),
-        "threshold, disadvantaged": (0.5, 0.1),
+        "threshold_advantaged": (0.5, 0.1),
+        "threshold_disadvantaged": (0.5, 0.1),
         "admission_rate": (0.6, 0.99),
         "default_disparity": (-0.2, -0.01),
         "premium": (0.6, 0.99),
-        "public health": (0.25, 0.5),
-        "insurance subsidies": (0.25, 0.4),
-        "tertiary education": (0.33, 0.5),
-        "diversity incentives": (0.33, 0.4),
+        "public_health": (0.25, 0.5),
+        "insurance_subsidies": (0.25, 0.4),
+        "tertiary_education": (0.33, 0.5),
+        "diversity_incentives": (0.33, 0.4),
         "university": (0.34, 0.1),
         "salaries": (0.5, 0.3),
         "scholarships": (0.2, 0.4),
         "mentorship": (0.1, 0.2),
     }
-    bad = {"relief, advantaged": (0.5, 0.0), "relief, disadvantaged": (0.5, 0.0)}
+    bad = {"relief_advantaged": (0.5, 0.0), "relief_disadvantaged": (0.5, 0.0)}
     bad |= {name: (last, first) for name, (first, last) in ends.items()}
     data = {}
     for name in ("loan", "health", "education"):
@@ -141,9 +140,9 @@ def fig10(good: bool) -> Any:
                     way = (ends if good else bad).get(key.split("/")[-1], (0.1, 0.1))
                     line[key] = float(np.linspace(*way, 20)[epoch] + 1e-3 * np.cos(seed))
                 lines.append(line)
-            config = RunConfig(name, environment_args={"population": 60}, seed=seed)
+            config = {"objective": "uniform", "seed": seed}
             run = types.SimpleNamespace(
-                config=config, env=env, metrics=lines, folder=f"/{name}/{seed}", provenance={}
+                config=config, env=env, metrics=lines, folder=f"/{name}/{seed}"
             )
             data[name].append(run)
     return data

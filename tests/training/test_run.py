@@ -63,7 +63,7 @@ def test_the_folder_is_complete(finished, small):
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
     for name in finished.env.metrics:
         assert {f"metrics/{name}", f"candidates/metrics/{name}"} <= set(lines[0])
-    assert "actions/admissions/threshold, advantaged" in lines[0]
+    assert "actions/admissions/threshold_advantaged" in lines[0]
     assert all(line["wall_time_s"] > 0 for line in lines)
 
     summary = finished.summary

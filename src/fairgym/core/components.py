@@ -16,15 +16,15 @@ from fairgym.core.struct import Struct
 
 @dataclasses.dataclass(frozen=True)
 class ComponentInfo:
-    """Meaning of one component.
+    """What one component means.
 
     Attributes:
-        description: meaning in plain words.
+        description: in plain words.
         unit: "people", "thousand dollars", ...
         symbol: the symbol in the source.
-        used_by: agents whose reward or fairness function it belongs to; empty means all.
-        per: "" for one number, otherwise the things with an entry each ("group", "region").
-        nonnegative: True if it can never be below zero.
+        used_by: the agents whose reward or fairness function it belongs to; empty means all.
+        per: "" for one number, otherwise what it has an entry for ("group", "region").
+        nonnegative: whether it can never be below zero.
     """
 
     description: str
@@ -44,7 +44,7 @@ def component(
     per: str = "",
     nonnegative: bool = True,
 ) -> Any:
-    """Declare a field of a `Components` struct with its meaning."""
+    """Declare a field of a `Components` struct, with what it means."""
     info = ComponentInfo(description, unit, symbol, used_by, per, nonnegative)
     return eqx.field(metadata={"component": info})
 
@@ -54,7 +54,7 @@ class Components(Struct):
 
     @classmethod
     def info(cls) -> dict[str, ComponentInfo]:
-        """Meaning of each field, by name."""
+        """Field name -> what it means."""
         return {
             field.name: field.metadata["component"]
             for field in dataclasses.fields(cls)
@@ -67,8 +67,8 @@ def add_compensated(total: Any, lost: Any, value: Any) -> tuple[Any, Any]:
 
     Args:
         total: running sums, float32.
-        lost: rounding errors so far.
-        value: summand.
+        lost: what rounding has lost so far.
+        value: what to add.
 
     Returns:
         The new `(total, lost)`. A plain float32 sum would lose people beyond 2^24.

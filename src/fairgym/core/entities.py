@@ -1,4 +1,4 @@
-"""Observations: a set of people, and a context that they share."""
+"""What an agent observes: a set of people, and what is the same for all of them."""
 
 import jax
 import jax.numpy as jnp

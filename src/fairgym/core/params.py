@@ -16,10 +16,10 @@ from fairgym.core.struct import Struct
 
 @dataclasses.dataclass(frozen=True)
 class ParamInfo:
-    """Meaning and range of one parameter.
+    """What one parameter means and takes.
 
     Attributes:
-        description: meaning in plain words, with the symbol of the source.
+        description: in plain words, with the symbol of the source.
         unit: "per year", "months", ...
         low: smallest allowed value.
         high: largest allowed value.
@@ -79,7 +79,7 @@ class Params(Struct):
 
     @classmethod
     def info(cls) -> dict[str, ParamInfo]:
-        """Meaning and range of each field, by name."""
+        """Field name -> what it means and takes."""
         return {
             field.name: field.metadata["param"]
             for field in dataclasses.fields(cls)

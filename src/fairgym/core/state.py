@@ -6,7 +6,7 @@ from fairgym.core.struct import Struct
 
 
 class State(Struct):
-    """State of an environment; subclasses add their own fields.
+    """State of an environment; subclasses add what the system remembers.
 
     Attributes:
         time: number of steps made.

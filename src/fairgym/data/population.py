@@ -38,19 +38,31 @@ class Score:
     low: float = 0.0
     high: float = 1.0
 
-    def predict(self, columns: Any) -> Any:
-        """The score of each person.
+    def predictor(self, columns: Any) -> Any:
+        """Linear predictor of each person: intercept plus weighted columns.
 
         Args:
             columns: mapping from column name to array of shape (n,), numpy or JAX (inside jit
                 too), with every name in `coefficients`.
 
         Returns:
-            Array of shape (n,) in [low, high]; of a logistic score, in (0, 1).
+            Array of shape (n,), neither clipped nor turned into a probability.
         """
         total: Any = self.intercept
         for name, coefficient in self.coefficients.items():
             total = total + coefficient * columns[name]
+        return total
+
+    def predict(self, columns: Any) -> Any:
+        """Score of each person.
+
+        Args:
+            columns: as `predictor` takes them.
+
+        Returns:
+            Array of shape (n,) in [low, high]; of a logistic score, in (0, 1).
+        """
+        total = self.predictor(columns)
         if not hasattr(total, "__array_namespace__"):
             total = np.asarray(total, np.float64)
         xp = total.__array_namespace__()

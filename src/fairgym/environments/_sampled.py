@@ -1,34 +1,110 @@
-"""What the environments have in common whose people are drawn from data."""
+"""What the environments have in common whose people are sampled from data."""
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from jaxtyping import Array, Float
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fairgym.core import ActionSpace, Entities, EntitySpace, Feature, PopulationEnvironment
+from fairgym.core import (
+    ActionSpace,
+    Components,
+    EntitySpace,
+    Params,
+    PopulationEnvironment,
+    PopulationState,
+    by_group,
+    check_shape,
+    component,
+    param,
+)
 from fairgym.data import Population, load_population
+from fairgym.data.sampling import group_shares, resample_people, whole_groups
+
+LARGEST_POPULATION = 1_000_000
+LARGEST_NUMBER_OF_STEPS = 100_000
 
 
-class SampledEnvironment(PopulationEnvironment):
-    """An environment whose people are drawn from a population of `fairgym.data`.
+class SampledParams(Params):
+    """Parameters of every environment whose people are sampled from data."""
 
-    Subclasses call `self._data` in `__post_init__`, so that a missing or damaged file is told
-    there and not inside a compiled program.
+    bias_strength: float = param(
+        0.0,
+        "how far the groups' core attributes are moved apart at the start: people are resampled"
+        " with weights exp(s d z), d from 1 (best group) to -1 (worst)",
+        low=-10.0,
+        high=10.0,
+    )
+    observe_group: float = param(
+        1.0,
+        "1: agents see the group of each person (table 8); 0: the features that tell it read 0",
+        low=0.0,
+        high=1.0,
+    )
+
+
+class PublishedProfit(NamedTuple):
+    """A published normaliser of profit, and the size of the system that it is for."""
+
+    amount: float
+    population: int
+    horizon: int
+
+    def at(self, population: int, horizon: int) -> float:
+        """The normaliser for other numbers of people and steps, in proportion to both."""
+        return self.amount * (population / self.population) * (horizon / self.horizon)
+
+
+def group_count(description: str, symbol: str, *used_by: str, unit: str = "people") -> Any:
+    """Declare a component with one number per group.
+
+    Args:
+        description: in plain words.
+        symbol: the symbol in the source.
+        *used_by: agents whose reward or fairness function it belongs to; all of them by default.
+        unit: of the number.
+    """
+    return component(description, unit=unit, symbol=symbol, used_by=used_by, per="group")
+
+
+StateT = TypeVar("StateT", bound=PopulationState)
+ParamsT = TypeVar("ParamsT", bound=SampledParams)
+ComponentsT = TypeVar("ComponentsT", bound=Components)
+
+
+class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
+    """An environment whose people are sampled from a population of `fairgym.data`.
 
     Class attributes:
-        dataset: the name of the data, as `fairgym data describe` takes it.
-        features: agent -> what it sees of each person, keys of `people`.
+        dataset: name of the data, as `fairgym data describe` takes it.
+        group_features: names in `people` of the features that tell a person's group.
+        published_profit: normaliser of the profit at the published size.
 
     Attributes:
         population_source: "built-in", or the name of imported data.
     """
 
     dataset: ClassVar[str]
-    features: ClassVar[Mapping[str, Sequence[Feature]]]
+    group_features: ClassVar[tuple[str, ...]] = ("group",)
+    published_profit: ClassVar[PublishedProfit]
 
     population_source: str
+
+    def __post_init__(self) -> None:
+        """Check the shapes, and load the data: a damaged file is reported here, not inside jit."""
+        check_shape("population", self.population, 2, LARGEST_POPULATION)
+        check_shape("horizon", self.horizon, 1, LARGEST_NUMBER_OF_STEPS)
+        self._data  # noqa: B018
+
+    def _fill_in(self, field: str, default: float) -> None:
+        """Give an absent argument its default, rounded, and check that it fits the population."""
+        if getattr(self, field) is None:
+            object.__setattr__(self, field, max(1, round(default)))
+        check_shape(field, getattr(self, field), 1, self.population)
+
+    # ---------------------------------------------------------------- data
 
     @cached_property
     def _data(self) -> Population:
@@ -39,34 +115,60 @@ class SampledEnvironment(PopulationEnvironment):
         """sha256 of the population's file."""
         return self._data.checksum
 
+    @property
+    def _group_shares(self) -> Float[Array, " groups"]:
+        return jnp.array(group_shares(self._data))
+
+    def _sample_people(
+        self,
+        key: PRNGKeyArray,
+        columns: Iterable[str],
+        shares: Float[Array, " groups"],
+        params: ParamsT,
+    ) -> tuple[Int[Array, " people"], dict[str, Float[Array, " people"]]]:
+        """Group and columns of each person: whole groups by their shares, rows with replacement."""
+        group = whole_groups(shares, self.population)
+        return group, resample_people(key, self._data, columns, group, params.bias_strength)
+
+    # ---------------------------------------------------------------- spaces
+
     @cached_property
     @abc.abstractmethod
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        """By agent; cached, for a space must be the same object at every call."""
+        """Space of each agent's observations; cached, for it must be the same at every call."""
 
     @cached_property
     @abc.abstractmethod
     def _action_spaces(self) -> dict[str, ActionSpace]:
-        """By agent."""
+        """Space of each agent's actions."""
 
     def observation_space(self, agent: str) -> EntitySpace:
-        """What this agent sees: its features of the people present, and the shared context."""
+        """Space of the agent's observations: features of people present, and a shared context."""
         return self._observation_spaces[agent]
 
     def action_space(self, agent: str) -> ActionSpace:
-        """What this agent does."""
+        """Space of the agent's actions."""
         return self._action_spaces[agent]
 
-    def _view(
-        self,
-        people: Mapping[str, Float[Array, " people"]],
-        context: list[Any],
-        agent: str,
-        mask: Array,
-        rows: Array | None = None,
-    ) -> Entities:
-        """The observation of an agent that sees those of `mask` (or of these rows only)."""
-        columns = [people[feature.name] for feature in self.features[agent]]
-        if rows is not None:
-            columns = [column[rows] for column in columns]
-        return Entities.from_columns(columns, mask, context)
+    # ---------------------------------------------------------------- people and counts
+
+    def _seen(self, state: StateT, params: ParamsT) -> dict[str, Float[Array, " people"]]:
+        """Features of all people as agents see them: their group only if it is observed."""
+        people = self.people(state)
+        hidden = {name: people[name] * params.observe_group for name in self.group_features}
+        return {**people, **hidden}
+
+    def _count(self, who: Array, group: Int[Array, " n"]) -> Float[Array, " groups"]:
+        """Number of True entries (or sum of the numbers) of each group."""
+        return by_group(who.astype(jnp.float32), group, len(self.groups))
+
+    @property
+    def _profit_scale(self) -> float:
+        """Normaliser of the profit at this population and horizon."""
+        return self.published_profit.at(self.population, self.horizon)
+
+
+def filled(value: int | None) -> int:
+    """An argument that `__post_init__` has filled in."""
+    assert value is not None
+    return value

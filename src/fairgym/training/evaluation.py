@@ -11,15 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
-from fairgym.core import (
-    Environment,
-    Params,
-    Policy,
-    PopulationEnvironment,
-    by_group,
-    check_shape,
-    rollout,
-)
+from fairgym.core import Environment, PopulationEnvironment, by_group, check_shape, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.core.environment import require_agents
 from fairgym.core.rollout import episode_keys
@@ -39,7 +31,7 @@ class Evaluation:
         defined: metric name -> False where the value is 0/0.
         objective: the score (mean over agents that have their own); None without an objective.
         lengths: steps made.
-        terminated: True where the episode failed before its horizon.
+        terminated: whether the episode failed before its horizon.
         totals: discounted sums of the components, which metrics and objectives act on.
         mean_actions: agent -> mean action; one number for per-person actions.
         trace: components of every step, a second axis over time; None unless asked for.
@@ -76,7 +68,7 @@ class Evaluation:
 
         Args:
             name: a metric, "objective", or "survived" (the share that did not fail).
-            level: probability that the interval holds the mean.
+            level: of the interval.
         """
         if name == "survived":
             return mean_interval(1.0 - self.terminated, level)
@@ -90,7 +82,7 @@ class Evaluation:
         """The same episodes, scored by another objective.
 
         Args:
-            objective: objective of all agents, one per agent, or None for no score.
+            objective: one for all, one per agent, or None for no score.
         """
         objectives = _several(objective)
         scores = [np.asarray(jax.vmap(one.score)(self.totals)) for one in objectives]
@@ -100,8 +92,8 @@ class Evaluation:
 
 def evaluate(
     env: Environment,
-    params: Params,
-    policies: Mapping[str, Policy],
+    params: Any,
+    policies: Mapping[str, Any],
     key: PRNGKeyArray,
     episodes: int = 32,
     *,
@@ -120,10 +112,10 @@ def evaluate(
         params: as `env.default_params`.
         policies: agent -> policy.
         key: a JAX key.
-        episodes: number of episodes.
-        objective: score of the episodes: one objective for all agents, or one per agent.
+        episodes: how many.
+        objective: what to score the episodes by: one for all, or one per agent.
         discount: gamma of the component sums, 1 for plain sums.
-        trace: True to return the components of every step, and the state of the parts of the
+        trace: whether to return the components of every step, and the state of the parts of the
             people.
         people_episodes: number of the first episodes of which to return everybody's features;
             without effect in environments without people.
@@ -204,8 +196,8 @@ def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " p
 def _measure(
     env: Environment,
     objectives: tuple[Objective, ...],
-    params: Params,
-    policies: dict[str, Policy],
+    params: Any,
+    policies: dict[str, Any],
     keys: Key[Array, " episodes"],
     discount: Float[Array, ""],
     trace: bool,

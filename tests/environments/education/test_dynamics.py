@@ -18,6 +18,31 @@ settings.load_profile("education")
 PARAMS = EducationParams()
 
 
+def entering_gpa(*numbers, mentored, params=PARAMS):
+    return dynamics.entering_gpa(
+        *numbers,
+        jnp.array([mentored]),
+        scholarship_gain=params.gpa_scholarship,
+        mentor_gain=params.gpa_mentor,
+        half_width=params.gpa_noise,
+        support=params.gpa_support,
+        large=params.large_scholarship,
+    )
+
+
+def leaves(*numbers):
+    return dynamics.leaves(*numbers, PARAMS.leave_weights)
+
+
+def pay_cost(*numbers, params=PARAMS):
+    programmes = jnp.sum(dynamics.whole_semesters(params.programme_lengths))
+    return dynamics.pay_cost(*numbers, params.cost_weights, programmes, params.pass_length)
+
+
+def utility(*numbers):
+    return dynamics.utility(*numbers, PARAMS.utility_base, PARAMS.utility_pay)
+
+
 def floats(low, high):
     """Numbers that float32 can hold."""
     numbers = st.floats(low, high, allow_subnormal=False)
@@ -43,9 +68,7 @@ def sigmoid(x):
 @given(GPAS, floats(0.0, 0.999), SHARES, st.booleans())
 def test_the_entering_gpa(baseline, u, tuition, mentored):
     """Equation (20), with the window shifted for a mentor or half of the tuition."""
-    found = dynamics.entering_gpa(
-        *arrays(baseline, u, tuition), mentored=jnp.array([mentored]), params=PARAMS
-    )
+    found = entering_gpa(*arrays(baseline, u, tuition), mentored=mentored)
     centre = 0.2 if mentored or np.float32(1.0) - np.float32(tuition) >= 0.5 else 0.0
     g0 = centre - 0.4 + 0.8 * u
     expected = baseline + g0 + 0.1 * (1.0 - tuition) + 0.3 * mentored
@@ -65,9 +88,7 @@ def test_the_entering_gpa(baseline, u, tuition, mentored):
 )
 def test_the_window_of_the_entering_gpa(tuition, mentored, low, high):
     for u, end in ((0.0, low), (0.5, (low + high) / 2), (1.0, high)):
-        gpa = dynamics.entering_gpa(
-            *arrays(2.0, u, tuition), mentored=jnp.array([mentored]), params=PARAMS
-        )
+        gpa = entering_gpa(*arrays(2.0, u, tuition), mentored=mentored)
         assert float(gpa[0]) == pytest.approx(end, abs=1e-5)
 
 
@@ -75,16 +96,14 @@ def test_no_scholarship_is_never_a_large_one():
     """Even where the bar for a large scholarship is 0."""
     params = PARAMS.replace(large_scholarship=0.0)
     for tuition, expected in ((1.0, 2.0), (0.9, 2.21)):
-        gpa = dynamics.entering_gpa(
-            *arrays(2.0, 0.5, tuition), mentored=jnp.array([False]), params=params
-        )
+        gpa = entering_gpa(*arrays(2.0, 0.5, tuition), mentored=False, params=params)
         assert float(gpa[0]) == pytest.approx(expected, abs=1e-5)
 
 
 @given(GPAS, floats(0.0, 0.999))
 def test_the_next_semester(gpa, u):
     """Equation (19), within the scale."""
-    found = float(dynamics.next_semester_gpa(*arrays(gpa, u), params=PARAMS)[0])
+    found = float(dynamics.next_semester_gpa(*arrays(gpa, u), PARAMS.gpa_drift)[0])
     assert found == pytest.approx(np.clip(gpa - 0.25 + 0.5 * u, 0.0, 4.0), abs=1e-5)
     assert 0.0 <= found <= 4.0
 
@@ -103,15 +122,13 @@ def test_the_cumulative_gpa_is_the_mean_of_the_semesters(semesters):
 
 def test_a_known_student():
     """GPA 3, full tuition, first semester: sigmoid(-2.5) = 0.0759."""
-    assert float(dynamics.leaves(*arrays(3.0, 1.0, 0.0), params=PARAMS)[0]) == pytest.approx(
-        0.0759, abs=5e-5
-    )
+    assert float(leaves(*arrays(3.0, 1.0, 0.0))[0]) == pytest.approx(0.0759, abs=5e-5)
 
 
 @given(GPAS, SHARES, TIMES)
 def test_leaving(gpa, tuition, time):
     """Equation (21)."""
-    found = float(dynamics.leaves(*arrays(gpa, tuition, time), params=PARAMS)[0])
+    found = float(leaves(*arrays(gpa, tuition, time))[0])
     expected = sigmoid(-gpa + 0.5 * tuition - 0.05 * time + 0.001 * time**2)
     assert found == pytest.approx(expected, abs=1e-6)
 
@@ -119,9 +136,9 @@ def test_leaving(gpa, tuition, time):
 @given(GPAS, SHARES, st.integers(0, 19))
 def test_grades_money_and_time_keep_students(gpa, tuition, time):
     """Lower with a higher GPA, with less tuition and, in the first 20 semesters, with time."""
-    here = float(dynamics.leaves(*arrays(gpa, tuition, time), params=PARAMS)[0])
+    here = float(leaves(*arrays(gpa, tuition, time))[0])
     for other in ((gpa + 0.1, tuition, time), (gpa, tuition - 0.1, time), (gpa, tuition, time + 1)):
-        assert float(dynamics.leaves(*arrays(*other), params=PARAMS)[0]) < here
+        assert float(leaves(*arrays(*other))[0]) < here
 
 
 # ------------------------------------------------------------------------------- work
@@ -130,7 +147,7 @@ def test_grades_money_and_time_keep_students(gpa, tuition, time):
 @given(GPAS, TIMES, st.integers(0, 40))
 def test_the_cost_of_pay(gpa, studied, worked):
     """Equation (23) with shares of 4, of 20 semesters and of 40; above 0."""
-    found = float(dynamics.pay_cost(*arrays(gpa, studied, worked), params=PARAMS)[0])
+    found = float(pay_cost(*arrays(gpa, studied, worked))[0])
     e = worked / 40.0
     expected = 3.0 - 1.1 * gpa / 4.0 - 1.1 * studied / 20.0 - 1.1 * (e - e**2)
     assert found == pytest.approx(expected, abs=1e-5)
@@ -142,7 +159,7 @@ def test_the_cost_of_pay_is_positive_everywhere():
     gpa, studied, worked = np.meshgrid(
         np.linspace(0, 4, 21), np.arange(21), np.arange(41), indexing="ij"
     )
-    cost = np.asarray(dynamics.pay_cost(*arrays(gpa, studied, worked), params=PARAMS))
+    cost = np.asarray(pay_cost(*arrays(gpa, studied, worked)))
     assert cost.min() == pytest.approx(3.0 - 1.1 - 1.1 - 1.1 / 4, abs=1e-5)
     assert cost.max() == pytest.approx(3.0)
 
@@ -151,14 +168,14 @@ def test_the_longest_time_is_that_of_the_programmes_and_a_pass_that_of_the_pass(
     params = PARAMS.replace(
         bachelor_length=3.0, master_length=2.0, doctorate_length=5.0, pass_length=16.0
     )
-    found = float(dynamics.pay_cost(*arrays(2.0, 5.0, 8.0), params=params)[0])
+    found = float(pay_cost(*arrays(2.0, 5.0, 8.0), params=params)[0])
     assert found == pytest.approx(3.0 - 1.1 * 0.5 - 1.1 * 0.5 - 1.1 * 0.25, abs=1e-5)
 
 
 @given(SHARES, SHARES, floats(0.525, 3.0))
 def test_utility(salary, supplement, cost):
     """Equation (22)."""
-    found = float(dynamics.utility(*arrays(salary, supplement, cost), params=PARAMS)[0])
+    found = float(utility(*arrays(salary, supplement, cost))[0])
     expected = 0.1 + 1.2 * (salary + supplement) - cost * salary**2
     assert found == pytest.approx(expected, abs=1e-5)
 
@@ -168,11 +185,10 @@ def test_the_best_salary(cost, supplement):
     """The utility is highest at 1.2 / (2 alpha_2), with or without a supplement."""
     salaries = np.linspace(0.0, 1.0, 2001, dtype=np.float32)
     found = np.asarray(
-        dynamics.utility(
+        utility(
             jnp.asarray(salaries),
             jnp.full(2001, supplement, jnp.float32),
             jnp.full(2001, cost, jnp.float32),
-            PARAMS,
         )
     )
     best = 1.2 / (2.0 * cost)
@@ -214,16 +230,17 @@ def test_improvement(money):
     assert 0.39 <= found <= 0.79 + 1e-6
 
 
-@given(st.sampled_from(sorted(dynamics.MOVABLE)), st.sampled_from([-1.0, 0.0, 1.0]), SHARES)
+@given(st.sampled_from(sorted(dynamics.MOVES)), st.sampled_from([-1.0, 0.0, 1.0]), SHARES)
 def test_what_an_improvement_is(name, direction, place):
     """More hours, larger codes, higher GPA, less debt; within their ranges."""
     sizes = {"hours_per_week": 0.1, "gpa_shift": 0.01, "employer_size": 0.02}
     sizes |= {"employer_sector": 0.02, "undergraduate_loans": -100.0, "graduate_loans": -100.0}
-    _, low, high = dynamics.MOVABLE[name]
+    move = dynamics.MOVES[name]
+    low, high = move.low, move.high
     value = low + place * (min(high, 1e5) - low)
     after = moved(
         *arrays(value, direction),
-        change=float(dynamics.change_of(name, PARAMS)),
+        change=float(move.improvement(PARAMS)),
         low=low,
         high=high,
     )

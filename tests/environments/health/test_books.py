@@ -64,7 +64,7 @@ def who_dies_is_another_person_then(env, run, books):
             continue
         start = np.where(books.died, np.asarray(data.columns[name])[rows], books.before[name])
         expected = start
-        if name in dynamics.MOVABLE:
+        if name in dynamics.MOVES:
             sign, low, high = {
                 "personal_income": (run.params["income_change"], 1_000, np.inf),
                 "family_income": (run.params["income_change"], 1_000, np.inf),

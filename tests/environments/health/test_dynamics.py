@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgym.core import Construction, improvement_probability
+from fairgym.data.populations import health
 from fairgym.environments.health import HealthParams, dynamics
 
 PARAMS = HealthParams()
@@ -30,14 +31,29 @@ def array(value):
     return jnp.array([value], jnp.float32)
 
 
+def dies(*numbers):
+    return dynamics.dies(
+        *numbers,
+        ceiling=PARAMS.survival_ceiling,
+        base=PARAMS.survival_base,
+        illness_time=PARAMS.survival_illness_time,
+        wait=PARAMS.survival_wait,
+        health_risk=PARAMS.survival_risk,
+        offset=PARAMS.survival_offset,
+    )
+
+
+def accepts(*numbers):
+    return dynamics.accepts(*numbers, PARAMS.months_of_premium_per_income)
+
+
 # ------------------------------------------------------------------------- illness
 
 
 @given(RISKS, st.booleans(), floats(0.0, 0.6), floats(0.0, 0.4))
 def test_who_falls_ill(risk, insured, uninsured, slope):
     """Equation (10), whatever the parameters."""
-    params = PARAMS.replace(illness_uninsured=uninsured, illness_risk=slope)
-    found = float(dynamics.falls_ill(jnp.array([insured]), array(risk), params)[0])
+    found = float(dynamics.falls_ill(jnp.array([insured]), array(risk), uninsured, slope)[0])
     assert found == pytest.approx(uninsured * (1 - insured) + slope / 5 * risk, abs=1e-6)
     assert 0.0 <= found <= 1.0
 
@@ -47,26 +63,28 @@ def test_who_falls_ill(risk, insured, uninsured, slope):
     [(True, 1.0, 0.08), (True, 5.0, 0.4), (False, 1.0, 0.48), (False, 5.0, 0.8)],
 )
 def test_known_chances_of_illness(insured, risk, chance):
-    found = dynamics.falls_ill(jnp.array([insured]), array(risk), PARAMS)
+    found = dynamics.falls_ill(
+        jnp.array([insured]), array(risk), PARAMS.illness_uninsured, PARAMS.illness_risk
+    )
     assert float(found[0]) == pytest.approx(chance, abs=1e-6)
 
 
 @given(st.integers(1, 60))
 def test_the_end_of_an_illness(months):
     """Equation (13) with C = 0, D = 1.03, E = -7."""
-    found = float(dynamics.illness_ends(array(months), PARAMS)[0])
+    found = float(dynamics.illness_ends(array(months), PARAMS.end_base, PARAMS.end_illness_time)[0])
     assert found == pytest.approx(1.03 ** (-7 * months), rel=1e-4)
 
 
 @pytest.mark.parametrize(("months", "chance"), [(1, 0.813), (2, 0.661), (3, 0.538), (6, 0.289)])
 def test_known_ends(months, chance):
-    found = dynamics.illness_ends(array(months), PARAMS)
+    found = dynamics.illness_ends(array(months), PARAMS.end_base, PARAMS.end_illness_time)
     assert float(found[0]) == pytest.approx(chance, abs=5e-4)
 
 
 @given(MONTHS, MONTHS, RISKS)
 def test_the_end_that_is_a_death(ill, waited, risk):
-    found = float(dynamics.dies(array(ill), array(waited), array(risk), PARAMS)[0])
+    found = float(dies(array(ill), array(waited), array(risk))[0])
     survives = 1.96 - 1.02 ** (3 * ill + 3 * waited + 3 * risk - 7)
     assert found == pytest.approx(np.clip(1 - survives, 0, 1), abs=2e-4)
     assert 0.0 <= found <= 1.0
@@ -84,7 +102,7 @@ def test_the_end_that_is_a_death(ill, waited, risk):
     ],
 )
 def test_known_mortality(ill, waited, risk, chance):
-    found = dynamics.dies(array(ill), array(waited), array(risk), PARAMS)
+    found = dies(array(ill), array(waited), array(risk))
     assert float(found[0]) == pytest.approx(chance, abs=5e-4)
 
 
@@ -92,8 +110,8 @@ def test_known_mortality(ill, waited, risk, chance):
 def test_more_of_anything_bad_kills_more(ill, waited, risk, which):
     numbers = {"ill": ill, "waited": waited, "risk": risk}
     worse, later, riskier = (value + (name == which) for name, value in numbers.items())
-    before = dynamics.dies(array(ill), array(waited), array(risk), PARAMS)
-    after = dynamics.dies(array(worse), array(later), array(riskier), PARAMS)
+    before = dies(array(ill), array(waited), array(risk))
+    after = dies(array(worse), array(later), array(riskier))
     assert float(after[0]) > float(before[0]) or float(after[0]) == 1.0
 
 
@@ -103,27 +121,21 @@ def test_more_of_anything_bad_kills_more(ill, waited, risk, which):
 @given(INCOMES, SIZES, PREMIUMS, st.sampled_from([1.0, 12.0]))
 def test_who_accepts(income, size, premium, months):
     """Equation (14), with the minus sign."""
-    params = PARAMS.replace(months_of_premium_per_income=months)
-    found = float(dynamics.accepts(array(income), array(size), array(premium), params)[0])
+    found = float(dynamics.accepts(array(income), array(size), array(premium), months)[0])
     assert found == pytest.approx(1 - np.exp(-income / (months * premium * size)), abs=1e-5)
 
 
 def test_what_costs_nothing_is_accepted():
-    assert float(dynamics.accepts(array(1_000.0), array(7), array(0.0), PARAMS)[0]) == 1.0
-    nearly = dynamics.accepts(array(1_000.0), array(7), array(1e-30), PARAMS)
+    assert float(accepts(array(1_000.0), array(7), array(0.0))[0]) == 1.0
+    nearly = accepts(array(1_000.0), array(7), array(1e-30))
     assert float(nearly[0]) == pytest.approx(1.0)
 
 
 def test_known_acceptance():
     """24,000 a year for two, 500 a month: 1 - exp(-2); read literally 1 - exp(-24)."""
     income, size, premium = array(24_000.0), array(2), array(500.0)
-    assert float(dynamics.accepts(income, size, premium, PARAMS)[0]) == pytest.approx(
-        1 - np.exp(-2), abs=1e-6
-    )
-    literal = PARAMS.replace(months_of_premium_per_income=1.0)
-    assert float(dynamics.accepts(income, size, premium, literal)[0]) == pytest.approx(
-        1.0, abs=1e-6
-    )
+    assert float(accepts(income, size, premium)[0]) == pytest.approx(1 - np.exp(-2), abs=1e-6)
+    assert float(dynamics.accepts(income, size, premium, 1.0)[0]) == pytest.approx(1.0, abs=1e-6)
 
 
 @given(INCOMES, SIZES, st.sampled_from(["dearer", "richer", "larger"]))
@@ -131,8 +143,8 @@ def test_the_direction_of_acceptance(income, size, what):
     richer = 2.0 * income if what == "richer" else income
     larger = 2 * size if what == "larger" else size
     dearer = 400.0 if what == "dearer" else 200.0
-    before = float(dynamics.accepts(array(income), array(size), array(200.0), PARAMS)[0])
-    after = float(dynamics.accepts(array(richer), array(larger), array(dearer), PARAMS)[0])
+    before = float(accepts(array(income), array(size), array(200.0))[0])
+    after = float(accepts(array(richer), array(larger), array(dearer))[0])
     assert (after - before) * (1 if what == "richer" else -1) >= 0.0
 
 
@@ -194,12 +206,16 @@ def test_beds_that_money_buys(money):
     assert float(built.fund[0]) == pytest.approx(kept, abs=32.0)  # of 2.5e8, in float32
 
 
-@pytest.mark.parametrize("name", dynamics.MOVABLE)
+def test_what_moves_is_what_the_risk_is_fitted_on_as_movable():
+    assert tuple(dynamics.MOVES) == health.MOVABLE
+
+
+@pytest.mark.parametrize("name", dynamics.MOVES)
 def test_improvements_lower_the_risk(name):
     """More income, less distress: better for the person, in the fitted score too."""
     from fairgym.data import load_population
 
-    better = dynamics.change_of(name, PARAMS)
+    better = dynamics.MOVES[name].improvement(PARAMS)
     score = load_population("health").scores["health_risk"]
     assert float(better) * score.coefficients.get(name, 0.0) <= 0.0
     expected = {"personal_income": 500.0, "family_income": 500.0, "poverty_level": 2.0}

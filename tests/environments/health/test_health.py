@@ -292,9 +292,10 @@ def test_features_are_the_people_and_context_the_country(env, params, start, ste
     for g, region in enumerate(env.groups):
         occupied = int(((state.stage == IN_HOSPITAL) & (state.group == g)).sum())
         beds = float(state.beds[g] + state.building.opened(state.time)[g])
-        assert context[f"beds, {region}"] == beds
-        assert context[f"free beds, {region}"] == beds - occupied
-        assert context[f"premiums paid, {region}"] == float(state.premiums_paid[g])
+        place = region.lower()
+        assert context[f"beds_{place}"] == beds
+        assert context[f"free_beds_{place}"] == beds - occupied
+        assert context[f"premiums_paid_{place}"] == float(state.premiums_paid[g])
 
 
 def test_beds_that_open_after_the_end_are_not_shown(env, params, start, step):

@@ -153,7 +153,7 @@ def test_records_move_by_c_and_stay_in_range(fico, months, history):
     record: Any = {"fico_low": low, "fico_high": high, "months_since_delinquency": since}
     record = {name: arrays(value)[0] for name, value in record.items()}
     for better in history:
-        record = dynamics.next_record(record, jnp.array([better]), 100.0, 5.0)
+        record = loan.next_record(record, jnp.array([better]), 100.0, 5.0)
         if better:
             low = np.clip(low + 100 * better, 300, 850)
             high = max(low, np.clip(high + 100 * better, 300, 850))

@@ -14,39 +14,31 @@ Equation (24), "improve, stay, deteriorate", is in `fairgym.core.moves`; buildin
 `fairgym.core.schedule`. All functions work elementwise on arrays of any equal shape.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from fairgym.environments.education.params import EducationParams
+from fairgym.environments._regions import Move
 
 Numbers = Float[Array, "..."]
 Flags = Bool[Array, "..."]
+Parameter = float | Numbers
 HIGHEST_GPA = 4.0
 
-# What the planner's tertiary money moves: name -> (sign of an improvement, lowest, highest value).
-# The baseline GPA moves through its shift.
-MOVABLE = {
-    "hours_per_week": (1.0, 0.0, 168.0),
-    "employer_sector": (1.0, 1.0, 5.0),
-    "employer_size": (1.0, 1.0, 8.0),
-    "undergraduate_loans": (-1.0, 0.0, jnp.inf),
-    "graduate_loans": (-1.0, 0.0, jnp.inf),
-    "gpa_shift": (1.0, -HIGHEST_GPA, HIGHEST_GPA),
+# The movable columns of the data: what the planner's tertiary money changes. The baseline GPA
+# moves through its shift.
+_DEBT = Move("loan_change", -1.0, 0.0, jnp.inf)
+MOVES = {
+    "hours_per_week": Move("hours_change", 1.0, 0.0, 168.0),
+    "employer_sector": Move("employer_change", 1.0, 1.0, 5.0),
+    "employer_size": Move("employer_change", 1.0, 1.0, 8.0),
+    "undergraduate_loans": _DEBT,
+    "graduate_loans": _DEBT,
+    "gpa_shift": Move("gpa_change", 1.0, -HIGHEST_GPA, HIGHEST_GPA),
 }
-
-
-def change_of(name: str, params: EducationParams) -> float | Numbers:
-    """How far an improvement moves a feature, in its unit, with its sign."""
-    sizes = {
-        "hours_per_week": params.hours_change,
-        "employer_sector": params.employer_change,
-        "employer_size": params.employer_change,
-        "undergraduate_loans": params.loan_change,
-        "graduate_loans": params.loan_change,
-        "gpa_shift": params.gpa_change,
-    }
-    return MOVABLE[name][0] * sizes[name]
 
 
 def entering_gpa(
@@ -54,7 +46,12 @@ def entering_gpa(
     uniform: Numbers,
     tuition_share: Numbers,
     mentored: Flags,
-    params: EducationParams,
+    *,
+    scholarship_gain: Parameter,
+    mentor_gain: Parameter,
+    half_width: Parameter,
+    support: Parameter,
+    large: Parameter,
 ) -> Numbers:
     """Equation (20): f(u) + g0 + gamma_1 (1 - ANNUALTUIT) + gamma_2 INMINTYPGRM, in [0, 4].
 
@@ -65,18 +62,28 @@ def entering_gpa(
         uniform: uniform numbers in [0, 1).
         tuition_share: ANNUALTUIT.
         mentored: INMINTYPGRM.
-        params: delta, C, gamma_1, gamma_2 and what a large scholarship is.
+        scholarship_gain: gamma_1.
+        mentor_gain: gamma_2.
+        half_width: delta.
+        support: C.
+        large: share of the tuition from which a scholarship is large.
     """
     scholarship = 1.0 - tuition_share
-    supported = mentored | ((scholarship > 0.0) & (scholarship >= params.large_scholarship))
-    noise = (2.0 * uniform - 1.0) * params.gpa_noise + params.gpa_support * supported
-    gpa = baseline + noise + params.gpa_scholarship * scholarship + params.gpa_mentor * mentored
+    supported = mentored | ((scholarship > 0.0) & (scholarship >= large))
+    noise = (2.0 * uniform - 1.0) * half_width + support * supported
+    gpa = baseline + noise + scholarship_gain * scholarship + mentor_gain * mentored
     return jnp.clip(gpa, 0.0, HIGHEST_GPA)
 
 
-def next_semester_gpa(semester_gpa: Numbers, uniform: Numbers, params: EducationParams) -> Numbers:
-    """Equation (19): the last semester's GPA + Uniform(-Delta, Delta), in [0, 4]."""
-    drift = (2.0 * uniform - 1.0) * params.gpa_drift
+def next_semester_gpa(semester_gpa: Numbers, uniform: Numbers, half_width: Parameter) -> Numbers:
+    """Equation (19): the last semester's GPA + Uniform(-Delta, Delta), in [0, 4].
+
+    Args:
+        semester_gpa: of the last semester.
+        uniform: uniform numbers in [0, 1).
+        half_width: Delta.
+    """
+    drift = (2.0 * uniform - 1.0) * half_width
     return jnp.clip(semester_gpa + drift, 0.0, HIGHEST_GPA)
 
 
@@ -86,26 +93,37 @@ def running_mean(mean: Numbers, value: Numbers, semesters: Numbers) -> Numbers:
 
 
 def leaves(
-    gpa: Numbers, tuition_share: Numbers, time_in_university: Numbers, params: EducationParams
+    gpa: Numbers, tuition_share: Numbers, time_in_university: Numbers, alpha: Sequence[Any]
 ) -> Numbers:
-    """Equation (21): sigmoid(a0 + a1 GPA + a2 ANNUALTUIT + a3 TIMEINUNIV + a4 TIMEINUNIV^2)."""
+    """Equation (21): sigmoid(a0 + a1 GPA + a2 ANNUALTUIT + a3 TIMEINUNIV + a4 TIMEINUNIV^2).
+
+    Args:
+        gpa: GPA.
+        tuition_share: ANNUALTUIT.
+        time_in_university: TIMEINUNIV.
+        alpha: a0 to a4.
+    """
     return jax.nn.sigmoid(
-        params.leave_base
-        + params.leave_gpa * gpa
-        + params.leave_tuition * tuition_share
-        + params.leave_time * time_in_university
-        + params.leave_time_squared * time_in_university**2
+        alpha[0]
+        + alpha[1] * gpa
+        + alpha[2] * tuition_share
+        + alpha[3] * time_in_university
+        + alpha[4] * time_in_university**2
     )
 
 
-def programme_lengths(params: EducationParams) -> Float[Array, " 3"]:
-    """Semesters of bachelor's, master's and doctorate; a semester that is begun counts whole."""
-    lengths = (params.bachelor_length, params.master_length, params.doctorate_length)
+def whole_semesters(lengths: Sequence[Any]) -> Float[Array, " programmes"]:
+    """Semesters of each programme; a semester that is begun counts whole."""
     return jnp.ceil(jnp.stack([jnp.asarray(length, jnp.float32) for length in lengths]))
 
 
 def pay_cost(
-    gpa: Numbers, time_in_university: Numbers, experience: Numbers, params: EducationParams
+    gpa: Numbers,
+    time_in_university: Numbers,
+    experience: Numbers,
+    beta: Sequence[Any],
+    longest_study: Parameter,
+    longest_pass: Parameter,
 ) -> Numbers:
     """Equation (23): alpha_2 = b0 + b1 gpa + b2 t + b3 (e - e^2), above 0 by default.
 
@@ -113,19 +131,29 @@ def pay_cost(
         gpa: grade points, 0 to 4; the equation takes its share of 4.
         time_in_university: semesters; the equation takes their share of all programmes.
         experience: semesters in the workforce; the equation takes their share of a pass.
-        params: b0 to b3 and the lengths.
+        beta: b0 to b3.
+        longest_study: semesters of all programmes.
+        longest_pass: semesters of a pass.
     """
-    e = experience / params.pass_length
+    e = experience / longest_pass
     return (
-        params.cost_base
-        + params.cost_gpa * gpa / HIGHEST_GPA
-        + params.cost_university * time_in_university / jnp.sum(programme_lengths(params))
-        + params.cost_experience * (e - e**2)
+        beta[0]
+        + beta[1] * gpa / HIGHEST_GPA
+        + beta[2] * time_in_university / longest_study
+        + beta[3] * (e - e**2)
     )
 
 
 def utility(
-    salary: Numbers, supplement: Numbers, cost: Numbers, params: EducationParams
+    salary: Numbers, supplement: Numbers, cost: Numbers, base: Parameter, pay: Parameter
 ) -> Numbers:
-    """Equation (22): U = a0 + a1 (SALARY + DIVINVEST) - alpha_2 SALARY^2, shares of the maximum."""
-    return params.utility_base + params.utility_pay * (salary + supplement) - cost * salary**2
+    """Equation (22): U = a0 + a1 (SALARY + DIVINVEST) - alpha_2 SALARY^2, shares of the maximum.
+
+    Args:
+        salary: SALARY.
+        supplement: DIVINVEST.
+        cost: alpha_2.
+        base: a0.
+        pay: a1.
+    """
+    return base + pay * (salary + supplement) - cost * salary**2

@@ -1,20 +1,16 @@
-"""The published metrics of the education environment, and the fixed policies to compare with."""
+"""Published metrics of the education environment, and the fixed policies to compare with."""
 
 from typing import Any
 
+from fairgym.environments._sampled import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
-# Table 8's normaliser of the employer's profit fits about as many people.
-PROFIT_POPULATION = 20_000
-
-
-def profit_scale(population: int, horizon: int) -> float:
-    """Table 8's 6.0e5, scaled from 20,000 people and 100 semesters."""
-    return 6.0e5 * (population / PROFIT_POPULATION) * (horizon / 100)
+# Table 8's normaliser fits about as many people.
+PROFIT = PublishedProfit(6.0e5, population=20_000, horizon=100)
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
-    """Six rewards and five disparities (MAFE, table 1, appendix H)."""
+    """Six rewards and five disparities (MAFE, tables 1 and 8, appendix H)."""
     rates = {
         "admission": Rate("entered", "applied"),
         "bachelor": Rate("bachelors", "bachelor_class"),

@@ -1,13 +1,16 @@
 """The numbers of the education environment (MAFE, table 8, where published)."""
 
+from typing import Any
+
 import numpy as np
 
-from fairgym.core import Params, param
+from fairgym.core import param
+from fairgym.environments._regions import RegionParams
 
 CALIBRATED_POPULATION = 10_000
 
 
-class EducationParams(Params):
+class EducationParams(RegionParams):
     """Parameters of the education environment; every field may be vmapped over.
 
     Defaults are for 10,000 people; `at_population` scales what belongs to the whole country.
@@ -153,16 +156,6 @@ class EducationParams(Params):
     improve_base: float = param(
         0.39, "Q: chance that features improve without money, nearly (table 8)", low=0.0, high=1.0
     )
-    improve_gain: float = param(
-        0.4, "R: what tertiary money adds to it at most (table 8)", low=0.0, high=1.0
-    )
-    improve_slope: float = param(
-        16.0, "V times B-hat / N_g: how fast money works (table 8)", low=0.0, high=1000.0
-    )
-    improve_shift: float = param(
-        -4.0, "W (printed as +4, with which money changes nothing)", low=-100.0, high=100.0
-    )
-    stay: float = param(0.2, "U: chance that features stay (table 8)", low=0.0, high=1.0)
     gpa_change: float = param(
         0.01, "c of the baseline GPA when features move (not published)", low=0.0, high=4.0
     )
@@ -175,19 +168,27 @@ class EducationParams(Params):
     loan_change: float = param(
         100.0, "c of UGLOAN and GRLOAN (not published)", unit="dollars", low=0.0, high=1e6
     )
-    bias_strength: float = param(
-        0.0,
-        "how far the groups' baseline GPAs are drawn apart at the start:"
-        " weights exp(s z) and exp(-s z) when people are resampled",
-        low=-10.0,
-        high=10.0,
-    )
-    observe_group: float = param(
-        1.0,
-        "1: agents see who belongs to the minority (table 8); 0: that feature reads 0",
-        low=0.0,
-        high=1.0,
-    )
+
+    @property
+    def leave_weights(self) -> tuple[Any, ...]:
+        """The weights alpha_0 to alpha_4 of leaving."""
+        return (
+            self.leave_base,
+            self.leave_gpa,
+            self.leave_tuition,
+            self.leave_time,
+            self.leave_time_squared,
+        )
+
+    @property
+    def cost_weights(self) -> tuple[Any, ...]:
+        """The weights beta_0 to beta_3 of the cost of pay."""
+        return self.cost_base, self.cost_gpa, self.cost_university, self.cost_experience
+
+    @property
+    def programme_lengths(self) -> tuple[Any, ...]:
+        """Semesters of bachelor's, master's and doctorate."""
+        return self.bachelor_length, self.master_length, self.doctorate_length
 
     def at_population(self, population: int) -> "EducationParams":
         """The same country with other numbers of people: money, units and building scaled.

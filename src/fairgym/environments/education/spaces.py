@@ -1,9 +1,9 @@
 """Observations and actions of the four agents (features: MAFE, table 6)."""
 
-from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Shares
+from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Shares, per_group
 from fairgym.data.populations import education
 
-REGIONS = education.REGIONS
+REGIONS, GROUPS = education.REGIONS, education.GROUPS
 FIXED_COLUMNS = (
     "female",
     "race_black",
@@ -17,9 +17,9 @@ FIXED_COLUMNS = (
 _PERSON = (
     Feature("minority", 0, 1, "", "MINRTY; 0 if not observed"),
     Feature("female", 0, 1, "", "SEX"),
-    Feature("race_black", 0, 1, "", "RACE"),
-    Feature("race_asian", 0, 1, "", "RACE"),
-    Feature("race_other", 0, 1, "", "RACE"),
+    Feature("race_black", 0, 1, "", "RACE", of="race"),
+    Feature("race_asian", 0, 1, "", "RACE", of="race"),
+    Feature("race_other", 0, 1, "", "RACE", of="race"),
     Feature("major_first", 1, 7, "code", "NBAMEMG"),
     Feature("major_highest", 1, 7, "code", "NDGMEMG"),
     Feature("occupation", 1, 7, "code", "NOCPRMG"),
@@ -47,11 +47,20 @@ _WORKER = (
     Feature("average_salary", 0, 2, "share of the maximum", "AVE_SALARY"),
 )
 _EVERYBODY = (
-    *(Feature(region, 0, 1, "", "REGION") for region in REGIONS),
+    *(Feature(region, 0, 1, "", "REGION", of="region") for region in REGIONS),
     Feature("in_university", 0, 1, "", "INUNIV"),
     Feature("in_workforce", 0, 1, "", "INWORKF"),
     Feature("time_in_environment", 0, 40, "semesters", "TIMEINENV"),
 )
+UNIVERSITY = Shares((("infrastructure", "salaries", "scholarships", "mentorship", "rollover"),))
+# The planner's tree of shares (figure 17): the budget, then the regions' parts of one kind.
+PLANNER = Shares(
+    (
+        ("tertiary_education", "university", "diversity_incentives"),
+        per_group("tertiary_education", REGIONS, of="tertiary_education"),
+    )
+)
+
 FEATURES = {
     "admissions": (*_PERSON, *_REGION),
     "university": (*_PERSON, *_REGION, *_STUDENT),
@@ -97,12 +106,10 @@ def observation_spaces(
 
 
 def action_spaces(population: int, applicants: int) -> dict[str, ActionSpace]:
-    """Admission scores, the university's shares, salaries, the planner's tree (figure 17)."""
-    university = ("infrastructure", "salaries", "scholarships", "mentorship", "rollover")
-    kinds = ("tertiary education", "university", "diversity incentives")
+    """Admission scores, the university's shares, salaries, the planner's tree of shares."""
     return {
         "admissions": PerEntity(applicants, "score"),
-        "university": Shares((university,)),
-        "employer": PerEntity(population, "salary"),
-        "planner": Shares((kinds, tuple(f"tertiary education, {r}" for r in REGIONS))),
+        "university": UNIVERSITY,
+        "employer": PerEntity(population, Element("salary", unit="share of the maximum")),
+        "planner": PLANNER,
     }

@@ -1,31 +1,47 @@
-"""What the education environment keeps and reports: state, noise and components."""
-
-from typing import Any
+"""State, noise and components of the education environment."""
 
 import jax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import Components, Construction, Schedule, Struct, component, person_index
+from fairgym.core import (
+    Components,
+    Construction,
+    PopulationState,
+    Schedule,
+    Struct,
+    component,
+    person_index,
+)
+from fairgym.environments._sampled import group_count
 
 
-class EducationState(Struct):
-    """The country and its people. Per-person arrays have length `population`; times are steps.
+class EducationState(PopulationState):
+    """The country and its people; times are steps.
 
     Attributes:
+        region: place of each person's region in the population's list of regions.
         data: columns of the data, and `gpa_shift`: what tertiary money has changed in f(u).
         entered_at: step in which the current pass began (application).
         left_at: step in which work began to be looked for, by rejection, leaving or graduation.
-        salary, salary_sum: last semester's salary and the sum over the career, both with the
-            supplement, as shares of the maximum salary.
+        gpa: cumulative GPA; the baseline of those who have no grades.
+        semester_gpa: GPA of the last semester.
+        mentored: whether the student had a mentor in the last semester.
+        degree: highest degree of this pass, 0 none to 3 doctorate.
+        salary: last semester's salary with the supplement, share of the maximum salary.
+        salary_sum: sum of these over the career.
+        applying: which of the applicants really apply.
         classes: people by programme and group that begin a programme, by the step in which those
             who stay complete it.
+        units: infrastructure units of the university.
+        building: units under construction.
+        tuition_share: share of the sticker price that students paid in the last semester.
+        supplement: diversity supplement of the last semester, share of the maximum salary.
         account: the university's money, dollars.
+        total_profit: sum of the employer's profits so far.
+        applicants: rows of the people sampled for this semester.
     """
 
-    time: Int[Array, ""]
-    group: Int[Array, " people"]
     region: Int[Array, " people"]
-    stage: Int[Array, " people"]
     data: dict[str, Float[Array, " people"]]
     entered_at: Int[Array, " people"]
     left_at: Int[Array, " people"]
@@ -51,11 +67,11 @@ class EducationNoise(Struct):
 
     Attributes:
         admission: breaks ties of the admission scores.
-        mentor: which of the newest minority students get a mentor.
+        mentor: selects the newest minority students who get a mentor.
         gpa: noise of the semester's GPA.
-        leave: leaves the university?
-        move: do the person's features improve, stay or deteriorate?
-        apply: draws who applies in the next semester.
+        leave: decides whether the student leaves the university.
+        move: decides whether the person's features improve, stay or deteriorate.
+        apply: samples who applies in the next semester.
     """
 
     admission: Float[Array, " people"]
@@ -67,17 +83,13 @@ class EducationNoise(Struct):
 
     @classmethod
     def sample(cls, key: PRNGKeyArray, people: int) -> "EducationNoise":
-        """All of them independent, except that `apply` is also `admission`.
+        """Sample all of them, independently, except that `apply` is also `admission`.
 
         One is for those outside, the other for those who apply: no person is both, unless a pass
         lasts a single semester.
         """
-        draws = jax.random.uniform(key, (5, people))
-        return cls(draws[0], draws[1], draws[2], draws[3], draws[4], draws[0])
-
-
-def _of_group(description: str, symbol: str, *used_by: str, unit: str = "people") -> Any:
-    return component(description, unit=unit, symbol=symbol, per="group", used_by=used_by)
+        uniform = jax.random.uniform(key, (5, people))
+        return cls(*uniform, apply=uniform[0])
 
 
 class EducationComponents(Components):
@@ -90,34 +102,34 @@ class EducationComponents(Components):
         nonnegative=False,
         used_by=("employer",),
     )
-    applied: Float[Array, " groups"] = _of_group(
+    applied: Float[Array, " groups"] = group_count(
         "people who applied to the university", "A_U", "admissions"
     )
-    entered: Float[Array, " groups"] = _of_group(
+    entered: Float[Array, " groups"] = group_count(
         "people who entered the university", "E^U", "admissions"
     )
-    bachelor_class: Float[Array, " groups"] = _of_group(
+    bachelor_class: Float[Array, " groups"] = group_count(
         "size at its start of the class that completes the bachelor's now", "C^U", "university"
     )
-    bachelors: Float[Array, " groups"] = _of_group(
+    bachelors: Float[Array, " groups"] = group_count(
         "people who completed the bachelor's", "G^U", "university"
     )
-    master_class: Float[Array, " groups"] = _of_group(
+    master_class: Float[Array, " groups"] = group_count(
         "size at its start of the class that completes the master's now", "C^M", "university"
     )
-    masters: Float[Array, " groups"] = _of_group(
+    masters: Float[Array, " groups"] = group_count(
         "people who completed the master's", "G^M", "university"
     )
-    doctorate_class: Float[Array, " groups"] = _of_group(
+    doctorate_class: Float[Array, " groups"] = group_count(
         "size at its start of the class that completes the doctorate now", "C^D", "university"
     )
-    doctorates: Float[Array, " groups"] = _of_group(
+    doctorates: Float[Array, " groups"] = group_count(
         "people who completed the doctorate", "G^D", "university"
     )
-    workers: Float[Array, " groups"] = _of_group(
+    workers: Float[Array, " groups"] = group_count(
         "people in the workforce", "W", "employer", "planner"
     )
-    salaries: Float[Array, " groups"] = _of_group(
+    salaries: Float[Array, " groups"] = group_count(
         "sum of their salaries, supplements included, as shares of the maximum salary",
         "S",
         "employer",

@@ -16,72 +16,96 @@ Equations (16), "improve, stay, deteriorate", are in `fairgym.core.moves`; build
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from fairgym.environments.health.params import HealthParams
+from fairgym.data.populations.health import DISTRESS, LOWEST_INCOME
+from fairgym.environments._regions import Move
 
 Numbers = Float[Array, "..."]
 Flags = Bool[Array, "..."]
+Parameter = float | Numbers
 
-# What public health money moves: name -> (sign of an improvement, lowest, highest value).
-MOVABLE = {
-    "personal_income": (1.0, 1_000.0, jnp.inf),
-    "family_income": (1.0, 1_000.0, jnp.inf),
-    "poverty_level": (1.0, 0.0, jnp.inf),
-    "effort": (-1.0, 0.0, 4.0),
-    "nervous": (-1.0, 0.0, 4.0),
-    "restless": (-1.0, 0.0, 4.0),
-    "hopeless": (-1.0, 0.0, 4.0),
-    "sad": (-1.0, 0.0, 4.0),
-    "worthless": (-1.0, 0.0, 4.0),
+# The movable columns of the data: what public health money changes.
+_INCOME = Move("income_change", 1.0, LOWEST_INCOME, jnp.inf)
+MOVES = {
+    "personal_income": _INCOME,
+    "family_income": _INCOME,
+    "poverty_level": Move("poverty_change", 1.0, 0.0, jnp.inf),
+    **dict.fromkeys(DISTRESS, Move("distress_change", -1.0, 0.0, 4.0)),
 }
 
 
-def change_of(name: str, params: HealthParams) -> float | Numbers:
-    """How far an improvement moves a feature, in its unit, with its sign."""
-    sign = MOVABLE[name][0]
-    if name in ("personal_income", "family_income"):
-        return sign * params.income_change
-    return sign * (params.poverty_change if name == "poverty_level" else params.distress_change)
+def falls_ill(insured: Flags, risk: Numbers, uninsured: Parameter, slope: Parameter) -> Numbers:
+    """Equation (10): P = A (1 - HICOV) + (B / 5) HEALTH.
+
+    Args:
+        insured: HICOV.
+        risk: HEALTH.
+        uninsured: A.
+        slope: B.
+    """
+    return jnp.where(insured, 0.0, uninsured) + slope / 5.0 * risk
 
 
-def falls_ill(insured: Flags, risk: Numbers, params: HealthParams) -> Numbers:
-    """Equation (10): P = A (1 - HICOV) + (B / 5) HEALTH."""
-    uninsured = jnp.where(insured, 0.0, params.illness_uninsured)
-    return uninsured + params.illness_risk / 5.0 * risk
-
-
-def illness_ends(time_ill: Numbers, params: HealthParams) -> Numbers:
+def illness_ends(time_ill: Numbers, base: Parameter, illness_time: Parameter) -> Numbers:
     """Equation (13) for P^Terminate: D^(E ILLTIME), 1.03^(-7 ILLTIME) by default.
 
     Equations (11) and (12): with `dies`, P^Death = P^Terminate P^Mortality and
     P^Cured = P^Terminate (1 - P^Mortality).
+
+    Args:
+        time_ill: ILLTIME.
+        base: D.
+        illness_time: E.
     """
-    return jnp.exp(params.end_illness_time * time_ill * jnp.log(params.end_base))
+    return jnp.exp(illness_time * time_ill * jnp.log(base))
 
 
-def dies(time_ill: Numbers, time_waited: Numbers, risk: Numbers, params: HealthParams) -> Numbers:
+def dies(
+    time_ill: Numbers,
+    time_waited: Numbers,
+    risk: Numbers,
+    *,
+    ceiling: Parameter,
+    base: Parameter,
+    illness_time: Parameter,
+    wait: Parameter,
+    health_risk: Parameter,
+    offset: Parameter,
+) -> Numbers:
     """Equation (13) for P^Mortality: 1 - (C - D^(E ILLTIME + F WAITBED + G HEALTH + H)), clipped.
 
     The paper prints D = -1.02; a negative base has no meaning. C - |D|^(...) is the chance to
     survive the end of an illness: 0.98 for a healthy person treated at once.
+
+    Args:
+        time_ill: ILLTIME.
+        time_waited: WAITBED.
+        risk: HEALTH.
+        ceiling: C.
+        base: D.
+        illness_time: E.
+        wait: F.
+        health_risk: G.
+        offset: H.
     """
-    exponent = (
-        params.survival_illness_time * time_ill
-        + params.survival_wait * time_waited
-        + params.survival_risk * risk
-        + params.survival_offset
-    )
-    survives = params.survival_ceiling - jnp.exp(exponent * jnp.log(params.survival_base))
+    exponent = illness_time * time_ill + wait * time_waited + health_risk * risk + offset
+    survives = ceiling - jnp.exp(exponent * jnp.log(base))
     return jnp.clip(1.0 - survives, 0.0, 1.0)
 
 
 def accepts(
-    family_income: Numbers, family_size: Numbers, premium: Numbers, params: HealthParams
+    family_income: Numbers, family_size: Numbers, premium: Numbers, months: Parameter
 ) -> Numbers:
     """Equation (14): P = 1 - exp(-FTOTVAL / (m HIPCOST FAMSIZE)), and 1 for a premium of 0.
 
-    The paper's exponent lacks the minus sign. m is `months_of_premium_per_income`.
+    The paper's exponent lacks the minus sign.
+
+    Args:
+        family_income: FTOTVAL.
+        family_size: FAMSIZE.
+        premium: HIPCOST.
+        months: m, months of premium that the annual income is compared with.
     """
-    burden = params.months_of_premium_per_income * premium * family_size
+    burden = months * premium * family_size
     free = burden <= 0.0
     return jnp.where(free, 1.0, -jnp.expm1(-family_income / jnp.where(free, 1.0, burden)))
 

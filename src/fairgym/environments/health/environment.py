@@ -2,18 +2,16 @@
 
 One step is one month, in the order of MAFE, appendix G: offers and the planner's money (every k
 months), premiums, illness, beds, end of illness, replacement of the dead, public health, building,
-profit. The formulas are in `dynamics.py`.
+profit. The steps are in `steps.py`, their formulas in `dynamics.py`.
 """
 
 import dataclasses
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
@@ -22,55 +20,37 @@ from fairgym.core import (
     Construction,
     Entities,
     EntitySpace,
-    Feature,
     by_group,
     check_shape,
-    divided_by_weight,
-    fill_places,
-    improve_or_deteriorate,
-    improvement_probability,
-    moved,
     register_environment,
 )
-from fairgym.data.sampling import (
-    amplified_weights,
-    columns_of,
-    group_shares,
-    resample_people,
-    resample_rows,
-    whole_groups,
+from fairgym.data.sampling import amplified_weights, resample_rows
+from fairgym.environments._sampled import (
+    LARGEST_NUMBER_OF_STEPS,
+    PublishedProfit,
+    SampledEnvironment,
 )
-from fairgym.environments._sampled import SampledEnvironment
-from fairgym.environments.health import dynamics
-from fairgym.environments.health.metrics import baseline_policies, profit_scale, published_metrics
+from fairgym.environments.health import dynamics, steps
+from fairgym.environments.health.metrics import PROFIT, baseline_policies, published_metrics
 from fairgym.environments.health.params import HealthParams
 from fairgym.environments.health.spaces import (
-    FEATURES,
     FIXED_COLUMNS,
     REGIONS,
     action_spaces,
+    by_region,
     observation_spaces,
 )
+from fairgym.environments.health.steps import HEALTHY, IN_HOSPITAL, WAITING
 from fairgym.environments.health.types import HealthComponents, HealthNoise, HealthState
 from fairgym.fairness import Metric
 
-HEALTHY, WAITING, IN_HOSPITAL = 0, 1, 2
-COLUMNS = (*FIXED_COLUMNS, *dynamics.MOVABLE)
-OF_CYCLE = (
-    "premium",
-    "subsidy",
-    "insured",
-    "building",
-    "public_health",
-    "subsidies_held",
-    "rollover",
-)  # what a new cycle changes
-CANDIDATES = 4096  # to replace the dead of a region from, drawn anew in every episode
+COLUMNS = (*FIXED_COLUMNS, *dynamics.MOVES)
+CANDIDATES = 4096  # to replace the dead of a region from, sampled anew in every episode
 
 
 @register_environment("health")
 @dataclasses.dataclass(frozen=True)
-class Health(SampledEnvironment):
+class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     """The MAFE-Health environment; see the card (`README.md` in this folder).
 
     Args:
@@ -88,9 +68,12 @@ class Health(SampledEnvironment):
     agents: ClassVar[tuple[str, ...]] = ("insurer", "hospital", "planner")
     stages: ClassVar[tuple[str, ...]] = ("healthy", "waiting", "in hospital")
     groups: ClassVar[tuple[str, ...]] = REGIONS
+    group_word: ClassVar[str] = "region"
+    time_unit: ClassVar[str] = "months"
     core_attribute: ClassVar[str] = "health_risk"
     components: ClassVar[type[Components]] = HealthComponents
-    features: ClassVar[Mapping[str, Sequence[Feature]]] = FEATURES
+    group_features: ClassVar[tuple[str, ...]] = REGIONS
+    published_profit: ClassVar[PublishedProfit] = PROFIT
 
     population: int = 10_000
     horizon: int = 100
@@ -99,10 +82,8 @@ class Health(SampledEnvironment):
 
     def __post_init__(self) -> None:
         """Check the shapes."""
-        check_shape("population", self.population, 2, 1_000_000)
-        check_shape("horizon", self.horizon, 1, 100_000)
-        check_shape("decision_period", self.decision_period, 1, 100_000)
-        self._data  # noqa: B018  (a missing or damaged data file is told here, not inside jit)
+        super().__post_init__()
+        check_shape("decision_period", self.decision_period, 1, LARGEST_NUMBER_OF_STEPS)
 
     # ---------------------------------------------------------------- declarations
 
@@ -115,10 +96,6 @@ class Health(SampledEnvironment):
     def periods(self) -> Mapping[str, int]:
         """The insurer and the planner act every k months, the hospital every month (table 8)."""
         return {"insurer": self.decision_period, "planner": self.decision_period}
-
-    @property
-    def _profit_scale(self) -> float:
-        return profit_scale(self.population, self.horizon)
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
@@ -148,10 +125,10 @@ class Health(SampledEnvironment):
     # ---------------------------------------------------------------- start
 
     def initial_state(self, key: PRNGKeyArray, params: HealthParams) -> HealthState:
-        """Draw the people from the data, region by region, all of them healthy and uninsured."""
+        """Sample the people from the data, region by region, all of them healthy and uninsured."""
         people_key, candidate_key, illness_key = jax.random.split(key, 3)
         people, regions = self.population, len(REGIONS)
-        group = whole_groups(jnp.array(group_shares(self._data)), people)
+        group, data = self._sample_people(people_key, COLUMNS, self._group_shares, params)
         candidates = resample_rows(
             candidate_key,
             amplified_weights(self._data, params.bias_strength),
@@ -166,7 +143,7 @@ class Health(SampledEnvironment):
             time=jnp.int32(0),
             group=group,
             stage=never,
-            data=resample_people(people_key, self._data, COLUMNS, group, params.bias_strength),
+            data=data,
             insured=jnp.zeros((people,), bool),
             premium=nothing,
             subsidy=nothing,
@@ -213,29 +190,27 @@ class Health(SampledEnvironment):
         Illness strikes before the hospital acts, but in a month of offers it depends on what
         people accept in the same month: then the hospital ranks all whom it may strike.
         """
-        people = self.people(state)
-        for region in REGIONS:
-            people[region] = people[region] * params.observe_group
-        occupied = by_group(people["in_hospital"], state.group, len(REGIONS))
+        people = self._seen(state, params)
         beds = state.beds + state.building.opened(state.time)
-        context = [
-            state.time.astype(jnp.float32),
-            state.total_profit,
-            params.planner_budget + state.rollover,
-            jnp.asarray(params.hospital_cost, jnp.float32),
-            *beds,
-            *(beds - occupied),
-            *state.premiums_paid,
-        ]
+        occupied = self._count(people["in_hospital"], state.group)
+        context = {
+            "time": state.time,
+            "total_profit": state.total_profit,
+            "planner_budget": params.planner_budget + state.rollover,
+            "hospital_cost": params.hospital_cost,
+            **by_region("beds", beds),
+            **by_region("free_beds", beds - occupied),
+            **by_region("premiums_paid", state.premiums_paid),
+        }
         covered = state.insured & (state.time % self.decision_period != 0)
-        strikes = state.illness_draw < dynamics.falls_ill(covered, people["health_risk"], params)
-        needs_bed = (state.stage == WAITING) | (state.stage == HEALTHY) & strikes
+        struck = steps.strikes(state, covered, people["health_risk"], params)
+        needs_bed = (state.stage == WAITING) | (state.stage == HEALTHY) & struck
         everybody = jnp.ones((self.population,), bool)
-        view = functools.partial(self._view, people, context)
+        spaces = self._observation_spaces
         return {
-            "insurer": view("insurer", everybody),
-            "hospital": view("hospital", needs_bed),
-            "planner": view("planner", everybody),
+            "insurer": spaces["insurer"].view(people, everybody, context),
+            "hospital": spaces["hospital"].view(people, needs_bed, context),
+            "planner": spaces["planner"].view(people, everybody, context),
         }
 
     # ---------------------------------------------------------------- one month
@@ -244,49 +219,6 @@ class Health(SampledEnvironment):
         """Six uniform numbers for every person."""
         return HealthNoise.sample(key, self.population)
 
-    def _new_cycle(
-        self,
-        noise: HealthNoise,
-        state: HealthState,
-        actions: Mapping[str, Any],
-        params: HealthParams,
-    ) -> dict[str, Any]:
-        """Step 1: the planner divides its budget, the insurer makes offers, people decide.
-
-        Returns:
-            The new values of the state's fields `OF_CYCLE`.
-        """
-        budget = params.planner_budget + state.rollover
-        space: Any = self.action_space("planner")
-        shares, infrastructure, public_health, subsidies = space.split(actions["planner"])
-
-        income, size = state.data["family_income"], state.data["family_size"]
-        offered = divided_by_weight(
-            budget * shares[2] * subsidies / self.decision_period,
-            dynamics.subsidy_weight(income, size),
-            state.group,
-        )
-        price = params.max_premium * actions["insurer"]
-        premium = jnp.maximum(price - offered, 0.0)
-        accepted = noise.coverage < dynamics.accepts(income, size, premium, params)
-        building = state.building.invest(
-            budget * shares[0] * infrastructure,
-            state.time,
-            base_cost=params.bed_base_cost,
-            unit_cost=params.bed_cost,
-            base_time=params.build_base_time,
-            unit_time=params.build_bed_time,
-        )
-        return {
-            "premium": premium,
-            "subsidy": price - premium,
-            "insured": accepted,
-            "building": building,
-            "public_health": budget * shares[1] * public_health,
-            "subsidies_held": budget * shares[2],
-            "rollover": budget * shares[3],
-        }
-
     def transition(
         self,
         noise: HealthNoise,
@@ -294,100 +226,54 @@ class Health(SampledEnvironment):
         actions: Mapping[str, Any],
         params: HealthParams,
     ) -> tuple[HealthState, HealthComponents, Bool[Array, ""]]:
-        """Make one month's step; see the numbered comments."""
-        now = state.time
-        beds = state.beds + state.building.opened(now)
+        """Make one month's step: the numbered steps of the card, in `steps.py`."""
+        group = state.group
+        beds = state.beds + state.building.opened(state.time)
 
         # 1. every k months: budget, offers, coverage. 8. building begins with the money
-        old = {name: getattr(state, name) for name in OF_CYCLE}
-        cycle = lax.cond(
-            now % self.decision_period == 0,
-            lambda: self._new_cycle(noise, state, actions, params),
-            lambda: old,
-        )
-        state = state.replace(**cycle)
-        group, insured = state.group, state.insured
-
-        def count(who: Array) -> Array:
-            return by_group(who.astype(jnp.float32), group, len(REGIONS))
-
-        # 2. premiums, the subsidy included
-        by_people = jnp.where(insured, state.premium, 0.0)
-        by_planner = jnp.where(insured, state.subsidy, 0.0)
-
+        state = steps.open_cycle(noise, state, actions, params, self.decision_period)
+        # 2. premiums
+        premiums = steps.pay_premiums(state)
         # 3. illness
         risk = self._risk(state.data)
-        healthy = state.stage == HEALTHY
-        fell_ill = healthy & (state.illness_draw < dynamics.falls_ill(insured, risk, params))
-        ill_since = jnp.where(fell_ill, now, state.ill_since)
-
-        # 4. beds for the highest scores of each region; stays are paid for the insured
-        in_hospital = state.stage == IN_HOSPITAL
-        waiting = fell_ill | (state.stage == WAITING)
-        admitted = fill_places(
-            actions["hospital"], waiting, group, beds - count(in_hospital), noise.priority
+        illness = steps.fall_ill(state, risk, params)
+        # 4. beds
+        free_beds = beds - self._count(state.stage == IN_HOSPITAL, group)
+        care = steps.give_beds(
+            noise, state, illness, actions["hospital"], free_beds, params.hospital_cost
         )
-        in_hospital, waiting = in_hospital | admitted, waiting & ~admitted
-        bed_since = jnp.where(admitted, now, state.bed_since)
-        cost = params.hospital_cost * jnp.sum(in_hospital & insured, dtype=jnp.float32)
-
-        # 5. end of illness, in cure or death
-        until = jnp.where(waiting, now + 1, bed_since)
-        time_ill = (now + 1 - ill_since).astype(jnp.float32)
-        time_waited = (until - ill_since).astype(jnp.float32)
-        ill = in_hospital | waiting
-        end = dynamics.illness_ends(time_ill, params)
-        ended = ill & (noise.illness_ends < end)
-        # of the numbers below P(end) a share P(death) lies below P(end) P(death)
-        died = ended & (
-            noise.illness_ends < end * dynamics.dies(time_ill, time_waited, risk, params)
-        )
-        stage = jnp.where(in_hospital, IN_HOSPITAL, jnp.where(waiting, WAITING, HEALTHY))
-
-        # 6. the dead are replaced from the data of their region
-        place = (noise.newcomer * CANDIDATES).astype(jnp.int32)
-        row = state.candidates.at[group, place].get(mode="promise_in_bounds")
-        newcomer = columns_of(self._data, COLUMNS, row)
-        data = {n: jnp.where(died, newcomer[n], column) for n, column in state.data.items()}
-
-        # 7. public health
-        improve = improvement_probability(
-            state.public_health,
-            base=params.improve_base,
-            gain=params.improve_gain,
-            slope=params.improve_slope * len(REGIONS) / params.planner_budget,
-            shift=params.improve_shift,
-        )
-        direction = improve_or_deteriorate(noise.move, improve[group], params.stay)
-        for name, (_, low, high) in dynamics.MOVABLE.items():
-            change = dynamics.change_of(name, params)
-            data[name] = moved(data[name], direction, change, low, high)
-
+        # 5. end of illness
+        ending = steps.end_illnesses(noise, state, illness, care, risk, params)
+        # 6. replacement of the dead, 7. public health
+        data = steps.replace_dead(noise, state, ending.died, self._data)
+        data = steps.improve_health(noise, state, data, params)
         # 9. profit
-        premiums = by_group(by_people + by_planner, group, len(REGIONS))
-        profit = jnp.sum(premiums) - cost
+        premiums_paid = by_group(premiums.by_people + premiums.by_planner, group, len(REGIONS))
+        profit = jnp.sum(premiums_paid) - care.cost
         total_profit = state.total_profit + profit
+
         components = HealthComponents(
             profit=profit,
-            people=count(jnp.ones_like(insured)),
-            insured=count(insured),
-            healthy=count(healthy),
-            fell_ill=count(fell_ill),
-            illnesses_ended=count(ended),
-            died=count(died),
+            people=self._count(jnp.ones_like(state.insured), group),
+            insured=self._count(state.insured, group),
+            healthy=self._count(illness.healthy, group),
+            fell_ill=self._count(illness.fell_ill, group),
+            illnesses_ended=self._count(ending.ended, group),
+            died=self._count(ending.died, group),
         )
+        subsidies_held = state.subsidies_held - jnp.sum(premiums.by_planner)
         state = state.replace(
-            time=now + 1,
-            stage=jnp.where(ended, HEALTHY, stage),
+            time=state.time + 1,
+            stage=ending.stage,
             data=data,
-            insured=insured & ~died,
+            insured=state.insured & ~ending.died,
             illness_draw=noise.illness,
-            ill_since=ill_since,
-            bed_since=bed_since,
+            ill_since=illness.ill_since,
+            bed_since=care.bed_since,
             beds=beds,
-            premiums_paid=premiums,
-            subsidies_held=jnp.maximum(state.subsidies_held - jnp.sum(by_planner), 0.0),
+            premiums_paid=premiums_paid,
+            subsidies_held=jnp.maximum(subsidies_held, 0.0),
             total_profit=total_profit,
         )
-        nobody_left = jnp.all(died)
+        nobody_left = jnp.all(ending.died)
         return state, components, dynamics.is_bankrupt(total_profit) | nobody_left

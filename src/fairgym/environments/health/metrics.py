@@ -1,18 +1,17 @@
-"""The published metrics of the health environment, and the fixed policies it is compared with."""
+"""Published metrics of the health environment, and the fixed policies it is compared with."""
 
 from typing import Any
 
+from fairgym.environments._sampled import PublishedProfit
 from fairgym.environments.health.params import PUBLISHED_POPULATION
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
-
-def profit_scale(population: int, horizon: int) -> float:
-    """Table 8's 7.2e8 dollars, scaled from 10,000 people and 100 months."""
-    return 7.2e8 * (population / PUBLISHED_POPULATION) * (horizon / 100)
+# Table 8, in dollars.
+PROFIT = PublishedProfit(7.2e8, population=PUBLISHED_POPULATION, horizon=100)
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
-    """Four rewards and three disparities over regions (MAFE, table 1, appendix G)."""
+    """Four rewards and three disparities over regions (MAFE, tables 1 and 8, appendix G)."""
     insured = Rate("insured", "people")
     incidence = Rate("fell_ill", "healthy", sign=-1)
     mortality = Rate("died", "illnesses_ended", sign=-1)

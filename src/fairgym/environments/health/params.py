@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from fairgym.core import Params, param
+from fairgym.core import param
+from fairgym.environments._regions import RegionParams
 
 PUBLISHED_POPULATION = 10_000
 
 
-class HealthParams(Params):
+class HealthParams(RegionParams):
     """Parameters of the health environment; every field may be vmapped over.
 
     Defaults are for 10,000 people; `at_population` scales what belongs to the whole country.
@@ -85,19 +86,6 @@ class HealthParams(Params):
     improve_base: float = param(
         0.29, "Q: chance that features improve without money, nearly (table 8)", low=0.0, high=1.0
     )
-    improve_gain: float = param(
-        0.4, "R: what public health money adds to it at most (table 8)", low=0.0, high=1.0
-    )
-    improve_slope: float = param(
-        16.0,
-        "V times B-hat / N_g: how fast money works (table 8)",
-        low=0.0,
-        high=1000.0,
-    )
-    improve_shift: float = param(
-        -4.0, "W (printed as +4, with which money changes nothing)", low=-100.0, high=100.0
-    )
-    stay: float = param(0.2, "U: chance that features stay (table 8)", low=0.0, high=1.0)
     income_change: float = param(
         500.0,
         "c of INCTOT and FTOTVAL when features move (not published)",
@@ -132,19 +120,6 @@ class HealthParams(Params):
         unit="months",
         low=0.0,
         high=1e6,
-    )
-    bias_strength: float = param(
-        0.0,
-        "how far the regions' health risks are drawn apart at the start: weights exp(s d z) with"
-        " d from 1 (healthiest region) to -1 when people are resampled",
-        low=-10.0,
-        high=10.0,
-    )
-    observe_group: float = param(
-        1.0,
-        "1: agents see the region of each person (table 8); 0: that feature reads 0",
-        low=0.0,
-        high=1.0,
     )
 
     def at_population(self, population: int) -> "HealthParams":

@@ -1,6 +1,8 @@
 """Observations and actions of insurer, hospital and planner (features: MAFE, table 4)."""
 
-from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Shares
+from jaxtyping import Array, Float
+
+from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Shares, per_group
 from fairgym.data.populations import health
 
 REGIONS = health.GROUPS
@@ -8,14 +10,14 @@ FIXED_COLUMNS = health.FIXED
 
 _OFTEN = "0 never to 4 all of the time"
 _PERSON = (
-    *(Feature(region, 0, 1, "", "REGION; 0 if not observed") for region in REGIONS),
+    *(Feature(region, 0, 1, "", "REGION; 0 if not observed", of="region") for region in REGIONS),
     Feature("year", 2014, 2018, "calendar year", "YEAR"),
     Feature("age", 18, 85, "years", "AGE"),
     Feature("female", 0, 1, "", "SEX"),
     Feature("family_size", 1, 7, "people", "FAMSIZE"),
-    Feature("race_black", 0, 1, "", "RACE"),
-    Feature("race_asian", 0, 1, "", "RACE"),
-    Feature("race_other", 0, 1, "", "RACE"),
+    Feature("race_black", 0, 1, "", "RACE", of="race"),
+    Feature("race_asian", 0, 1, "", "RACE", of="race"),
+    Feature("race_other", 0, 1, "", "RACE", of="race"),
     Feature("born_in_us", 0, 1, "", "USBORN"),
     Feature("education_years", 0, 20, "years", "EDUC"),
     Feature("high_cholesterol", 0, 1, "", "CHOLHIGHEV"),
@@ -37,6 +39,11 @@ _PERSON = (
     Feature("time_ill", 0, 10, "months", "ILLTIME up to now"),
     Feature("time_waited", 0, 10, "months", "WAITBED up to now"),
 )
+
+# The planner's tree of shares (figure 14): the budget, then the regions' parts of three kinds.
+_SPLIT = ("hospital_infrastructure", "public_health", "insurance_subsidies")
+PLANNER = Shares(((*_SPLIT, "rollover"), *(per_group(kind, REGIONS, of=kind) for kind in _SPLIT)))
+
 # The hospital sees people without a bed only, all of whom need one.
 _UNSEEN_BY_HOSPITAL = ("needs_bed", "in_hospital")
 FEATURES = {
@@ -63,12 +70,9 @@ def observation_spaces(
         Feature("total_profit", 0, profit, "dollars"),
         Feature("planner_budget", 0, 2 * budget, "dollars", "PLANBUDGET"),
         Feature("hospital_cost", 0, 4_000, "dollars per month", "HOSPCOST"),
-        *(Feature(f"beds, {r}", 0, 2 * beds, "beds", "NGEOBED") for r in REGIONS),
-        *(Feature(f"free beds, {r}", 0, beds, "beds") for r in REGIONS),
-        *(
-            Feature(f"premiums paid, {r}", 0, 250 * population, "dollars", "HIPFULLCOST")
-            for r in REGIONS
-        ),
+        *_of_regions("beds", 2 * beds, "beds", "NGEOBED"),
+        *_of_regions("free_beds", beds, "beds"),
+        *_of_regions("premiums_paid", 250 * population, "dollars", "HIPFULLCOST"),
     )
     return {
         agent: EntitySpace(population, features, context) for agent, features in FEATURES.items()
@@ -76,11 +80,22 @@ def observation_spaces(
 
 
 def action_spaces(population: int) -> dict[str, ActionSpace]:
-    """Premiums, queue scores, and the planner's tree of shares (figure 14)."""
-    kinds = ("hospital infrastructure", "public health", "insurance subsidies")
-    splits = tuple(tuple(f"{kind}, {region}" for region in REGIONS) for kind in kinds)
+    """Premiums, queue scores, and the planner's tree of shares."""
     return {
-        "insurer": PerEntity(population, "premium"),
+        "insurer": PerEntity(population, Element("premium", unit="share of the maximum")),
         "hospital": PerEntity(population, "priority"),
-        "planner": Shares(((*kinds, "rollover"), *splits)),
+        "planner": PLANNER,
     }
+
+
+def by_region(name: str, numbers: Float[Array, " regions"]) -> dict[str, Float[Array, ""]]:
+    """The context features of a quantity that every region has: name -> number."""
+    return {feature: numbers[i] for i, feature in enumerate(_names(name))}
+
+
+def _names(name: str) -> list[str]:
+    return [f"{name}_{region.lower()}" for region in REGIONS]
+
+
+def _of_regions(name: str, high: float, unit: str, source: str = "") -> list[Feature]:
+    return [Feature(feature, 0, high, unit, source) for feature in _names(name)]

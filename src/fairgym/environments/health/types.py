@@ -1,29 +1,35 @@
-"""What the health environment keeps and reports: state, noise and components."""
+"""State, noise and components of the health environment."""
 
 import jax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import Components, Construction, Struct, component
+from fairgym.core import Components, Construction, PopulationState, Struct, component
+from fairgym.environments._sampled import group_count
 
 
-class HealthState(Struct):
-    """The country and its people. Per-person arrays have length `population`; times are steps.
+class HealthState(PopulationState):
+    """The country and its people; times are steps.
 
     Attributes:
+        data: columns of the data.
+        insured: whether the person has accepted the cycle's offer.
+        premium: dollars per month that the person pays.
         candidates: rows of the data that the dead of each region are replaced from.
         illness_draw: uniform number that decides whether a person falls ill in this month; it is
             kept in the state so that the hospital sees who is about to need a bed.
-        ill_since, bed_since: the steps in which the illness began and a bed was found; they mean
-            something only in the stages "waiting" and "in hospital", and "in hospital".
-        subsidy: dollars per month offered on top of what the person pays.
-        rollover: the planner's money that waits for the next cycle.
+        subsidy: dollars per month that the planner pays on top, of those insured.
+        ill_since: step in which the illness began, of those waiting or in hospital.
+        bed_since: step in which a bed was found, of those in hospital.
+        beds: number of beds of each region.
+        building: beds under construction.
+        public_health: dollars of each region for public health in this cycle.
+        premiums_paid: dollars that each region's people and the planner paid in the last step.
+        rollover: the planner's dollars that wait for the next cycle.
         subsidies_held: subsidies of this cycle that are not paid out yet; what is left at its end
             goes back to the treasury.
+        total_profit: sum of the insurer's profits so far, dollars.
     """
 
-    time: Int[Array, ""]
-    group: Int[Array, " people"]
-    stage: Int[Array, " people"]
     data: dict[str, Float[Array, " people"]]
     insured: Bool[Array, " people"]
     premium: Float[Array, " people"]
@@ -45,12 +51,12 @@ class HealthNoise(Struct):
     """The randomness of one step, uniform in [0, 1), one number of each kind per person.
 
     Attributes:
-        coverage: accepts the offer?
+        coverage: decides whether the offer is accepted.
         priority: breaks ties of the hospital's scores.
-        illness_ends: does the illness end, and in death?
-        newcomer: which candidate replaces the person, should they die.
-        move: do the person's features improve, stay or deteriorate?
-        illness: falls ill in the next month?
+        illness_ends: decides whether the illness ends, and whether in death.
+        newcomer: selects the candidate that replaces the person, should they die.
+        move: decides whether the person's features improve, stay or deteriorate.
+        illness: decides whether the person falls ill in the next month.
     """
 
     coverage: Float[Array, " people"]
@@ -62,7 +68,7 @@ class HealthNoise(Struct):
 
     @classmethod
     def sample(cls, key: PRNGKeyArray, people: int) -> "HealthNoise":
-        """All of them independent."""
+        """Sample all of them, independently."""
         return cls(*jax.random.uniform(key, (6, people)))
 
 
@@ -76,29 +82,13 @@ class HealthComponents(Components):
         nonnegative=False,
         used_by=("insurer",),
     )
-    people: Float[Array, " regions"] = component(
-        "people", unit="people", symbol="N^G", per="group", used_by=("insurer", "planner")
+    people: Float[Array, " regions"] = group_count("people", "N^G", "insurer", "planner")
+    insured: Float[Array, " regions"] = group_count("people insured", "N^I", "insurer", "planner")
+    healthy: Float[Array, " regions"] = group_count(
+        "people healthy at the start of the month", "N^H", "planner"
     )
-    insured: Float[Array, " regions"] = component(
-        "people insured", unit="people", symbol="N^I", per="group", used_by=("insurer", "planner")
+    fell_ill: Float[Array, " regions"] = group_count("people who fell ill", "N^S", "planner")
+    illnesses_ended: Float[Array, " regions"] = group_count(
+        "illnesses ended, by cure or death", "N^T", "hospital", "planner"
     )
-    healthy: Float[Array, " regions"] = component(
-        "people healthy at the start of the month",
-        unit="people",
-        symbol="N^H",
-        per="group",
-        used_by=("planner",),
-    )
-    fell_ill: Float[Array, " regions"] = component(
-        "people who fell ill", unit="people", symbol="N^S", per="group", used_by=("planner",)
-    )
-    illnesses_ended: Float[Array, " regions"] = component(
-        "illnesses ended, by cure or death",
-        unit="people",
-        symbol="N^T",
-        per="group",
-        used_by=("hospital", "planner"),
-    )
-    died: Float[Array, " regions"] = component(
-        "people who died", unit="people", symbol="N^M", per="group", used_by=("hospital", "planner")
-    )
+    died: Float[Array, " regions"] = group_count("people who died", "N^M", "hospital", "planner")

@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from fairgym.core import moved
 from fairgym.data import Score
 
 FICO_RANGE = (300.0, 850.0)
@@ -83,7 +84,7 @@ def default_flags(
     Args:
         total_requested: all that was requested on this loan, this step included.
         total_received: all that was paid on it.
-        warning: was the borrower behind one step ago?
+        warning: whether the borrower was behind one step ago.
         default_ratio: 0.9 in the paper ("behind by more than 10%").
 
     Returns:
@@ -100,22 +101,41 @@ def debt_to_income_with(
     return debt_to_income + 100.0 * MONTHS_PER_YEAR * installment / jnp.maximum(annual_income, 1.0)
 
 
-def linear_predictor(score: Score, columns: Mapping[str, Numbers]) -> Numbers:
-    """Intercept plus weighted columns of a fitted score."""
-    total = jnp.float32(score.intercept)
-    for name, weight in score.coefficients.items():
-        total = total + jnp.float32(weight) * columns[name]
-    return total
-
-
 def qualification_score(score: Score, columns: Mapping[str, Numbers]) -> Numbers:
     """QUALSCORE: the fitted logistic regression of "repaid", in (0, 1)."""
-    return jax.nn.sigmoid(linear_predictor(score, columns))
+    return jax.nn.sigmoid(score.predictor(columns))
 
 
 def payment_propensity(score: Score, columns: Mapping[str, Numbers]) -> Numbers:
     """p: the fitted linear regression of the paid share of the term, clipped to [0, 1]."""
-    return jnp.clip(linear_predictor(score, columns), 0.0, 1.0)
+    return score.predict(columns)
+
+
+def next_record(
+    record: Mapping[str, Numbers],
+    better: Numbers,
+    fico_change: Parameter,
+    delinquency_change: Parameter,
+) -> dict[str, Numbers]:
+    """Equation (9): the credit record after a loan has ended.
+
+    Args:
+        record: `fico_low`, `fico_high` (points), `months_since_delinquency`.
+        better: +1 repaid, -1 defaulted, 0 no loan.
+        fico_change: c of both FICO columns.
+        delinquency_change: c of the months since the last delinquency.
+
+    Returns:
+        The same columns; FICO within 300 to 850, its upper end never below the lower.
+    """
+    low = moved(record["fico_low"], better, fico_change, *FICO_RANGE)
+    return {
+        "fico_low": low,
+        "fico_high": moved(record["fico_high"], better, fico_change, low, FICO_RANGE[1]),
+        "months_since_delinquency": moved(
+            record["months_since_delinquency"], better, delinquency_change, 0.0, jnp.inf
+        ),
+    }
 
 
 def deposits_due(
@@ -125,7 +145,7 @@ def deposits_due(
     deposit_rate: Parameter,
     months: int,
 ) -> Float[Array, " months"]:
-    """What newly paid-out loans add to the bank's payments to depositors in each month ahead.
+    """Payments to depositors that newly paid-out loans add in each month ahead.
 
     Each payout is funded by a deposit that is returned as an annuity at the deposit rate over the
     term of the loan, whatever the borrower does.

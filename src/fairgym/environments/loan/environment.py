@@ -1,59 +1,54 @@
 """One bank with an admissions, a disbursement and a debt management agent.
 
 One step is one month, in the order of MAFE, appendix F: apply, admit, disburse, relieve, pay,
-default or repay, update features, book the profit. The formulas are in `dynamics.py`.
+default or repay, update features, book the profit. The steps are in `steps.py`, their formulas in
+`dynamics.py`.
 """
 
 import dataclasses
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
     ActionSpace,
     Components,
     Entities,
     EntitySpace,
-    Feature,
-    by_group,
     check_shape,
-    highest,
-    moved,
     register_environment,
     sample_rows,
 )
-from fairgym.data.sampling import resample_people, whole_groups
-from fairgym.environments._sampled import SampledEnvironment
-from fairgym.environments.loan import dynamics
-from fairgym.environments.loan.metrics import baseline_policies, profit_scale, published_metrics
+from fairgym.environments._sampled import PublishedProfit, SampledEnvironment, filled
+from fairgym.environments.loan import dynamics, steps
+from fairgym.environments.loan.metrics import PROFIT, baseline_policies, published_metrics
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.spaces import (
     DATA_COLUMNS,
-    FEATURES,
+    GROUPS,
     action_spaces,
+    for_each_group,
     observation_spaces,
 )
+from fairgym.environments.loan.steps import IDLE, REPAYING, WAITING
 from fairgym.environments.loan.types import LoanComponents, LoanNoise, LoanState
 from fairgym.fairness import Metric
-
-IDLE, WAITING, REPAYING = 0, 1, 2
 
 
 @register_environment("loan")
 @dataclasses.dataclass(frozen=True)
-class Loan(SampledEnvironment):
+class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
     """The MAFE-Loan environment; see the card (`README.md` in this folder).
 
     Args:
         population: number of people N, up to 1,000,000.
         horizon: T, months after which an episode is truncated (400 in the paper).
-        applicants: people drawn from the idle each month, N_1; by default 2% of the population.
+        applicants: people sampled from the idle each month, N_1; by default 2% of the population.
         disbursement_cap: loans paid out each month at most; by default 1% of the population.
         action_groups: g, 1 for one threshold and one relief share, 2 for one per group.
         population_source: "built-in", or the name of imported data.
@@ -66,10 +61,11 @@ class Loan(SampledEnvironment):
     dataset: ClassVar[str] = "loan"
     agents: ClassVar[tuple[str, ...]] = ("admissions", "disbursement", "debt_management")
     stages: ClassVar[tuple[str, ...]] = ("idle", "waiting", "repaying")
-    groups: ClassVar[tuple[str, ...]] = ("advantaged", "disadvantaged")
+    groups: ClassVar[tuple[str, ...]] = GROUPS
+    time_unit: ClassVar[str] = "months"
     core_attribute: ClassVar[str] = "qualification_score"
     components: ClassVar[type[Components]] = LoanComponents
-    features: ClassVar[Mapping[str, Sequence[Feature]]] = FEATURES
+    published_profit: ClassVar[PublishedProfit] = PROFIT
 
     population: int = 10_000
     horizon: int = 400
@@ -80,14 +76,10 @@ class Loan(SampledEnvironment):
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""
-        people = check_shape("population", self.population, 2, 1_000_000)
-        check_shape("horizon", self.horizon, 1, 100_000)
+        super().__post_init__()
         check_shape("action_groups", self.action_groups, 1, 2)
-        for field, share in (("applicants", 0.02), ("disbursement_cap", 0.01)):
-            if getattr(self, field) is None:
-                object.__setattr__(self, field, max(1, round(share * people)))
-            check_shape(field, getattr(self, field), 1, people)
-        self._data  # noqa: B018  (a missing or damaged data file is told here, not inside jit)
+        self._fill_in("applicants", 0.02 * self.population)
+        self._fill_in("disbursement_cap", 0.01 * self.population)
 
     # ---------------------------------------------------------------- declarations
 
@@ -98,10 +90,6 @@ class Loan(SampledEnvironment):
             bias_strength=self._data.bias_strength,
             disadvantaged_share=float(np.mean(self._data.columns["group"])),
         )
-
-    @property
-    def _profit_scale(self) -> float:
-        return profit_scale(self.population, self.horizon)
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
@@ -116,7 +104,7 @@ class Loan(SampledEnvironment):
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
         return observation_spaces(
-            self.population, self._applicants, self.horizon, self._profit_scale
+            self.population, filled(self.applicants), self.horizon, self._profit_scale
         )
 
     @cached_property
@@ -126,22 +114,21 @@ class Loan(SampledEnvironment):
     # ---------------------------------------------------------------- start
 
     def initial_state(self, key: PRNGKeyArray, params: LoanParams) -> LoanState:
-        """Draw the people from the data, group by group, all of them idle."""
-        people_key, draw_key = jax.random.split(key)
-        people = self.population
+        """Sample the people from the data, group by group, all of them idle."""
+        people_key, applicants_key = jax.random.split(key)
         share = params.disadvantaged_share
-        group = whole_groups(jnp.stack([1.0 - share, share]), people)
-        drawn = resample_people(people_key, self._data, DATA_COLUMNS, group, params.bias_strength)
-        first, applying = sample_rows(
-            jax.random.uniform(draw_key, (people,)), jnp.ones((people,), bool), self._applicants
-        )
+        shares = jnp.stack([1.0 - share, share])
+        group, record = self._sample_people(people_key, DATA_COLUMNS, shares, params)
+        priority = jax.random.uniform(applicants_key, group.shape)
+        applicants, applying = self._apply(priority, jnp.ones(group.shape, bool))
         last_due = self.horizon + self._longest_term
-        return LoanState.at_start(group, drawn, first, applying, last_due)
+        return LoanState.at_start(group, record, applicants, applying, last_due)
 
-    @property
-    def _applicants(self) -> int:
-        assert self.applicants is not None
-        return self.applicants
+    def _apply(
+        self, priority: Float[Array, " people"], idle: Bool[Array, " people"]
+    ) -> tuple[Int[Array, " applicants"], Bool[Array, " applicants"]]:
+        """Step 1: sample who of the idle applies in the month to come."""
+        return sample_rows(priority, idle, filled(self.applicants))
 
     @cached_property
     def _longest_term(self) -> int:
@@ -149,25 +136,17 @@ class Loan(SampledEnvironment):
 
     # ---------------------------------------------------------------- looking
 
-    def _columns(self, state: LoanState) -> dict[str, Float[Array, " people"]]:
-        """The columns of the data as they are now, the current installment in DTI included."""
-        columns = {name: getattr(state, name) for name in DATA_COLUMNS}
-        columns["debt_to_income"] = dynamics.debt_to_income_with(
-            state.debt_to_income, state.installment, state.annual_income
-        )
-        return columns
-
     def people(self, state: LoanState) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name, the fitted scores included."""
-        columns = self._columns(state)
+        record = steps.current_record(state)
         waiting, repaying = state.stage == WAITING, state.stage == REPAYING
         return {
             "group": state.group.astype(jnp.float32),
-            **columns,
+            **record,
             "qualification_score": dynamics.qualification_score(
-                self._data.scores["qualification"], columns
+                self._data.scores["qualification"], record
             ),
-            "propensity": dynamics.payment_propensity(self._data.scores["propensity"], columns),
+            "propensity": dynamics.payment_propensity(self._data.scores["propensity"], record),
             "balance": state.balance,
             "time_to_maturity": jnp.where(
                 repaying, (state.matures_at - state.time).astype(jnp.float32), 0.0
@@ -182,15 +161,18 @@ class Loan(SampledEnvironment):
         }
 
     def observe(self, state: LoanState, params: LoanParams) -> dict[str, Entities]:
-        """Applicants drawn for this month, the queue, the borrowers."""
-        people = self.people(state)
-        people["group"] = people["group"] * params.observe_group
-        context = [state.time.astype(jnp.float32), state.total_profit]
-        view = functools.partial(self._view, people, context)
+        """Applicants of this month, the queue, the borrowers."""
+        people = self._seen(state, params)
+        context = {"time": state.time, "total_profit": state.total_profit}
+        spaces = self._observation_spaces
         return {
-            "admissions": view("admissions", state.applying, state.applicants),
-            "disbursement": view("disbursement", state.stage == WAITING),
-            "debt_management": view("debt_management", state.stage == REPAYING),
+            "admissions": spaces["admissions"].view(
+                people, state.applying, context, state.applicants
+            ),
+            "disbursement": spaces["disbursement"].view(people, state.stage == WAITING, context),
+            "debt_management": spaces["debt_management"].view(
+                people, state.stage == REPAYING, context
+            ),
         }
 
     # ---------------------------------------------------------------- one month
@@ -202,136 +184,59 @@ class Loan(SampledEnvironment):
     def transition(
         self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Any], params: LoanParams
     ) -> tuple[LoanState, LoanComponents, Bool[Array, ""]]:
-        """Make one month's step; see the numbered comments."""
-        now = state.time
-        threshold, relief = (
-            jnp.broadcast_to(actions[agent], (2,)) for agent in ("admissions", "debt_management")
-        )
-        waiting, repaying = state.stage == WAITING, state.stage == REPAYING
-        borrower = self._columns(state)
+        """Make one month's step: the numbered steps of the card, in `steps.py`."""
+        threshold = for_each_group(actions["admissions"])
+        relief = for_each_group(actions["debt_management"])
+        scores, record = self._data.scores, steps.current_record(state)
 
-        # 1. apply: drawn at the end of the last step, so that the agent could see them
-        rows, applying = state.applicants, state.applying
-        group = state.group[rows]
-
-        # 2. admit by threshold; the approved wait from the next step on
-        qualification = dynamics.qualification_score(
-            self._data.scores["qualification"], {k: v[rows] for k, v in borrower.items()}
+        # 1. apply (sampled at the end of the last step, so that agents could see it), 2. admit
+        admission = steps.admit(state, record, scores["qualification"], threshold)
+        # 3. pay out
+        payout = steps.pay_out(
+            noise,
+            state,
+            actions["disbursement"],
+            filled(self.disbursement_cap),
+            params.deposit_rate,
+            self._longest_term,
         )
-        approved = applying & (qualification >= threshold[group])
-        stage = state.stage.at[rows].set(
-            jnp.where(approved, WAITING, state.stage[rows]), unique_indices=True
-        )
-        waiting_since = state.waiting_since.at[rows].set(
-            jnp.where(approved, now + 1, state.waiting_since[rows]), unique_indices=True
-        )
-
-        # 3. pay out the highest scores of the queue
-        assert self.disbursement_cap is not None
-        served, paid_out = highest(
-            actions["disbursement"], waiting, self.disbursement_cap, noise.priority
-        )
-        served_group = state.group[served]
-        waited = (now - state.waiting_since[served]).astype(jnp.float32)
-
-        def start(column: Array, value: Array | float) -> Array:
-            return column.at[served].set(
-                jnp.where(paid_out, value, column[served]), unique_indices=True
-            )
-
-        principal, term = state.principal[served], state.term[served]
-        due_later = dynamics.deposits_due(
-            principal, term, paid_out, params.deposit_rate, self._longest_term
-        )
-
         # 4. relief, 5. payment
-        rate = dynamics.monthly_rate(state.interest_rate)
-        remaining = (state.matures_at - now).astype(jnp.float32)
-        scheduled = dynamics.scheduled_installment(state.balance, rate, remaining)
-        requested = dynamics.requested_installment(scheduled, relief[state.group])
-        propensity = dynamics.payment_propensity(
-            self._data.scores["propensity"],
-            borrower
-            | {
-                "debt_to_income": dynamics.debt_to_income_with(
-                    state.debt_to_income, requested, state.annual_income
-                )
-            },
-        )
-        paid = dynamics.payment(propensity, noise.payment, scheduled, requested)
-        requested = jnp.where(repaying, requested, 0.0)
-        paid = jnp.where(repaying, paid, 0.0)
-        balance = dynamics.next_balance(state.balance, jnp.where(repaying, rate, 0.0), paid)
-        total_requested = state.total_requested + requested
-        total_received = state.total_received + paid
-
-        # 6. default or repaid
-        behind_twice, behind = dynamics.default_flags(
-            total_requested, total_received, state.warning, params.default_ratio
-        )
-        defaulted = repaying & behind_twice
-        cleared = (now + 1 >= state.matures_at) | (balance < 0.005)
-        repaid = repaying & ~defaulted & cleared
-        ended = defaulted | repaid
-
-        # 7. features move when a loan ends; the person is idle again
-        better = repaid.astype(jnp.float32) - defaulted.astype(jnp.float32)
-        fico_low = moved(state.fico_low, better, params.fico_change, *dynamics.FICO_RANGE)
-        fico_high = moved(
-            state.fico_high, better, params.fico_change, fico_low, dynamics.FICO_RANGE[1]
-        )
-
-        def closed(value: Array) -> Array:
-            return jnp.where(ended, 0.0, value)
-
-        stage = jnp.where(ended, IDLE, stage)
-
-        # 8. profit, in thousands
-        payments = jnp.sum(paid) / 1000.0
-        profit = payments - state.deposits.due(now) / 1000.0
-        total_losses = state.total_losses + jnp.maximum(-profit, 0.0)
-        total_payments = state.total_payments + payments
-
-        # 1. of the next month: who applies
-        stage = start(stage, REPAYING)
-        applicants, applying_next = sample_rows(noise.priority, stage == IDLE, self._applicants)
-
-        def count(who: Array, group: Array) -> Array:
-            return by_group(who.astype(jnp.float32), group, len(self.groups))
+        collection = steps.collect(noise, state, record, scores["propensity"], relief)
+        # 6. default or repaid, 7. features move
+        ending = steps.end_loans(state, collection, params.default_ratio)
+        next_record = steps.move_records(state, ending, params)
+        # 8. profit
+        books = steps.book(state, jnp.sum(collection.paid), state.deposits.due(state.time))
+        # 1. of the next month; those whose loan has ended are idle again
+        stage = payout.start(jnp.where(ending.ended, IDLE, admission.stage), REPAYING)
+        applicants, applying = self._apply(noise.priority, stage == IDLE)
 
         components = LoanComponents(
-            profit=profit,
-            applied=count(applying, group),
-            approved=count(approved, group),
-            disbursed=count(paid_out, served_group),
-            waited=count(jnp.where(paid_out, waited, 0.0), served_group),
-            ended=count(ended, state.group),
-            defaulted=count(defaulted, state.group),
+            profit=books.profit,
+            applied=self._count(state.applying, admission.group),
+            approved=self._count(admission.approved, admission.group),
+            disbursed=self._count(payout.paid_out, payout.group),
+            waited=self._count(jnp.where(payout.paid_out, payout.waited, 0.0), payout.group),
+            ended=self._count(ending.ended, state.group),
+            defaulted=self._count(ending.defaulted, state.group),
         )
+        month_after = state.time + 1
+        matures_at = month_after + payout.term.astype(jnp.int32)
         state = state.replace(
-            time=now + 1,
+            time=month_after,
             stage=stage,
-            annual_income=moved(state.annual_income, better, params.income_change, 0.0, jnp.inf),
-            debt_to_income=moved(
-                state.debt_to_income, better, -params.debt_to_income_change, 0.0, jnp.inf
-            ),
-            fico_low=fico_low,
-            fico_high=fico_high,
-            months_since_delinquency=moved(
-                state.months_since_delinquency, better, params.delinquency_change, 0.0, jnp.inf
-            ),
-            waiting_since=waiting_since,
-            matures_at=start(state.matures_at, now + 1 + term.astype(jnp.int32)),
-            balance=start(closed(balance), principal),
-            installment=closed(requested),
-            total_requested=closed(total_requested),
-            total_received=closed(total_received),
-            warning=behind & repaying & ~ended,
+            **next_record,
+            waiting_since=admission.waiting_since,
+            matures_at=payout.start(state.matures_at, matures_at),
+            balance=payout.start(ending.closed(collection.balance), payout.principal),
+            installment=ending.closed(collection.requested),
+            total_requested=ending.closed(collection.total_requested),
+            total_received=ending.closed(collection.total_received),
+            warning=ending.warning,
             applicants=applicants,
-            applying=applying_next,
-            deposits=state.deposits.add_from(now + 1, due_later),
-            total_profit=state.total_profit + profit,
-            total_losses=total_losses,
-            total_payments=total_payments,
+            applying=applying,
+            deposits=state.deposits.add_from(month_after, payout.due_later),
+            **books.totals,
         )
-        return state, components, dynamics.is_bankrupt(total_losses, total_payments)
+        bankrupt = dynamics.is_bankrupt(books.total_losses, books.total_payments)
+        return state, components, bankrupt

@@ -1,19 +1,18 @@
-"""The published metrics of the loan environment, and the fixed policies it is compared with."""
+"""Published metrics of the loan environment, and the fixed policies it is compared with."""
 
 from typing import Any
 
 import numpy as np
 
+from fairgym.environments._sampled import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
-
-def profit_scale(population: int, horizon: int) -> float:
-    """Table 8's 8.9e4 thousand dollars, scaled from 10,000 people and 400 months."""
-    return 8.9e4 * (population / 10_000) * (horizon / 400)
+# Table 8, in thousand dollars.
+PROFIT = PublishedProfit(8.9e4, population=10_000, horizon=400)
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
-    """Three rewards and three disparities (MAFE, table 1, appendix F)."""
+    """Three rewards and three disparities (MAFE, tables 1 and 8, appendix F)."""
     admission = Rate("approved", "applied")
     wait = Rate("waited", "disbursed", title="Wait", unit="months")
     default = Rate("defaulted", "ended", sign=-1)

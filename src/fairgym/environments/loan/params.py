@@ -1,27 +1,14 @@
 """The numbers of the loan environment (MAFE, table 8, where published)."""
 
-from fairgym.core import Params, param
+from fairgym.core import param
+from fairgym.environments._sampled import SampledParams
 
 
-class LoanParams(Params):
-    """Parameters of the loan environment; every field may be vmapped over.
+class BankParams(SampledParams):
+    """Parameters that the two loan environments share."""
 
-    Published values are marked with their source; the others are documented choices, see the
-    environment's card.
-    """
-
-    payment_noise: float = param(
-        0.025,
-        "standard deviation sigma of the payment noise (table 8, equation 8)",
-        low=0.0,
-        high=1.0,
-    )
-    default_ratio: float = param(
-        0.9,
-        "a borrower is behind when less than this share of all requests was paid"
-        " (appendix F: more than 10% behind)",
-        low=0.0,
-        high=1.0,
+    disadvantaged_share: float = param(
+        0.5, "share of the disadvantaged group in the population", low=0.0, high=1.0
     )
     deposit_rate: float = param(
         0.03,
@@ -44,6 +31,28 @@ class LoanParams(Params):
         low=0.0,
         high=1000.0,
     )
+
+
+class LoanParams(BankParams):
+    """Parameters of the loan environment; every field may be vmapped over.
+
+    Published values are marked with their source; the others are documented choices, see the
+    environment's card.
+    """
+
+    payment_noise: float = param(
+        0.025,
+        "standard deviation sigma of the payment noise (table 8, equation 8)",
+        low=0.0,
+        high=1.0,
+    )
+    default_ratio: float = param(
+        0.9,
+        "a borrower is behind when less than this share of all requests was paid"
+        " (appendix F: more than 10% behind)",
+        low=0.0,
+        high=1.0,
+    )
     income_change: float = param(
         0.0,
         "c for ANNUALINC (equation 9; not published)",
@@ -57,20 +66,4 @@ class LoanParams(Params):
         unit="percent",
         low=0.0,
         high=100.0,
-    )
-    bias_strength: float = param(
-        0.0,
-        "how far the groups' qualification scores are drawn apart at the start:"
-        " weights exp(s z) and exp(-s z) when people are resampled",
-        low=-10.0,
-        high=10.0,
-    )
-    disadvantaged_share: float = param(
-        0.5, "share of the disadvantaged group in the population", low=0.0, high=1.0
-    )
-    observe_group: float = param(
-        1.0,
-        "1: agents see the group of each person (table 8); 0: that feature reads 0",
-        low=0.0,
-        high=1.0,
     )

@@ -1,6 +1,12 @@
 """Observations and actions of the bank's three agents (features: MAFE, table 2)."""
 
-from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Unit
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Unit, per_group
+from fairgym.data.populations import loan
+
+GROUPS = loan.GROUPS
 
 DATA_COLUMNS = (
     "interest_rate",
@@ -70,12 +76,13 @@ def action_spaces(scored: int, groups: tuple[str, ...]) -> dict[str, ActionSpace
         scored: rows that the disbursement agent scores.
         groups: one threshold and one relief share for each; empty for one for all.
     """
-
-    def names(what: str) -> tuple[str, ...]:
-        return tuple(f"{what}, {group}" for group in groups) or (what,)
-
     return {
-        "admissions": Unit(names("threshold")),
+        "admissions": Unit(per_group("threshold", groups)),
         "disbursement": PerEntity(scored, "priority"),
-        "debt_management": Unit(names("relief")),
+        "debt_management": Unit(per_group("relief", groups)),
     }
+
+
+def for_each_group(action: Float[Array, " elements"]) -> Float[Array, " groups"]:
+    """One number for each group, also where the action is a single one for all."""
+    return jnp.broadcast_to(action, (len(GROUPS),))

@@ -1,4 +1,4 @@
-"""What the loan environment keeps and reports: state, noise and components."""
+"""State, noise and components of the loan environment."""
 
 from collections.abc import Mapping
 
@@ -8,15 +8,27 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import Components, Schedule, Struct, component, person_index
+from fairgym.core import (
+    Components,
+    PopulationState,
+    Schedule,
+    Struct,
+    component,
+    person_index,
+)
+from fairgym.environments._sampled import group_count
+from fairgym.environments.loan.spaces import DATA_COLUMNS
 
 
-class LoanState(Struct):
-    """The bank and its people. Per-person arrays have length `population`; times are steps."""
+class BankState(PopulationState):
+    """People with a credit record, and the books of a bank.
 
-    time: Int[Array, ""]
-    group: Int[Array, " people"]
-    stage: Int[Array, " people"]
+    Attributes:
+        total_profit: sum of all profits so far, thousand dollars.
+        total_losses: sum of all losses (profits below zero) so far, thousand dollars.
+        total_payments: sum of all payments received so far, thousand dollars.
+    """
+
     interest_rate: Float[Array, " people"]
     term: Float[Array, " people"]
     principal: Float[Array, " people"]
@@ -25,6 +37,32 @@ class LoanState(Struct):
     fico_low: Float[Array, " people"]
     fico_high: Float[Array, " people"]
     months_since_delinquency: Float[Array, " people"]
+    total_profit: Float[Array, ""]
+    total_losses: Float[Array, ""]
+    total_payments: Float[Array, ""]
+
+    @property
+    def record(self) -> dict[str, Float[Array, " people"]]:
+        """The columns of the data as they are now."""
+        return {name: getattr(self, name) for name in DATA_COLUMNS}
+
+
+class LoanState(BankState):
+    """The bank, its people and their running loans.
+
+    Attributes:
+        waiting_since: step in which the person joined the queue.
+        matures_at: step after that of the last installment.
+        balance: dollars still owed.
+        installment: dollars requested in the last step.
+        total_requested: dollars requested on the running loan so far.
+        total_received: dollars paid on the running loan so far.
+        warning: whether the borrower was behind after the last step.
+        applicants: rows of the people sampled for this step.
+        applying: which of these really apply: there may be fewer idle people than applications.
+        deposits: dollars that the bank owes its depositors, by the step in which they fall due.
+    """
+
     waiting_since: Int[Array, " people"]
     matures_at: Int[Array, " people"]
     balance: Float[Array, " people"]
@@ -34,16 +72,13 @@ class LoanState(Struct):
     warning: Bool[Array, " people"]
     applying: Bool[Array, " applicants"]
     deposits: Schedule
-    total_profit: Float[Array, ""]
-    total_losses: Float[Array, ""]
-    total_payments: Float[Array, ""]
     applicants: Int[Array, " applicants"] = person_index()
 
     @classmethod
     def at_start(
         cls,
         group: Int[Array, " people"],
-        data: Mapping[str, Float[Array, " people"]],
+        record: Mapping[str, Float[Array, " people"]],
         applicants: Int[Array, " applicants"],
         applying: Bool[Array, " applicants"],
         last_due: int,
@@ -52,7 +87,7 @@ class LoanState(Struct):
 
         Args:
             group: group of each person.
-            data: the columns of the data, one entry per person.
+            record: the columns of the data, one entry per person.
             applicants: who may apply in the first month.
             applying: which of these really apply.
             last_due: the last month in which a deposit can fall due.
@@ -64,7 +99,7 @@ class LoanState(Struct):
             time=jnp.int32(0),
             group=group,
             stage=never,
-            **data,
+            **record,
             waiting_since=never,
             matures_at=never,
             balance=nothing,
@@ -84,8 +119,10 @@ class LoanState(Struct):
 class LoanNoise(Struct):
     """The randomness of one step.
 
-    `priority` draws the next applicants among the idle and breaks ties among the waiting: no
-    person is both, so that one number each is enough.
+    Attributes:
+        payment: what is added to the share of the installment that a borrower can pay.
+        priority: uniform in [0, 1); samples the next applicants among the idle and breaks ties
+            among the waiting: no person is both, so that one number each is enough.
     """
 
     payment: Float[Array, " people"]
@@ -95,13 +132,13 @@ class LoanNoise(Struct):
     def sample(
         cls, key: PRNGKeyArray, people: int, payment_noise: float | Float[Array, ""]
     ) -> "LoanNoise":
-        """Payment noise from Normal(0, payment_noise^2), priorities uniform in [0, 1)."""
+        """Sample payment noise from Normal(0, payment_noise^2) and uniform priorities."""
         # One array for both; a standard normal is sqrt(2) erfinv(u), u uniform in (-1, 1).
         low = np.nextafter(np.float32(-1.0), np.float32(0.0))
-        draws = jax.random.uniform(key, (2, people), minval=low, maxval=1.0)
+        uniform = jax.random.uniform(key, (2, people), minval=low, maxval=1.0)
         return cls(
-            payment=payment_noise * np.float32(np.sqrt(2.0)) * lax.erf_inv(draws[0]),
-            priority=0.5 * (draws[1] + 1.0),
+            payment=payment_noise * np.float32(np.sqrt(2.0)) * lax.erf_inv(uniform[0]),
+            priority=0.5 * (uniform[1] + 1.0),
         )
 
 
@@ -114,45 +151,24 @@ class LoanComponents(Components):
         symbol="P_t",
         nonnegative=False,
     )
-    applied: Float[Array, " groups"] = component(
-        "people who applied for a loan",
-        unit="people",
-        symbol="N_L",
-        per="group",
-        used_by=("admissions",),
+    applied: Float[Array, " groups"] = group_count(
+        "people who applied for a loan", "N_L", "admissions"
     )
-    approved: Float[Array, " groups"] = component(
-        "people approved for a loan",
-        unit="people",
-        symbol="N_A",
-        per="group",
-        used_by=("admissions",),
+    approved: Float[Array, " groups"] = group_count(
+        "people approved for a loan", "N_A", "admissions"
     )
-    disbursed: Float[Array, " groups"] = component(
-        "people whose loan was paid out",
-        unit="people",
-        symbol="N_D",
-        per="group",
-        used_by=("disbursement",),
+    disbursed: Float[Array, " groups"] = group_count(
+        "people whose loan was paid out", "N_D", "disbursement"
     )
-    waited: Float[Array, " groups"] = component(
+    waited: Float[Array, " groups"] = group_count(
         "steps that those paid out had waited, summed",
+        "N_T",
+        "disbursement",
         unit="people x months",
-        symbol="N_T",
-        per="group",
-        used_by=("disbursement",),
     )
-    ended: Float[Array, " groups"] = component(
-        "loans ended, repaid or defaulted",
-        unit="loans",
-        symbol="N_R",
-        per="group",
-        used_by=("debt_management",),
+    ended: Float[Array, " groups"] = group_count(
+        "loans ended, repaid or defaulted", "N_R", "debt_management", unit="loans"
     )
-    defaulted: Float[Array, " groups"] = component(
-        "loans ended by default",
-        unit="loans",
-        symbol="N_F",
-        per="group",
-        used_by=("debt_management",),
+    defaulted: Float[Array, " groups"] = group_count(
+        "loans ended by default", "N_F", "debt_management", unit="loans"
     )

@@ -21,8 +21,7 @@ import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float
 
-from fairgym.core import moved
-from fairgym.environments.loan.dynamics import FICO_RANGE, monthly_rate, scheduled_installment
+from fairgym.environments.loan.dynamics import monthly_rate, scheduled_installment
 
 Numbers = Float[Array, " applicants"]
 Flags = Bool[Array, " applicants"]
@@ -45,7 +44,7 @@ def months_waited(priority: Numbers, approved: Flags, tie: Numbers, cap: int) ->
 
     Args:
         priority: of each applicant; the highest is paid first.
-        approved: who is in the queue at all.
+        approved: whether the person is in the queue at all.
         tie: independent uniform numbers; of equal priorities the lower `tie` comes first.
         cap: loans paid out per month.
 
@@ -81,7 +80,7 @@ def written_off(relief: Numbers, term: Numbers) -> Numbers:
 def loan_payments(
     scheduled: Numbers, term: Numbers, relief: Numbers, repaid: Flags, share_before: Parameter
 ) -> Numbers:
-    """What the bank gets for a loan in all its life, in dollars.
+    """Payments that the bank receives for a loan in all its life, in dollars.
 
     A repaid loan pays its installments but for what relief has left at the end of the term, a
     defaulted one the share `share_before` of that.
@@ -91,40 +90,13 @@ def loan_payments(
 
 
 def deposits_due(principal: Numbers, term: Numbers, deposit_rate: Parameter) -> Numbers:
-    """What depositors are due for a loan in all its life, in dollars.
+    """Payments that depositors are due for a loan in all its life, in dollars.
 
     The deposit that funds a payout is returned as an annuity over the loan's term, whatever the
     borrower does.
     """
     rate = monthly_rate(jnp.full_like(term, deposit_rate))
     return scheduled_installment(principal, rate, term) * term
-
-
-def next_record(
-    record: Mapping[str, Numbers],
-    better: Numbers,
-    fico_change: Parameter,
-    delinquency_change: Parameter,
-) -> dict[str, Numbers]:
-    """Equation (9): the credit record after a loan has ended.
-
-    Args:
-        record: `fico_low`, `fico_high` (points), `months_since_delinquency`.
-        better: +1 repaid, -1 defaulted, 0 no loan.
-        fico_change: c of both FICO columns.
-        delinquency_change: c of the months since the last delinquency.
-
-    Returns:
-        The same columns; FICO within 300 to 850, its upper end never below the lower.
-    """
-    low = moved(record["fico_low"], better, fico_change, *FICO_RANGE)
-    return {
-        "fico_low": low,
-        "fico_high": moved(record["fico_high"], better, fico_change, low, FICO_RANGE[1]),
-        "months_since_delinquency": moved(
-            record["months_since_delinquency"], better, delinquency_change, 0.0, jnp.inf
-        ),
-    }
 
 
 def mean_share_before_default(columns: Mapping[str, np.ndarray]) -> float:

@@ -1,8 +1,10 @@
-"""The normaliser of the simplified loan environment's profit; the metrics are `loan`'s."""
+"""Normaliser of the simplified loan environment's profit; its metrics are those of `loan`."""
 
-# Table 8's 8.9e4 thousand dollars over the loans that the full environment can pay out
-# (100 a month for 400 months).
-PROFIT_PER_LOAN = 8.9e4 / (100 * 400)
+from fairgym.environments.loan.metrics import PROFIT
+
+# Loans that the full environment can pay out at the published size, 100 a month.
+PUBLISHED_LOANS = 100 * PROFIT.horizon
+PROFIT_PER_LOAN = PROFIT.amount / PUBLISHED_LOANS
 
 
 def profit_scale(applicants: int, horizon: int) -> float:
@@ -13,8 +15,8 @@ def profit_scale(applicants: int, horizon: int) -> float:
     would be ten times too small here.
 
     Args:
-        applicants: people who apply in each step.
-        horizon: steps.
+        applicants: number of people who apply in each step.
+        horizon: number of steps.
 
     Returns:
         Thousand dollars.

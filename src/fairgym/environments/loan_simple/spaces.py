@@ -1,4 +1,4 @@
-"""What the three agents of the simplified bank see, all the same; they act as in `loan`."""
+"""Observations of the simplified bank's three agents, all the same; they act as in `loan`."""
 
 from fairgym.core import EntitySpace, Feature
 

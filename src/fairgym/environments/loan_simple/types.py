@@ -1,38 +1,20 @@
-"""What the simplified loan environment keeps: state and noise (the components are `loan`'s)."""
-
-from collections.abc import Mapping
+"""State and noise of the simplified loan environment; its components are those of `loan`."""
 
 import jax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fairgym.core import Struct, person_index
+from fairgym.environments.loan.types import BankState
 
 
-class LoanSimpleState(Struct):
-    """The bank and its people. Per-person arrays have length `population`.
+class LoanSimpleState(BankState):
+    """The bank and its people.
 
-    `applicants` are the rows of those who apply in this step; their stage says so too.
+    Attributes:
+        applicants: rows of those who apply in this step; their stage says so too.
     """
 
-    time: Int[Array, ""]
-    group: Int[Array, " people"]
-    stage: Int[Array, " people"]
-    interest_rate: Float[Array, " people"]
-    term: Float[Array, " people"]
-    principal: Float[Array, " people"]
-    annual_income: Float[Array, " people"]
-    debt_to_income: Float[Array, " people"]
-    fico_low: Float[Array, " people"]
-    fico_high: Float[Array, " people"]
-    months_since_delinquency: Float[Array, " people"]
-    total_profit: Float[Array, ""]
-    total_losses: Float[Array, ""]
-    total_payments: Float[Array, ""]
     applicants: Int[Array, " applicants"] = person_index()
-
-    def columns(self, names: tuple[str, ...]) -> Mapping[str, Float[Array, " people"]]:
-        """Some per-person columns by name."""
-        return {name: getattr(self, name) for name in names}
 
 
 class LoanSimpleNoise(Struct):
@@ -41,7 +23,7 @@ class LoanSimpleNoise(Struct):
     Attributes:
         outcome: decides whether a loan is repaid.
         tie: orders approved people of equal priority.
-        lot: draws the next step's applicants.
+        lot: samples the next step's applicants.
     """
 
     outcome: Float[Array, " people"]
@@ -50,6 +32,6 @@ class LoanSimpleNoise(Struct):
 
     @classmethod
     def sample(cls, key: PRNGKeyArray, people: int) -> "LoanSimpleNoise":
-        """Three independent numbers for each person."""
+        """Sample three independent numbers for each person."""
         outcome, tie, lot = jax.random.uniform(key, (3, people))
         return cls(outcome=outcome, tie=tie, lot=lot)

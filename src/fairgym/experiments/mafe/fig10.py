@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from fairgym import experiments as ex
-from fairgym.core import Shares
+from fairgym.core import log_keys
 from fairgym.report.actions import mean_actions
+from fairgym.report.words import words
 from fairgym.training import RunConfig
 
 ENVIRONMENTS = ("loan", "health", "education")
@@ -46,13 +47,14 @@ class MafeFig10(ex.TrainingExperiment):
         checks = [*_loan(data["loan"]), *_health(data["health"]), *_education(data["education"])]
         rows = []
         for name, runs in data.items():
-            for key in (k for k in runs[0].metrics[0] if k.startswith("actions/")):
-                agent, _, element = key.removeprefix("actions/").partition("/")
-                if "," in element and isinstance(runs[0].env.action_space(agent), Shares):
-                    continue  # how a share is split further is in the figure
-                pairs = np.array([ex.first_and_last(ex.logged(run, key)) for run in runs])
-                ends = (ex.iqm_text(column) for column in pairs.T)
-                rows.append([name, agent.replace("_", " "), element, *ends])
+            env = runs[0].env
+            for agent in env.agents:
+                # how a share is split further is in the figure
+                for element in (e for e in env.action_space(agent).elements if not e.of):
+                    key = log_keys.action(agent, element.name)
+                    pairs = np.array([ex.first_and_last(ex.logged(run, key)) for run in runs])
+                    ends = (ex.iqm_text(column) for column in pairs.T)
+                    rows.append([name, words(agent), element.title, *ends])
         caption = (
             "Mean actions of the learned policy, interquartile mean over seeds (95% interval)."
         )
@@ -74,8 +76,8 @@ def _ends(runs: Sequence[Any], *keys: str) -> np.ndarray:
 
 def _loan(runs: Sequence[Any]) -> list[ex.Check]:
     groups = runs[0].env.groups
-    thresholds = _ends(runs, *(f"actions/admissions/threshold, {g}" for g in groups))
-    relief = _ends(runs, *(f"actions/debt_management/relief, {g}" for g in groups))[1]
+    thresholds = _ends(runs, *(log_keys.action("admissions", f"threshold_{g}") for g in groups))
+    relief = _ends(runs, *(log_keys.action("debt_management", f"relief_{g}") for g in groups))[1]
     inside = np.minimum(relief - INNER[0], INNER[1] - relief)
     return [
         ex.Check.higher("loan: thresholds fall (by)", thresholds[0], thresholds[1]),
@@ -97,10 +99,10 @@ def _loan(runs: Sequence[Any]) -> list[ex.Check]:
 
 
 def _health(runs: Sequence[Any]) -> list[ex.Check]:
-    premium = _ends(runs, "actions/insurer/premium")
+    premium = _ends(runs, log_keys.action("insurer", "premium"))
     public, subsidies, beds, rollover = (
-        _ends(runs, f"actions/planner/{kind}")[1]
-        for kind in ("public health", "insurance subsidies", "hospital infrastructure", "rollover")
+        _ends(runs, log_keys.action("planner", kind))[1]
+        for kind in ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
     )
     return [
         ex.Check.higher("health: premiums climb (by)", premium[1], premium[0]),
@@ -122,10 +124,10 @@ def _health(runs: Sequence[Any]) -> list[ex.Check]:
 
 def _education(runs: Sequence[Any]) -> list[ex.Check]:
     tertiary, university, diversity = (
-        _ends(runs, f"actions/planner/{kind}")[1]
-        for kind in ("tertiary education", "university", "diversity incentives")
+        _ends(runs, log_keys.action("planner", kind))[1]
+        for kind in ("tertiary_education", "university", "diversity_incentives")
     )
-    salaries = [ex.logged(run, "actions/university/salaries") for run in runs]
+    salaries = [ex.logged(run, log_keys.action("university", "salaries")) for run in runs]
     early = [np.mean(s[: max(1, len(s) // 4)]) for s in salaries]
     return [
         ex.Check.higher(
@@ -147,7 +149,7 @@ def _education(runs: Sequence[Any]) -> list[ex.Check]:
         *(
             ex.Check.higher(
                 f"education: {kind} rise{'s' * (kind == 'mentorship')} from the first epoch (by)",
-                *_ends(runs, f"actions/university/{kind}")[::-1],
+                *_ends(runs, log_keys.action("university", kind))[::-1],
             )
             for kind in ("scholarships", "mentorship")
         ),

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from fairgym import experiments as ex
 from fairgym.core import RecordedStep, make, record
 from fairgym.core.batching import map_episodes
-from fairgym.environments.education import dynamics
+from fairgym.environments.education.steps import utility_of_worker
 from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.report.words import title
@@ -98,11 +98,15 @@ def _graduates(components: Any) -> Any:
 def _utility_of_minority(env: Any, params: Any, step: RecordedStep) -> Any:
     """Mean utility of a minority worker, equations (22) and (23)."""
     people = env.people(step.before)
-    cost = dynamics.pay_cost(
-        people["gpa"], people["time_in_university"], people["time_in_workforce"], params
-    )
     salary = jnp.float32(env.baselines[PLAUSIBLE]["employer"])
-    utility = dynamics.utility(salary, step.after.supplement, cost, params)
+    utility = utility_of_worker(
+        salary,
+        step.after.supplement,
+        people["gpa"],
+        people["time_in_university"],
+        people["time_in_workforce"],
+        params,
+    )
     working = step.before.stage == env.stages.index("workforce")
     counted = working & (step.before.group == 1)
     return jnp.sum(jnp.where(counted, utility, 0.0)), jnp.sum(counted, dtype=jnp.float32)

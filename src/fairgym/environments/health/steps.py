@@ -1,0 +1,231 @@
+"""The steps of one month of the health environment, in the order of MAFE, appendix G.
+
+Each function is a numbered step of the card, and returns what later steps need.
+`Health.transition` calls them; the formulas are in `dynamics.py`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from fairgym.core import Struct, divided_by_weight, fill_places
+from fairgym.data import Population
+from fairgym.data.sampling import columns_of
+from fairgym.environments._regions import move_features
+from fairgym.environments.health import dynamics
+from fairgym.environments.health.params import HealthParams
+from fairgym.environments.health.spaces import PLANNER
+from fairgym.environments.health.types import HealthNoise, HealthState
+
+HEALTHY, WAITING, IN_HOSPITAL = 0, 1, 2
+OF_CYCLE = (
+    "premium",
+    "subsidy",
+    "insured",
+    "building",
+    "public_health",
+    "subsidies_held",
+    "rollover",
+)  # fields of the state that a new cycle changes
+
+
+def open_cycle(
+    noise: HealthNoise,
+    state: HealthState,
+    actions: Mapping[str, Any],
+    params: HealthParams,
+    period: int,
+) -> HealthState:
+    """Step 1, every `period` months: budget, offers, coverage; and step 8, building begins."""
+    changed = lax.cond(
+        state.time % period == 0,
+        lambda: _new_cycle(noise, state, actions, params, period),
+        lambda: {name: getattr(state, name) for name in OF_CYCLE},
+    )
+    return state.replace(**changed)
+
+
+def _new_cycle(
+    noise: HealthNoise,
+    state: HealthState,
+    actions: Mapping[str, Any],
+    params: HealthParams,
+    period: int,
+) -> dict[str, Any]:
+    """The planner divides its budget, the insurer makes offers, people decide.
+
+    Returns:
+        The new values of the state's fields `OF_CYCLE`.
+    """
+    budget = params.planner_budget + state.rollover
+    share, split = PLANNER.by_name(actions["planner"]), PLANNER.splits(actions["planner"])
+
+    income, size = state.data["family_income"], state.data["family_size"]
+    offered = divided_by_weight(
+        budget * share["insurance_subsidies"] * split["insurance_subsidies"] / period,
+        dynamics.subsidy_weight(income, size),
+        state.group,
+    )
+    price = params.max_premium * actions["insurer"]
+    premium = jnp.maximum(price - offered, 0.0)
+    acceptance = dynamics.accepts(income, size, premium, params.months_of_premium_per_income)
+    building = state.building.invest(
+        budget * share["hospital_infrastructure"] * split["hospital_infrastructure"],
+        state.time,
+        base_cost=params.bed_base_cost,
+        unit_cost=params.bed_cost,
+        base_time=params.build_base_time,
+        unit_time=params.build_bed_time,
+    )
+    return {
+        "premium": premium,
+        "subsidy": price - premium,
+        "insured": noise.coverage < acceptance,
+        "building": building,
+        "public_health": budget * share["public_health"] * split["public_health"],
+        "subsidies_held": budget * share["insurance_subsidies"],
+        "rollover": budget * share["rollover"],
+    }
+
+
+class Premiums(Struct):
+    """Step 2: dollars paid by each person, and for them by the planner."""
+
+    by_people: Float[Array, " people"]
+    by_planner: Float[Array, " people"]
+
+
+def pay_premiums(state: HealthState) -> Premiums:
+    """Step 2: premiums of the insured, the subsidy included."""
+    return Premiums(
+        by_people=jnp.where(state.insured, state.premium, 0.0),
+        by_planner=jnp.where(state.insured, state.subsidy, 0.0),
+    )
+
+
+class Illness(Struct):
+    """Step 3: who was healthy, who of them fell ill, and since when the ill are ill."""
+
+    healthy: Bool[Array, " people"]
+    fell_ill: Bool[Array, " people"]
+    ill_since: Int[Array, " people"]
+
+
+def strikes(
+    state: HealthState,
+    insured: Bool[Array, " people"],
+    risk: Float[Array, " people"],
+    params: HealthParams,
+) -> Bool[Array, " people"]:
+    """True where illness strikes a healthy person in this month."""
+    chance = dynamics.falls_ill(insured, risk, params.illness_uninsured, params.illness_risk)
+    return state.illness_draw < chance
+
+
+def fall_ill(state: HealthState, risk: Float[Array, " people"], params: HealthParams) -> Illness:
+    """Step 3: illness."""
+    healthy = state.stage == HEALTHY
+    fell_ill = healthy & strikes(state, state.insured, risk, params)
+    return Illness(healthy, fell_ill, jnp.where(fell_ill, state.time, state.ill_since))
+
+
+class Care(Struct):
+    """Step 4: who has a bed and since when, who still waits, and the insurer's cost in dollars."""
+
+    in_hospital: Bool[Array, " people"]
+    waiting: Bool[Array, " people"]
+    bed_since: Int[Array, " people"]
+    cost: Float[Array, ""]
+
+
+def give_beds(
+    noise: HealthNoise,
+    state: HealthState,
+    illness: Illness,
+    scores: Float[Array, " people"],
+    free_beds: Float[Array, " regions"],
+    hospital_cost: float | Float[Array, ""],
+) -> Care:
+    """Step 4: beds for the highest scores of each region; stays are paid for the insured."""
+    in_hospital = state.stage == IN_HOSPITAL
+    waiting = illness.fell_ill | (state.stage == WAITING)
+    admitted = fill_places(scores, waiting, state.group, free_beds, noise.priority)
+    in_hospital, waiting = in_hospital | admitted, waiting & ~admitted
+    return Care(
+        in_hospital=in_hospital,
+        waiting=waiting,
+        bed_since=jnp.where(admitted, state.time, state.bed_since),
+        cost=hospital_cost * jnp.sum(in_hospital & state.insured, dtype=jnp.float32),
+    )
+
+
+class Ending(Struct):
+    """Step 5: whose illness ends, who of them dies, and everybody's stage after it."""
+
+    ended: Bool[Array, " people"]
+    died: Bool[Array, " people"]
+    stage: Int[Array, " people"]
+
+
+def end_illnesses(
+    noise: HealthNoise,
+    state: HealthState,
+    illness: Illness,
+    care: Care,
+    risk: Float[Array, " people"],
+    params: HealthParams,
+) -> Ending:
+    """Step 5: end of illness, in cure or death."""
+    month_after = state.time + 1
+    until = jnp.where(care.waiting, month_after, care.bed_since)
+    time_ill = (month_after - illness.ill_since).astype(jnp.float32)
+    time_waited = (until - illness.ill_since).astype(jnp.float32)
+    end = dynamics.illness_ends(time_ill, params.end_base, params.end_illness_time)
+    ended = (care.in_hospital | care.waiting) & (noise.illness_ends < end)
+    death = dynamics.dies(
+        time_ill,
+        time_waited,
+        risk,
+        ceiling=params.survival_ceiling,
+        base=params.survival_base,
+        illness_time=params.survival_illness_time,
+        wait=params.survival_wait,
+        health_risk=params.survival_risk,
+        offset=params.survival_offset,
+    )
+    # of the numbers below P(end) a share P(death) lies below P(end) P(death)
+    died = ended & (noise.illness_ends < end * death)
+    stage = jnp.where(care.in_hospital, IN_HOSPITAL, jnp.where(care.waiting, WAITING, HEALTHY))
+    return Ending(ended, died, jnp.where(ended, HEALTHY, stage))
+
+
+def replace_dead(
+    noise: HealthNoise, state: HealthState, died: Bool[Array, " people"], population: Population
+) -> dict[str, Float[Array, " people"]]:
+    """Step 6: the dead are replaced by people of the data of their region."""
+    place = (noise.newcomer * state.candidates.shape[1]).astype(jnp.int32)
+    row = state.candidates.at[state.group, place].get(mode="promise_in_bounds")
+    newcomer = columns_of(population, state.data, row)
+    return {name: jnp.where(died, newcomer[name], column) for name, column in state.data.items()}
+
+
+def improve_health(
+    noise: HealthNoise,
+    state: HealthState,
+    data: Mapping[str, Float[Array, " people"]],
+    params: HealthParams,
+) -> dict[str, Float[Array, " people"]]:
+    """Step 7: public health money moves everybody's features."""
+    return move_features(
+        data,
+        dynamics.MOVES,
+        noise.move,
+        state.group,
+        state.public_health,
+        params,
+        base=params.improve_base,
+        budget=params.planner_budget,
+    )

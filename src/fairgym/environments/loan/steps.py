@@ -1,0 +1,207 @@
+"""The steps of one month of the loan environment, in the order of MAFE, appendix F.
+
+Each function is a numbered step of the card, and returns what later steps need.
+`Loan.transition` calls them; the formulas are in `dynamics.py`.
+"""
+
+from collections.abc import Mapping
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from fairgym.core import Struct, highest, moved
+from fairgym.data import Score
+from fairgym.environments.loan import dynamics
+from fairgym.environments.loan.params import LoanParams
+from fairgym.environments.loan.types import BankState, LoanNoise, LoanState
+
+IDLE, WAITING, REPAYING = 0, 1, 2
+SMALLEST_DEBT = 0.005  # dollars; a balance below it is paid off
+
+
+def current_record(state: LoanState) -> dict[str, Float[Array, " people"]]:
+    """The columns of the data as they are now, the current installment in DTI included."""
+    with_installment = dynamics.debt_to_income_with(
+        state.debt_to_income, state.installment, state.annual_income
+    )
+    return {**state.record, "debt_to_income": with_installment}
+
+
+class Admission(Struct):
+    """Steps 1 and 2: group and decision of each applicant, and the people's stages after it."""
+
+    group: Int[Array, " applicants"]
+    approved: Bool[Array, " applicants"]
+    stage: Int[Array, " people"]
+    waiting_since: Int[Array, " people"]
+
+
+def admit(
+    state: LoanState,
+    record: Mapping[str, Float[Array, " people"]],
+    score: Score,
+    threshold: Float[Array, " groups"],
+) -> Admission:
+    """Steps 1 and 2: approve applicants by threshold; they wait from the next step on."""
+    rows = state.applicants
+    group = state.group[rows]
+    qualification = dynamics.qualification_score(score, {k: v[rows] for k, v in record.items()})
+    approved = state.applying & (qualification >= threshold[group])
+    stage = state.stage.at[rows].set(
+        jnp.where(approved, WAITING, state.stage[rows]), unique_indices=True
+    )
+    waiting_since = state.waiting_since.at[rows].set(
+        jnp.where(approved, state.time + 1, state.waiting_since[rows]), unique_indices=True
+    )
+    return Admission(group, approved, stage, waiting_since)
+
+
+class Payout(Struct):
+    """Step 3: the loans paid out, one entry per place; `due_later` by months ahead."""
+
+    rows: Int[Array, " places"]
+    paid_out: Bool[Array, " places"]
+    group: Int[Array, " places"]
+    waited: Float[Array, " places"]
+    principal: Float[Array, " places"]
+    term: Float[Array, " places"]
+    due_later: Float[Array, " months"]
+
+    def start(self, column: Array, value: Array | float) -> Array:
+        """The per-person column with a new value for those who are paid out."""
+        return column.at[self.rows].set(
+            jnp.where(self.paid_out, value, column[self.rows]), unique_indices=True
+        )
+
+
+def pay_out(
+    noise: LoanNoise,
+    state: LoanState,
+    scores: Float[Array, " people"],
+    cap: int,
+    deposit_rate: float | Float[Array, ""],
+    longest_term: int,
+) -> Payout:
+    """Step 3: pay out the highest scores of the queue."""
+    rows, paid_out = highest(scores, state.stage == WAITING, cap, noise.priority)
+    principal, term = state.principal[rows], state.term[rows]
+    return Payout(
+        rows=rows,
+        paid_out=paid_out,
+        group=state.group[rows],
+        waited=(state.time - state.waiting_since[rows]).astype(jnp.float32),
+        principal=principal,
+        term=term,
+        due_later=dynamics.deposits_due(principal, term, paid_out, deposit_rate, longest_term),
+    )
+
+
+class Collection(Struct):
+    """Steps 4 and 5: installments in dollars; nothing is requested of those without a loan."""
+
+    requested: Float[Array, " people"]
+    paid: Float[Array, " people"]
+    balance: Float[Array, " people"]
+    total_requested: Float[Array, " people"]
+    total_received: Float[Array, " people"]
+
+
+def collect(
+    noise: LoanNoise,
+    state: LoanState,
+    record: Mapping[str, Float[Array, " people"]],
+    score: Score,
+    relief: Float[Array, " groups"],
+) -> Collection:
+    """Steps 4 and 5: relief, and payment of the installment."""
+    repaying = state.stage == REPAYING
+    rate = dynamics.monthly_rate(state.interest_rate)
+    remaining = (state.matures_at - state.time).astype(jnp.float32)
+    scheduled = dynamics.scheduled_installment(state.balance, rate, remaining)
+    requested = dynamics.requested_installment(scheduled, relief[state.group])
+    burdened = dynamics.debt_to_income_with(state.debt_to_income, requested, state.annual_income)
+    propensity = dynamics.payment_propensity(score, {**record, "debt_to_income": burdened})
+    paid = dynamics.payment(propensity, noise.payment, scheduled, requested)
+    requested = jnp.where(repaying, requested, 0.0)
+    paid = jnp.where(repaying, paid, 0.0)
+    return Collection(
+        requested=requested,
+        paid=paid,
+        balance=dynamics.next_balance(state.balance, jnp.where(repaying, rate, 0.0), paid),
+        total_requested=state.total_requested + requested,
+        total_received=state.total_received + paid,
+    )
+
+
+class Ending(Struct):
+    """Step 6: whose loan ends and how, and which borrowers are behind."""
+
+    defaulted: Bool[Array, " people"]
+    repaid: Bool[Array, " people"]
+    ended: Bool[Array, " people"]
+    warning: Bool[Array, " people"]
+
+    def closed(self, value: Float[Array, " people"]) -> Float[Array, " people"]:
+        """A number of the running loan, 0 where it has ended."""
+        return jnp.where(self.ended, 0.0, value)
+
+
+def end_loans(
+    state: LoanState, collection: Collection, default_ratio: float | Float[Array, ""]
+) -> Ending:
+    """Step 6: default of those behind twice in a row; the others are done when nothing is owed."""
+    repaying = state.stage == REPAYING
+    behind_twice, behind = dynamics.default_flags(
+        collection.total_requested, collection.total_received, state.warning, default_ratio
+    )
+    defaulted = repaying & behind_twice
+    cleared = (state.time + 1 >= state.matures_at) | (collection.balance < SMALLEST_DEBT)
+    repaid = repaying & ~defaulted & cleared
+    ended = defaulted | repaid
+    return Ending(defaulted, repaid, ended, behind & repaying & ~ended)
+
+
+def move_records(
+    state: LoanState, ending: Ending, params: LoanParams
+) -> dict[str, Float[Array, " people"]]:
+    """Step 7: credit record, income and DTI of those whose loan ends."""
+    better = ending.repaid.astype(jnp.float32) - ending.defaulted.astype(jnp.float32)
+    record = dynamics.next_record(
+        state.record, better, params.fico_change, params.delinquency_change
+    )
+    income, debt = params.income_change, -params.debt_to_income_change
+    return {
+        **record,
+        "annual_income": moved(state.annual_income, better, income, 0.0, jnp.inf),
+        "debt_to_income": moved(state.debt_to_income, better, debt, 0.0, jnp.inf),
+    }
+
+
+class Books(Struct):
+    """Step 8: the bank's profit of this step, and its books after it, in thousand dollars."""
+
+    profit: Float[Array, ""]
+    total_profit: Float[Array, ""]
+    total_losses: Float[Array, ""]
+    total_payments: Float[Array, ""]
+
+    @property
+    def totals(self) -> dict[str, Float[Array, ""]]:
+        """The sums that the state keeps."""
+        return {
+            "total_profit": self.total_profit,
+            "total_losses": self.total_losses,
+            "total_payments": self.total_payments,
+        }
+
+
+def book(state: BankState, received: Float[Array, ""], due: Float[Array, ""]) -> Books:
+    """Step 8: profit, from dollars received of borrowers and due to depositors."""
+    payments = received / 1000.0
+    profit = payments - due / 1000.0
+    return Books(
+        profit=profit,
+        total_profit=state.total_profit + profit,
+        total_losses=state.total_losses + jnp.maximum(-profit, 0.0),
+        total_payments=state.total_payments + payments,
+    )

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.core import PerEntity, Shares
-
 
 class TwoLayer:
     """A two-layer network over the rows of one observation.
@@ -32,8 +30,8 @@ class TwoLayer:
         self.first_bias = array(policy.first_bias)
         self.second = array(policy.second).T / np.sqrt(np.float32(policy.second.shape[1]))
         self.second_bias = array(policy.second_bias)
-        self.per_person = isinstance(policy.space, PerEntity)
-        blocks = policy.space.blocks if isinstance(policy.space, Shares) else ()
+        self.per_person = policy.space.per_entity
+        blocks = () if policy.space.independent else policy.space.blocks
         self.ends = np.cumsum([len(block) for block in blocks])[:-1]
         self.shares = bool(blocks)
 

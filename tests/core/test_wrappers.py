@@ -23,6 +23,7 @@ from fairgym.core import (
 )
 from fairgym.policies import equivariant
 from fairgym.testing import check_environment
+from fairgym.testing.room import Room
 from fairgym.testing.toys import Toy
 
 ENV = Toy(population=10, horizon=6)
@@ -80,8 +81,13 @@ class TestDelegation:
         assert same(wrapped.people(state), ENV.people(state))
         assert same(wrapped.census(state), ENV.census(state))
 
-    def test_a_wrapped_environment_keeps_the_contract(self):
-        check_environment(Wrapper(ENV))
+    @pytest.mark.parametrize("env", [ENV, Room()])
+    def test_a_wrapped_environment_keeps_the_contract(self, env):
+        check_environment(Wrapper(env))
+
+    def test_a_system_without_people_has_none_when_wrapped(self):
+        assert not hasattr(Wrapper(Room()), "population")
+        assert not hasattr(Wrapper(Room()), "stages")
 
     def test_equal_environments_have_equal_wrappers(self):
         other = dataclasses.replace(ENV)

@@ -22,7 +22,7 @@ class GuessState(TrainState):
 class Guess(Algorithm[GuessState]):
     """The smallest algorithm there is: it wanders about."""
 
-    num_updates: int = 3
+    num_updates: int = 3  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def init(self, key, env, objective, *, params=None, fixed=None):
         fields = init_fields(key, env, objective, params, fixed)
@@ -148,7 +148,7 @@ BROKEN = {
 class Stranger:
     """An algorithm that does not derive from `Algorithm`, and forgets what has a default there."""
 
-    num_updates: int = 3
+    num_updates: int = 3  # pyright: ignore[reportIncompatibleMethodOverride]
     init, update, policies = Guess.init, Guess.update, Guess.policies
 
 

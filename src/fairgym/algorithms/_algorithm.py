@@ -92,7 +92,7 @@ class Algorithm(Protocol[StateT]):
         """
         ...
 
-    def policies(self, state: StateT) -> dict[str, Policy]:
+    def policies(self, state: StateT) -> Mapping[str, Policy]:
         """The policies learned so far, fixed ones included: agent -> policy."""
         ...
 

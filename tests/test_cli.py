@@ -5,10 +5,17 @@ import json
 import re
 import subprocess
 import sys
+import typing
 
 import pytest
 
 from fairgym.cli import COMMANDS, main
+from fairgym.cli import bench as bench_module
+from fairgym.cli import data as data_module
+from fairgym.cli import demo as demo_module
+from fairgym.cli import evaluate as evaluate_module
+from fairgym.cli import report as report_module
+from fairgym.cli import reproduce as reproduce_module
 from fairgym.cli import train as train_module
 from fairgym.cli.train import parse_seeds, peek, plan_of
 from fairgym.core import FairgymError
@@ -335,6 +342,35 @@ def test_help(capsys):
     for flag in ("--population-size", "--params.deposit-rate", "--epochs", "--fix", "--seeds"):
         assert flag in text
     assert main(["data", "--help"]) == 0
+
+
+COMMAND_FLAGS = {
+    f"{cls.__name__}.{field.name}": field
+    for cls in (
+        *(train_module.Common, evaluate_module.Flags, report_module.ReportFlags),
+        *(reproduce_module.ReproduceFlags, bench_module.BenchFlags, data_module.DescribeFlags),
+        demo_module.DemoFlags,
+    )
+    for field in dataclasses.fields(cls)
+}
+# Openings of a help that is no noun phrase: verbs, questions and genitive stubs.
+NO_NOUN = set(
+    "of what how who whose whether which when where why if for to by from in on at with as is are"
+    " print write continue replace keep do say train".split()
+)
+
+
+@pytest.mark.parametrize("name", COMMAND_FLAGS)
+def test_every_flag_has_a_help_that_opens_with_a_noun_phrase(name):
+    parts = typing.get_args(COMMAND_FLAGS[name].type)
+    about = [part.help for part in parts if getattr(part, "help", None) is not None]
+    assert len(about) == 1 and about[0].endswith(".") and ".." not in about[0], about
+    assert about[0].split()[0].lower() not in NO_NOUN, about
+
+
+def test_repeated_flags_have_a_help_too():
+    for _, _, about in train_module.PAIRS.values():
+        assert about.endswith(".") and about.split()[0] not in NO_NOUN
 
 
 def test_list_version_and_data(capsys):

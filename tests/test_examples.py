@@ -12,7 +12,11 @@ import jax.numpy as jnp
 import pytest
 
 import fairgym
+from fairgym.algorithms import algorithms
+from fairgym.core import FairgymError
 from fairgym.core.registry import environments
+from fairgym.training import RunConfig, train
+from fairgym.training.settings import algorithm_settings
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -48,8 +52,47 @@ def test_own_environment_is_checked_trained_and_measured(own, capsys):
     assert measured["incidence_disparity"] <= 0 and measured["uptake_disparity"] <= 0
 
 
-def test_own_environment_has_under_150_lines():
-    assert len((EXAMPLES / "own_environment.py").read_text().splitlines()) < 150
+@pytest.fixture
+def own_algorithm():
+    """`own_algorithm`, and afterwards no trace of it."""
+    yield load("own_algorithm")
+    algorithms._things.pop("evolution-strategies", None)
+    sys.modules.pop("example_own_algorithm", None)
+
+
+def test_own_algorithm_is_checked_and_learns(own_algorithm, capsys):
+    """`main` runs `check_algorithm`; half its epochs lift the scores out of where they were."""
+    own_algorithm.main(epochs=10)
+    found = re.findall(r"(.*): objective (.*) \(standard deviation (.*)\)", capsys.readouterr().out)
+    assert [name for name, _, _ in found] == ["untrained", "trained"]
+    (low, spread), (high, other) = [(float(mean), float(std)) for _, mean, std in found]
+    assert high - 2 * other > low + 2 * spread
+
+
+def test_own_algorithm_is_trained_by_its_name_and_its_flags_have_help(own_algorithm, tmp_path):
+    settings = {
+        setting.name: setting.help for setting in algorithm_settings("evolution-strategies")
+    }
+    assert settings["pairs"].startswith("number of antithetic pairs") and all(settings.values())
+    config = RunConfig.from_mapping(
+        {
+            "environment": "loan_simple",
+            "algorithm": "evolution-strategies",
+            "population": 40,
+            "horizon": 5,
+            "epochs": 2,
+            "pairs": 2,
+        }
+    )
+    run = train(config, tmp_path / "run")
+    assert len(run.metrics) == 2 and set(run.policies) == set(run.env.agents)
+    with pytest.raises(FairgymError, match="pairs is 0; it takes a whole number from 1"):
+        own_algorithm.EvolutionStrategies(pairs=0)
+
+
+@pytest.mark.parametrize("name", ["own_environment", "own_algorithm"])
+def test_examples_of_ones_own_have_under_150_lines(name):
+    assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) < 150
 
 
 def test_quickstart_runs(monkeypatch, capsys):

@@ -43,22 +43,22 @@ from fairgym.testing.toys import Toy, ToyParams
 
 FMacem, toy, key = algorithms.get("f-macem"), Toy(), jax.random.key(0)
 policies = {agent: Random(toy.action_space(agent)) for agent in toy.agents}
-told = {}
+messages = {}
 for call in json.load(sys.stdin):
     try:
         eval(call)
-        told[call] = ""
+        messages[call] = ""
     except FairgymError as error:
-        told[call] = str(error)
+        messages[call] = str(error)
     except Exception as error:
-        told[call] = f"{type(error).__name__} instead of a FairgymError: {error}"
-json.dump(told, sys.stdout)
+        messages[call] = f"{type(error).__name__} instead of a FairgymError: {error}"
+json.dump(messages, sys.stdout)
 """
 
 
 @pytest.fixture(scope="module")
-def told():
-    """What each call is told."""
+def messages():
+    """Call -> the message of its error."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         input=json.dumps(list(CALLS)),
@@ -70,8 +70,8 @@ def told():
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_one_sentence_tells_what_is_wrong(call, told):
+def test_one_sentence_tells_what_is_wrong(call, messages):
     if CALLS[call]:
-        assert CALLS[call] in told[call] and "\n" not in told[call]
+        assert CALLS[call] in messages[call] and "\n" not in messages[call]
     else:
-        assert told[call] == ""
+        assert messages[call] == ""

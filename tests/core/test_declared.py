@@ -168,7 +168,7 @@ class TestLogKeys:
         assert len(set(keys)) == len(keys)
 
 
-def test_systems_of_people_are_told_from_others():
+def test_systems_of_people_are_known_from_others():
     env = make("loan_simple", population=20)
     assert isinstance(env, PopulationEnvironment) and env.size_text == "20 people"
     assert not issubclass(Environment, PopulationEnvironment)

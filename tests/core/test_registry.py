@@ -45,7 +45,7 @@ def test_an_unknown_argument(toy):
 
 
 @pytest.mark.parametrize(
-    ("argument", "value", "told"),
+    ("argument", "value", "message"),
     [
         ("population", 1, "population is 1"),
         ("population", 2_000_000, "population is 2000000"),
@@ -53,8 +53,8 @@ def test_an_unknown_argument(toy):
         ("places", 13, "places is 13"),
     ],
 )
-def test_values_that_an_environment_refuses(toy, argument, value, told):
-    with pytest.raises(FairgymError, match=f"{told}; it takes a whole number from") as caught:
+def test_values_that_an_environment_refuses(toy, argument, value, message):
+    with pytest.raises(FairgymError, match=f"{message}; it takes a whole number from") as caught:
         fairgym.make("toy", **{argument: value})
     assert "\n" not in str(caught.value)
 

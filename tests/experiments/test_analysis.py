@@ -16,6 +16,7 @@ from fairgym.experiments._measurements import KINDS, category, category_curves, 
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS
 from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
+from fairgym.training import RunConfig
 
 SEEDS = 4
 
@@ -140,9 +141,9 @@ def fig10(good: bool) -> Any:
                     way = (ends if good else bad).get(key.split("/")[-1], (0.1, 0.1))
                     line[key] = float(np.linspace(*way, 20)[epoch] + 1e-3 * np.cos(seed))
                 lines.append(line)
-            config = {"objective": "uniform", "seed": seed}
+            config = RunConfig(name, environment_args={"population": 60}, seed=seed)
             run = types.SimpleNamespace(
-                config=config, env=env, metrics=lines, folder=f"/{name}/{seed}"
+                config=config, env=env, metrics=lines, folder=f"/{name}/{seed}", provenance={}
             )
             data[name].append(run)
     return data

@@ -36,7 +36,7 @@ class TestConstant:
             assert Constant(SPACES[1], value)(SEEN, KEY).tolist() == [0.25, 1.0]
 
     @pytest.mark.parametrize(
-        ("space", "value", "told"),
+        ("space", "value", "message"),
         [
             (SPACES[1], 1.5, "is 1.5; it must lie in the space Unit"),
             (SPACES[1], float("nan"), "is nan; it must lie in the space"),
@@ -45,8 +45,8 @@ class TestConstant:
             (SPACES[2], 0.6, "is 0.6; it must lie in the space Shares"),
         ],
     )
-    def test_values_that_do_not_fit(self, space, value, told):
-        with pytest.raises(FairgymError, match=f"a constant action {told}"):
+    def test_values_that_do_not_fit(self, space, value, message):
+        with pytest.raises(FairgymError, match=f"a constant action {message}"):
             Constant(space, value)
 
 
@@ -108,7 +108,7 @@ class TestFixedPolicies:
         assert fixed_policies(Queue(), {}) == {}
 
     @pytest.mark.parametrize(
-        ("specification", "told"),
+        ("specification", "message"),
         [
             ({"boss": 1}, "unknown agent 'boss'; toy has the agents: level, rank, split"),
             ({"level": "lowest"}, "fixed policy of 'level' is 'lowest'; it takes 'random'"),
@@ -116,8 +116,8 @@ class TestFixedPolicies:
             ({"level": "first-come"}, "first come, first served needs"),
         ],
     )
-    def test_specifications_that_do_not_fit(self, specification, told):
-        with pytest.raises(FairgymError, match=told):
+    def test_specifications_that_do_not_fit(self, specification, message):
+        with pytest.raises(FairgymError, match=message):
             fixed_policies(Queue(), specification)
 
     def test_the_baselines_of_the_loan_environment(self):

@@ -8,6 +8,7 @@ import pytest
 import toy_algorithm  # noqa: F401  (which registers itself)
 from two_servers import TwoServers
 
+from fairgym.cli.evaluate import print_table
 from fairgym.training import RunConfig, comparison, evaluate, train
 from fairgym.training.comparison import baselines_of, compare
 from fairgym.training.run import Run
@@ -100,3 +101,12 @@ def test_the_random_policy_is_added_if_asked_for():
     assert list(baselines_of(Plain())) == ["only_left"]
     assert list(baselines_of(Plain(), random=True)) == ["only_left", "random"]
     assert list(baselines_of(TwoServers(), random=True)) == BASELINES
+
+
+def test_the_table_speaks_of_the_systems_own_size_and_steps(runs, capsys):
+    (found,) = compare([("toy", runs["longer"])], 3, seed=0)
+    print_table(found)
+    words = " ".join(capsys.readouterr().out.split())
+    assert "two_servers, 2 queues, 3 episodes of up to 9 minutes" in words
+    for part in ("learned", "only left", "waiting (jobs) ↓", "served rate ↑", "served gap ↓"):
+        assert part in words

@@ -165,5 +165,6 @@ def test_flags_are_read_by_their_type():
 
 def test_help_comes_from_the_docstrings():
     found = {setting.name: setting for setting in algorithm_settings("f-macem")}
-    assert found["epochs"].help == "number of updates of the distribution (table 8: 40)."
-    assert "early collapse" in found["noise_floor"].help, "over several lines"
+    about = "number of epochs, each of which updates the distribution once (table 8: 40)."
+    assert found["epochs"].help == about
+    assert "against early collapse" in found["noise_floor"].help, "over several lines"

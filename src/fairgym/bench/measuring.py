@@ -38,10 +38,10 @@ class Measurement:
         environment: its name.
         population: number of people; None for a system without people.
         batch: number of episodes run together.
-        policies: whether networks act, with other parameters in each episode.
+        policies: True if networks act, with other parameters in each episode.
         us_per_step: microseconds of wall time per environment step, all episodes' steps counted.
         steps_per_s: environment steps per second.
-        person_steps_per_s: the same times the population.
+        person_steps_per_s: steps per second times the population.
         compile_s: seconds to trace and compile the program, nothing cached.
         speedup: time of the opponent's step by that of ours; None where there is no opponent.
     """
@@ -65,7 +65,7 @@ class Workload:
         env: the environment.
         warm_up: number of steps made before the measured ones.
         actions: agent -> action of the steps before, and of the measured ones without policies.
-        networks: whether policies act in the measured steps.
+        networks: True if policies act in the measured steps.
         stacked: learned arrays of the sets of policies, one set per entry of the first axis.
         common: everything else of the policies.
     """

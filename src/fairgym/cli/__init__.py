@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-# command -> (module, function, what it does)
+# command -> (module, function, description)
 COMMANDS = {
     "train": ("train", "train", "train policies and leave a run folder"),
     "evaluate": ("evaluate", "evaluate", "measure runs beside fixed baselines"),
@@ -26,7 +26,7 @@ COMMANDS = {
 
 
 def usage() -> str:
-    """What `fairgym --help` prints."""
+    """The text of `fairgym --help`."""
     width = max(map(len, COMMANDS))
     lines = [f"  {name.ljust(width)}  {about}" for name, (_, _, about) in COMMANDS.items()]
     return "\n".join(

@@ -19,7 +19,7 @@ class BenchFlags:
         batches: numbers of episodes that run together.
         repetitions: number of times that each figure is measured; the median counts.
         opponent: Python file of another implementation to compare with.
-        json: print one JSON list.
+        json: output as one JSON list.
     """
 
     names: Names

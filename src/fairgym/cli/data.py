@@ -10,7 +10,7 @@ from fairgym.core import FairgymError
 
 
 def data(arguments: Sequence[str]) -> None:
-    """`data describe` and `data import`."""
+    """Describe or import populations."""
     actions = {"describe": _describe, "import": _import}
     if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: fairgym data describe POPULATION [--source NAME]")
@@ -24,11 +24,11 @@ def data(arguments: Sequence[str]) -> None:
 @typed()
 @dataclasses.dataclass(frozen=True)
 class DescribeFlags:
-    """Say who is in a population.
+    """Describe the people of a population.
 
     Attributes:
         names: populations, such as loan.
-        source: built-in, or the name of an import.
+        source: origin of the people: built-in, or the name of an import.
     """
 
     names: Names

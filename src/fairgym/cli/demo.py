@@ -14,12 +14,12 @@ EPOCHS, POPULATION, EPISODES = 40, 1000, 16
 @typed(metavars={"out": "FOLDER"})
 @dataclasses.dataclass(frozen=True)
 class DemoFlags:
-    """Train a bank's three agents on borrowers drawn from real loans, and write a report.
+    """Train a bank's three agents on borrowers sampled from real loans, and write a report.
 
     Attributes:
-        out: the run folder; a finished demo in it is made anew, an unfinished one continued.
-        epochs: epochs of training.
-        population_size: people in the simulated town.
+        out: run folder; a finished demo in it is made anew, an unfinished one continued.
+        epochs: number of epochs of training.
+        population_size: number of people in the simulated town.
     """
 
     out: str = "runs/demo"
@@ -59,7 +59,7 @@ def demo(arguments: Sequence[str]) -> None:
             )
     print(
         "Three agents of a bank learn who gets a loan, when, and how much relief:"
-        f" {flags.population_size:,} people drawn from real loans, {flags.epochs} epochs of"
+        f" {flags.population_size:,} people sampled from real loans, {flags.epochs} epochs of"
         " 100 episodes."
     )
     with shown("loan, f-macem") as progress:

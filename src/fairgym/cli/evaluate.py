@@ -1,4 +1,4 @@
-"""`fairgym evaluate`: what runs have learned, beside fixed policies."""
+"""`fairgym evaluate`: learned policies beside fixed ones."""
 
 import dataclasses
 import json
@@ -21,9 +21,9 @@ class Flags:
 
     Attributes:
         folders: run folders, or folders that hold seed-N folders.
-        episodes: episodes per policy.
-        seed: of the episodes.
-        json: print JSON: raw values, more is better.
+        episodes: number of episodes per policy.
+        seed: seed of the episodes.
+        json: output as JSON: raw values, more is better.
     """
 
     folders: Runs
@@ -123,7 +123,7 @@ def print_table(comparison: Comparison) -> None:
 
 
 def _label(env: Environment, name: str, objective: str) -> tuple[str, int]:
-    """A measure in words, and -1 if it is shown without the program's minus sign."""
+    """A metric in words, and -1 if it is shown without the program's minus sign."""
     if name == "objective":
         return f"objective ({objective}) ↑", 1
     if name == "survived":

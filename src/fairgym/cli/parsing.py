@@ -51,7 +51,7 @@ def flag(
         aliases=aliases,
         metavar=metavar,
         help=setting.help,
-        help_behavior_hint="" if shown is None else f"(default: {shown})",
+        help_behavior_hint="" if shown in (None, "") else f"(default: {shown})",
     )
     if members(setting.kind) != (bool,):
         kind, metadata = Annotated[Any, _spec(setting), about], {_VALUED: names}

@@ -15,9 +15,10 @@ class ReportFlags:
 
     Attributes:
         folders: run folders, or folders that hold seed-N folders.
-        out: the page; report.html in the first folder by default. Figures go beside it.
-        episodes: episodes that each policy is measured in.
-        seed: of these episodes.
+        out: page to write, with its figures beside it; report.html in the first folder by
+            default.
+        episodes: number of episodes that each policy is measured in.
+        seed: seed of these episodes.
     """
 
     folders: Runs

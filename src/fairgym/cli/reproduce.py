@@ -19,11 +19,11 @@ class ReproduceFlags:
 
     Attributes:
         names: experiments, such as mafe-fig8; --list names them.
-        scale: quick takes minutes, paper is the published size.
-        seeds: how many seeds; those of the scale by default.
-        out: where runs, pages and figures go; runs in it are reused and resumed.
-        pages: where pages and figures go instead.
-        list: name the experiments.
+        scale: size of the runs: quick takes minutes, paper is the published size.
+        seeds: number of seeds; that of the scale by default.
+        out: folder for runs, pages and figures; runs in it are reused and resumed.
+        pages: folder for pages and figures, instead of OUT.
+        list: names of the experiments, and nothing else.
     """
 
     names: Names

@@ -23,14 +23,15 @@ class Common:
     """Flags of every training.
 
     Attributes:
-        algorithm: the algorithm; fairgym list names them.
-        objective: uniform, direct, direct-fair, direct-fair-rate, half-direct or frontier:LAMBDA.
-        seed: everything random in the run follows from it.
-        seeds: several runs in one command, in OUT/seed-N: START:STOP or a list such as 0,3,7.
-        out: the run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default.
-        config: a YAML, JSON or TOML file with settings; flags override it.
-        resume: continue the run in OUT; the settings are read from there.
-        overwrite: replace the run in OUT.
+        algorithm: name of the algorithm; fairgym list shows all.
+        objective: objective of the trained agents: uniform, direct, direct-fair, direct-fair-rate,
+            half-direct or frontier:LAMBDA.
+        seed: seed of everything random in the run.
+        seeds: seeds of several runs, in OUT/seed-N: START:STOP or a list such as 0,3,7.
+        out: run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default.
+        config: YAML, JSON or TOML file with settings; flags override it.
+        resume: continuation of the run in OUT, whose settings are read from there.
+        overwrite: replacement of the run in OUT.
     """
 
     algorithm: str = "f-macem"
@@ -45,15 +46,31 @@ class Common:
 
 # Flags that may be given several times: name -> metavar, key of the configuration, help.
 PAIRS = {
-    "fix": ("AGENT=POLICY", "fixed", "do not train this agent; random, first-come, or numbers"),
-    "bound": ("METRIC=EPSILON", "bounds", "keep this disparity below epsilon"),
-    "agent_objective": ("AGENT=OBJECTIVE", "objectives", "an objective of this agent's own"),
+    "fix": (
+        "AGENT=POLICY",
+        "fixed",
+        "policy of an agent that is not trained: random, first-come, or numbers.",
+    ),
+    "bound": (
+        "METRIC=EPSILON",
+        "bounds",
+        "upper bound epsilon of a disparity, which then no longer weighs.",
+    ),
+    "agent_objective": ("AGENT=OBJECTIVE", "objectives", "objective of an agent that has its own."),
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a command line asks for."""
+    """Training that a command line asks for.
+
+    Attributes:
+        config: the configuration.
+        out: the run folder, or the folder of several seeds.
+        seeds: the seeds of several runs; None for one run.
+        resume: as for `fairgym.training.train`.
+        overwrite: as for `fairgym.training.train`.
+    """
 
     config: RunConfig
     out: Path

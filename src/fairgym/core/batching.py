@@ -1,4 +1,4 @@
-"""Running many episodes at once: how they are spread over devices and batched on each."""
+"""Many episodes at once, spread over devices and batched on each."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -16,15 +16,15 @@ from fairgym.core.struct import Struct
 
 @dataclasses.dataclass(frozen=True)
 class ComponentInfo:
-    """What one component means.
+    """Meaning of one component.
 
     Attributes:
-        description: in plain words.
+        description: meaning in plain words.
         unit: "people", "thousand dollars", ...
         symbol: the symbol in the source.
-        used_by: the agents whose reward or fairness function it belongs to; empty means all.
-        per: "" for one number, otherwise what it has an entry for ("group", "region").
-        nonnegative: whether it can never be below zero.
+        used_by: agents whose reward or fairness function it belongs to; empty means all.
+        per: "" for one number, otherwise the things with an entry each ("group", "region").
+        nonnegative: True if it can never be below zero.
     """
 
     description: str
@@ -44,7 +44,7 @@ def component(
     per: str = "",
     nonnegative: bool = True,
 ) -> Any:
-    """Declare a field of a `Components` struct, with what it means."""
+    """Declare a field of a `Components` struct with its meaning."""
     info = ComponentInfo(description, unit, symbol, used_by, per, nonnegative)
     return eqx.field(metadata={"component": info})
 
@@ -54,7 +54,7 @@ class Components(Struct):
 
     @classmethod
     def info(cls) -> dict[str, ComponentInfo]:
-        """Field name -> what it means."""
+        """Meaning of each field, by name."""
         return {
             field.name: field.metadata["component"]
             for field in dataclasses.fields(cls)
@@ -67,8 +67,8 @@ def add_compensated(total: Any, lost: Any, value: Any) -> tuple[Any, Any]:
 
     Args:
         total: running sums, float32.
-        lost: what rounding has lost so far.
-        value: what to add.
+        lost: rounding errors so far.
+        value: summand.
 
     Returns:
         The new `(total, lost)`. A plain float32 sum would lose people beyond 2^24.

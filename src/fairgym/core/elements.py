@@ -1,4 +1,4 @@
-"""Elements of actions: what each number that an agent decides means."""
+"""Elements of actions: the declared numbers that an agent decides."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ class Element:
 
     Attributes:
         name: slug, unique within the action; it is used in log keys and files.
-        label: in words, without group; the words of the name if empty.
+        label: words for the number, without group; those of the name if empty.
         group: the group, or part of a partition, that it is for; "" if it is for all.
         of: name of the element (share of a budget) that this one is a split of.
-        unit: of the value; "" for a plain number in [0, 1].
+        unit: unit of the value; "" for a plain number in [0, 1].
     """
 
     name: str
@@ -43,9 +43,9 @@ def per_group(
     Args:
         name: slug of what is decided; that of an element is NAME_GROUP.
         groups: names of the groups, or of the parts that a budget is split over.
-        label: in words; the words of the name if empty.
+        label: words for the number; those of the name if empty.
         of: name of the element that these split.
-        unit: of the values.
+        unit: unit of the values.
 
     Examples:
         >>> from fairgym.core import per_group

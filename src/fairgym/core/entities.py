@@ -1,4 +1,4 @@
-"""What an agent observes: a set of people, and what is the same for all of them."""
+"""Observations: a set of people, and a context that they share."""
 
 import jax
 import jax.numpy as jnp

@@ -39,8 +39,8 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
             different versions are not taken for the same.
         agents: names of the agents, in acting order.
         groups: names of the groups that components have entries for.
-        group_word: what a group is, in a word ("region").
-        time_unit: what a step is, in the plural ("months").
+        group_word: kind of the groups, in a word ("region").
+        time_unit: length of a step, in the plural ("months").
         components: the struct that `step` emits.
 
     Attributes:
@@ -67,7 +67,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     @property
     @abc.abstractmethod
     def metrics(self) -> Mapping[str, Any]:
-        """The published measures by name: functions of summed components (`fairgym.fairness`)."""
+        """The published metrics by name: functions of summed components (`fairgym.fairness`)."""
 
     @abc.abstractmethod
     def observation_space(self, agent: str) -> EntitySpace:
@@ -148,7 +148,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     def advance(
         self, key: PRNGKeyArray, state: StateT, actions: Actions, params: ParamsT
     ) -> tuple[StateT, ComponentsT, Bool[Array, ""]]:
-        """`step` without the observation: clip the actions, draw the noise, make the transition."""
+        """`step` without observations: clip the actions, sample the noise, make the transition."""
         clipped = {agent: self.action_space(agent).clip(actions[agent]) for agent in self.agents}
         return self.transition(self.noise(key, params), state, clipped, params)
 

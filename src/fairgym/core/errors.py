@@ -2,7 +2,7 @@
 
 
 class FairgymError(ValueError):
-    """Bad input, told in one sentence that names the field, what it got and what it takes.
+    """Bad input, explained in one sentence that names the field, what it got and what it takes.
 
     The command line prints the sentence alone and exits with code 2.
     """

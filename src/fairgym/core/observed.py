@@ -42,8 +42,8 @@ class EntitySpace:
 
     Attributes:
         capacity: the smallest number of rows that is always enough.
-        features: what each column of `Entities.features` holds.
-        context: what each element of `Entities.context` holds.
+        features: columns of `Entities.features`.
+        context: elements of `Entities.context`.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -73,7 +73,7 @@ class EntitySpace:
                 left out.
             mask: True where a row holds a person.
             context: context name -> number, exactly those declared.
-            rows: which entries of the columns the rows are; all of them in order by default.
+            rows: entries of the columns that are the rows; all of them in order by default.
 
         Raises:
             FairgymError: a declared feature is missing, or the context has other names than those

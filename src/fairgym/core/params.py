@@ -16,10 +16,10 @@ from fairgym.core.struct import Struct
 
 @dataclasses.dataclass(frozen=True)
 class ParamInfo:
-    """What one parameter means and takes.
+    """Meaning and range of one parameter.
 
     Attributes:
-        description: in plain words, with the symbol of the source.
+        description: meaning in plain words, with the symbol of the source.
         unit: "per year", "months", ...
         low: smallest allowed value.
         high: largest allowed value.
@@ -79,7 +79,7 @@ class Params(Struct):
 
     @classmethod
     def info(cls) -> dict[str, ParamInfo]:
-        """Field name -> what it means and takes."""
+        """Meaning and range of each field, by name."""
         return {
             field.name: field.metadata["param"]
             for field in dataclasses.fields(cls)

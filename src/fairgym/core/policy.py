@@ -18,7 +18,7 @@ class Policy(Protocol):
         """The action for this observation, shaped as the agent's action space.
 
         Args:
-            observation: of the agent.
+            observation: the agent's observation.
             key: a fresh JAX key, for policies that choose at random.
         """
         ...

@@ -21,7 +21,7 @@ class RecordedStep(Struct):
             step (`Environment.periods`) is what its policy says, and changes nothing.
         after: the state after the step.
         components: the step's components.
-        terminated: whether the episode would end with this step; the record goes on.
+        terminated: True if the episode would end with this step; the record goes on.
     """
 
     before: Any
@@ -42,7 +42,7 @@ def record(
     pick: Callable[[RecordedStep], Any] = lambda step: step,
     script: Mapping[str, Array] | None = None,
 ) -> Any:
-    """Run the same number of steps whatever fails, and stack what is wanted of each.
+    """Run the same number of steps whatever fails, and stack a part of each.
 
     `rollout` stops where the environment terminates and keeps sums; this goes on, so that
     episodes are compared over the same time. Pure: it jits and vmaps, and reverse-mode
@@ -54,8 +54,8 @@ def record(
         policies: agent -> policy, called as `policy(observation, key) -> action`.
         key: a JAX key.
         steps: number of steps, at most `env.horizon`, which is the default.
-        pick: what is wanted of a step: a pure function whose result is stacked along a first axis
-            `steps`. What it leaves out is not kept.
+        pick: a pure function of a step whose result is stacked along a first axis `steps`; the
+            rest is not kept.
         script: agent -> actions given beforehand, one per step, instead of a policy.
 
     Returns:

@@ -6,7 +6,6 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fairgym.core.environment import Environment
 from fairgym.core.errors import FairgymError
 
 T = TypeVar("T")
@@ -18,7 +17,7 @@ class Registry:
     Args:
         package: the package whose modules (or sub-packages) register one thing each, under
             their own name; a hyphen in a name stands for the underscore of the module.
-        what: what the things are called in messages.
+        what: word for the things in messages.
         grouped: the modules of sub-packages register the things, not the sub-packages: `fig6` in
             `mafe` registers "mafe-fig6".
 
@@ -77,7 +76,7 @@ class Registry:
 
 
 def _public_modules(package: str) -> list[tuple[pkgutil.ModuleInfo, str]]:
-    """What lies in a package's folder under a name without a leading underscore, with its path."""
+    """Modules of a package's folder without a leading underscore, each with its path."""
     folder = importlib.import_module(package)
     modules = pkgutil.iter_modules(folder.__path__)
     return [(m, f"{package}.{m.name}") for m in modules if not m.name.startswith("_")]
@@ -86,13 +85,16 @@ def _public_modules(package: str) -> list[tuple[pkgutil.ModuleInfo, str]]:
 environments = Registry("fairgym.environments", "environment")
 
 
-def make(name: str, **shapes: Any) -> Environment:
+def make(name: str, **shapes: Any) -> Any:
     """Make an environment.
 
     Args:
         name: a folder of `fairgym.environments`, or a name registered with
             `fairgym.register_environment`.
         **shapes: constructor arguments (population, horizon, ...).
+
+    Returns:
+        An instance of the class that is registered under the name.
 
     Raises:
         FairgymError: unknown name, unknown argument, or a value that the environment refuses.

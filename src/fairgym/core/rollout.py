@@ -83,7 +83,7 @@ def rollout(
         key: a JAX key.
         horizon: number of steps, at most `env.horizon`, which is the default.
         discount: gamma of the sums, 1 for plain sums.
-        trace: whether to return the components of every step.
+        trace: True if to return the components of every step.
         watch: a pure function of the state whose result is to be returned for every step.
 
     Raises:

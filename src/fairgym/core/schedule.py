@@ -1,4 +1,4 @@
-"""What falls due later: payments on their dates, and building projects until they open."""
+"""Amounts that fall due later: payments on their dates, building projects until they open."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ class Schedule(Struct):
         return cls(jnp.zeros((*places, steps + 1), jnp.float32))
 
     def due(self, now: Int[Array, ""]) -> Float[Array, "*places"]:
-        """What falls due in step `now`; nothing after the last step."""
+        """Amount due in step `now`; nothing after the last step."""
         found = lax.dynamic_index_in_dim(self.amounts, now, axis=-1, keepdims=False)
         return jnp.where(now < self.amounts.shape[-1] - 1, found, 0.0)
 

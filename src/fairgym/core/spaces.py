@@ -19,13 +19,13 @@ from fairgym.core.errors import FairgymError
 
 @runtime_checkable
 class ActionSpace(Protocol):
-    """What every action space offers.
+    """Interface of all action spaces.
 
     Attributes:
-        per_entity: whether an action has one entry for each row of the observation.
-        independent: whether its numbers can be set independently of each other.
-        discrete: whether an action is a choice among options.
-        dtype: of an action.
+        per_entity: True if an action has one entry for each row of the observation.
+        independent: True if its numbers can be set independently of each other.
+        discrete: True if an action is a choice among options.
+        dtype: type of the numbers of an action.
     """
 
     per_entity: ClassVar[bool]
@@ -40,7 +40,7 @@ class ActionSpace(Protocol):
 
     @property
     def elements(self) -> tuple[Element, ...]:
-        """What the numbers of a mean action are; one for all rows of a per-entity action."""
+        """Meanings of the numbers of a mean action; one for all rows of a per-entity action."""
         ...
 
     @property
@@ -50,7 +50,7 @@ class ActionSpace(Protocol):
 
     @property
     def takes(self) -> str:
-        """What an action is, in words, for error messages."""
+        """Description of an action in words, for error messages."""
         ...
 
     def sample(self, key: PRNGKeyArray) -> Array:
@@ -70,7 +70,7 @@ class ActionSpace(Protocol):
 
         Args:
             logits: any real numbers, shaped as an action.
-            mask: which rows of the observation hold a person.
+            mask: True for the rows of the observation that hold a person.
         """
         ...
 
@@ -114,7 +114,7 @@ class PerEntity:
 
     Attributes:
         capacity: number of rows, people and empty places alike.
-        element: what the number means; a text is taken as the name of an `Element`.
+        element: meaning of the number; a text is taken as the name of an `Element`.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -152,7 +152,7 @@ class PerEntity:
 
     @property
     def takes(self) -> str:
-        """What an action is, in words."""
+        """Description of an action in words."""
         return f"{self.capacity} numbers in [0, 1], one for each row"
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, " capacity"]:
@@ -194,7 +194,7 @@ class PerEntity:
 
 
 class _Vector:
-    """What `Unit` and `Shares` have in common: an action is one short vector for everybody."""
+    """Common part of `Unit` and `Shares`: an action is one short vector for everybody."""
 
     per_entity: ClassVar[bool] = False
     discrete: ClassVar[bool] = False
@@ -240,7 +240,7 @@ class Unit(_Vector):
     """A short vector of numbers in [0, 1].
 
     Attributes:
-        elements: what each number is, in order; a text is taken as the name of an `Element`.
+        elements: meanings of the numbers, in order; a text is taken as the name of an `Element`.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -262,7 +262,7 @@ class Unit(_Vector):
 
     @property
     def takes(self) -> str:
-        """What an action is, in words."""
+        """Description of an action in words."""
         return f"{len(self.elements)} numbers in [0, 1]: {', '.join(self.names)}"
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, " size"]:
@@ -318,7 +318,7 @@ class Shares(_Vector):
 
     @property
     def takes(self) -> str:
-        """What an action is, in words."""
+        """Description of an action in words."""
         parts = (f"{len(block)} shares that sum to 1" for block in self.blocks)
         return ", then ".join(parts)
 

@@ -6,7 +6,7 @@ from fairgym.core.struct import Struct
 
 
 class State(Struct):
-    """State of an environment; subclasses add what the system remembers.
+    """State of an environment; subclasses add their own fields.
 
     Attributes:
         time: number of steps made.

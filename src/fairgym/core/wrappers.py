@@ -248,12 +248,12 @@ class NeverEnds(Wrapper):
 
 
 class StepOutcome(Struct):
-    """One step with its end, told apart from the start of the next episode.
+    """One step with its end, kept apart from the start of the next episode.
 
     Attributes:
         components: components of the step.
-        terminated: whether the episode failed with this step.
-        truncated: whether it has reached the horizon.
+        terminated: True if the episode failed with this step.
+        truncated: True if it has reached the horizon.
         final_state: the state after the step and before a reset.
     """
 
@@ -264,7 +264,7 @@ class StepOutcome(Struct):
 
     @property
     def done(self) -> Bool[Array, ""]:
-        """Whether the episode ended with this step, in one way or the other."""
+        """True if the episode ended with this step, in one way or the other."""
         return self.terminated | self.truncated
 
 

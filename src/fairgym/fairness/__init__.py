@@ -1,4 +1,4 @@
-"""Measures of fairness and reward, and the objectives made of them."""
+"""Metrics of reward and fairness, and the objectives made of them."""
 
 from fairgym.fairness.metrics import Direct, Disparity, Metric, Rate
 from fairgym.fairness.objective import Objective

@@ -1,4 +1,4 @@
-"""Measures: pure functions of components, summed over an episode or of a single step.
+"""Metrics: pure functions of components, summed over an episode or of a single step.
 
 Every metric is written so that more is better (MAFE, appendix B): a rate that should be low has
 `sign=-1`, and a disparity is never above 0.
@@ -68,7 +68,7 @@ class Direct:
 
     Attributes:
         component: name of the component; entries per group are added up.
-        normaliser: what to divide by so that the value is of order 1.
+        normaliser: divisor that brings the value to order 1.
         sign: -1 if less is better.
         title: the metric in words; "" for those of its name.
         unit: unit of the value; "" for the component's.
@@ -172,7 +172,9 @@ class Rate:
 class Disparity:
     """Difference of a rate between groups (MAFE, equations 3 and 4); 0 is parity.
 
-    Two groups: minus the absolute difference. More: minus the population standard deviation.
+    Two groups: minus the absolute difference. More: minus the population standard deviation. Of a
+    rate of positive decisions it is the demographic parity difference; of such a rate among those
+    who qualify, the equal opportunity difference.
 
     Attributes:
         rate: the rate compared.

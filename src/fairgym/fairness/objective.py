@@ -178,7 +178,7 @@ class Objective:
 
         Args:
             totals: component sums.
-            multipliers: one per bound, in the order of `bounds`; None leaves bounds out.
+            multipliers: multipliers of the bounds, in their order; None leaves bounds out.
         """
         total = jnp.float32(0.0)
         for name, weight in self.weights.items():
@@ -202,7 +202,7 @@ class Objective:
         them, the mean of its step rewards is its score.
 
         Args:
-            components: of one step.
+            components: components of one step.
             steps: T, the number of steps that the normalisers of direct rewards are meant for.
             multipliers: as for `score`.
         """
@@ -217,7 +217,7 @@ class Objective:
         return total
 
     def excess(self, totals: Any) -> Float[Array, " bounds"]:
-        """By how much each bound is exceeded (below 0: kept)."""
+        """Excess of each bounded disparity over its bound; not above 0 where the bound is kept."""
         return jnp.stack(
             [
                 jnp.abs(self.metrics[name].value(totals)) - epsilon

@@ -44,7 +44,7 @@ def log_probability(
         logits: outputs of the network.
         log_std: log standard deviation of each element.
         explored: the logits that were sampled.
-        mask: which rows of the observation hold a person.
+        mask: True for the rows of the observation that hold a person.
     """
     z = (explored - logits) * jnp.exp(-log_std)
     return space.sum_over_elements(-0.5 * z**2 - log_std - HALF_LOG_2_PI, mask)

@@ -50,7 +50,7 @@ class Constant(eqx.Module):
 
 
 class Random(eqx.Module):
-    """A uniform draw from the action space at every step.
+    """A uniform sample of the action space at every step.
 
     Attributes:
         space: the agent's action space.
@@ -59,7 +59,7 @@ class Random(eqx.Module):
     space: Any = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, "..."]:
-        """A fresh draw."""
+        """A fresh sample."""
         return self.space.sample(key)
 
 
@@ -69,7 +69,7 @@ class FirstCome(eqx.Module):
     Args:
         env: the environment.
         agent: the agent that orders a queue.
-        feature: the observed time that counts; "time_waited" by default.
+        feature: name of the observed time; "time_waited" by default.
 
     Raises:
         FairgymError: the agent does not score people, or does not see the feature.
@@ -104,7 +104,7 @@ class Function(eqx.Module):
     rule: Callable[[Entities, PRNGKeyArray], Array] = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """What the rule says."""
+        """Result of the rule."""
         return self.rule(observation, key)
 
 

@@ -1,6 +1,6 @@
-"""Permutation-equivariant networks: what is learned never depends on the order of the people.
+"""Permutation-equivariant networks: policies that never depend on the order of the people.
 
-Weights are drawn from Normal(0, 1) and divided by the square root of the number of inputs when
+Weights are sampled from Normal(0, 1) and divided by the square root of the number of inputs when
 they are used, so that every parameter has the same scale whatever the layer: a search
 distribution of unit variance over the parameters is a sensible start.
 """
@@ -21,8 +21,10 @@ class Standardiser(eqx.Module):
     """Shifts and scales that bring features and context to mean 0 and spread 1. Not learned.
 
     Attributes:
-        shift, scale: of each feature.
-        context_shift, context_scale: of each element of the context.
+        shift: subtracted from each feature.
+        scale: divisor of each feature.
+        context_shift: subtracted from each element of the context.
+        context_scale: divisor of each element of the context.
     """
 
     shift: Float[Array, " features"]
@@ -171,7 +173,7 @@ def equivariant(
         key: a JAX key for the weights. The standardisation is taken from a reset with a fixed
             key, so that it is the same for every seed.
         hidden: number of hidden units.
-        pooled: whether each person's units also see the mean features of all people present.
+        pooled: True if each person's units also see the mean features of all people present.
         params: parameters of the reset; `env.default_params` if None.
 
     Returns:

@@ -64,7 +64,7 @@ def different_key(case: Case) -> None:
 
 
 def compiled_is_eager(case: Case) -> None:
-    """Reset and each step give under jit what they give without."""
+    """Reset and each step have the same results under jit as without."""
     eager = case.env.reset(case.key, case.params)
     require_close(named(eager), named(case.start), "reset without and with jit")
     for number, t in enumerate(case.transitions[:2]):
@@ -73,7 +73,7 @@ def compiled_is_eager(case: Case) -> None:
 
 
 def vmapped_is_looped(case: Case) -> None:
-    """`vmap` over keys, states, actions and params gives what a loop gives."""
+    """`vmap` over keys, states, actions and params has the same results as a loop."""
     many = case.transitions[:3]
     keys = [jax.random.fold_in(case.key, i) for i in range(len(many))]
     starts = [case.reset(key, case.params) for key in keys]

@@ -25,7 +25,7 @@ MEMBERS = ("num_updates", "score_discount", "init", "update", "policies")
 
 
 def _arrays(tree: Any) -> Any:
-    """What a checkpoint keeps."""
+    """Arrays of a tree, which a checkpoint keeps."""
     return eqx.filter(tree, eqx.is_array)
 
 
@@ -51,7 +51,7 @@ def check_algorithm(
     Args:
         algorithm: with few and small episodes, so that an update takes no more than seconds.
         env: the environment, small.
-        objective: what to learn; `Objective.uniform(env)` if None.
+        objective: to be learned; `Objective.uniform(env)` if None.
         fixed: policies of agents that this algorithm cannot train.
         key: a JAX key; a fixed one if None.
         updates: number of updates to make.

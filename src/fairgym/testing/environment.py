@@ -32,7 +32,7 @@ class Property:
     Attributes:
         name: the property in a few words.
         check: raises a ConformanceError if it does not.
-        rounds: whether rounding can turn a decision, so that a failure is tried again.
+        rounds: True if rounding can turn a decision, so that a failure is tried again.
         of: kind of environment that it concerns.
     """
 

@@ -1,4 +1,4 @@
-"""A tiny environment without people, for tests of what does not need any."""
+"""A tiny environment without people, for tests of everything that needs none."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Checkpoints: the arrays of a train state, with a header that tells a whole file from a part."""
+"""Checkpoints: the arrays of a train state, with a header by which a damaged file is noticed."""
 
 import hashlib
 import io
@@ -34,7 +34,7 @@ def decode(content: bytes, like: Any, path: Path) -> tuple[Any, dict[str, Any]]:
     Args:
         content: as `encode` made it.
         like: a pytree of the same structure, shapes and dtypes.
-        path: where the content is from, for messages.
+        path: origin of the content, for messages.
 
     Raises:
         FairgymError: the content is truncated, altered or of another structure.
@@ -58,7 +58,7 @@ class Checkpoints:
     """The checkpoints of a run, of which the last two are kept.
 
     Args:
-        folder: where they are; made by the first `save`.
+        folder: folder of the files; made by the first `save`.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import jax
 
-from fairgym.core import Environment
+from fairgym.core import Environment, Policy
+from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.run import Run
@@ -25,7 +26,7 @@ class Compared:
     Attributes:
         name: label of the configuration, or key of the baseline.
         runs: the runs that it was learned in, one per seed; empty for a baseline.
-        evaluations: one per run; one for a baseline.
+        evaluations: one evaluation per run; one for a baseline.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Comparison:
     Attributes:
         world: text that is equal for equal environments and discounts; comparisons that share it
             have the same baselines, scored by different objectives.
-        learned: one entry per configuration.
+        learned: learned policies, one entry per configuration.
         baselines: the environment's fixed policies.
     """
 
@@ -86,10 +87,10 @@ def compare(
     Args:
         configurations: label and runs of each configuration, one run per seed.
         episodes: number of episodes per policy.
-        seed: of the episodes.
-        random: whether the random policy is added to the environment's baselines.
+        seed: seed of the episodes.
+        random: True to add the random policy to the environment's baselines.
         progress: called with the title of each policy before it is measured.
-        **options: for `fairgym.training.evaluate`.
+        **options: further arguments of `fairgym.training.evaluate`.
 
     Returns:
         One comparison per setting, in the order in which the configurations first name it.
@@ -97,7 +98,7 @@ def compare(
     key = jax.random.key(seed)
     say = progress or (lambda title: None)
 
-    def measured(run: Run, policies: Mapping[str, Any]) -> Evaluation:
+    def measured(run: Run, policies: Mapping[str, Policy]) -> Evaluation:
         return evaluate(
             run.env,
             run.params,
@@ -147,6 +148,6 @@ def _setting(run: Run) -> tuple[str, str]:
     return json.dumps(world, sort_keys=True), json.dumps(aim, sort_keys=True)
 
 
-def _rescored(one: Compared, objective: Any) -> Compared:
+def _rescored(one: Compared, objective: Objective | dict[str, Objective]) -> Compared:
     scored = tuple(evaluation.scored_by(objective) for evaluation in one.evaluations)
     return dataclasses.replace(one, evaluations=scored)

@@ -1,4 +1,4 @@
-"""What a run is: its configuration, from flags, files or Python, checked and completed."""
+"""Configuration of a run, from flags, files or Python, checked and completed."""
 
 import dataclasses
 import difflib
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairgym.algorithms import Algorithm, algorithms
-from fairgym.core import Environment, FairgymError, make
+from fairgym.core import Environment, FairgymError, Params, Policy, make
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.training.settings import (
@@ -29,41 +29,41 @@ RECORDS = ("format", "environment_version", "provenance")
 
 
 class Job(NamedTuple):
-    """A configuration come to life.
+    """The objects that a configuration describes.
 
     Attributes:
         config: the configuration with every default filled in.
         env: the environment.
-        params: its parameters.
-        objective: one for all agents, or one per trained agent.
-        fixed: the policies of the agents that are not trained.
+        params: parameters of the environment.
+        objective: objective of all agents, or one per trained agent.
+        fixed: policies of the agents that are not trained.
         algorithm: the algorithm with its hyperparameters.
     """
 
     config: "RunConfig"
     env: Environment
-    params: Any
+    params: Params
     objective: Objective | dict[str, Objective]
-    fixed: dict[str, Any]
+    fixed: dict[str, Policy]
     algorithm: Algorithm
 
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-    """Everything that decides what a run computes.
+    """Configuration of a run: everything that its results follow from.
 
     Attributes:
         environment: name of the environment.
         environment_args: fields of the environment's constructor (population, horizon, ...).
         params: numbers that differ from the environment's default parameters.
         algorithm: name of the algorithm.
-        algorithm_args: its hyperparameters.
+        algorithm_args: hyperparameters of the algorithm.
         objective: name of the objective, as `Objective.named` takes it.
         objectives: agents with an objective of their own (non-cooperative): agent -> name.
         bounds: disparities that are bounded instead of weighed: metric -> epsilon.
         fixed: agents that are not trained: agent -> "random", "first-come", a number, or one
             number per element of the action.
-        seed: everything random in the run follows from it.
+        seed: seed of everything random in the run.
 
     Examples:
         >>> from fairgym import RunConfig
@@ -158,7 +158,7 @@ class RunConfig:
             if name not in known:
                 raise _unknown(name, known, ALGORITHM)
         algorithm = cls(**{n: known[n].check(v) for n, v in self.algorithm_args.items()})
-        fixed: dict[str, Any] = {}
+        fixed: dict[str, Policy] = {}
         for agent, specification in self.fixed.items():
             try:
                 fixed |= fixed_policies(env, {agent: specification})
@@ -193,7 +193,7 @@ class RunConfig:
         return objective.bounded(self.bounds) if self.bounds else objective
 
     def differences(self, other: "RunConfig") -> list[tuple[str, Any, Any]]:
-        """Where two complete configurations differ: (field, value here, value there)."""
+        """Differences of two complete configurations: (field, value here, value there)."""
         here, there = _flat(self), _flat(other)
         return [
             (key, here.get(key), there.get(key))

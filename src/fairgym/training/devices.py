@@ -16,7 +16,7 @@ def cores() -> int:
 
 
 def cache_folder() -> Path:
-    """Where compiled programs are kept: the user's cache folder, "fairgym/jax" in it."""
+    """Folder of compiled programs: "fairgym/jax" in the user's cache folder."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

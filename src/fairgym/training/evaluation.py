@@ -11,7 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
-from fairgym.core import Environment, PopulationEnvironment, by_group, check_shape, rollout
+from fairgym.core import (
+    Environment,
+    Params,
+    Policy,
+    PopulationEnvironment,
+    by_group,
+    check_shape,
+    rollout,
+)
 from fairgym.core.batching import map_episodes
 from fairgym.core.environment import require_agents
 from fairgym.core.rollout import episode_keys
@@ -31,7 +39,7 @@ class Evaluation:
         defined: metric name -> False where the value is 0/0.
         objective: the score (mean over agents that have their own); None without an objective.
         lengths: steps made.
-        terminated: whether the episode failed before its horizon.
+        terminated: True where the episode failed before its horizon.
         totals: discounted sums of the components, which metrics and objectives act on.
         mean_actions: agent -> mean action; one number for per-person actions.
         trace: components of every step, a second axis over time; None unless asked for.
@@ -68,7 +76,7 @@ class Evaluation:
 
         Args:
             name: a metric, "objective", or "survived" (the share that did not fail).
-            level: of the interval.
+            level: probability that the interval holds the mean.
         """
         if name == "survived":
             return mean_interval(1.0 - self.terminated, level)
@@ -82,7 +90,7 @@ class Evaluation:
         """The same episodes, scored by another objective.
 
         Args:
-            objective: one for all, one per agent, or None for no score.
+            objective: objective of all agents, one per agent, or None for no score.
         """
         objectives = _several(objective)
         scores = [np.asarray(jax.vmap(one.score)(self.totals)) for one in objectives]
@@ -92,8 +100,8 @@ class Evaluation:
 
 def evaluate(
     env: Environment,
-    params: Any,
-    policies: Mapping[str, Any],
+    params: Params,
+    policies: Mapping[str, Policy],
     key: PRNGKeyArray,
     episodes: int = 32,
     *,
@@ -112,10 +120,10 @@ def evaluate(
         params: as `env.default_params`.
         policies: agent -> policy.
         key: a JAX key.
-        episodes: how many.
-        objective: what to score the episodes by: one for all, or one per agent.
+        episodes: number of episodes.
+        objective: score of the episodes: one objective for all agents, or one per agent.
         discount: gamma of the component sums, 1 for plain sums.
-        trace: whether to return the components of every step, and the state of the parts of the
+        trace: True to return the components of every step, and the state of the parts of the
             people.
         people_episodes: number of the first episodes of which to return everybody's features;
             without effect in environments without people.
@@ -196,8 +204,8 @@ def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " p
 def _measure(
     env: Environment,
     objectives: tuple[Objective, ...],
-    params: Any,
-    policies: dict[str, Any],
+    params: Params,
+    policies: dict[str, Policy],
     keys: Key[Array, " episodes"],
     discount: Float[Array, ""],
     trace: bool,

@@ -1,4 +1,4 @@
-"""The run folder: what is in it, who may write to it, and what it says about itself."""
+"""The run folder: its files, the right to write to it, and its reading."""
 
 import contextlib
 import json
@@ -81,7 +81,7 @@ class RunFolder:
     # ---------------------------------------------------------------- before anything is written
 
     def kind(self) -> Literal["free", "run", "foreign"]:
-        """What is there: nothing yet, a run, or something else."""
+        """Kind of the present content: nothing yet, a run, or something else."""
         try:
             names = sorted(self.path.iterdir()) if self.path.exists() else []
         except OSError:
@@ -91,7 +91,7 @@ class RunFolder:
         return "run" if self.config in names and self._claims_to_be_a_run() else "foreign"
 
     def _is_empty_checkpoints(self, path: Path) -> bool:
-        """What a run leaves that was killed before it wrote its config.json."""
+        """True for the rest of a run that was killed before it wrote its config.json."""
         return path == self.checkpoints.folder and not any(path.iterdir())
 
     def _claims_to_be_a_run(self) -> bool:

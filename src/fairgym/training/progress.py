@@ -17,11 +17,11 @@ def shown(label: str, console: Console | None = None) -> Iterator[Progress]:
     """Show a training while it goes on.
 
     Args:
-        label: what is trained.
-        console: where; standard output by default.
+        label: name of the training.
+        console: place of the output; standard output by default.
 
     Yields:
-        What `fairgym.training.train` takes as `progress`.
+        A function for the argument `progress` of `fairgym.training.train`.
     """
     console = console or Console()
     if console.is_terminal:

@@ -15,7 +15,7 @@ from fairgym.core import Environment
 
 
 def provenance(env: Environment) -> dict[str, Any]:
-    """Where a result comes from: versions, device, source commit, data, and when it began."""
+    """Origin of a result that begins now: versions, device, source commit, data, date."""
     device = jax.local_devices()[0]
     return {
         "versions": {

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from fairgym.core import Environment, FairgymError, log_keys
+from fairgym.core import Environment, FairgymError, Params, Policy, log_keys
 from fairgym.core.files import write_whole
 from fairgym.fairness import Objective
 from fairgym.training.checkpoint import decode, encode
@@ -29,7 +29,7 @@ class Run:
     """A run folder, read back; its parts are made when they are first asked for.
 
     Attributes:
-        folder: where it is.
+        folder: the run folder.
         config: the complete configuration.
         environment_version: version of the environment that it began in.
         provenance: versions, device, commit and data that it was made with.
@@ -42,7 +42,7 @@ class Run:
 
     @cached_property
     def job(self) -> Job:
-        """The configuration come to life."""
+        """The objects that the configuration describes."""
         return self.config.build()
 
     @property
@@ -51,7 +51,7 @@ class Run:
         return self.job.env
 
     @property
-    def params(self) -> Any:
+    def params(self) -> Params:
         """The environment's parameters."""
         return self.job.params
 
@@ -76,7 +76,7 @@ class Run:
         return RunFolder(self.folder).read_summary()
 
     @cached_property
-    def policies(self) -> dict[str, Any]:
+    def policies(self) -> dict[str, Policy]:
         """Agent -> learned or fixed policy; of an unfinished run those of the last checkpoint.
 
         Raises:
@@ -135,7 +135,7 @@ def train(
     was not, on the same machine with the same versions.
 
     Args:
-        config: what to train.
+        config: configuration of the run.
         out: the run folder; made if absent.
         resume: continue the run in `out` (or begin it, if there is none yet).
         overwrite: delete the run in `out` first.
@@ -176,7 +176,7 @@ def train_seeds(
     """Train the same configuration with several seeds, in `out`/seed-N; compiled once.
 
     Args:
-        config: what to train; its own seed does not count.
+        config: configuration of the runs; its own seed does not count.
         out: the folder that holds the run folders.
         seeds: the seeds.
         resume: as for `train`; finished seeds are passed over.

@@ -1,4 +1,4 @@
-"""The settings that a run has: the fields of its environment, parameters and algorithm.
+"""Settings of a run: the fields of its environment, parameters and algorithm.
 
 One table, made from the dataclasses themselves, serves the configuration files and the flags of
 the command line: adding a field to an environment or an algorithm adds a key and a flag.
@@ -23,14 +23,14 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """One field that can be set.
+    """Field that can be set.
 
     Attributes:
         section: "environment_args", "params" or "algorithm_args".
-        name: the field's name.
-        kind: its type.
-        default: its default; of a parameter: with the environment's default arguments.
-        help: what it means.
+        name: name of the field.
+        kind: type of the field.
+        default: default value; of a parameter: with the environment's default arguments.
+        help: meaning of the field.
     """
 
     section: str
@@ -41,7 +41,7 @@ class Setting:
 
     @property
     def takes(self) -> str:
-        """What values it takes, in words."""
+        """Values that it takes, in words."""
         return describe_kind(self.kind)
 
     def check(self, value: Any) -> Any:

@@ -110,7 +110,7 @@ def bootstrap_interval(
 ) -> tuple[Any, Any, Any]:
     """A statistic over runs, with its stratified bootstrap percentile interval.
 
-    Runs are drawn anew, with replacement, within each stratum (task), so that every resample has
+    Runs are sampled anew, with replacement, within each stratum (task), so that every resample has
     as many runs of each task as there are.
 
     Args:
@@ -118,8 +118,8 @@ def bootstrap_interval(
             Further axes (epochs, say) are kept: each of their places has its own interval.
         statistic: takes an array and the axis that the runs of all tasks lie along.
         level: the share of resamples inside the interval.
-        resamples: how many.
-        seed: of the resampling.
+        resamples: number of resamples.
+        seed: seed of the resampling.
 
     Returns:
         `(estimate, low, high)`, numbers or arrays. The limits are NaN if no task has two runs.
@@ -137,8 +137,8 @@ def bootstrap_interval(
         low = high = np.full(estimate.shape, math.nan)
     else:
         rng = np.random.default_rng(seed)
-        drawn = [part[rng.integers(len(part), size=(resamples, len(part)))] for part in parts]
-        spread = statistic(np.concatenate(drawn, axis=1), axis=1)
+        resampled = [part[rng.integers(len(part), size=(resamples, len(part)))] for part in parts]
+        spread = statistic(np.concatenate(resampled, axis=1), axis=1)
         low, high = np.quantile(spread, [(1 - level) / 2, (1 + level) / 2], axis=0)
     if estimate.ndim == 0:
         return float(estimate), float(low), float(high)
@@ -151,7 +151,7 @@ class PairedTest(NamedTuple):
     Attributes:
         difference: mean of a - b.
         low: lower end of Student's t interval of that mean; NaN for a single pair.
-        high: its upper end.
+        high: upper end of that interval.
         p: two-sided probability of a mean at least as far from 0, were the signs of the
             differences a matter of chance. With n pairs it is never below 2 / 2^n.
     """
@@ -165,13 +165,13 @@ class PairedTest(NamedTuple):
 def paired_test(a: Sequence[float] | Any, b: Any, level: float = 0.95, seed: int = 0) -> PairedTest:
     """Sign-flip permutation test of paired values: is the mean of a - b different from 0?
 
-    All sign patterns are enumerated for up to 12 pairs; beyond, 20,000 are drawn.
+    All sign patterns are enumerated for up to 12 pairs; beyond, 20,000 are sampled.
 
     Args:
         a: one value per seed.
         b: the values of the other condition with the same seeds, or one number.
-        level: of the interval.
-        seed: of the sampled patterns.
+        level: probability that the interval holds the mean.
+        seed: seed of the sampled patterns.
 
     Examples:
         >>> from fairgym.training.statistics import paired_test

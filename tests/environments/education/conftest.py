@@ -70,22 +70,17 @@ def record(env):
 
     @jax.jit
     def run(params, actions, key):
-        def semester(state, step):
-            key, actions = step
-            clipped = {a: env.action_space(a).clip(actions[a]) for a in env.agents}
-            noise = env.noise(key, params)
-            after, components, terminated = env.transition(noise, state, clipped, params)
-            return after, (state, env.people(state), noise, clipped, components, terminated)
+        def pick(step):
+            moments = (step.before, env.people(step.before)), (step.after, env.people(step.after))
+            return step.replace(before=moments[0], after=moments[1])
 
-        first, rest = jax.random.split(key)
-        state = env.initial_state(first, params)
-        last, out = jax.lax.scan(semester, state, (jax.random.split(rest, SEMESTERS), actions))
-        return last, env.people(last), out
+        return fairgym.core.record(env, params, {}, key, pick=pick, script=actions)
 
-    def append(rows, row):
-        if isinstance(rows, dict):
-            return {name: append(rows[name], row[name]) for name in rows}
-        return np.concatenate([rows, row[None]])
+    def joined(before, after):
+        """Before the first step and after every one."""
+        if isinstance(before, dict):
+            return {name: joined(before[name], after[name]) for name in before}
+        return np.concatenate([before[:1], after])
 
     def start(
         params,
@@ -110,15 +105,16 @@ def record(env):
             actions[agent] = jnp.asarray(np.stack(spread))
         # arrays, so that every call has the same types
         params = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), params)
-        last, people, out = run(params, actions, jax.random.key(seed))
-        states, during, noise, clipped, components, terminated = (values(part) for part in out)
+        steps = run(params, actions, jax.random.key(seed))
+        moments = zip(steps.before, steps.after, strict=True)
+        states, people = (joined(values(before), values(after)) for before, after in moments)
         return SimpleNamespace(
-            states=append(states, values(last)),
-            people=append(during, values(people)),
-            noise=noise,
-            actions=clipped,
-            components=components,
-            terminated=terminated,
+            states=states,
+            people=people,
+            noise=values(steps.noise),
+            actions=values(steps.actions),
+            components=values(steps.components),
+            terminated=np.asarray(steps.terminated),
             params={name: float(getattr(params, name)) for name in params.info()},
         )
 

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import lax
 
 import fairgym
 from fairgym.core.batching import map_episodes
+from fairgym.policies import Function, Random
 
 SEEDS = 5
 PEOPLE, SEMESTERS = 2_000, 100
@@ -38,29 +38,27 @@ def measure(env):
 
     def episode(item):
         params, university, planner, salary, key = item
-        reset_key, run_key = jax.random.split(key)
+        policies = {
+            "admissions": Random(env.action_space("admissions")),
+            "university": Function(lambda seen, key: university),
+            "employer": Function(lambda seen, key: jnp.full((PEOPLE,), salary)),
+            "planner": Function(lambda seen, key: planner),
+        }
 
-        def semester(state, step_key):
-            score_key, step_key = jax.random.split(step_key)
-            actions = {
-                "admissions": jax.random.uniform(score_key, (env.applicants,)),
-                "university": university,
-                "employer": jnp.full((PEOPLE,), salary),
-                "planner": planner,
-            }
-            people = env.people(state)
-            worker = state.stage == WORKFORCE
-            after, components, _ = env.advance(step_key, state, actions, params)
-            who = {
-                name: people[name]
-                for name in ("gpa", "time_in_university", "time_in_workforce", "minority")
-            }
-            out = (who, worker, after.supplement, after.tuition_share, after.mentored)
-            return after, (components, out)
+        def pick(step):
+            people, after = env.people(step.before), step.after
+            seen = ("gpa", "time_in_university", "time_in_workforce", "minority")
+            who = {name: people[name] for name in seen}
+            worker = step.before.stage == WORKFORCE
+            return step.components, (
+                who,
+                worker,
+                after.supplement,
+                after.tuition_share,
+                after.mentored,
+            )
 
-        state = env.initial_state(reset_key, params)
-        _, (components, out) = lax.scan(semester, state, jax.random.split(run_key, SEMESTERS))
-        return components, out
+        return fairgym.core.record(env, params, policies, key, pick=pick)
 
     run = jax.jit(lambda items: map_episodes(episode, items))
     keys = jax.random.split(jax.random.key(11), SEEDS)

@@ -77,28 +77,12 @@ def record(env):
 
     @jax.jit
     def run(params, actions, key):
-        def month(state, given):
-            key, actions = given
-            noise = env.noise(key, params)
-            actions = {a: env.action_space(a).clip(actions[a]) for a in env.agents}
-            after, components, terminated = env.transition(noise, state, actions, params)
-            seen = env.observe(state, params)
-            out = {
-                "state": state,
-                "people": env.people(state),
-                "noise": noise,
-                "mask": seen["hospital"].mask,
-                "context": seen["planner"].context,
-                "actions": actions,
-                "components": components,
-                "terminated": terminated,
-            }
-            return after, out
+        def pick(step):
+            seen = env.observe(step.before, params)
+            shown = {"mask": seen["hospital"].mask, "context": seen["planner"].context}
+            return step, shown, (env.people(step.before), env.people(step.after))
 
-        first, rest = jax.random.split(key)
-        state = env.initial_state(first, params)
-        last, out = jax.lax.scan(month, state, (jax.random.split(rest, MONTHS), actions))
-        return last, env.people(last), out
+        return fairgym.core.record(env, params, {}, key, pick=pick, script=actions)
 
     def of_state(state):
         fields = {n: np.asarray(v) for n, v in vars(state).items() if n not in ("data", "building")}
@@ -109,24 +93,22 @@ def record(env):
             "openings": np.asarray(state.building.openings.amounts),
         }
 
+    def joined(before, after):
+        """Before the first month and after every one."""
+        return {n: np.concatenate([before[n][:1], after[n]]) for n in before}
+
     def start(params, actions, seed=0):
         actions = {agent: jnp.asarray(rows, jnp.float32) for agent, rows in actions.items()}
-        last, people, out = run(params, actions, jax.random.key(seed))
-        after = of_state(last)
+        steps, shown, people = run(params, actions, jax.random.key(seed))
         return SimpleNamespace(
-            states={
-                n: np.concatenate([v, after[n][None]]) for n, v in of_state(out["state"]).items()
-            },
-            people={
-                n: np.concatenate([np.asarray(v), np.asarray(people[n])[None]])
-                for n, v in out["people"].items()
-            },
-            noise={n: np.asarray(v) for n, v in vars(out["noise"]).items()},
-            mask=np.asarray(out["mask"]),
-            context=np.asarray(out["context"]),
-            actions={n: np.asarray(v) for n, v in out["actions"].items()},
-            components={n: np.asarray(v) for n, v in vars(out["components"]).items()},
-            terminated=np.asarray(out["terminated"]),
+            states=joined(of_state(steps.before), of_state(steps.after)),
+            people=joined(*people),
+            noise={n: np.asarray(v) for n, v in vars(steps.noise).items()},
+            mask=np.asarray(shown["mask"]),
+            context=np.asarray(shown["context"]),
+            actions={n: np.asarray(v) for n, v in steps.actions.items()},
+            components={n: np.asarray(v) for n, v in vars(steps.components).items()},
+            terminated=np.asarray(steps.terminated),
             params={name: float(getattr(params, name)) for name in params.info()},
         )
 

@@ -9,6 +9,7 @@ import pytest
 
 import fairgym
 from fairgym.core import Schedule
+from fairgym.policies import Function
 
 PEOPLE, MONTHS, APPLICANTS, CAP = 300, 90, 12, 5
 
@@ -49,23 +50,16 @@ def record(env):
 
     @jax.jit
     def run(params, threshold, relief, key):
-        def month(state, key):
-            noise_key, score_key = jax.random.split(key)
-            noise = env.noise(noise_key, params)
-            actions = {
-                "admissions": threshold,
-                # rounded, so that some are tied
-                "disbursement": jnp.round(jax.random.uniform(score_key, (PEOPLE,)), 1),
-                "debt_management": relief,
-            }
-            after, components, terminated = env.transition(noise, state, actions, params)
-            out = (state, env.people(state), noise, actions["disbursement"], components, terminated)
-            return after, out
-
-        first, rest = jax.random.split(key)
-        state = env.initial_state(first, params)
-        last, out = jax.lax.scan(month, state, jax.random.split(rest, MONTHS))
-        return last, out
+        # rounded, so that some are tied
+        scores = Function(lambda seen, key: jnp.round(jax.random.uniform(key, (PEOPLE,)), 1))
+        rules = {
+            "admissions": Function(lambda seen, key: threshold),
+            "disbursement": scores,
+            "debt_management": Function(lambda seen, key: relief),
+        }
+        return fairgym.core.record(
+            env, params, rules, key, pick=lambda step: (step, env.people(step.before))
+        )
 
     def as_numpy(struct):
         plain = {
@@ -75,17 +69,15 @@ def record(env):
         return {name: np.asarray(value) for name, value in plain.items()}
 
     def start(params, threshold=(0.6, 0.5), relief=(0.1, 0.03), seed=0):
-        last, (states, people, noise, scores, components, terminated) = run(
-            params, jnp.array(threshold), jnp.array(relief), jax.random.key(seed)
-        )
-        after = as_numpy(last)
+        steps, people = run(params, jnp.array(threshold), jnp.array(relief), jax.random.key(seed))
+        before, after = as_numpy(steps.before), as_numpy(steps.after)
         return SimpleNamespace(
-            states={n: np.concatenate([v, after[n][None]]) for n, v in as_numpy(states).items()},
+            states={name: np.concatenate([before[name][:1], after[name]]) for name in before},
             people={name: np.asarray(value) for name, value in people.items()},
-            noise=as_numpy(noise),
-            scores=np.asarray(scores),
-            components=as_numpy(components),
-            terminated=np.asarray(terminated),
+            noise=as_numpy(steps.noise),
+            scores=np.asarray(steps.actions["disbursement"]),
+            components=as_numpy(steps.components),
+            terminated=np.asarray(steps.terminated),
             threshold=np.array(threshold),
             relief=np.array(relief),
             params={name: float(getattr(params, name)) for name in params.info()},

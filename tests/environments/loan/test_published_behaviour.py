@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import lax
 
 import fairgym
 from fairgym.core.batching import map_episodes
+from fairgym.policies import Function, Random
 
 SEEDS = 5
 
@@ -20,20 +20,16 @@ def scores_at_the_end():
 
     def end(item):
         threshold, relief, key = item
-        reset_key, run_key = jax.random.split(key)
+        policies = {
+            "admissions": Function(lambda seen, key: jnp.full((2,), threshold)),
+            "disbursement": Random(env.action_space("disbursement")),
+            "debt_management": Function(lambda seen, key: jnp.full((2,), relief)),
+        }
 
-        def month(state, step_key):
-            queue_key, step_key = jax.random.split(step_key)
-            actions = {
-                "admissions": jnp.full((2,), threshold),
-                "disbursement": jax.random.uniform(queue_key, (env.population,)),
-                "debt_management": jnp.full((2,), relief),
-            }
-            return env.advance(step_key, state, actions, params)[0], None
+        def mean_score(step):
+            return jnp.mean(env.people(step.after)["qualification_score"])
 
-        state = env.initial_state(reset_key, params)
-        state, _ = lax.scan(month, state, jax.random.split(run_key, env.horizon))
-        return jnp.mean(env.people(state)["qualification_score"])
+        return fairgym.core.record(env, params, policies, key, pick=mean_score)[-1]
 
     keys = jax.random.split(jax.random.key(0), SEEDS)
 

@@ -1,0 +1,149 @@
+"""An algorithm of one's own: evolution strategies, in under 150 lines.
+
+Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017),
+https://arxiv.org/abs/1703.03864: the parameters of all policies are perturbed in antithetic pairs,
+every candidate plays an episode, and the ranks of the scores weigh the perturbations into a
+gradient, which Adam climbs. Running this file checks the algorithm, trains, and compares.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+import fairgym
+from fairgym import algorithms as fa
+from fairgym.fairness import Objective
+from fairgym.policies import equivariant, split_learned
+from fairgym.testing import check_algorithm
+from fairgym.training import evaluate
+
+
+# 1. What is learned, beside what every training state has: arrays, which checkpoints keep.
+class EvolutionState(fa.TrainState):
+    """The training state.
+
+    Attributes:
+        mean: the learned parameters: agent -> policy with only its learned arrays.
+        skeleton: the policies without their learned arrays.
+        optimiser: state of Adam.
+    """
+
+    mean: dict[str, Any]
+    skeleton: dict[str, Any]
+    optimiser: Any
+
+
+# 2. The algorithm: a frozen dataclass of hyperparameters. Every field is a flag and a config key.
+@fa.algorithms.register("evolution-strategies")
+@dataclasses.dataclass(frozen=True)
+class EvolutionStrategies(fa.Algorithm[EvolutionState]):
+    """Hyperparameters of evolution strategies.
+
+    Attributes:
+        epochs: number of gradient steps, each of which is logged.
+        pairs: number of antithetic pairs of candidates per epoch, with one episode each.
+        perturbation_std: standard deviation of the perturbations.
+        learning_rate: Adam's learning rate.
+        hidden: number of hidden units of the two-layer policies.
+        evaluation_episodes: number of episodes per epoch that measure the learned policy.
+    """
+
+    epochs: int = 20
+    pairs: int = 16
+    perturbation_std: float = 0.3
+    learning_rate: float = 0.1
+    hidden: int = 8
+    evaluation_episodes: int = 4
+
+    def __post_init__(self):
+        fa.check_at_least(self, 1, "epochs", "pairs", "hidden", "evaluation_episodes")
+        fa.check_inside(self, math.inf, "perturbation_std", "learning_rate", positive=True)
+
+    @property
+    def num_updates(self):
+        return self.epochs
+
+    @property
+    def _optimiser(self):
+        return optax.adam(self.learning_rate)
+
+    # 3. The state before the first update.
+    def init(self, key, env, objective, *, params=None, fixed=None):
+        fields = fa.init_fields(key, env, objective, params, fixed)
+        # folded: the key itself is what the updates split theirs from
+        made = equivariant(env, jax.random.fold_in(key, 1), self.hidden, params=fields["params"])
+        mean, skeleton = split_learned({agent: made[agent] for agent, _ in fields["objectives"]})
+        optimiser = self._optimiser.init(mean)
+        return EvolutionState(**fields, mean=mean, skeleton=skeleton, optimiser=optimiser)
+
+    def policies(self, state):
+        return self._policies(state, state.mean)
+
+    def _policies(self, state, learned):
+        policies = eqx.combine(learned, state.skeleton) | state.fixed
+        return {agent: policies[agent] for agent in state.env.agents}
+
+    # 4. One epoch, compiled as a whole: the next state and what to log.
+    @eqx.filter_jit
+    def update(self, state):
+        key, next_key = state.next_key()
+        noise_key, episode_key, mean_key = jax.random.split(key, 3)
+        # candidates in antithetic pairs, both of which face the same people and the same luck
+        leaves, structure = jax.tree.flatten(state.mean)
+        keys = jax.random.split(noise_key, len(leaves))
+        shapes = [(self.pairs, *leaf.shape) for leaf in leaves]
+        half = [jax.random.normal(*each) for each in zip(keys, shapes, strict=True)]
+        noise = jax.tree.unflatten(structure, [jnp.concatenate([z, -z]) for z in half])
+        std = self.perturbation_std
+        candidates = jax.tree.map(lambda mean, z: mean + std * z, state.mean, noise)
+        episodes = fa.run_candidates(
+            state.env,
+            state.params,
+            lambda learned: self._policies(state, learned),
+            candidates,
+            jnp.tile(jax.random.split(episode_key, self.pairs), 2),
+        )
+        # the gradient of each agent's own score, of which only the ranks count
+        gradient = {}
+        for agent, objective in state.objectives:
+            scores = jax.vmap(objective.score)(episodes.totals)
+            scores = jnp.where(jnp.isfinite(scores), scores, -jnp.inf)
+            weights = jnp.argsort(jnp.argsort(scores)) / (scores.size - 1) - 0.5
+            scale = -1.0 / (scores.size * std)  # minus: optimisers descend
+            gradient[agent] = jax.tree.map(
+                lambda z, w=weights, s=scale: s * jnp.tensordot(w, z, 1), noise[agent]
+            )
+        change, optimiser = self._optimiser.update(gradient, state.optimiser)
+        mean = optax.apply_updates(state.mean, change)
+        state = state.replace(mean=mean, optimiser=optimiser)
+        state = state.replace(key=next_key, updates=state.updates + 1)
+        # the log is that of the learned policies in episodes of their own
+        keys = jax.random.split(mean_key, self.evaluation_episodes)
+        measured = fa.run_episodes(state.env, state.params, self.policies(state), keys)
+        return state, fa.log_episodes(state.env, state.objectives, measured)
+
+
+# 5. Check it small, train it larger, and compare with the policies that it began with.
+def main(epochs=20, seed=0):
+    small = fairgym.make("loan_simple", population=40, horizon=5)
+    check_algorithm(EvolutionStrategies(pairs=2, evaluation_episodes=2), small)
+    env = fairgym.make("loan_simple", population=300, horizon=30)
+    objective = Objective.uniform(env)
+    learner = EvolutionStrategies(epochs=epochs)
+    states = [learner.init(jax.random.key(seed), env, objective)]
+    for _ in range(learner.num_updates):
+        states.append(learner.update(states[-1])[0])
+    for name, state in (("untrained", states[0]), ("trained", states[-1])):
+        policies, key = learner.policies(state), jax.random.key(1_000)
+        episodes = evaluate(env, env.default_params, policies, key, 32)
+        scores = jax.vmap(objective.score)(episodes.totals)
+        print(f"{name}: objective {scores.mean():.3f} (standard deviation {scores.std():.3f})")
+
+
+if __name__ == "__main__":
+    main()

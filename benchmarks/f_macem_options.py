@@ -1,4 +1,4 @@
-"""Which of F-MACEM's options help? Ten seeds each, on the loan environment.
+"""Comparison of F-MACEM's options with the plain method: ten seeds each, on the loan environment.
 
 Run `python benchmarks/f_macem_options.py` (about half an hour on two cores; with `--epochs 20
 --population 300` a third of it). It prints one line per option: the objective of the final mean

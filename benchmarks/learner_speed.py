@@ -1,4 +1,4 @@
-"""How many environment steps per second each algorithm learns from, side by side.
+"""Environment steps per second that each algorithm learns from, side by side.
 
 Run `python benchmarks/learner_speed.py` (about three minutes on two cores). It prints one line per
 algorithm: environment steps per second with everything that learning takes (acting, learning, and

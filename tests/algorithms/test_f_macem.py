@@ -209,7 +209,7 @@ def test_params_are_the_ones_given():
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "takes"),
     [
         ("epochs", 0, "a whole number from 1"),
         ("episodes_per_epoch", 1, "a whole number from 2"),
@@ -225,8 +225,8 @@ def test_params_are_the_ones_given():
         ("multiplier_rate", -1.0, "a number from 0 to inf"),
     ],
 )
-def test_hyperparameters_out_of_range(field, value, told):
-    with pytest.raises(FairgymError, match=f"{field} is {value!r}; it takes {told}"):
+def test_hyperparameters_out_of_range(field, value, takes):
+    with pytest.raises(FairgymError, match=f"{field} is {value!r}; it takes {takes}"):
         FMacem(**{field: value})
 
 

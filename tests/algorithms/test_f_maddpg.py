@@ -50,11 +50,11 @@ def test_policies_and_critic_of_f_maddpg_are_pulled_apart():
     state, _ = ddpg.update(state)
     batch = sampled(ddpg, state, jax.random.key(1))
 
-    def told(learned):
-        losses = ddpg._loss(learned, state.targets, state, batch)[1]
-        return losses["value_error"], losses["actor_objective"]
+    def losses(learned):
+        found = ddpg._loss(learned, state.targets, state, batch)[1]
+        return found["value_error"], found["actor_objective"]
 
-    error, value = jax.jit(jax.jacrev(told))(state.learned)
+    error, value = jax.jit(jax.jacrev(losses))(state.learned)
     size = {
         (name, part): float(sum(np.abs(x).sum() for x in jax.tree.leaves(getattr(pulled, part))))
         for name, pulled in (("error", error), ("value", value))
@@ -78,11 +78,11 @@ def test_the_target_of_f_maddpg_is_the_bellman_equation():
         (jnp.zeros((3, 4)), jnp.zeros(3)),
     )
     ahead = eqx.tree_at(lambda nets: nets.critic.head.bias, silent, jnp.full(3, level))
-    _, told = eqx.filter_jit(ddpg._loss)(silent, ahead, state, (step, later))
+    _, found = eqx.filter_jit(ddpg._loss)(silent, ahead, state, (step, later))
     going_on = 1.0 - np.asarray(step.done, float)
     target = np.abs(np.asarray(step.rewards) + 0.99 * going_on[..., None] * level)
     error = np.mean(np.where(target <= 1, 0.5 * target**2, target - 0.5))
-    np.testing.assert_allclose(told["value_error"], error, rtol=1e-5)
+    np.testing.assert_allclose(found["value_error"], error, rtol=1e-5)
 
 
 def test_agents_of_f_maddpg_climb_their_own_values():

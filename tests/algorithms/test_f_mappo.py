@@ -81,7 +81,7 @@ def test_the_loss_of_f_mappo_is_the_clipped_surrogate():
     after_nets = eqx.combine(moved, state.skeleton)
     after = probabilities(after_nets.actors, stds)
     batch = (steps, advantage, returns, {a: jnp.array(p)[None] for a, p in before.items()})
-    loss, told = eqx.filter_jit(ppo._loss)((moved, stds), state, batch)
+    loss, found = eqx.filter_jit(ppo._loss)((moved, stds), state, batch)
 
     surrogate, entropy, outside = 0.0, 0.0, []
     for index, agent in enumerate(agents):
@@ -103,7 +103,7 @@ def test_the_loss_of_f_mappo_is_the_clipped_surrogate():
     apart = np.abs(values - np.asarray(returns[0]))
     error = np.mean(np.where(apart <= 1, 0.5 * apart**2, apart - 0.5))
     np.testing.assert_allclose(loss, 0.5 * error - surrogate - 0.01 * entropy, rtol=1e-4)
-    np.testing.assert_allclose(told["clipped"], np.mean(outside), rtol=1e-5)
+    np.testing.assert_allclose(found["clipped"], np.mean(outside), rtol=1e-5)
 
 
 def test_agents_of_f_mappo_follow_their_own_advantages():

@@ -31,12 +31,12 @@ def test_rewards_with_exploration_are_logged():
 
     state = ppo.init(jax.random.key(0), env, Objective.uniform(env))
     key = jax.random.key(1)
-    _, told = eqx.filter_jit(ppo._round)(state, key)
+    _, log = eqx.filter_jit(ppo._round)(state, key)
     keys = jax.random.split(jax.random.split(key)[0], ppo.num_envs)
     collect = jax.vmap(lambda world, key: ppo._run(state, (world, key))[1].rewards)
     rewards = np.asarray(jax.jit(collect)(state.worlds, keys))
     assert rewards.std() > 0.0
-    assert float(told["step_reward"]) == pytest.approx(rewards.mean(), rel=1e-5)
+    assert float(log["step_reward"]) == pytest.approx(rewards.mean(), rel=1e-5)
 
 
 class Slow(Toy):
@@ -139,7 +139,7 @@ def test_a_run_that_was_cut_off_ends_like_one_that_was_not(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "told"),
+    ("name", "given", "message"),
     [
         ("f-mappo", {"num_envs": 0}, "num_envs is 0; it takes a whole number from 1"),
         ("f-mappo", {"num_steps": 2, "num_minibatches": 4}, "num_steps is 2; .* from 4"),
@@ -155,6 +155,6 @@ def test_a_run_that_was_cut_off_ends_like_one_that_was_not(name, tmp_path):
         ),
     ],
 )
-def test_hyperparameters_out_of_range(name, given, told):
-    with pytest.raises(FairgymError, match=told):
+def test_hyperparameters_out_of_range(name, given, message):
+    with pytest.raises(FairgymError, match=message):
         algorithms.get(name)(**given)

@@ -42,7 +42,7 @@ def test_two_tiers_find_the_optimum():
 
 
 def test_candidates_beyond_the_ends_are_clipped_and_kept_once():
-    """Tier 2 deviates by one step of tier 1 unless told otherwise: 0 and 0.5 for each group."""
+    """Tier 2 deviates by one step of tier 1 by default: 0 and 0.5 for each group."""
     low = Objective.weighted(ENV, {"treated_rate": -1.0})
     _, found = search(GridSearch(steps=3, deviation_steps=3, episodes=1), low)
     np.testing.assert_array_equal(found[-1][0], [0.0, 0.0])
@@ -50,7 +50,7 @@ def test_candidates_beyond_the_ends_are_clipped_and_kept_once():
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "takes"),
     [
         ("steps", 1, "a whole number from 2"),
         ("deviation_steps", 0, "a whole number from 1"),
@@ -59,8 +59,8 @@ def test_candidates_beyond_the_ends_are_clipped_and_kept_once():
         ("deviation", 1.5, "a number from 0 to 1"),
     ],
 )
-def test_hyperparameters_out_of_range(field, value, told):
-    with pytest.raises(FairgymError, match=f"{field} is {value!r}; it takes {told}"):
+def test_hyperparameters_out_of_range(field, value, takes):
+    with pytest.raises(FairgymError, match=f"{field} is {value!r}; it takes {takes}"):
         GridSearch(**{field: value})
 
 

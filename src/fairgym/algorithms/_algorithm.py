@@ -20,7 +20,7 @@ StateT = TypeVar("StateT")
 
 
 class TrainState(Struct):
-    """Everything that a run in progress consists of; subclasses add what they learn.
+    """State of a run in progress; subclasses add what they learn.
 
     Attributes:
         env: the environment; static.
@@ -73,7 +73,7 @@ class Algorithm(Protocol[StateT]):
         params: Any = None,
         fixed: Mapping[str, Any] | None = None,
     ) -> StateT:
-        """The state before the first update.
+        """State before the first update.
 
         Args:
             key: a JAX key; everything random follows from it.
@@ -85,15 +85,15 @@ class Algorithm(Protocol[StateT]):
         ...
 
     def update(self, state: StateT) -> tuple[StateT, dict[str, Float[Array, ""]]]:
-        """One epoch (or a fixed number of updates), compiled: the next state, and what to log.
+        """One epoch, or a fixed number of gradient steps: the next state, and what to log.
 
-        The log is flat: the keys are those of `fairgym.core.log_keys` (`log_episodes` makes what
-        all algorithms log, "objective" among it), and whatever else the algorithm reports.
+        Compiled. The log is flat, its keys are those of `fairgym.core.log_keys`: what
+        `log_episodes` makes, "objective" among it, and whatever else the algorithm reports.
         """
         ...
 
     def policies(self, state: StateT) -> Mapping[str, Policy]:
-        """The policies learned so far, fixed ones included: agent -> policy."""
+        """Policies of all agents, learned so far or fixed, by name of agent."""
         ...
 
 
@@ -104,7 +104,7 @@ def init_fields(
     params: Any = None,
     fixed: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The fields of `TrainState` before the first update, by name.
+    """Fields of `TrainState` before the first update, by name.
 
     Arguments as in `Algorithm.init`.
 

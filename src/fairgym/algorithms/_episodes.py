@@ -1,4 +1,4 @@
-"""Whole episodes of many policies, side by side, and what a log says of them."""
+"""Whole episodes of many policies, side by side, and the log that is made of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -82,7 +82,7 @@ def run_candidates(
 def log_episodes(
     env: Environment, objectives: Sequence[tuple[str, Objective]], episodes: Episode
 ) -> dict[str, Array]:
-    """The log of a policy, as means over the episodes that it ran.
+    """Log of a policy, as means over the episodes that it ran.
 
     Args:
         env: the environment.
@@ -134,7 +134,7 @@ def log_metrics(env: Environment, totals: Components) -> dict[str, Array]:
 def log_multipliers(
     objectives: Sequence[tuple[str, Objective]], multipliers: Sequence[Float[Array, " bounds"]]
 ) -> dict[str, Array]:
-    """The multipliers of bounded objectives ("multipliers/AGENT/METRIC"), one array per agent."""
+    """Multipliers of bounded objectives ("multipliers/AGENT/METRIC"), one array per agent."""
     return {
         log_keys.multiplier(agent, name): value
         for (agent, objective), own in zip(objectives, multipliers, strict=True)

@@ -155,7 +155,7 @@ class GradientLearner(Algorithm[StateT]):
         params: Any,
         fixed: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
-        """The fields of a `GradientState` before the first update, by name."""
+        """Fields of a `GradientState` before the first update, by name."""
         fields = init_fields(key, env, objective, params, fixed)
         params, objectives = fields["params"], fields["objectives"]
         # folded first: the two keys that updates split from this one are not used for anything else
@@ -204,7 +204,7 @@ class GradientLearner(Algorithm[StateT]):
 def apply_gradients(
     optimiser: optax.GradientTransformation, gradient: Any, state: Any, learned: Any
 ) -> tuple[Any, Any]:
-    """What is learned after one step of the optimiser, and the optimiser's state."""
+    """Learned arrays and state of the optimiser after one gradient step."""
     change, state = optimiser.update(gradient, state)
     return jax.tree.map(jnp.add, learned, change), state
 

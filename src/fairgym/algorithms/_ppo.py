@@ -119,7 +119,7 @@ class PpoLearner(GradientLearner[StateT]):
         params: Any,
         fixed: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
-        """The fields of a `PpoState` before the first update, by name."""
+        """Fields of a `PpoState` before the first update, by name."""
         fields = super()._init_fields(key, env, objective, params, fixed)
         log_std = {
             agent: init_log_std(env.action_space(agent), self.init_std)
@@ -144,7 +144,7 @@ class PpoLearner(GradientLearner[StateT]):
     # ---------------------------------------------------------------- experience
 
     def _run(self, state: StateT, item: tuple[Any, PRNGKeyArray]) -> tuple[Any, Step, Any]:
-        """Run one world: the world after `num_steps` steps, the steps, and what is seen then."""
+        """Run one world: the world after `num_steps` steps, these, and the last observations."""
         env, (world, key) = AutoReset(state.env), item
         actors = state.networks.actors
 

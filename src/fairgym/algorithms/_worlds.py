@@ -1,4 +1,4 @@
-"""Environments that run on, episode after episode, and what learners see of them.
+"""Environments that run on, episode after episode, and their observations by learners.
 
 A world is the state of an environment in which experience is collected; `AutoReset` begins a new
 episode in it after each one that ends.
@@ -124,7 +124,7 @@ def fixed_actions(
     observations: Mapping[str, Entities],
     key: PRNGKeyArray,
 ) -> dict[str, Array]:
-    """The actions of the agents that are not trained."""
+    """Actions of the agents that are not trained, by name."""
     keys = jax.random.split(key, len(env.agents))
     return {
         agent: fixed[agent](observations[agent], agent_key)

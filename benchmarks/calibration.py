@@ -1,4 +1,4 @@
-"""What happens at half and at double of each number that the papers leave open.
+"""Outcomes at half and at double of each number that the papers leave open.
 
     python benchmarks/calibration.py health          # prints the table of the environment's card
     python benchmarks/calibration.py education --population 10000 --seeds 3

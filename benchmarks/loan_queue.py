@@ -1,4 +1,4 @@
-"""How much of a learned loan policy is its queue? Swap the disbursement agents of two runs.
+"""Share of the queue in a learned loan policy: the disbursement agents of two runs, swapped.
 
 Run `python benchmarks/loan_queue.py runs/loan/seed-0 runs/grid`: the objective and the profit of
 both runs, of the first with a random queue, and of the second with the first one's queue.

@@ -1,4 +1,4 @@
-"""Does cost grow linearly with the population, and how much memory does one environment take?
+"""Time per step and memory of one environment, against the number of people.
 
 Run `python benchmarks/population_scaling.py` (two to three minutes). Each population runs in a
 process of its own: one episode on one device, without policies and with the two-layer networks.

@@ -5,10 +5,10 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from learners import learner
+from learners import learner, run_one_world
 
 from fairgym.algorithms import sample_people
-from fairgym.core import Entities
+from fairgym.core import EndsAfter, Entities
 from fairgym.fairness import Objective
 from fairgym.testing.toys import Toy
 
@@ -47,3 +47,10 @@ def test_the_world_after_an_end_is_a_new_one():
     env = Toy(population=8, horizon=5, places=3)
     state = learner("f-mappo", num_envs=3).init(jax.random.key(0), env, Objective.uniform(env))
     assert np.unique(np.asarray(state.worlds.skill)).size == 24, "worlds differ from the start"
+
+
+def test_worlds_of_a_wrapped_environment_end_as_the_wrapper_says():
+    env = EndsAfter(Toy(population=8, horizon=5, places=3), 2)
+    ppo = learner("f-mappo")
+    state = ppo.init(jax.random.key(0), env, Objective.uniform(env))
+    assert run_one_world(ppo, state, jax.random.key(1)).done.tolist() == [False, True, False, True]

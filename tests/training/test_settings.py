@@ -6,7 +6,12 @@ import pytest
 
 from fairgym.algorithms import algorithms
 from fairgym.core.registry import environments
-from fairgym.training.settings import algorithm_settings, environment_settings, field_docs
+from fairgym.training.settings import (
+    algorithm_settings,
+    environment_settings,
+    field_docs,
+    params_settings,
+)
 
 # A noun phrase does not open with a genitive or a question, nor with what stands before a noun.
 NO_NOUN = set(
@@ -22,6 +27,11 @@ SETTINGS = {
     for name in registry.names()
     for setting in table(name)
 }
+PARAMS = {
+    f"{name}: {setting.name}": setting.help
+    for name in environments.names()
+    for setting in params_settings(environments.get(name)().default_params)
+}
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -30,6 +40,11 @@ def test_every_setting_has_a_help_that_opens_with_a_noun_phrase(setting):
     assert text, "no line in the docstring of its class"
     assert text.split()[0].lower().strip(",;:.") not in NO_NOUN, text
     assert text.endswith(".") and ".." not in text, text
+
+
+@pytest.mark.parametrize("number", PARAMS)
+def test_every_parameter_has_a_help_that_opens_with_a_noun_phrase(number):
+    assert PARAMS[number].split()[0].lower().strip(",;:.") not in NO_NOUN, PARAMS[number]
 
 
 @dataclasses.dataclass

@@ -32,7 +32,7 @@ class SampledParams(Params):
 
     bias_strength: float = param(
         0.0,
-        "how far the groups' core attributes are moved apart at the start: people are resampled"
+        "strength s that moves the groups' core attributes apart at the start: resampling"
         " with weights exp(s d z), d from 1 (best group) to -1 (worst)",
         low=-10.0,
         high=10.0,

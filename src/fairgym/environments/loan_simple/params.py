@@ -13,7 +13,7 @@ class LoanSimpleParams(BankParams):
 
     relief_effect: float = param(
         25.0,
-        "what relief adds to the log-odds of repaying, per unit of relief share"
+        "gain in the log-odds of repaying per unit of relief share"
         " (from the full environment, see the card)",
         low=0.0,
         high=1000.0,

@@ -1,7 +1,9 @@
 """Claims on made-up numbers: the check holds where they bear it out, and not where they do not."""
 
+import dataclasses
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -10,12 +12,13 @@ import numpy as np
 import pytest
 
 from fairgym.algorithms import log_metrics
-from fairgym.core import make
+from fairgym.core import log_keys, make
 from fairgym.experiments import Check, Outcome, experiments
 from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
-from fairgym.experiments.mafe.fig6 import INTERVENTIONS
+from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
 from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
+from fairgym.policies import fixed_policies
 from fairgym.training import RunConfig
 
 SEEDS = 4
@@ -127,11 +130,10 @@ def fig10(good: bool) -> Any:
     data = {}
     for name in ("loan", "health", "education"):
         env = make(name, population=60)
-        keys = [f"metrics/{metric}" for metric in env.metrics]
+        keys = [log_keys.metric(metric) for metric in env.metrics]
         for agent in env.agents:
-            space: Any = env.action_space(agent)
-            names = space.names
-            keys += [f"actions/{agent}/{element}" for element in names]
+            keys += [log_keys.action(agent, element) for element in env.action_space(agent).names]
+        keys.sort()  # as those of compiled programs are
         data[name] = []
         for seed in range(SEEDS):
             lines = []
@@ -196,6 +198,16 @@ def test_a_claim_that_they_contradict_does_not(name):
     assert len(held) < len(outcome.checks) / 2, held
 
 
+def test_the_actions_of_figure_10_are_those_of_its_page():
+    """Names in the log are slugs, and groups have capitals; the page has words, in its order."""
+    page = Path(__file__).parents[2] / "docs" / "results" / "mafe-fig10.md"
+    head = "| environment | agent | action |"
+    lines = page.read_text(encoding="utf-8").partition(head)[2].partition("\n\n")[0]
+    shown = [line.strip("| ").split(" | ")[:3] for line in lines.splitlines()[2:]]
+    (table,) = experiments.get("mafe-fig10")().conclude(fig10(True)).tables
+    assert [list(row[:3]) for row in table.rows] == shown
+
+
 # ---------------------------------------------------------------- parts
 
 
@@ -236,13 +248,34 @@ def test_sums_by_kind_are_those_of_the_normalised_metrics(name):
     )
     logged = log_metrics(env, totals)
     run = types.SimpleNamespace(
-        metrics=[{f"candidates/{key}": float(value) for key, value in logged.items()}]
+        metrics=[{log_keys.candidates(key): float(value) for key, value in logged.items()}]
     )
     found = category_curves(run)
     assert set(found) == set(KINDS)
     for kind in KINDS:
         scores = jax.vmap(category(env, kind).score)(totals)
         np.testing.assert_allclose(found[kind], [np.mean(scores)], rtol=1e-5)
+
+
+@pytest.mark.parametrize("one", INTERVENTIONS, ids=lambda one: one.name)
+def test_arms_of_interventions_differ_and_can_be_built(one):
+    env = make(one.environment, population=60)
+    assert one.without != one.given
+    for arm in (one.without, one.given):
+        assert set(arm.params) <= {field.name for field in dataclasses.fields(env.default_params)}
+        policies = fixed_policies(env, {**env.baselines[one.baseline], **arm.policy})
+        assert set(policies) == set(env.agents)
+
+
+def test_arms_of_an_intervention_share_their_luck():
+    (one,) = (one for one in INTERVENTIONS if one.name == "20% relief, everybody admitted")
+    same = curves(dataclasses.replace(one, given=one.without), people=60, seeds=(0, 1))
+    assert same["without"].shape == (2, 400) and same["unit"] == "months"
+    np.testing.assert_array_equal(same["without"], same["with"])
+    relief = curves(one, people=60, seeds=(0, 1))
+    np.testing.assert_array_equal(relief["without"], same["without"])
+    np.testing.assert_array_equal(relief["with"][:, 0], same["without"][:, 0])
+    assert (relief["with"][:, -1] > same["without"][:, -1]).all()
 
 
 def test_first_and_last():

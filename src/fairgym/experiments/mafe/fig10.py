@@ -1,4 +1,4 @@
-"""What the agents learn to do when all terms weigh alike."""
+"""Actions that the agents learn when all terms weigh alike."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,22 +39,20 @@ class MafeFig10(ex.TrainingExperiment):
         return {name: ex.run_config(name, size) for name in ENVIRONMENTS}
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """The runs themselves: what they logged is all there is to measure."""
+        """The runs themselves: their logs hold all that there is to measure."""
         return runs
 
     def conclude(self, data: Any) -> ex.Outcome:
-        """The directions that the specification lists."""
+        """Directions that the paper tells of."""
         checks = [*_loan(data["loan"]), *_health(data["health"]), *_education(data["education"])]
         rows = []
         for name, runs in data.items():
-            env = runs[0].env
-            for agent in env.agents:
-                # how a share is split further is in the figure
-                for element in (e for e in env.action_space(agent).elements if not e.of):
-                    key = log_keys.action(agent, element.name)
-                    pairs = np.array([ex.first_and_last(ex.logged(run, key)) for run in runs])
-                    ends = (ex.iqm_text(column) for column in pairs.T)
-                    rows.append([name, words(agent), element.title, *ends])
+            for agent, slug in log_keys.actions_in(runs[0].metrics[0]):
+                elements = {e.name: e for e in runs[0].env.action_space(agent).elements}
+                if elements[slug].of:
+                    continue  # how a share is split further is in the figure
+                ends = (ex.iqm_text(end) for end in _action(runs, agent, slug))
+                rows.append([name, words(agent), elements[slug].title, *ends])
         caption = (
             "Mean actions of the learned policy, interquartile mean over seeds (95% interval)."
         )
@@ -74,16 +72,21 @@ def _ends(runs: Sequence[Any], *keys: str) -> np.ndarray:
     return np.array([ex.first_and_last(curve) for curve in curves]).T
 
 
+def _action(runs: Sequence[Any], agent: str, *elements: str) -> np.ndarray:
+    """First and last of the mean of elements of an agent's action, all of them by default."""
+    names = elements or runs[0].env.action_space(agent).names
+    return _ends(runs, *(log_keys.action(agent, name) for name in names))
+
+
 def _loan(runs: Sequence[Any]) -> list[ex.Check]:
-    groups = runs[0].env.groups
-    thresholds = _ends(runs, *(log_keys.action("admissions", f"threshold_{g}") for g in groups))
-    relief = _ends(runs, *(log_keys.action("debt_management", f"relief_{g}") for g in groups))[1]
+    thresholds = _action(runs, "admissions")
+    relief = _action(runs, "debt_management")[1]
     inside = np.minimum(relief - INNER[0], INNER[1] - relief)
     return [
         ex.Check.higher("loan: thresholds fall (by)", thresholds[0], thresholds[1]),
         ex.Check.above(
             f"loan: nearly everybody is admitted in the end (above {NEARLY_ALL})",
-            _ends(runs, "metrics/admission_rate")[1],
+            _ends(runs, log_keys.metric("admission_rate"))[1],
             NEARLY_ALL,
         ),
         ex.Check.above(
@@ -92,16 +95,16 @@ def _loan(runs: Sequence[Any]) -> list[ex.Check]:
         ),
         ex.Check.below(
             f"loan: default rates of the groups end alike (difference below {SIMILAR})",
-            np.abs(_ends(runs, "metrics/default_disparity")[1]),
+            np.abs(_ends(runs, log_keys.metric("default_disparity"))[1]),
             SIMILAR,
         ),
     ]
 
 
 def _health(runs: Sequence[Any]) -> list[ex.Check]:
-    premium = _ends(runs, log_keys.action("insurer", "premium"))
+    premium = _action(runs, "insurer", "premium")
     public, subsidies, beds, rollover = (
-        _ends(runs, log_keys.action("planner", kind))[1]
+        _action(runs, "planner", kind)[1]
         for kind in ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
     )
     return [
@@ -124,7 +127,7 @@ def _health(runs: Sequence[Any]) -> list[ex.Check]:
 
 def _education(runs: Sequence[Any]) -> list[ex.Check]:
     tertiary, university, diversity = (
-        _ends(runs, log_keys.action("planner", kind))[1]
+        _action(runs, "planner", kind)[1]
         for kind in ("tertiary_education", "university", "diversity_incentives")
     )
     salaries = [ex.logged(run, log_keys.action("university", "salaries")) for run in runs]
@@ -149,7 +152,7 @@ def _education(runs: Sequence[Any]) -> list[ex.Check]:
         *(
             ex.Check.higher(
                 f"education: {kind} rise{'s' * (kind == 'mentorship')} from the first epoch (by)",
-                *_ends(runs, log_keys.action("university", kind))[::-1],
+                *_action(runs, "university", kind)[::-1],
             )
             for kind in ("scholarships", "mentorship")
         ),

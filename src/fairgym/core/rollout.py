@@ -127,24 +127,14 @@ def rollout(
         )
 
     state = env.initial_state(reset_key, params)
-    components, (sums, counts) = _zeros(env, params, act, state, key)
-    start = _Loop(
-        state=state,
-        totals=components,
-        lost=components,
-        discount=jnp.float32(1.0),
-        terminated=jnp.array(False),
-        step=jnp.int32(0),
-        action_sums=sums,
-        action_counts=counts,
-        trace=_empty_rows(components, steps) if trace else None,
-        watched=_set_row(_empty_rows(watch(state), steps + 1), watch(state), jnp.int32(0))
-        if watch
-        else None,
-    )
-    return _episode(
-        env, lax.while_loop(lambda loop: ~loop.terminated & (loop.step < steps), body, start)
-    )
+    start = _before_first_step(_zeros(env, params, act, state, key), state)
+    if trace:
+        start = start.replace(trace=_empty_rows(start.totals, steps))
+    if watch:
+        rows = _empty_rows(watch(state), steps + 1)
+        start = start.replace(watched=_set_row(rows, watch(state), jnp.int32(0)))
+    end = lax.while_loop(lambda loop: ~loop.terminated & (loop.step < steps), body, start)
+    return _episode(env, end)
 
 
 def _episode(env: Environment, end: _Loop) -> Episode:
@@ -203,6 +193,23 @@ def _zeros(env: Environment, params: Any, act: Any, state: Any, key: PRNGKeyArra
         lambda s: (env.advance(key, s, act(s, key)[0], params)[1], act(s, key)[1:]), state
     )
     return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+
+
+def _before_first_step(zeros: Any, state: Any) -> _Loop:
+    """Nothing summed up, and no rows for traces."""
+    components, (sums, counts) = zeros
+    return _Loop(
+        state=state,
+        totals=components,
+        lost=components,
+        discount=jnp.float32(1.0),
+        terminated=jnp.array(False),
+        step=jnp.int32(0),
+        action_sums=sums,
+        action_counts=counts,
+        trace=None,
+        watched=None,
+    )
 
 
 def _empty_rows(values: Any, rows: int) -> Any:

@@ -98,18 +98,35 @@ def mean_over_present(
     return jnp.sum(jnp.where(mask, values, 0.0)) / jnp.maximum(jnp.sum(mask), 1.0)
 
 
-def _clip_unit(action: jax.Array) -> jax.Array:
-    return jnp.clip(jnp.nan_to_num(action, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+class _UnitInterval:
+    """Common part of `PerEntity` and `Unit`: every number lies in [0, 1] by itself."""
 
+    independent: ClassVar[bool] = True
+    discrete: ClassVar[bool] = False
+    dtype: ClassVar[Any] = jnp.float32
 
-def _inside_unit(action: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    if jnp.shape(action) != shape:
-        return jnp.array(False)
-    return jnp.all((action >= 0.0) & (action <= 1.0))
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one action."""
+        raise NotImplementedError
+
+    def sample(self, key: PRNGKeyArray) -> Float[Array, " size"]:
+        """Sample each number uniformly from [0, 1)."""
+        return jax.random.uniform(key, self.shape)
+
+    def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
+        """True if the shape fits and every number lies in [0, 1]."""
+        if jnp.shape(action) != self.shape:
+            return jnp.array(False)
+        return jnp.all((action >= 0.0) & (action <= 1.0))
+
+    def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Clip to [0, 1]; not-a-number becomes 0."""
+        return jnp.clip(jnp.nan_to_num(action, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
-class PerEntity:
+class PerEntity(_UnitInterval):
     """One number in [0, 1] for each row of the agent's observation.
 
     Attributes:
@@ -124,9 +141,6 @@ class PerEntity:
     """
 
     per_entity: ClassVar[bool] = True
-    independent: ClassVar[bool] = True
-    discrete: ClassVar[bool] = False
-    dtype: ClassVar[Any] = jnp.float32
 
     capacity: int
     element: Any = "score"
@@ -154,18 +168,6 @@ class PerEntity:
     def takes(self) -> str:
         """Description of an action in words."""
         return f"{self.capacity} numbers in [0, 1], one for each row"
-
-    def sample(self, key: PRNGKeyArray) -> Float[Array, " capacity"]:
-        """Sample each row's number uniformly from [0, 1)."""
-        return jax.random.uniform(key, self.shape)
-
-    def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
-        """True if the shape fits and every number lies in [0, 1]."""
-        return _inside_unit(action, self.shape)
-
-    def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Clip to [0, 1]; not-a-number becomes 0."""
-        return _clip_unit(action)
 
     def from_logits(
         self, logits: Float[Array, " people"], mask: Bool[Array, " people"]
@@ -236,7 +238,7 @@ class _Vector:
 
 
 @dataclasses.dataclass(frozen=True)
-class Unit(_Vector):
+class Unit(_Vector, _UnitInterval):
     """A short vector of numbers in [0, 1].
 
     Attributes:
@@ -252,8 +254,6 @@ class Unit(_Vector):
         False
     """
 
-    independent: ClassVar[bool] = True
-
     elements: tuple[Any, ...]
 
     def __post_init__(self) -> None:
@@ -264,18 +264,6 @@ class Unit(_Vector):
     def takes(self) -> str:
         """Description of an action in words."""
         return f"{len(self.elements)} numbers in [0, 1]: {', '.join(self.names)}"
-
-    def sample(self, key: PRNGKeyArray) -> Float[Array, " size"]:
-        """Sample each element uniformly from [0, 1)."""
-        return jax.random.uniform(key, self.shape)
-
-    def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
-        """True if the shape fits and every element lies in [0, 1]."""
-        return _inside_unit(action, self.shape)
-
-    def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Clip to [0, 1]; not-a-number becomes 0."""
-        return _clip_unit(action)
 
     def from_logits(
         self, logits: Float[Array, " size"], mask: Bool[Array, " people"]

@@ -86,12 +86,12 @@ class Watched:
     def __call__(self, label):
         self.labels.append(label)
 
-        def told(epoch, epochs, line):
+        def progress(epoch, epochs, line):
             self.epochs += line is not None
             if self.epochs == self.stop:
                 raise KeyboardInterrupt
 
-        yield told
+        yield progress
 
 
 def policies(out):

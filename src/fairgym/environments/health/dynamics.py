@@ -48,7 +48,7 @@ def falls_ill(insured: Flags, risk: Numbers, uninsured: Parameter, slope: Parame
 def illness_ends(time_ill: Numbers, base: Parameter, illness_time: Parameter) -> Numbers:
     """Equation (13) for P^Terminate: D^(E ILLTIME), 1.03^(-7 ILLTIME) by default.
 
-    Equations (11) and (12): with `dies`, P^Death = P^Terminate P^Mortality and
+    With `dies` it makes equations (11) and (12): P^Death = P^Terminate P^Mortality and
     P^Cured = P^Terminate (1 - P^Mortality).
 
     Args:

@@ -178,7 +178,7 @@ def end_illnesses(
     risk: Float[Array, " people"],
     params: HealthParams,
 ) -> Ending:
-    """Step 5: end of illness, in cure or death."""
+    """Step 5: end of illness, in death or cure (equations 11 and 12)."""
     month_after = state.time + 1
     until = jnp.where(care.waiting, month_after, care.bed_since)
     time_ill = (month_after - illness.ill_since).astype(jnp.float32)

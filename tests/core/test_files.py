@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairgym.core import FairgymError, files
-from fairgym.core.files import append_line, write_whole
+from fairgym.core.files import append_line, make_folder, read_regular, write_whole
 from fairgym.training.checkpoint import Checkpoints, decode, encode
 
 
@@ -84,3 +84,76 @@ def test_damaged_checkpoints_are_passed_over(tmp_path):
     assert epoch_of(9) == 2
     older.write_bytes(b"")
     assert epoch_of(9) is None
+
+
+# ------------------------------------------------------------------ links
+
+
+@pytest.fixture
+def victim(tmp_path):
+    path = tmp_path / "victim"
+    path.write_bytes(b"mine\n")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "folder"
+    path.mkdir()
+    return path
+
+
+def test_temporary_files_are_new_files_of_unforeseeable_names(folder, victim, monkeypatch):
+    names = []
+
+    def replace(aside, path):
+        names.append(aside.name)
+        assert aside.is_file() and not aside.is_symlink() and files.is_temporary(aside)
+        move(aside, path)
+
+    move = os.replace
+    monkeypatch.setattr(files.os, "replace", replace)
+    (folder / f".a{files.TEMPORARY}").symlink_to(victim)
+    for _ in range(2):
+        write_whole(folder / "a", b"new")
+    assert len(set(names)) == 2
+    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "known")
+    (folder / f".a.known{files.TEMPORARY}").symlink_to(victim)
+    with pytest.raises(FairgymError, match=r"cannot be written .File exists"):
+        write_whole(folder / "a", b"newer")
+    assert victim.read_bytes() == b"mine\n" and (folder / "a").read_bytes() == b"new"
+
+
+def test_links_are_replaced_not_followed(folder, victim):
+    for name in ("a", "metrics.jsonl"):
+        (folder / name).symlink_to(victim)
+    write_whole(folder / "a", b"new")
+    assert (folder / "a").read_bytes() == b"new" and not (folder / "a").is_symlink()
+    with pytest.raises(FairgymError, match=r"metrics\.jsonl cannot be written .it is a link"):
+        append_line(folder / "metrics.jsonl", "one")
+    assert victim.read_bytes() == b"mine\n"
+
+
+def test_a_linked_folder_is_refused(folder, tmp_path):
+    make_folder(folder / "inner" / "figures")
+    make_folder(folder / "inner" / "figures")
+    (folder / "link").symlink_to(tmp_path)
+    (folder / "dangling").symlink_to(tmp_path / "nowhere")
+    for name in ("link", "dangling"):
+        with pytest.raises(FairgymError, match=f"{name} is a link; it takes a folder"):
+            make_folder(folder / name)
+    (folder / "file").write_text("")
+    with pytest.raises(FairgymError, match="file is not a folder; it takes one"):
+        make_folder(folder / "file")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_special_and_endless_files_are_not_read(folder, victim):
+    assert read_regular(victim) == read_regular(victim, most=5) == b"mine\n"
+    os.mkfifo(folder / "pipe")
+    (folder / "endless").symlink_to("/dev/zero")
+    for name in ("pipe", "endless", "."):
+        with pytest.raises(OSError, match="not a regular file"):
+            read_regular(folder / name)
+    with pytest.raises(OSError, match="larger than 4 bytes"):
+        read_regular(victim, most=4)

@@ -175,3 +175,13 @@ def test_a_page_that_cannot_be_written_is_one_sentence(seeds, tmp_path, monkeypa
     with pytest.raises(fairgym.FairgymError, match="cannot be written"):
         write_report([seeds / "seed-0"], blocked / "report.html", episodes=4)
     assert blocked.read_text() == "mine"
+
+
+def test_linked_figures_are_not_followed(seeds, tmp_path, monkeypatch):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (tmp_path / "figures").symlink_to(mine)
+    monkeypatch.setattr("fairgym.report.write.measure_all", lambda *_: pytest.fail("too late"))
+    with pytest.raises(fairgym.FairgymError, match="figures is a link; it takes a folder"):
+        write_report([seeds / "seed-0"], tmp_path / "report.html", episodes=4)
+    assert not list(mine.iterdir())

@@ -1,13 +1,18 @@
-"""Writing files so that no reader ever meets half of one."""
+"""Writing files so that no reader ever meets half of one, and nothing is written through a link."""
 
 import contextlib
 import os
+import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from fairgym.core.errors import FairgymError
 
 TEMPORARY = ".fairgym-tmp"
+# Flags that not every system has: bytes as they are, an error for a link, no waiting for a writer.
+_BYTES = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_LINK, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
 
 
 @contextlib.contextmanager
@@ -16,7 +21,7 @@ def write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or error
+        reason = "it is a link" if path.is_symlink() else error.strerror or error
         raise FairgymError(
             f"{path} cannot be written ({reason}); what was there before is as it was"
         ) from error
@@ -25,18 +30,22 @@ def write_errors(path: Path) -> Iterator[None]:
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file whole or not at all: write aside, flush to the disk, rename.
 
+    The file aside is a new one with a name that nobody can foresee. A link in the file's place is
+    replaced, not followed.
+
     Raises:
         FairgymError: it cannot be written; an existing file of that name is untouched.
     """
-    aside = path.with_name(f".{path.name}{TEMPORARY}")
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
     with write_errors(path):
+        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | _BYTES, 0o666)
         try:
-            with open(aside, "wb") as stream:
+            with open(handle, "wb") as stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
             os.replace(aside, path)
-        except OSError:
+        except BaseException:
             with contextlib.suppress(OSError):
                 aside.unlink()
             raise
@@ -47,19 +56,61 @@ def append_line(path: Path, line: str) -> None:
     """Append one line, on the disk when this returns; on failure nothing of it stays.
 
     Raises:
-        FairgymError: it cannot be written.
+        FairgymError: it cannot be written, or is a link.
     """
-    with write_errors(path), open(path, "ab", buffering=0) as stream:
-        before = stream.tell()
-        try:
-            content = f"{line}\n".encode()
-            while content:
-                content = content[stream.write(content) :]
-            os.fsync(stream.fileno())
-        except OSError:
-            with contextlib.suppress(OSError):
-                stream.truncate(before)
-            raise
+    with write_errors(path):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINK | _BYTES, 0o666)
+        with open(handle, "ab", buffering=0) as stream:
+            before = stream.tell()
+            try:
+                content = f"{line}\n".encode()
+                while content:
+                    content = content[stream.write(content) :]
+                os.fsync(stream.fileno())
+            except OSError:
+                with contextlib.suppress(OSError):
+                    stream.truncate(before)
+                raise
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; one that is there will do, a link to one will not.
+
+    Raises:
+        FairgymError: it cannot be made, is a link, or something else than a folder.
+    """
+    with write_errors(path), contextlib.suppress(FileExistsError):
+        path.mkdir(parents=True)
+    require_folder(path)
+
+
+def require_folder(path: Path) -> None:
+    """Raise a FairgymError if there is a link or anything but a folder; nothing at all will do."""
+    if path.is_symlink():
+        raise FairgymError(f"{path} is a link; it takes a folder of its own")
+    if path.exists() and not path.is_dir():
+        raise FairgymError(f"{path} is not a folder; it takes one")
+
+
+def read_regular(path: Path, most: int | None = None) -> bytes:
+    """The content of a file, which is neither a pipe nor a device nor of any other endless kind.
+
+    Args:
+        path: the file.
+        most: largest number of bytes; None for any.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or larger.
+    """
+    handle = os.open(path, os.O_RDONLY | _NO_WAIT | _BYTES)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError("it is not a regular file")
+    with open(handle, "rb") as stream:
+        content = stream.read(-1 if most is None else most + 1)
+    if most is not None and len(content) > most:
+        raise OSError(f"it is larger than {most:,} bytes")
+    return content
 
 
 def is_temporary(path: Path) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairgym.core import FairgymError
-from fairgym.core.files import write_errors, write_whole
+from fairgym.core.files import make_folder, write_errors, write_whole
 from fairgym.experiments._base import Experiment, Outcome, experiments
 from fairgym.experiments._markdown import Making, cut_words, page_text, sources, training_time
 from fairgym.experiments._runs import Planned, Shown, finish, loaded, plan, unique
@@ -115,7 +115,8 @@ def reproduce(
 def _prepare(where: Path) -> None:
     """Make the folder of the pages; an error with it comes before hours of training."""
     with write_errors(where):
-        (where / "images").mkdir(parents=True, exist_ok=True)
+        where.mkdir(parents=True, exist_ok=True)
+        make_folder(where / "images")
         with tempfile.TemporaryFile(dir=where / "images"):
             pass
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairgym.core import FairgymError, check_shape
-from fairgym.core.files import write_whole
+from fairgym.core.files import make_folder, require_folder, write_whole
 from fairgym.report.figures import plot_all
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
@@ -68,6 +68,9 @@ def write_report(
     check_shape("episodes", episodes, 1, 1_000_000)
     say = progress or (lambda text: None)
     groups = group_runs(load_runs(folders))
+    path = Path(folders[0]) / "report.html" if out is None else Path(out)
+    beside = path.parent / "figures"
+    require_folder(beside)
     env = groups[0].env
     for group in groups:
         if group.env.name != env.name or group.env.groups != env.groups:
@@ -82,15 +85,7 @@ def write_report(
     pairs = shown_beside(measured.learned, measured.baselines)
     sections = people_sections(pairs, env)
     content = page(groups, measured.shown, sentences, figures, episodes, sections)
-    path = Path(folders[0]) / "report.html" if out is None else Path(out)
-    beside = path.parent / "figures"
-    try:
-        beside.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FairgymError(
-            f"the report cannot be written to {path}: {error.strerror or error}; out takes a file"
-            " in a folder that can be written to"
-        ) from error
+    make_folder(beside)
     for name, captioned in figures.items():
         write_whole(beside / f"{name}.png", png(captioned.figure))
     write_whole(path, content.encode())

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from fairgym.core import Environment, FairgymError
-from fairgym.core.files import append_line, is_temporary, write_errors, write_whole
+from fairgym.core.files import (
+    append_line,
+    is_temporary,
+    make_folder,
+    require_folder,
+    write_errors,
+    write_whole,
+)
 from fairgym.training.checkpoint import Checkpoints
 from fairgym.training.config import RunConfig, check_fields
 
@@ -92,7 +99,9 @@ class RunFolder:
 
     def _is_empty_checkpoints(self, path: Path) -> bool:
         """True for the rest of a run that was killed before it wrote its config.json."""
-        return path == self.checkpoints.folder and not any(path.iterdir())
+        if path != self.checkpoints.folder or path.is_symlink() or not path.is_dir():
+            return False
+        return not any(path.iterdir())
 
     def _claims_to_be_a_run(self) -> bool:
         with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -115,6 +124,7 @@ class RunFolder:
                 f"{self.path} holds something that is not a fairgym run; out takes a new or empty"
                 " folder, or one with a run"
             )
+        require_folder(self.checkpoints.folder)
         if kind == "free" or overwrite:
             return
         if not resume:
@@ -150,22 +160,9 @@ class RunFolder:
         Raises:
             FairgymError: it cannot be made, or another process is training in it.
         """
-        with write_errors(self.path):
-            (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path, os.O_RDONLY) if os.name == "posix" else None
+        handle = self._lock()
         try:
-            if handle is not None:
-                import fcntl
-
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError as error:
-                    raise FairgymError(
-                        f"another process is training in {self.path}; out takes another folder,"
-                        " or wait until it is done"
-                    ) from error
-                except OSError:
-                    pass  # a file system without locks
+            make_folder(self.checkpoints.folder)
             yield
         finally:
             if not self.config.exists():  # nothing was begun
@@ -174,6 +171,36 @@ class RunFolder:
                     self.path.rmdir()
             if handle is not None:
                 os.close(handle)  # which also lets go of the lock
+
+    def _lock(self) -> int | None:
+        """Make the folder and lock it; the handle that holds the lock, None without locks."""
+        while True:
+            with write_errors(self.path):
+                self.path.mkdir(parents=True, exist_ok=True)
+            if os.name != "posix":
+                return None
+            import fcntl
+
+            try:
+                handle = os.open(self.path, os.O_RDONLY)
+            except FileNotFoundError:  # deleted by a holder that began nothing
+                continue
+            except OSError as error:
+                raise FairgymError(f"{self.path} cannot be opened ({error.strerror})") from error
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                os.close(handle)
+                raise FairgymError(
+                    f"another process is training in {self.path}; out takes another folder,"
+                    " or wait until it is done"
+                ) from error
+            except OSError:
+                pass  # a file system without locks
+            with contextlib.suppress(OSError):
+                if os.path.samestat(os.fstat(handle), os.stat(self.path)):
+                    return handle
+            os.close(handle)  # that of a folder which was deleted meanwhile: once more
 
     def clear(self) -> None:
         """Delete the results that fairgym wrote here; config.json and other files stay."""

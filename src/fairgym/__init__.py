@@ -35,7 +35,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What belongs to training is imported when it is first asked for."""
+    """Members of `fairgym.training`, imported when first asked for."""
     if name in ("RunConfig", "evaluate", "load", "train"):
         from fairgym import training
 

@@ -113,9 +113,9 @@ class CentralCritic(eqx.Module):
         """A number for each trained agent, in acting order.
 
         Args:
-            observations: of all agents; samples of the people do.
-            present: of each agent in acting order, the share of places that hold a person.
-            actions: of the trained agents, for a Q-function.
+            observations: observations of all agents; samples of the people do.
+            present: share of places that hold a person, for each agent in acting order.
+            actions: actions of the trained agents, for a Q-function.
         """
         parts = [present]
         for agent, encoder in self.encoders.items():

@@ -51,7 +51,7 @@ class ReplayBuffer(Struct):
 
     @property
     def filled(self) -> Bool[Array, " places"]:
-        """Which places hold a row."""
+        """Mask of the places that hold a row."""
         return jnp.arange(self.places) < self.added
 
     def add(self, rows: Any) -> "ReplayBuffer":

@@ -35,7 +35,7 @@ def sample_people(
     """A systematic sample of the people present: everybody, if they are no more than `size`.
 
     Args:
-        observation: of one agent.
+        observation: observation of one agent.
         key: a JAX key.
         size: largest size of the sample; 0 keeps everybody.
 
@@ -63,12 +63,12 @@ class Step(Struct):
     Attributes:
         observations: observations of all agents, samples of their people (F-MADDPG: as it stores
             them).
-        present: of each agent in acting order, the share of the places in its observation (not of
-            the sample) that hold a person.
+        present: share of the places in an agent's observation (not of the sample) that hold a
+            person, for each agent in acting order.
         actions: actions of the trained agents on the people of their samples, as the learner
             counts them (PPO: the explored logits).
         acts: whether a trained agent acted at all in this step.
-        rewards: of each trained agent.
+        rewards: rewards of the trained agents.
         done: whether the episode ended with this step.
     """
 
@@ -114,7 +114,7 @@ def observe_sampled(
 
 
 def acting(env: Environment, agent: str, world: Any) -> Bool[Array, ""]:
-    """Whether the agent acts in this step."""
+    """True if the agent acts in this step."""
     return world.time % env.periods.get(agent, 1) == 0
 
 

@@ -202,7 +202,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
     # ---------------------------------------------------------------- learning
 
     def _reward_scale(self, state: FMaddpgState) -> Float[Array, " agents"]:
-        """What rewards are divided by."""
+        """Divisor of the rewards, for each trained agent."""
         filled = state.buffer.filled[None, :, None]
         steps = jnp.float32(self.num_envs) * state.buffer.held
         rewards = jnp.where(filled, state.buffer.rows.rewards, 0.0)

@@ -114,7 +114,7 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether a file is one that `write_whole` was about to rename."""
+    """True for a file that `write_whole` was about to rename."""
     return path.name.startswith(".") and path.name.endswith(TEMPORARY)
 
 

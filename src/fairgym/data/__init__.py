@@ -1,4 +1,4 @@
-"""Where the people come from: built-in populations, fitted scores and importers.
+"""Sources of the people: built-in populations, fitted scores and importers.
 
     >>> from fairgym.data import load_population
     >>> people = load_population("loan")

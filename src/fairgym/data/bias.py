@@ -150,7 +150,7 @@ def strength_for(
         group: code of each row's group, shape (n,).
         target: the difference wanted, in pooled standard deviations.
         largest: the answer's upper end, returned if the target is out of reach.
-        directions: of each group, as `resampling_weights` takes them.
+        directions: direction of each group, as `resampling_weights` takes them.
 
     Returns:
         The strength; 0 if the groups differ by the target already.

@@ -101,7 +101,7 @@ def split(
         features: names of what a score is fitted on.
         means: features that are the mean of several columns -> the names of these.
         stratify: labels whose shares are kept in both parts, shape (n,).
-        seed: of the split.
+        seed: seed of the split.
 
     Raises:
         FairgymError: fewer than 20 rows, or no scikit-learn.
@@ -218,7 +218,7 @@ def fit_linear_score(
             alpha); 0 is ordinary least squares.
         signs: features whose weight may not be below 0 (1) or above 0 (-1); where least squares
             would have it otherwise, the weight is 0.
-        seed: of the split.
+        seed: seed of the split.
 
     Returns:
         The score; metrics: "r2" on the held-out rows (before clipping), "rows", "held_out_rows".

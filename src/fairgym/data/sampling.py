@@ -20,7 +20,7 @@ def whole_groups(shares: Float[Array, " groups"], people: int) -> Int[Array, " p
 
 
 def amplified_weights(data: Population, strength: float | Array) -> Float[Array, " rows"]:
-    """How often each row is drawn, so that the groups differ in the core attribute.
+    """Resampling weight of each row, by which the groups differ in the core attribute.
 
     Args:
         data: the population; its module names the core score and whether a high one is good.

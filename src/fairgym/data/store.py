@@ -26,7 +26,7 @@ CHECKSUMS = "checksums.json"
 
 @dataclass(frozen=True)
 class Column:
-    """What a population's column must be.
+    """Requirements of a population's column.
 
     Attributes:
         kind: "float32", "int8" or "string" (stored as a dictionary).

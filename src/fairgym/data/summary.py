@@ -1,4 +1,4 @@
-"""Who is in a population: the text of `fairgym data describe`."""
+"""Description of a population: the text of `fairgym data describe`."""
 
 from types import ModuleType
 
@@ -104,7 +104,7 @@ def _quantile_rows(people: Population) -> list[list[str]]:
 
 
 def _score_lines(people: Population) -> list[str]:
-    """How each score did on the rows held out."""
+    """Quality of each score on the rows held out."""
     rows = [["", "kind", "measure", "value", "fitted on", "held out"]]
     for key, score in people.scores.items():
         measure = "auc" if "auc" in score.metrics else "r2"

@@ -27,7 +27,7 @@ class RegionParams(SampledParams):
 
 
 class Move(NamedTuple):
-    """How a feature of a person moves.
+    """Movement of a person's feature.
 
     Attributes:
         change: name of the parameter that says how far, in the feature's unit.

@@ -1,4 +1,4 @@
-"""What the environments have in common whose people are sampled from data."""
+"""Common base of the environments whose people are sampled from data."""
 
 import abc
 from collections.abc import Iterable
@@ -64,7 +64,7 @@ def group_count(description: str, symbol: str, *used_by: str, unit: str = "peopl
         description: in plain words.
         symbol: the symbol in the source.
         *used_by: agents whose reward or fairness function it belongs to; all of them by default.
-        unit: of the number.
+        unit: unit of the number.
     """
     return component(description, unit=unit, symbol=symbol, used_by=used_by, per="group")
 

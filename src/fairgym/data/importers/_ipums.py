@@ -77,7 +77,7 @@ class Variable:
 
 @dataclass
 class Counts:
-    """What became of the rows of an extract.
+    """Numbers of rows of an extract that were kept and dropped.
 
     Attributes:
         data_file: the file that was read.

@@ -1,4 +1,4 @@
-"""What the labels of a codebook mean: IPUMS Higher Ed codes by what the extract says of them.
+"""Meaning of the labels of a codebook: IPUMS Higher Ed codes by what the extract says of them.
 
 Each function takes a label in lower case and gives a number, or nothing if the label is not one
 of those that it knows.
@@ -29,7 +29,7 @@ SKIPPED = "logical skip"
 
 
 def _answer(label: str) -> bool:
-    """Whether a label is an answer."""
+    """True for a label that is an answer."""
     return SKIPPED not in label and not any(word in label for word in _NO_ANSWER)
 
 
@@ -101,10 +101,10 @@ def by_label(
     """Codes by their labels; by `plain` where the codebook labels none of the answers.
 
     Args:
-        name: of the variable.
-        labels: of its codes.
+        name: name of the variable.
+        labels: label of each code.
         value: what a label means; codes whose label it does not know are missing.
-        meaning: of the variable, in words.
+        meaning: meaning of the variable, in words.
         plain: for codes without labels.
 
     Raises:

@@ -72,7 +72,7 @@ VARIABLES = {
 
 @dataclass
 class Report:
-    """What an import did; `print` it.
+    """Account of an import; `print` it.
 
     Attributes:
         path: the data file that was read.
@@ -81,7 +81,7 @@ class Report:
         read: rows read.
         kept: people kept.
         dropped: reason -> rows left out for it (each row counts once, for the first reason).
-        minority_share: of the people kept.
+        minority_share: share of the minority among the people kept.
         bias_strength: fitted resampling strength.
         metrics: score -> its figures on held-out rows.
     """

@@ -66,7 +66,7 @@ _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(" "))}
 
 @dataclass
 class Report:
-    """What an import did; `print` it.
+    """Account of an import; `print` it.
 
     Attributes:
         path: the file that was read.
@@ -74,7 +74,7 @@ class Report:
         read: rows read.
         kept: loans kept.
         dropped: reason -> rows left out for it (each row counts once, for the first reason).
-        default_share: of the loans kept.
+        default_share: share of defaults among the loans kept.
         bias_strength: fitted resampling strength.
         metrics: score -> its figures on held-out rows.
     """

@@ -112,7 +112,7 @@ RACE_NAMES = {1: "white", 2: "black", 4: "asian"}
 
 @dataclass
 class Report:
-    """What an import did; `print` it.
+    """Account of an import; `print` it.
 
     Attributes:
         path: the codebook that was read.
@@ -121,9 +121,9 @@ class Report:
         read: rows read.
         kept: people kept.
         dropped: reason -> rows left out for it (each row counts once, for the first reason).
-        insured_share: of the people kept.
+        insured_share: share of the insured among the people kept.
         bias_strength: fitted resampling strength.
-        directions: of the four regions.
+        directions: directions of the four regions.
         metrics: score -> its figures on held-out rows.
     """
 

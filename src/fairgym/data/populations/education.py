@@ -157,7 +157,7 @@ def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> di
 
     Args:
         columns: at least `FEATURES` and gpa, shape (n,) each.
-        seed: of the split.
+        seed: seed of the split.
 
     Returns:
         The score by name. Metrics: "r2" on the held-out rows, "rows", "held_out_rows".

@@ -76,7 +76,7 @@ LOWEST_INCOME = 1_000.0
 
 
 def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Who is insured, and who calls their own health fair or poor."""
+    """Two outcomes: insured, and own health called fair or poor."""
     return {
         "insured": columns["insured"].astype(np.float64),
         "fair or poor health": (columns["self_rated_health"] >= 4).astype(np.float64),
@@ -105,7 +105,7 @@ def fit_health_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[
 
     Args:
         columns: at least `FEATURES` and self_rated_health, shape (n,) each.
-        seed: of the split.
+        seed: seed of the split.
 
     Returns:
         "health_risk" -> the score, 1 (best) to 5 (worst). Metrics: "r2" on the held-out rows,

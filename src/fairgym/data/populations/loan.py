@@ -52,7 +52,7 @@ NEVER_HOW = "where never delinquent (no value in the source): 120"
 
 
 def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What happened to each loan: defaulted, and the share of the term that was paid."""
+    """Outcome of each loan: defaulted, and the share of the term that was paid."""
     return {
         "default share": columns["defaulted"].astype(np.float64),
         "share of term paid": columns["months_to_default"].astype(np.float64) / columns["term"],
@@ -108,7 +108,7 @@ def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[st
     Args:
         columns: at least `FEATURES` (fico_low and fico_high for fico), defaulted and
             months_to_default, shape (n,) each.
-        seed: of the split.
+        seed: seed of the split.
 
     Returns:
         The two scores, by name. Metrics: "auc" (qualification) or "r2" (propensity) on the

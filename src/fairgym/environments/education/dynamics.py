@@ -79,7 +79,7 @@ def next_semester_gpa(semester_gpa: Numbers, uniform: Numbers, half_width: Param
     """Equation (19): the last semester's GPA + Uniform(-Delta, Delta), in [0, 4].
 
     Args:
-        semester_gpa: of the last semester.
+        semester_gpa: GPA of the last semester.
         uniform: uniform numbers in [0, 1).
         half_width: Delta.
     """

@@ -67,7 +67,7 @@ def admit(
     """Step 2: application, and admission of the highest scores to the free seats.
 
     Args:
-        noise: of this step.
+        noise: random numbers of this step.
         state: at the beginning of the semester.
         scores: action of the admissions.
         places: seats of the university, taken ones included.
@@ -114,9 +114,9 @@ def spend(
     """Step 3: sticker tuition comes in, scholarships go out; the rest stays in the account.
 
     Args:
-        noise: of this step.
+        noise: random numbers of this step.
         state: at the beginning of the semester.
-        admission: of this semester.
+        admission: step 2 of this semester.
         shares: action of the university.
         funding: dollars that the planner gives.
         units: infrastructure units that are open.
@@ -254,7 +254,7 @@ def work(
         state: at the beginning of the semester.
         salary: action of the employer.
         incentives: dollars that the planner gives for diversity.
-        params: of the pay.
+        params: parameters of the pay.
     """
     worker, minority = state.stage == WORKING, state.group == MINORITY
     pay_of_minority = jnp.sum(_count(worker & minority, state.group)) * params.max_salary

@@ -93,7 +93,7 @@ class EducationNoise(Struct):
 
 
 class EducationComponents(Components):
-    """What is reported each semester (MAFE, table 7)."""
+    """Components of each semester (MAFE, table 7)."""
 
     profit: Float[Array, ""] = component(
         "sum of the workers' utilities to the employer",

@@ -73,7 +73,7 @@ class HealthNoise(Struct):
 
 
 class HealthComponents(Components):
-    """What is reported each month (MAFE, table 5)."""
+    """Components of each month (MAFE, table 5)."""
 
     profit: Float[Array, ""] = component(
         "premiums received less hospital costs of the insured",

@@ -143,7 +143,7 @@ class LoanNoise(Struct):
 
 
 class LoanComponents(Components):
-    """What the bank reports each month (MAFE, table 3)."""
+    """Components of each month, as the bank reports them (MAFE, table 3)."""
 
     profit: Float[Array, ""] = component(
         "payments received less payments to depositors",

@@ -43,7 +43,7 @@ def months_waited(priority: Numbers, approved: Flags, tie: Numbers, cap: int) ->
     """Months until each approved person is paid out: floor(rank / cap), 0 for the first `cap`.
 
     Args:
-        priority: of each applicant; the highest is paid first.
+        priority: priority of each applicant; the highest is paid first.
         approved: whether the person is in the queue at all.
         tie: independent uniform numbers; of equal priorities the lower `tie` comes first.
         cap: loans paid out per month.

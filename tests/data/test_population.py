@@ -58,6 +58,21 @@ def test_built_in_population():
     assert share.mean() == pytest.approx(0.4, abs=0.02)
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads under /proc")
+def test_reading_people_starts_no_thread_that_could_outlive_python():
+    """Arrow's threads hold Python's objects: one that lets go of them at exit aborts the process."""
+    code = (
+        "import pathlib, sys, pyarrow.parquet\n"
+        "from fairgym.data import load_population\n"
+        "threads = lambda: len(list(pathlib.Path('/proc/self/task').iterdir()))\n"
+        "before = threads()\n"
+        "load_population('loan'), load_population('health'), load_population('education')\n"
+        "print(threads() - before, [m for m in ('pandas', 'sklearn') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "0 []\n"
+
+
 def test_imputed_columns_are_marked():
     people = load_population()
     assert set(people.imputed) == {

@@ -159,7 +159,9 @@ def decode_table(
     pa = need("pyarrow", "reading populations")
     pq = need("pyarrow.parquet", "reading populations")
     try:
-        table = pq.read_table(pa.BufferReader(content))
+        # In this thread alone: read_table's threads still let go of Python's objects after it has
+        # returned, which ends the process with an abort if Python itself ends meanwhile.
+        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise FairgymError(f"{path} is not a parquet file that can be read") from error
     absent = [name for name in schema if name not in table.column_names]
@@ -179,9 +181,9 @@ def decode_table(
         if text:
             array = data.cast(pa.string()).dictionary_encode().combine_chunks()
             levels = np.array(array.dictionary.to_pylist(), dtype=str)
-            values = levels[array.indices.to_numpy()]
-        else:
-            values = np.array(data.to_numpy())  # an own copy: Arrow's buffers go with the table
+            values = levels[np.from_dlpack(array.indices)]
+        else:  # an own copy: Arrow's buffers go with the table; its to_numpy would import pandas
+            values = np.array(np.from_dlpack(data.combine_chunks()))
         values.flags.writeable = False
         columns[name] = values
         how = (field.metadata or {}).get(b"imputed")

@@ -1,0 +1,64 @@
+"""Exit of the command's own process: the code that is announced, whatever else the machine does."""
+
+import contextlib
+import itertools
+import os
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+# Refused after the people were read, and after JAX has begun to work.
+REFUSALS = [
+    "train loan --elite-share 1.5 --out x",
+    "train loan --fix admissions=2 --out x",
+    "train health --bound gap=0.1 --out x",
+    "data describe loan --source nope",
+]
+ON_ONE_CORE = (
+    "import os, sys\n"
+    "if hasattr(os, 'sched_setaffinity'):\n"
+    "    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+)
+COMMAND = f"{ON_ONE_CORE}from fairgym.cli import main\nsys.exit(main())"
+
+
+@contextlib.contextmanager
+def busy(number):
+    """Processes that keep the core busy which the commands have to do with."""
+    loop = [sys.executable, "-c", f"{ON_ONE_CORE}while True: pass"]
+    processes = [subprocess.Popen(loop) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def refused(words, folder):
+    """(exit code, how its message begins) of one command in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, *words.split()], cwd=folder, capture_output=True, text=True
+    )
+    one_sentence = done.stderr.startswith("fairgym: ") and done.stderr.count("\n") == 1
+    return done.returncode, "one sentence" if one_sentence else done.stderr[-300:]
+
+
+def test_refusals_under_load_exit_with_2(tmp_path):
+    with busy(1), ThreadPoolExecutor(3) as pool:
+        codes = pool.map(lambda words: refused(words, tmp_path), REFUSALS[:3])
+    assert Counter(codes) == {(2, "one sentence"): 3}
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_200_refusals_on_one_busy_core_exit_with_2(tmp_path):
+    number = int(os.environ.get("FAIRGYM_REFUSALS", "200"))
+    with busy(2), ThreadPoolExecutor(4) as pool:
+        some = itertools.islice(itertools.cycle(REFUSALS), number)
+        codes = Counter(pool.map(lambda words: refused(words, tmp_path), some))
+    assert codes == {(2, "one sentence"): number}
+    assert not list(tmp_path.iterdir())

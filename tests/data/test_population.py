@@ -60,7 +60,7 @@ def test_built_in_population():
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads under /proc")
 def test_reading_people_starts_no_thread_that_could_outlive_python():
-    """Arrow's threads hold Python's objects: one that lets go of them at exit aborts the process."""
+    """Arrow's threads hold Python's objects: one that drops them at exit aborts the process."""
     code = (
         "import pathlib, sys, pyarrow.parquet\n"
         "from fairgym.data import load_population\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairgym.core import ComponentInfo, Element, FairgymError, Shares
+from fairgym.core import ComponentInfo, Element, EndsAfter, FairgymError, Shares
 from fairgym.fairness import Direct, Disparity, Rate
 from fairgym.report import labels
 
@@ -94,3 +94,7 @@ def test_shares_are_called_what_they_declare():
     assert [labels.row_label(element) for element in budget] == ["beds", "help with GPA"]
     assert [labels.row_label(element) for element in split] == ["north", "elsewhere"]
     assert labels.whole(space, split) == "beds"
+
+
+def test_a_wrapped_system_of_people_has_people(country):
+    assert labels.has_people(EndsAfter(country, 3))

@@ -113,9 +113,9 @@ def disparities(env: Environment) -> dict[str, Any]:
 # ---------------------------------------------------------------- people
 
 
-def has_people(env: Any) -> bool:
+def has_people(env: Environment) -> bool:
     """True for an environment of people, with stages, partitions and a core attribute."""
-    return isinstance(env, PopulationEnvironment)
+    return isinstance(env.unwrapped, PopulationEnvironment)
 
 
 def core_attribute_unit(env: PopulationEnvironment) -> str:

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 import fairgym
 from fairgym.core import ComponentInfo, FairgymError
-from fairgym.fairness import Direct, Disparity, Metric, Rate
+from fairgym.fairness import (
+    Direct,
+    Disparity,
+    Gini,
+    GroupRatio,
+    Metric,
+    Objective,
+    Rate,
+    WorstGroup,
+)
 from fairgym.testing.toys import Toy
 
 TOY = Toy()
@@ -100,13 +109,110 @@ class TestDisparity:
         assert Disparity(RATE).defined(totals([0, 3], [1, 4]))
 
 
-@pytest.mark.parametrize("metric", [Direct("profit"), RATE, Disparity(RATE)])
+COUNTS = st.lists(st.tuples(st.integers(0, 50), st.integers(1, 60)), min_size=2, max_size=6)
+
+
+class TestOfGroups:
+    """Worst group, ratio and Gini against plain loops over the groups."""
+
+    @settings(max_examples=60, deadline=None)
+    @given(COUNTS)
+    def test_the_worst_group_has_the_lowest_rate(self, counts):
+        rates = [h / t for h, t in counts]
+        seen = totals(*zip(*counts, strict=True))
+        assert float(WorstGroup(RATE).value(seen)) == pytest.approx(sorted(rates)[0], rel=1e-5)
+
+    @settings(max_examples=60, deadline=None)
+    @given(COUNTS)
+    def test_the_worst_group_has_the_highest_rate_where_less_is_better(self, counts):
+        worst = WorstGroup(Rate("hits", "tries", sign=-1))
+        highest = sorted(h / t for h, t in counts)[-1]
+        found = float(worst.value(totals(*zip(*counts, strict=True))))
+        assert found == pytest.approx(-highest, rel=1e-5)
+        assert worst.sign == -1 and WorstGroup(RATE).sign == 1
+
+    @settings(max_examples=60, deadline=None)
+    @given(COUNTS)
+    def test_the_ratio_is_that_of_the_lowest_to_the_highest(self, counts):
+        rates = sorted(h / t for h, t in counts)
+        by_hand = rates[0] / rates[-1] if rates[-1] else 0.0
+        for rate in (RATE, Rate("hits", "tries", sign=-1)):
+            found = float(GroupRatio(rate).value(totals(*zip(*counts, strict=True))))
+            assert found == pytest.approx(by_hand, rel=1e-5)
+
+    @settings(max_examples=60, deadline=None)
+    @given(COUNTS)
+    def test_gini_is_the_area_beside_the_lorenz_curve(self, counts):
+        """Twice the area between the diagonal and the curve of cumulated shares: another formula
+        than the one in use.
+        """
+        rates = np.sort([h / t for h, t in counts])
+        by_hand = 0.0
+        if rates.sum():
+            curve = np.concatenate([[0.0], np.cumsum(rates) / rates.sum()])
+            by_hand = 1.0 - np.sum(curve[1:] + curve[:-1]) / len(rates)
+        found = -float(Gini(RATE).value(totals(*zip(*counts, strict=True))))
+        assert found == pytest.approx(by_hand, abs=1e-5)
+
+    def test_parity_and_its_opposite(self):
+        same, apart = totals([1, 2, 4], [2, 4, 8]), totals([3, 0, 0], [4, 4, 4])
+        assert GroupRatio(RATE).value(same) == 1.0 and Gini(RATE).value(same) == 0.0
+        assert GroupRatio(RATE).value(apart) == 0.0
+        assert float(Gini(RATE).value(apart)) == pytest.approx(-2 / 3)
+
+    def test_gini_of_two_groups_is_half_of_the_difference_by_the_sum(self):
+        seen = totals([10, 30], [2, 2])
+        assert Gini(RATE).value(seen) == Disparity(RATE, True).normalised(seen) / 2 == -0.25
+
+    def test_what_is_undefined(self):
+        empty, nobody = totals([0, 3], [0, 4]), totals([0, 0], [4, 4])
+        for metric in (WorstGroup(RATE), GroupRatio(RATE), Gini(RATE)):
+            assert not metric.defined(empty)
+            assert metric.value(nobody) == 0.0
+            assert bool(metric.defined(nobody)) == isinstance(metric, WorstGroup)
+            assert bool(metric.defined(totals([0, 3], [1, 4])))
+
+    @pytest.mark.parametrize("cls", [WorstGroup, GroupRatio, Gini])
+    def test_gradients_are_finite(self, cls):
+        for hits in ([0.0, 0.0], [1.0, 1.0], [1.0, 3.0]):
+            slope = jax.grad(lambda h: cls(RATE).value(totals(h, [4, 4])))(jnp.array(hits))
+            assert jnp.all(jnp.isfinite(slope)), hits
+
+    def test_units_titles_and_kinds(self):
+        hours = Rate("hours", "tries", unit="hours")
+        assert WorstGroup(hours).unit_in(INFO) == "hours"
+        assert WorstGroup(RATE).unit_in(INFO) == "share"
+        assert WorstGroup(RATE, title="Lowest", unit="points").unit_in(INFO) == "points"
+        for cls in (GroupRatio, Gini):
+            assert cls(hours).unit_in(INFO) == "" and cls(RATE, unit="x").unit_in(INFO) == "x"
+            assert cls(RATE, title="Parity").title == "Parity" and cls(RATE).title == ""
+        kinds = {cls: cls(RATE).kind for cls in (WorstGroup, GroupRatio, Gini)}
+        assert kinds == {WorstGroup: "rate", GroupRatio: "rate", Gini: "fair"}
+        assert Gini(RATE).sign == -1 and GroupRatio(Rate("hits", "tries", sign=-1)).sign == 1
+
+    def test_they_weigh_in_objectives(self):
+        metrics = {"worst": WorstGroup(RATE), "ratio": GroupRatio(RATE), "gini": Gini(RATE)}
+        objective = Objective(metrics, {"worst": 2.0, "ratio": 0.5, "gini": 4.0})
+        seen = totals([1, 3], [4, 4])
+        assert float(objective.score(seen)) == pytest.approx(2 / 4 + 0.5 / 3 - 4 * 0.25)
+        assert float(objective.step_reward(seen)) == pytest.approx(float(objective.score(seen)))
+        assert float(objective.step_reward(totals([0, 3], [0, 4]))) == 0.0
+        assert list(objective.bounded(0.1).bounds) == ["gini"]
+
+    def test_a_ratio_takes_no_bound(self):
+        """A bound holds the size of a value down, and a ratio is 1 at parity."""
+        with pytest.raises(FairgymError, match=r"bound of 'ratio'.*1 at parity.*Disparity"):
+            Objective({"ratio": GroupRatio(RATE)}, {}, {"ratio": 0.2})
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [Direct("profit"), RATE, Disparity(RATE), WorstGroup(RATE), GroupRatio(RATE), Gini(RATE)],
+)
 def test_metrics_are_small_values(metric):
     assert isinstance(metric, Metric)
-    assert (
-        metric.kind
-        == {"Direct": "direct", "Rate": "rate", "Disparity": "fair"}[type(metric).__name__]
-    )
+    kinds = {"Direct": "direct", "Disparity": "fair", "Gini": "fair"}
+    assert metric.kind == kinds.get(type(metric).__name__, "rate")
     assert len({metric, type(metric)(*[getattr(metric, f) for f in arguments(metric)])}) == 1
     seen = totals([1, 3], [4, 4], 2.0)
     compiled = jax.jit(lambda h, t, p: metric.value(totals(h, t, p)))

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import Environment, FairgymError
-from fairgym.fairness.metrics import Metric
+from fairgym.fairness.metrics import GroupRatio, Metric
 
 FRONTIER = "frontier"
 
@@ -55,6 +55,11 @@ class Objective:
         for name, epsilon in self.bounds.items():
             if epsilon < 0:
                 raise FairgymError(f"the bound of {name!r} is {epsilon!r}; it takes 0 or more")
+            if isinstance(self.metrics[name], GroupRatio):
+                raise FairgymError(
+                    f"the bound of {name!r} is on a ratio, which is 1 at parity; bounds take"
+                    " differences, such as Disparity and Gini"
+                )
 
     def _parts(self) -> tuple[tuple[tuple[str, Any], ...], ...]:
         return tuple(tuple(part.items()) for part in (self.metrics, self.weights, self.bounds))

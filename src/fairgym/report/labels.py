@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.core import Element, Environment, PopulationEnvironment, log_keys
+from fairgym.fairness import Disparity
 from fairgym.report.words import title, words
 
 
@@ -106,8 +107,8 @@ def rate_title(env: Environment, name: str) -> str:
 
 
 def disparities(env: Environment) -> dict[str, Any]:
-    """Metrics that compare groups, by name."""
-    return {name: metric for name, metric in env.metrics.items() if hasattr(metric, "rate")}
+    """Differences of a rate between groups, by name."""
+    return {name: m for name, m in env.metrics.items() if isinstance(m, Disparity)}
 
 
 # ---------------------------------------------------------------- people

@@ -232,6 +232,23 @@ def test_resume_reads_the_settings_from_the_run(run, capsys):
     assert (run / "summary.json").read_bytes() == before
 
 
+def test_resume_continues_a_replacement_that_was_begun(here, monkeypatch, capsys):
+    words = ["train", "loan", *SMALL, "--out", "x"]
+    assert main(words) == 0
+    before = (here / "x" / "policy.eqx").read_bytes()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fairgym.algorithms.f_macem.FMacem.update", interrupted)
+        assert main([*words, "--epochs", "1", "--seed", "1", "--overwrite"]) == 130
+    assert (here / "x" / "policy.eqx").read_bytes() == before and load("x").config.seed == 0
+    assert main(["train", "--resume", "--out", "x"]) == 0
+    assert load("x").config.seed == 1 and load("x").summary["epochs"] == 1
+    assert (here / "x" / "policy.eqx").read_bytes() != before
+
+
 def test_seeds_then_evaluate_them(run, capsys, here):
     assert main(["train", "loan", *SMALL, "--out", "many", "--seeds", "0:2"]) == 0
     capsys.readouterr()

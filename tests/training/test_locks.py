@@ -1,12 +1,15 @@
 """Run folders under attack: links, races, full disks, edited files."""
 
+import errno
+import os
+import stat
 import threading
 
 import pytest
 from toy_algorithm import toy_config
 
 from fairgym.core import FairgymError
-from fairgym.training import train
+from fairgym.training import load, train
 from fairgym.training.folder import RunFolder
 
 # ------------------------------------------------------------------ links
@@ -97,3 +100,129 @@ def test_two_never_hold_one_folder_in_200_races(tmp_path):
         for racer in racers:
             racer.join()
     assert not errors and most == 1 and held >= 200
+
+
+# ------------------------------------------------------------------ replaced only by a whole run
+
+
+class Killed(BaseException):
+    """Stands for the end of the process at this moment."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, results):
+    """The results of the old and of the new run, each trained by itself."""
+    folder = tmp_path_factory.mktemp("whole")
+    train(toy_config(), folder / "old")
+    train(toy_config(seed=1, epochs=2), folder / "new")
+    return results(folder / "old"), results(folder / "new")
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 3, 5, 6, 7, 8])
+def test_overwrite_on_a_full_disk_keeps_the_finished_run(
+    tmp_path, monkeypatch, after, results, whole
+):
+    old, new = whole
+    train(toy_config(), tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    sync, calls = os.fsync, iter(range(1000))
+
+    def fsync(handle):
+        if stat.S_ISREG(os.fstat(handle).st_mode) and next(calls) >= after:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    new_config = toy_config(seed=1, epochs=2)
+    try:
+        train(new_config, tmp_path, overwrite=True, checkpoint_seconds=0)
+        finished = True
+    except FairgymError as error:
+        finished = False
+        assert "No space left on device); what was there before is as it was" in str(error)
+        now = {p: p.read_bytes() for p in before}
+        assert now == before and results(tmp_path) == old
+        assert load(tmp_path).config.seed == 0 and load(tmp_path).policies
+    monkeypatch.undo()
+    assert finished == (after >= 8), "config, log, 2 x (line, checkpoint), policy, summary"
+    if not finished:
+        assert (tmp_path / ".replacement").exists() == (after > 0), "nothing was begun"
+        if after > 0:
+            with pytest.raises(FairgymError, match=r"is 5, but the run in .*replacement has 2"):
+                train(toy_config(), tmp_path, resume=True)
+            train(new_config, tmp_path, resume=True)
+        else:
+            train(new_config, tmp_path, overwrite=True)
+    assert results(tmp_path) == new
+    names = {p.name for p in tmp_path.rglob("*")}
+    assert not [name for name in names if name.startswith(".")]
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert RunFolder(tmp_path).checkpoints.paths()[0].name == "epoch-00000002.eqx"
+
+
+@pytest.mark.parametrize("moment", range(1, 22))
+def test_overwrite_killed_at_any_moment(tmp_path, monkeypatch, moment, results, whole):
+    """Before each rename and each deletion in turn: the old run is whole, or the new one comes."""
+    old, new = whole
+    train(toy_config(), tmp_path)
+    count = 0
+
+    def counted(name):
+        call = getattr(os, name)
+
+        def function(*arguments, **options):
+            nonlocal count
+            count += 1
+            if count >= moment:  # and nothing after it
+                raise Killed
+            return call(*arguments, **options)
+
+        monkeypatch.setattr(os, name, function)
+
+    for name in ("replace", "unlink", "rmdir"):
+        counted(name)
+    config = toy_config(seed=1, epochs=2)
+    try:
+        train(config, tmp_path, overwrite=True, checkpoint_seconds=0)
+    except Killed:
+        pass
+    monkeypatch.undo()
+    if (tmp_path / "summary.json").exists():
+        assert results(tmp_path) in (old, new)
+    if RunFolder(tmp_path).current.read_config().config.seed == 1:  # the new one was begun
+        train(config, tmp_path, resume=True)
+        assert results(tmp_path) == new
+    assert results(tmp_path) in (old, new)
+    train(config, tmp_path, overwrite=True)
+    assert results(tmp_path) == new
+    assert not [p for p in tmp_path.rglob(".*")]
+
+
+def test_an_interrupted_replacement_is_continued_or_begun_anew(tmp_path, results, whole):
+    old, new = whole
+    train(toy_config(), tmp_path)
+
+    def interrupt(epoch, epochs, line):
+        if epoch == 1:
+            raise KeyboardInterrupt
+
+    config = toy_config(seed=1, epochs=2)
+    for again in (config, toy_config(seed=2), config):
+        with pytest.raises(KeyboardInterrupt):
+            train(again, tmp_path, overwrite=True, progress=interrupt)
+        assert results(tmp_path) == old
+        assert RunFolder(tmp_path).current.read_config().config.seed == again.seed
+    began = []
+    train(config, tmp_path, resume=True, progress=lambda epoch, *_: began.append(epoch))
+    assert began[0] == 1 and results(tmp_path) == new
+
+
+def test_a_linked_replacement_is_not_followed(tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    train(toy_config(), tmp_path / "x")
+    (tmp_path / "x" / ".replacement").symlink_to(mine)
+    with pytest.raises(FairgymError, match="replacement is a link"):
+        train(toy_config(), tmp_path / "x", overwrite=True)
+    assert not list(mine.iterdir())

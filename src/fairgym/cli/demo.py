@@ -50,9 +50,9 @@ def demo(arguments: Sequence[str]) -> None:
     complete = config.build().config
     out, folder = Path(flags.out), RunFolder(flags.out)
     again = folder.kind() == "run"
-    resume = again and not folder.read_summary()
+    resume = again and not folder.current.read_summary()
     if again:
-        for field, here, there in complete.differences(folder.read_config().config):
+        for field, here, there in complete.differences(folder.current.read_config().config):
             raise FairgymError(
                 f"{field} is {here!r}, but the run in {out} has {there!r}; out takes a new folder,"
                 " or one with the same demo"

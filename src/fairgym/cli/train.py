@@ -31,7 +31,7 @@ class Common:
         out: run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default.
         config: YAML, JSON or TOML file with settings; flags override it.
         resume: continuation of the run in OUT, whose settings are read from there.
-        overwrite: replacement of the run in OUT.
+        overwrite: replacement of the run in OUT, which stays until the new one is finished.
     """
 
     algorithm: str = "f-macem"
@@ -173,10 +173,10 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     if path is not None:
         base = {str(k).replace("-", "_"): v for k, v in read_config_file(Path(path)).items()}
     elif "--resume" in words and out is not None:
-        first = RunFolder(run_folders(out)[0])
-        if first.config.is_file():
-            base = first.read_config().config.as_json()
-            if first.path != Path(out):
+        first = run_folders(out)[0]
+        if RunFolder(first).config.is_file():
+            base = RunFolder(first).current.read_config().config.as_json()
+            if first != Path(out):
                 base.pop("seed")
     changed = named is not None and base.get("environment", named) != named
     if changed and path is None:

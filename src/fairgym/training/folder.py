@@ -85,6 +85,21 @@ class RunFolder:
         found = [(seed, path) for seed, path in named if seed is not None]
         return [path for _, path in sorted(found) if (path / self.config.name).is_file()]
 
+    @property
+    def replacement(self) -> "RunFolder":
+        """Run that takes the place of this one when it is finished."""
+        return RunFolder(self.path / ".replacement")
+
+    @property
+    def current(self) -> "RunFolder":
+        """Run that resume continues: a replacement that was begun, else the one here."""
+        return self.replacement if self.replacement.config.exists() else self
+
+    @property
+    def finished(self) -> bool:
+        """True if there is a run and nothing left to do for it."""
+        return bool(self.read_summary()) and not os.path.lexists(self.replacement.path)
+
     # ---------------------------------------------------------------- before anything is written
 
     def kind(self) -> Literal["free", "run", "foreign"]:
@@ -124,7 +139,8 @@ class RunFolder:
                 f"{self.path} holds something that is not a fairgym run; out takes a new or empty"
                 " folder, or one with a run"
             )
-        require_folder(self.checkpoints.folder)
+        for part in (self.checkpoints.folder, self.replacement.path):
+            require_folder(part)
         if kind == "free" or overwrite:
             return
         if not resume:
@@ -132,23 +148,24 @@ class RunFolder:
                 f"{self.path} already holds a run; out takes a new folder, or give --resume to"
                 " continue the run or --overwrite to replace it"
             )
-        stored = self.read_config()
-        for field, here, there in config.differences(stored.config):
+        there = self.current
+        stored = there.read_config()
+        for field, given, begun in config.differences(stored.config):
             raise FairgymError(
-                f"{field} is {here!r}, but the run in {self.path} has {there!r}; resume takes the"
+                f"{field} is {given!r}, but the run in {there.path} has {begun!r}; resume takes the"
                 " same configuration"
             )
         if stored.environment_version != env.version:
             raise FairgymError(
                 f"the environment {config.environment} has version {env.version}, but the run in"
-                f" {self.path} began in version {stored.environment_version}; resume takes the"
+                f" {there.path} began in version {stored.environment_version}; resume takes the"
                 " same version"
             )
         began_on = stored.provenance.get("data_checksum", "")
         if began_on != env.data_checksum:
             raise FairgymError(
                 f"the data of {config.environment} have sha256 {env.data_checksum!r}, but the run"
-                f" in {self.path} began on {began_on!r}; resume takes the same data"
+                f" in {there.path} began on {began_on!r}; resume takes the same data"
             )
 
     # ---------------------------------------------------------------- writing
@@ -212,9 +229,34 @@ class RunFolder:
         """Delete files that were never finished."""
         with write_errors(self.path):
             for folder in (self.path, self.checkpoints.folder):
-                for path in folder.iterdir():
+                for path in folder.iterdir() if folder.is_dir() else ():
                     if is_temporary(path):
                         path.unlink(missing_ok=True)
+
+    def settle(self) -> None:
+        """Move a replacement that is finished into this folder, and drop one that never began.
+
+        Killed at any moment, it goes on from there when it is called again: the configuration is
+        the first file to move and the summary the last one.
+        """
+        new = self.replacement
+        if not new.path.is_dir():
+            return
+        with write_errors(self.path):
+            if new.summary.exists():
+                if new.config.exists():
+                    self.clear()
+                    os.replace(new.config, self.config)
+                for path in new.checkpoints.paths():
+                    os.replace(path, self.checkpoints.folder / path.name)
+                for path in (new.metrics, new.policy, new.summary):
+                    if path.exists():
+                        os.replace(path, self.path / path.name)
+        if not new.config.exists():
+            new.clean()
+            for folder in (new.checkpoints.folder, new.path):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
     def write_config(self, stored: Stored) -> None:
         """Write config.json."""

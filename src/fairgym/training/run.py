@@ -138,7 +138,8 @@ def train(
         config: configuration of the run.
         out: the run folder; made if absent.
         resume: continue the run in `out` (or begin it, if there is none yet).
-        overwrite: delete the run in `out` first.
+        overwrite: replace the run in `out`, which stays as it is until the new one is finished; a
+            new one that is cut off is continued by `resume`.
         progress: called before the first update and after each one.
         checkpoint_seconds: a checkpoint is written after the first update that ends this
             long after the last one, at the end, and when interrupted by Ctrl-C.
@@ -150,16 +151,22 @@ def train(
     job = config.build()
     folder = RunFolder(out)
     folder.admit(job.config, job.env, resume=resume, overwrite=overwrite)
-    if resume and folder.kind() == "run" and folder.read_summary():
+    if resume and folder.finished:
         return load(out)
     start = _initial_state(job)
     with folder.held():
+        folder.settle()
         folder.admit(job.config, job.env, resume=resume, overwrite=overwrite)
-        if overwrite:
-            folder.clear()
-        if overwrite or not folder.config.exists():
-            folder.write_config(Stored(job.config, job.env.version, provenance(job.env)))
-        _train(job, folder, start, progress, checkpoint_seconds)
+        replaced = overwrite and folder.config.exists()
+        target = folder.replacement if replaced else folder.current
+        if not (resume and target.read_summary()):
+            with contextlib.nullcontext() if target is folder else target.held():
+                if overwrite:
+                    target.clear()
+                if overwrite or not target.config.exists():
+                    target.write_config(Stored(job.config, job.env.version, provenance(job.env)))
+                _train(job, target, start, progress, checkpoint_seconds)
+            folder.settle()
     return load(out)
 
 

@@ -8,6 +8,7 @@ from jax import lax
 from jaxtyping import Array, Bool, PRNGKeyArray
 
 from fairgym.core.environment import Environment, check_shape, require_agents
+from fairgym.core.policy import Policy
 from fairgym.core.struct import Struct
 
 
@@ -35,7 +36,7 @@ class RecordedStep(Struct):
 def record(
     env: Environment,
     params: Any,
-    policies: Mapping[str, Any],
+    policies: Mapping[str, Policy],
     key: PRNGKeyArray,
     steps: int | None = None,
     *,
@@ -51,7 +52,7 @@ def record(
     Args:
         env: the environment.
         params: as `env.default_params`.
-        policies: agent -> policy, called as `policy(observation, key) -> action`.
+        policies: agent -> policy.
         key: a JAX key.
         steps: number of steps, at most `env.horizon`, which is the default.
         pick: a pure function of a step whose result is stacked along a first axis `steps`; the

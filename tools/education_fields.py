@@ -96,14 +96,14 @@ def impute_field(
     programmes: Any,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Draws the two-digit CIP code of a degree by completers of its level in the division.
+    """Sample the two-digit CIP code of a degree by completers of its level in the division.
 
     Args:
         level: as in `LEVELS`, shape (n,).
         region: division 0 to 8, shape (n,).
         job: detailed occupation recode; see `LINKS`, shape (n,).
-        programmes: what `scorecard` gives.
-        rng: 2 n + 1 uniform numbers are drawn.
+        programmes: the result of `scorecard`.
+        rng: source of 2 n + 1 uniform numbers.
 
     Returns:
         Text of two digits, shape (n,).
@@ -166,7 +166,7 @@ def occupation_group(
 def impute_loans(
     level: np.ndarray, region: np.ndarray, field: np.ndarray, programmes: Any, rng: Any
 ) -> np.ndarray:
-    """Draws the debt for a degree: 0 for half the people, else around the programme's median.
+    """Sample the debt for a degree: 0 for half the people, else around the programme's median.
 
     Medians are those of the programmes of the field and level in the division, taken together.
     Where no programme of the field in the division has a debt, the whole country's field, or

@@ -166,7 +166,7 @@ def take_from_alike(
 
 
 def observed(data: pd.DataFrame) -> dict[str, np.ndarray]:
-    """What the survey says, with NaN where it says nothing; bands and answers as numbers."""
+    """Answers of the survey, with NaN where it says nothing; bands and answers as numbers."""
     young = decoded(data, "EducationLevelChildrenyouth619", EDUCATION_YEARS)
     grown = decoded(data, "EducationLevelAdults20", EDUCATION_YEARS)
     cigarettes = data["DoYouNowSmokeCigarettes"].isin(["Every day", "Some days"])

@@ -66,7 +66,7 @@ def told(rewrite, env, params, state):
 
     candidates = np.asarray(state.candidates)
     country = Told(env, params, np.float64)
-    country.noise = {"illness": np.asarray(state.illness_draw)}
+    country.noise = {"illness": np.asarray(state.illness_uniform)}
     data = {name: np.asarray(column) for name, column in state.data.items()}
     country.start(data, np.asarray(state.group))
     return country
@@ -90,7 +90,7 @@ def require_same_state(env, state, country):
     np.testing.assert_array_equal(state.stage, country.stage)
     np.testing.assert_array_equal(state.group, country.region)
     np.testing.assert_array_equal(state.insured, country.insured)
-    np.testing.assert_array_equal(state.illness_draw, country.luck)
+    np.testing.assert_array_equal(state.illness_uniform, country.luck)
     assert int(state.time) == country.time
     for name, column in country.people.items():
         np.testing.assert_allclose(state.data[name], column, rtol=1e-5, atol=1e-5, err_msg=name)

@@ -136,3 +136,16 @@ def test_linear_fit_with_penalty_and_signs():
     same = fit_linear_score(columns, target, tuple(columns), ridge=7.0)
     signed = fit_linear_score(columns, target, tuple(columns), ridge=7.0, signs={"a": 1})
     assert signed.coefficients == pytest.approx(same.coefficients, rel=1e-6, abs=1e-9)
+
+
+def test_a_predictor_is_the_log_odds_of_a_logistic_score():
+    """And a linear score before it is clipped."""
+    columns = {"a": np.array([-40.0, 0.0, 1.0]), "b": np.array([1.0, 2.0, 30.0])}
+    weights = {"a": 0.5, "b": -2.0}
+    expected = 0.25 + 0.5 * columns["a"] - 2.0 * columns["b"]
+    logistic = Score("logistic", 0.25, weights)
+    np.testing.assert_allclose(logistic.predictor(columns), expected)
+    np.testing.assert_allclose(logistic.predict(columns), 1 / (1 + np.exp(-expected)))
+    linear = Score("linear", 0.25, weights, low=-4.0, high=4.0)
+    np.testing.assert_allclose(linear.predictor(columns), expected)
+    np.testing.assert_allclose(linear.predict(columns), np.clip(expected, -4.0, 4.0))

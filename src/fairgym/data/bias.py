@@ -1,7 +1,7 @@
 """Differences between groups, and the resampling that amplifies them.
 
 The published environments resample their data so that the groups differ visibly at the start.
-Here that is one number, `bias_strength`: people are drawn within each group with the weights of
+Here that is one number, `bias_strength`: people are sampled within each group with the weights of
 `resampling_weights`, and `standardised_mean_difference` says how far apart two groups are.
 
 The functions work on numpy arrays, and on JAX arrays inside jit, vmap and grad: each array brings
@@ -74,7 +74,7 @@ def resampling_weights(
 
     z is the attribute standardised within the row's own group, so a strength means the same in
     all. The weights are scaled to a mean of 1 within each group, which keeps the group shares
-    when rows of all groups are drawn with them at once. If the attribute is normal, a group's
+    when rows of all groups are sampled with them at once. If the attribute is normal, a group's
     mean moves by s d standard deviations; with the directions 1 and -1 the standardised mean
     difference grows by 2 s.
 

@@ -68,7 +68,7 @@ class Split:
 
     @property
     def counts(self) -> dict[str, float]:
-        """The metrics that say how many rows there were."""
+        """Numbers of rows, as metrics."""
         return {"rows": float(len(self.train)), "held_out_rows": float(len(self.test))}
 
     def score(
@@ -210,7 +210,7 @@ def fit_linear_score(
 
     Args:
         columns: at least the features, shape (n,) each.
-        target: what is predicted, shape (n,).
+        target: the number to predict, shape (n,).
         features: names of the columns to fit on; a constant one gets the weight 0.
         low: the score is clipped to [low, high] when it is applied, not in the fit.
         high: upper end.

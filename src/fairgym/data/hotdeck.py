@@ -1,4 +1,4 @@
-"""Imputation for surveys: draws from given shares, and from rows that are alike.
+"""Imputation for surveys: samples from given shares, and from rows that are alike.
 
 Every function takes its random numbers from a generator that the caller seeds
 (`fairgym.data.imputation.stream`), so the built files come out the same each time.
@@ -15,17 +15,17 @@ FEWEST_DONORS = 5
 def sample_levels(
     shares: np.ndarray, order: Sequence[np.ndarray], rng: np.random.Generator
 ) -> np.ndarray:
-    """Draws a level for each row such that stretches of an order have the shares they should.
+    """Sample a level for each row such that stretches of an order have the shares they should.
 
     Each row has level k with its own probability. The rows are gone through in the given order
     with the multiples of the golden ratio as random numbers, which fill [0, 1) evenly over any
     stretch: so rows that are alike have their shares of levels up to a row or two, without the
-    noise of independent draws.
+    noise of independent samples.
 
     Args:
         shares: probability of each level, shape (n, levels); rows sum to 1.
         order: sort keys of shape (n,), most important first; ties are in random order.
-        rng: n + 1 uniform numbers are drawn.
+        rng: source of n + 1 uniform numbers.
 
     Returns:
         Level numbers, shape (n,).
@@ -49,7 +49,7 @@ def donors_alike(
     Args:
         known: True where the value is known, shape (n,); somewhere it must be.
         keys: sort of row by several criteria, most important first, shape (n,) each.
-        rng: draws the donors.
+        rng: source of the choice of donors.
 
     Returns:
         Row numbers, shape (n,).

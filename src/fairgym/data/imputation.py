@@ -39,11 +39,11 @@ def sub_grade_number(sub_grade: np.ndarray) -> np.ndarray:
 
 
 def impute_fico(grade: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draws the lower end of each borrower's FICO band given the grade.
+    """Sample the lower end of each borrower's FICO band given the grade.
 
     Args:
         grade: letters A to G, shape (n,).
-        rng: one gamma variate is drawn for each person.
+        rng: source of one gamma variate for each person.
 
     Returns:
         660, 665, ... 845, shape (n,).
@@ -202,16 +202,16 @@ def slope_within(
 def sample_evenly(
     probability: np.ndarray, order: tuple[np.ndarray, ...], rng: np.random.Generator
 ) -> np.ndarray:
-    """Draws 0 or 1 for each row by systematic sampling along an order.
+    """Sample 0 or 1 for each row by systematic sampling along an order.
 
     Each row is 1 with its own probability, and any stretch of the order has as many ones as it
     should to within one. So shares and slopes in the sample are those that were calibrated, not
-    those plus the noise of independent draws.
+    those plus the noise of independent samples.
 
     Args:
         probability: shape (n,).
         order: sort keys, most important first; ties are in random order.
-        rng: n + 1 uniform numbers are drawn.
+        rng: source of n + 1 uniform numbers.
 
     Returns:
         0 or 1, int8, shape (n,).
@@ -219,20 +219,20 @@ def sample_evenly(
     ties = rng.random(len(probability))
     index = np.lexsort((ties, *reversed(order)))
     passed = np.floor(np.cumsum(probability[index]) + rng.random())
-    drawn = np.zeros(len(probability), np.int8)
-    drawn[index] = np.diff(passed, prepend=0.0) > 0
-    return drawn
+    sampled = np.zeros(len(probability), np.int8)
+    sampled[index] = np.diff(passed, prepend=0.0) > 0
+    return sampled
 
 
 def impute_months_to_default(
     term: np.ndarray, defaulted: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draws the month in which the payments stop: a Beta(2, 3) share of the term, mean 40%.
+    """Sample the month in which the payments stop: a Beta(2, 3) share of the term, mean 40%.
 
     Args:
         term: months, shape (n,).
         defaulted: 0 or 1, shape (n,).
-        rng: one Beta variate is drawn for each person, defaulted or not.
+        rng: source of one Beta variate for each person, defaulted or not.
 
     Returns:
         Whole months from 1 to term - 1 if defaulted, else the term; shape (n,).

@@ -25,10 +25,10 @@ class Score:
         kind: "logistic" (a probability) or "linear" (clipped to [low, high]).
         intercept: the constant term.
         coefficients: column name -> weight per unit of that column.
-        metrics: how it did on rows that it was not fitted on ("auc" or "r2"), "rows" (fitted on)
+        metrics: quality on rows that it was not fitted on ("auc" or "r2"), "rows" (fitted on)
             and "held_out_rows".
-        low: what a linear score is clipped to from below, in the score's unit.
-        high: and from above.
+        low: lower bound that a linear score is clipped to, in the score's unit.
+        high: upper bound that it is clipped to.
     """
 
     kind: Literal["logistic", "linear"]
@@ -85,7 +85,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Population:
-    """The people that an environment draws from.
+    """The people that an environment samples from.
 
     Attributes:
         name: the system they belong to, such as "loan".
@@ -97,7 +97,7 @@ class Population:
         checksum: sha256 of the parquet file, for the record of a run.
         bias_strength: the resampling strength at which the core scores of the best and the worst
             group differ by 0.5 pooled standard deviations (`resampling_weights`).
-        directions: for each group, by code, which way it is resampled (`resampling_weights`).
+        directions: direction of resampling of each group, by code (`resampling_weights`).
         details: whatever else the scores file says, such as calibration figures.
     """
 

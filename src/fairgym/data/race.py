@@ -110,12 +110,12 @@ def people_by_band(
 
 
 def sample_race(table: RaceTable, fico_low: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draws a race for each person given the FICO band.
+    """Sample a race for each person given the FICO band.
 
     Args:
         table: P(race | FICO).
         fico_low: lower end of each person's band, shape (n,).
-        rng: one uniform number is drawn for each person.
+        rng: source of one uniform number for each person.
 
     Returns:
         Race names, shape (n,).

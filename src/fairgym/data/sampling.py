@@ -1,4 +1,4 @@
-"""Drawing the people of an environment from the rows of the data."""
+"""Sampling the people of an environment from the rows of the data."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -42,7 +42,7 @@ def resample_people(
     group: Int[Array, " people"],
     strength: float | Array,
 ) -> dict[str, Float[Array, " people"]]:
-    """Draw people of the given groups from the data, with replacement.
+    """Sample people of the given groups from the data, with replacement.
 
     Args:
         key: a JAX key.
@@ -79,7 +79,7 @@ def resample_rows(
     group: Int[Array, " people"],
     groups: int,
 ) -> Int[Array, " people"]:
-    """Draw for each person a row of their own group, with replacement.
+    """Sample for each person a row of their own group, with replacement.
 
     Args:
         key: a JAX key.

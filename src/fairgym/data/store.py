@@ -122,7 +122,7 @@ def encode_table(
     Args:
         columns: one array of the same length for each name in `schema`.
         schema: the columns, in the order in which they are written.
-        imputed: for each imputed column, how; kept in the field's metadata beside the unit.
+        imputed: imputed column -> method; kept in the field's metadata beside the unit.
         about: facts about the whole file, kept in the schema's metadata.
     """
     pa = need("pyarrow", "writing populations")

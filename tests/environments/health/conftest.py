@@ -176,7 +176,7 @@ def recompute(env):
 
         healthy = before["stage"] == 0
         chance = p["illness_uninsured"] * ~insured + p["illness_risk"] / 5.0 * risk
-        fell_ill = healthy & below(before["illness_draw"], chance)
+        fell_ill = healthy & below(before["illness_uniform"], chance)
         queue = fell_ill | (before["stage"] == 1)
         in_hospital = before["stage"] == 2
         beds = run.states["beds"][0] + np.stack(

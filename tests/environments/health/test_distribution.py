@@ -82,8 +82,8 @@ def test_falling_ill(fresh, month, insured, risk):
     _, components, _ = month(state, 0)
     assert components.healthy.sum() == PEOPLE
     require_frequency(components.fell_ill.sum(), expected)
-    drawn = month(state, 1)[0].illness_draw
-    _, components, _ = month(state.replace(illness_draw=drawn), 2)
+    drawn = month(state, 1)[0].illness_uniform
+    _, components, _ = month(state.replace(illness_uniform=drawn), 2)
     require_frequency(components.fell_ill.sum(), expected)
 
 
@@ -178,7 +178,7 @@ def test_features_move(fresh, month, split, share):
     planner = [0.0, share, 0.0, 1.0 - share, *EVEN, *split, *EVEN]
     # nobody falls ill, so nobody is replaced
     after, components, _ = month(
-        state.replace(illness_draw=jnp.ones_like(state.illness_draw)), 6, planner=planner
+        state.replace(illness_uniform=jnp.ones_like(state.illness_uniform)), 6, planner=planner
     )
     assert components.died.sum() == 0
     signs = {

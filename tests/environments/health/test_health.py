@@ -242,7 +242,7 @@ def test_the_hospital_sees_who_will_need_a_bed(episode, books):
     assert on_offer.sum() > books.queue[books.offers].sum()
     # and no more than could fall ill, were they not insured
     chance = 0.4 + 0.08 * books.risk
-    could = books.healthy & (books.before["illness_draw"] < chance)
+    could = books.healthy & (books.before["illness_uniform"] < chance)
     waiting = books.before["stage"] == WAITING
     np.testing.assert_array_equal(on_offer, (could | waiting)[books.offers])
 
@@ -351,7 +351,7 @@ def test_a_country_without_people_fails(env, params, start, step):
     assert int(components.died.sum()) == env.population and bool(terminated)
     assert float(after.total_profit) >= 0.0
     lucky = doomed.replace(
-        stage=doomed.stage.at[0].set(HEALTHY), illness_draw=jnp.ones_like(doomed.illness_draw)
+        stage=doomed.stage.at[0].set(HEALTHY), illness_uniform=jnp.ones_like(doomed.illness_uniform)
     )
     _, _, components, terminated, _, _ = step(jax.random.key(0), lucky, act(env), certain)
     assert int(components.died.sum()) == env.population - 1 and not bool(terminated)

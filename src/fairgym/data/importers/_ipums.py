@@ -289,10 +289,10 @@ def read_extract(
         raise FairgymError(f"{data_file} cannot be read: {error.strerror or error}") from error
     counts.dropped = {reason: count for reason, count in counts.dropped.items() if count}
     if not counts.kept:
-        told = ", ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items())
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items())
         raise FairgymError(
             f"{data_file} has no row that can be used ({counts.read:,} rows read; dropped: "
-            f"{told or 'none'})"
+            f"{reasons or 'none'})"
         )
     return {name: np.concatenate([part[name] for part in parts]) for name in variables}, counts
 

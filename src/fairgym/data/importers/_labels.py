@@ -116,8 +116,8 @@ def by_label(
     if known:
         return recode(known)
     if answers or plain is None:
-        told = ", ".join(repr(label) for label in list(answers.values())[:5]) or "none"
+        shown = ", ".join(repr(label) for label in list(answers.values())[:5]) or "none"
         raise FairgymError(
-            f"the codebook labels no code of {name} as {meaning}: its labels are {told}"
+            f"the codebook labels no code of {name} as {meaning}: its labels are {shown}"
         )
     return plain

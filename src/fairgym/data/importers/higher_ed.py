@@ -76,7 +76,7 @@ class Report:
 
     Attributes:
         path: the data file that was read.
-        folder: where the population now is.
+        folder: folder of the new population.
         years: survey years that were kept.
         read: rows read.
         kept: people kept.

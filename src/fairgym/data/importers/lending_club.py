@@ -70,7 +70,7 @@ class Report:
 
     Attributes:
         path: the file that was read.
-        folder: where the population now is.
+        folder: folder of the new population.
         read: rows read.
         kept: loans kept.
         dropped: reason -> rows left out for it (each row counts once, for the first reason).

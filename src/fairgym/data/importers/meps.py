@@ -117,7 +117,7 @@ class Report:
     Attributes:
         path: the codebook that was read.
         data_file: the data file beside it.
-        folder: where the population now is.
+        folder: folder of the new population.
         read: rows read.
         kept: people kept.
         dropped: reason -> rows left out for it (each row counts once, for the first reason).

@@ -153,7 +153,7 @@ def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> di
     """Fits the score "gpa": a ridge regression of GPA on `FEATURES`, clipped to [0, 4].
 
     The penalty is 1 on the squared weights of the standardised features, fitted on 80% of the
-    rows, drawn at random, and judged on the other 20%.
+    rows, sampled at random, and judged on the other 20%.
 
     Args:
         columns: at least `FEATURES` and gpa, shape (n,) each.

@@ -73,7 +73,7 @@ def complete(
         columns: every column but group and race; months_since_delinquency is NaN where the
             borrower was never delinquent.
         table: P(race | FICO).
-        rng: for race.
+        rng: source of random numbers for race.
 
     Returns:
         All of `COLUMNS`, as float64, int8 or text.
@@ -102,7 +102,7 @@ def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[st
 
     "qualification" is a logistic regression (no penalty) of repaid (1 - defaulted).
     "propensity" is a linear regression of 1 if the loan did not default, else the months to
-    default divided by the term. Both are fitted on `FEATURES` of 80% of the rows, drawn at
+    default divided by the term. Both are fitted on `FEATURES` of 80% of the rows, sampled at
     random with the default share kept, and judged on the other 20%.
 
     Args:

@@ -16,7 +16,7 @@ def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
         "bachelor": Rate("bachelors", "bachelor_class"),
         "master": Rate("masters", "master_class"),
         "doctorate": Rate("doctorates", "doctorate_class"),
-        "salary": Rate("salaries", "workers", unit="maximum salaries per person"),
+        "salary": Rate("salaries", "workers", unit="share of the maximum"),
     }
     return {
         "profit": Direct("profit", normaliser=profit_normaliser),

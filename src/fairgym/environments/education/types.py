@@ -25,11 +25,11 @@ class EducationState(PopulationState):
         left_at: step in which work began to be looked for, by rejection, leaving or graduation.
         gpa: cumulative GPA; the baseline of those who have no grades.
         semester_gpa: GPA of the last semester.
-        mentored: whether the student had a mentor in the last semester.
+        mentored: True if the student had a mentor in the last semester.
         degree: highest degree of this pass, 0 none to 3 doctorate.
         salary: last semester's salary with the supplement, share of the maximum salary.
         salary_sum: sum of these over the career.
-        applying: which of the applicants really apply.
+        applying: True for those of them who really apply.
         classes: people by programme and group that begin a programme, by the step in which those
             who stay complete it.
         units: infrastructure units of the university.

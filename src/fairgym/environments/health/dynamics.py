@@ -119,5 +119,5 @@ def subsidy_weight(family_income: Numbers, family_size: Numbers) -> Numbers:
 
 
 def is_bankrupt(total_profit: Numbers) -> Flags:
-    """The insurer fails when its profits sum to less than 0."""
+    """True if the insurer fails: its profits sum to less than 0."""
     return total_profit < 0.0

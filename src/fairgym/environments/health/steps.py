@@ -122,7 +122,7 @@ def strikes(
 ) -> Bool[Array, " people"]:
     """True where illness strikes a healthy person in this month."""
     chance = dynamics.falls_ill(insured, risk, params.illness_uninsured, params.illness_risk)
-    return state.illness_draw < chance
+    return state.illness_uniform < chance
 
 
 def fall_ill(state: HealthState, risk: Float[Array, " people"], params: HealthParams) -> Illness:

@@ -12,10 +12,10 @@ class HealthState(PopulationState):
 
     Attributes:
         data: columns of the data.
-        insured: whether the person has accepted the cycle's offer.
+        insured: True if the person has accepted the cycle's offer.
         premium: dollars per month that the person pays.
         candidates: rows of the data that the dead of each region are replaced from.
-        illness_draw: uniform number that decides whether a person falls ill in this month; it is
+        illness_uniform: uniform number that decides whether a person falls ill in this month; it is
             kept in the state so that the hospital sees who is about to need a bed.
         subsidy: dollars per month that the planner pays on top, of those insured.
         ill_since: step in which the illness began, of those waiting or in hospital.
@@ -34,7 +34,7 @@ class HealthState(PopulationState):
     insured: Bool[Array, " people"]
     premium: Float[Array, " people"]
     subsidy: Float[Array, " people"]
-    illness_draw: Float[Array, " people"]
+    illness_uniform: Float[Array, " people"]
     ill_since: Int[Array, " people"]
     bed_since: Int[Array, " people"]
     candidates: Int[Array, "regions candidates"]

@@ -84,7 +84,7 @@ def default_flags(
     Args:
         total_requested: all that was requested on this loan, this step included.
         total_received: all that was paid on it.
-        warning: whether the borrower was behind one step ago.
+        warning: True if the borrower was behind one step ago.
         default_ratio: 0.9 in the paper ("behind by more than 10%").
 
     Returns:

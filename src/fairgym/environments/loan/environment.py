@@ -20,6 +20,7 @@ from fairgym.core import (
     Components,
     Entities,
     EntitySpace,
+    Schedule,
     check_shape,
     register_environment,
     sample_rows,
@@ -121,8 +122,28 @@ class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
         group, record = self._sample_people(people_key, DATA_COLUMNS, shares, params)
         priority = jax.random.uniform(applicants_key, group.shape)
         applicants, applying = self._apply(priority, jnp.ones(group.shape, bool))
-        last_due = self.horizon + self._longest_term
-        return LoanState.at_start(group, record, applicants, applying, last_due)
+        nothing = jnp.zeros(group.shape, jnp.float32)
+        never = jnp.zeros(group.shape, jnp.int32)
+        zero = jnp.float32(0.0)
+        return LoanState(
+            time=jnp.int32(0),
+            group=group,
+            stage=never,
+            **record,
+            waiting_since=never,
+            matures_at=never,
+            balance=nothing,
+            installment=nothing,
+            total_requested=nothing,
+            total_received=nothing,
+            warning=jnp.zeros(group.shape, bool),
+            applicants=applicants,
+            applying=applying,
+            deposits=Schedule.empty(self.horizon + self._longest_term),
+            total_profit=zero,
+            total_losses=zero,
+            total_payments=zero,
+        )
 
     def _apply(
         self, priority: Float[Array, " people"], idle: Bool[Array, " people"]

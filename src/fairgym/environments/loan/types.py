@@ -1,9 +1,6 @@
 """State, noise and components of the loan environment."""
 
-from collections.abc import Mapping
-
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -57,9 +54,9 @@ class LoanState(BankState):
         installment: dollars requested in the last step.
         total_requested: dollars requested on the running loan so far.
         total_received: dollars paid on the running loan so far.
-        warning: whether the borrower was behind after the last step.
+        warning: True if the borrower was behind after the last step.
         applicants: rows of the people sampled for this step.
-        applying: which of these really apply: there may be fewer idle people than applications.
+        applying: True for those of them who really apply: there may be too few idle people.
         deposits: dollars that the bank owes its depositors, by the step in which they fall due.
     """
 
@@ -73,47 +70,6 @@ class LoanState(BankState):
     applying: Bool[Array, " applicants"]
     deposits: Schedule
     applicants: Int[Array, " applicants"] = person_index()
-
-    @classmethod
-    def at_start(
-        cls,
-        group: Int[Array, " people"],
-        record: Mapping[str, Float[Array, " people"]],
-        applicants: Int[Array, " applicants"],
-        applying: Bool[Array, " applicants"],
-        last_due: int,
-    ) -> "LoanState":
-        """Everybody idle and without a loan, the bank without deposits.
-
-        Args:
-            group: group of each person.
-            record: the columns of the data, one entry per person.
-            applicants: who may apply in the first month.
-            applying: which of these really apply.
-            last_due: the last month in which a deposit can fall due.
-        """
-        nothing = jnp.zeros(group.shape, jnp.float32)
-        never = jnp.zeros(group.shape, jnp.int32)
-        zero = jnp.float32(0.0)
-        return cls(
-            time=jnp.int32(0),
-            group=group,
-            stage=never,
-            **record,
-            waiting_since=never,
-            matures_at=never,
-            balance=nothing,
-            installment=nothing,
-            total_requested=nothing,
-            total_received=nothing,
-            warning=jnp.zeros(group.shape, bool),
-            applicants=applicants,
-            applying=applying,
-            deposits=Schedule.empty(last_due),
-            total_profit=zero,
-            total_losses=zero,
-            total_payments=zero,
-        )
 
 
 class LoanNoise(Struct):

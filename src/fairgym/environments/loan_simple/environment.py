@@ -201,7 +201,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
             noise.tie[applicants.rows],
             filled(self.disbursement_cap),
         )
-        # 4. relief, and one draw of the outcome
+        # 4. relief and outcome
         settlement = steps.settle(noise, applicants, approved, score, relief, params.relief_effect)
         # 5. profit of the whole life of these loans
         received, due = steps.cash_flows(applicants, approved, settlement, params)

@@ -46,7 +46,7 @@ def settle(
     relief: Float[Array, " groups"],
     relief_effect: float | Float[Array, ""],
 ) -> Settlement:
-    """Step 4: relief, and one draw of the outcome."""
+    """Step 4: relief, and the outcome of each loan."""
     forgiven = relief[applicants.group]
     chance = dynamics.repayment_probability(
         score.predictor(applicants.record), forgiven, relief_effect

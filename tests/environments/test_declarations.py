@@ -1,0 +1,166 @@
+"""Declarations that all environments share: words, elements, features, units, the envelope."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.core import FairgymError, Feature
+from fairgym.environments._regions import Move, RegionParams, move_features
+from fairgym.environments._sampled import PublishedProfit
+
+NAMES = ("loan", "loan_simple", "health", "education")
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def env(request):
+    return fairgym.make(request.param, population=60, horizon=10)
+
+
+@pytest.mark.parametrize(
+    ("name", "time_unit", "group_word"),
+    [
+        ("loan", "months", "group"),
+        ("loan_simple", "steps", "group"),
+        ("health", "months", "region"),
+        ("education", "semesters", "group"),
+    ],
+)
+def test_a_step_and_a_group_have_a_word(name, time_unit, group_word):
+    env = fairgym.make(name, population=60, horizon=10)
+    assert (env.time_unit, env.group_word) == (time_unit, group_word)
+    time = next(f for f in env.observation_space(env.agents[0]).context if f.name == "time")
+    assert time.unit == time_unit
+
+
+def test_elements_are_slugs_for_groups_and_regions(env):
+    for agent in env.agents:
+        elements = env.action_space(agent).elements
+        places = {*env.groups, *(part for parts in env.partitions.values() for part in parts)}
+        for element in elements:
+            assert element.name == element.name.lower() and " " not in element.name
+            assert not element.group or element.group in places
+            assert not element.of or element.of in {e.name for e in elements}
+
+
+@pytest.mark.parametrize(
+    ("name", "agent", "element", "title", "of", "unit"),
+    [
+        ("loan", "admissions", "threshold_disadvantaged", "threshold, disadvantaged", "", ""),
+        ("loan_simple", "debt_management", "relief_advantaged", "relief, advantaged", "", ""),
+        ("health", "planner", "public_health", "public health", "", ""),
+        (
+            *("health", "planner", "public_health_south"),
+            *("public health, South", "public_health", ""),
+        ),
+        ("health", "insurer", "premium", "premium", "", "share of the maximum"),
+        ("education", "employer", "salary", "salary", "", "share of the maximum"),
+        (
+            *("education", "planner", "tertiary_education_new_england"),
+            *("tertiary education, New England", "tertiary_education", ""),
+        ),
+    ],
+)
+def test_an_element(name, agent, element, title, of, unit):
+    env = fairgym.make(name, population=60, horizon=10)
+    found = {e.name: e for e in env.action_space(agent).elements}[element]
+    assert (found.title, found.of, found.unit) == (title, of, unit)
+
+
+def test_columns_of_one_variable_say_so():
+    for name, agent, variable, marked in (
+        ("health", "insurer", "region", 4),
+        ("health", "insurer", "race", 3),
+        ("education", "planner", "region", 9),
+        ("education", "admissions", "race", 3),
+    ):
+        space = fairgym.make(name, population=60, horizon=10).observation_space(agent)
+        assert sum(feature.of == variable for feature in space.features) == marked
+
+
+def test_every_metric_has_a_unit(env):
+    units = {name: metric.unit_in(env.component_info) for name, metric in env.metrics.items()}
+    assert all(units.values())
+    if "wait_disparity" in units:
+        assert units["wait_disparity"] == "months"
+        assert env.metrics["wait_disparity"].rate.title == "Wait"
+    if "average_salary" in units:
+        assert units["average_salary"] == units["salary_disparity"] == "share of the maximum"
+
+
+def test_baselines_have_slugs(env):
+    for name in env.baselines:
+        assert name.isidentifier() and name == name.lower()
+
+
+# ------------------------------------------------------------------------- context by name
+
+
+def with_context(env, change):
+    """The environment with another declared context of all agents."""
+    env = dataclasses.replace(env)
+    spaces = {}
+    for agent in env.agents:
+        space = env.observation_space(agent)
+        spaces[agent] = dataclasses.replace(space, context=change(space.context))
+    env.__dict__["_observation_spaces"] = spaces
+    return env
+
+
+def test_context_follows_its_declared_order(env):
+    params = env.default_params
+    state = env.initial_state(jax.random.key(0), params)
+    turned = with_context(env, lambda context: context[::-1])
+    for agent, seen in env.observe(state, params).items():
+        there = turned.observe(state, params)[agent]
+        np.testing.assert_array_equal(seen.context, there.context[::-1])
+
+
+def test_a_context_that_does_not_fit_is_named_when_traced(env):
+    params = env.default_params
+    state = env.initial_state(jax.random.key(0), params)
+    more = with_context(env, lambda context: (*context, Feature("weather")))
+    with pytest.raises(FairgymError, match="context 'weather' is declared but not given"):
+        jax.eval_shape(more.observe, state, params)
+    fewer = with_context(env, lambda context: tuple(f for f in context if f.name != "time"))
+    with pytest.raises(FairgymError, match="context 'time' is given but not declared"):
+        jax.eval_shape(fewer.observe, state, params)
+
+
+# ------------------------------------------------------------------------- what is shared
+
+
+def test_a_profit_is_scaled_with_people_and_steps():
+    profit = PublishedProfit(8.9e4, population=10_000, horizon=400)
+    assert profit.at(10_000, 400) == 8.9e4
+    assert profit.at(5_000, 100) == pytest.approx(8.9e4 / 8)
+
+
+def test_moves_leave_other_columns_alone():
+    """Everything improves where P = 1; income by its change, distress downwards, within ranges."""
+    moves = {
+        "income": Move("improve_gain", 1.0, 0.0, np.inf),
+        "distress": Move("improve_gain", -1.0, 0.0, 4.0),
+    }
+    data = {
+        "income": jnp.array([10.0, 20.0]),
+        "distress": jnp.array([0.1, 4.0]),
+        "age": jnp.array([30.0, 40.0]),
+    }
+    after = move_features(
+        data,
+        moves,
+        jnp.array([0.5, 0.99]),
+        jnp.array([0, 1]),
+        jnp.array([0.0, 1e9]),
+        RegionParams(improve_gain=0.5, stay=0.0),
+        base=0.5,
+        budget=1e3,
+    )
+    # region 0 without money: P = 0.5 + 0.5 sigmoid(-4) = 0.509; region 1: P = 1
+    np.testing.assert_allclose(after["income"], [10.5, 20.5])
+    np.testing.assert_allclose(after["distress"], [0.0, 3.5])
+    assert after["age"] is data["age"] and list(after) == list(data)

@@ -58,8 +58,6 @@ def test_arrays_come_back(tmp_path):
     assert about["epoch"] == 3
     np.testing.assert_array_equal(found["a"], tree["a"])
     for damaged in (b"", b"{}\n", content[:-1], content[:40], content.replace(b"epoch", b"epoxy")):
-        if damaged.endswith(content[-8:]):
-            continue  # only the header's free part is altered
         with pytest.raises(FairgymError, match="truncated or altered"):
             decode(damaged, tree, tmp_path)
     with pytest.raises(FairgymError, match="another configuration"):
@@ -68,15 +66,15 @@ def test_arrays_come_back(tmp_path):
 
 def test_damaged_checkpoints_are_passed_over(tmp_path):
     checkpoints = Checkpoints(tmp_path)
-    like = np.zeros(2)
+    like, config = np.zeros(2), {"seed": 0}
 
     def epoch_of(at_most):
-        found = checkpoints.latest(like, at_most)
+        found = checkpoints.latest(like, at_most, config)
         return None if found is None else found[1]
 
     assert epoch_of(9) is None
     for epoch in (1, 2, 3):
-        checkpoints.save(epoch, np.full(2, float(epoch)))
+        checkpoints.save(epoch, np.full(2, float(epoch)), config)
     newest, older = checkpoints.paths()
     assert epoch_of(9) == 3
     assert epoch_of(2) == 2, "further than the log"

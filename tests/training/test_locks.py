@@ -1,15 +1,19 @@
 """Run folders under attack: links, races, full disks, edited files."""
 
+import contextlib
 import errno
+import hashlib
+import json
 import os
 import stat
 import threading
 
+import numpy as np
 import pytest
 from toy_algorithm import toy_config
 
 from fairgym.core import FairgymError
-from fairgym.training import load, train
+from fairgym.training import checkpoint, load, train
 from fairgym.training.folder import RunFolder
 
 # ------------------------------------------------------------------ links
@@ -226,3 +230,90 @@ def test_a_linked_replacement_is_not_followed(tmp_path):
     with pytest.raises(FairgymError, match="replacement is a link"):
         train(toy_config(), tmp_path / "x", overwrite=True)
     assert not list(mine.iterdir())
+
+
+# ------------------------------------------------------------------ edited files
+
+
+def edit(path, change):
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+EDITS = {
+    "seed": lambda c: c.update(seed=7),
+    "params.deposit_rate": lambda c: c["params"].update(deposit_rate=0.04),
+    "algorithm_args.step": lambda c: c["algorithm_args"].update(step=0.2),
+    "algorithm_args.epochs": lambda c: c["algorithm_args"].update(epochs=9),
+    "environment_args.population": lambda c: c["environment_args"].update(population=40),
+    "objective": lambda c: c.update(objective="direct"),
+}
+
+
+@pytest.mark.parametrize("finished", [True, False])
+@pytest.mark.parametrize("field", EDITS)
+def test_an_edited_configuration_is_told_and_refused(tmp_path, field, finished):
+    def interrupt(epoch, epochs, line):
+        if epoch == 3 and not finished:
+            raise KeyboardInterrupt
+
+    with contextlib.suppress(KeyboardInterrupt):
+        train(toy_config(), tmp_path, progress=interrupt)
+    edit(tmp_path / "config.json", EDITS[field])
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    edited = load(tmp_path)
+    message = rf"{field} is .* in config\.json, but .*\.eqx was made with .*; it takes the"
+    with pytest.raises(FairgymError, match=message):
+        train(edited.config, tmp_path, resume=True)
+    with pytest.raises(FairgymError, match=message):
+        print(edited.policies)
+    assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+
+
+def rewritten(content, change):
+    """A file of arrays with another header and the checksum that belongs to it."""
+    _, header, payload = content.split(b"\n", 2)
+    fields = json.loads(header)
+    fields = change(fields) or fields
+    body = json.dumps(fields).encode() + b"\n" + payload
+    return f"{checkpoint.MARK} {hashlib.sha256(body).hexdigest()}\n".encode() + body
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header.pop("epoch") and None,
+        lambda header: header.update(epoch="many"),
+        lambda header: header.update(epoch=True),
+        lambda header: header.update(epoch=-1),
+        lambda header: header.update(epoch=10**400),
+        lambda header: [1],
+        lambda header: header.update(config=3),
+        lambda header: header.pop("config") and None,
+    ],
+)
+def test_odd_headers_are_damage(tmp_path, change, results):
+    def interrupt(epoch, epochs, line):
+        if epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(toy_config(), tmp_path / "x", progress=interrupt, checkpoint_seconds=0)
+    newest, _ = RunFolder(tmp_path / "x").checkpoints.paths()
+    newest.write_bytes(rewritten(newest.read_bytes(), change))
+    began = []
+    train(toy_config(), tmp_path / "x", resume=True, progress=lambda epoch, *_: began.append(epoch))
+    assert began[0] == 2, "from the older one"
+    train(toy_config(), tmp_path / "whole")
+    assert results(tmp_path / "x") == results(tmp_path / "whole")
+
+
+def test_the_checksum_covers_the_header(tmp_path):
+    content = checkpoint.encode({"a": np.arange(3.0)}, epoch=3, config={"seed": 0})
+    for old, new in ((b'"epoch": 3', b'"epoch": 2'), (b'"seed": 0', b'"seed": 1')):
+        assert old in content
+        with pytest.raises(FairgymError, match="truncated or altered"):
+            checkpoint.decode(content.replace(old, new), {"a": np.arange(3.0)}, tmp_path)
+    same = rewritten(content, lambda header: None)
+    assert checkpoint.decode(same, {"a": np.arange(3.0)}, tmp_path)[1]["epoch"] == 3

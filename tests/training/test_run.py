@@ -88,7 +88,7 @@ def test_load_gives_everything_back(finished, small):
     # the mean policy, as the algorithm has it at the end
     algorithm = small.build().algorithm
     state = algorithm.init(jax.random.key(0), run.env, run.objective, params=run.params)
-    latest = RunFolder(finished.folder).checkpoints.latest(state, 4)
+    latest = RunFolder(finished.folder).checkpoints.latest(state, 4, finished.config.as_json())
     assert latest is not None and latest[1] == 4
     policies = algorithm.policies(latest[0])
     for here, there in zip(
@@ -235,7 +235,7 @@ def test_only_one_process_trains_in_a_folder(tmp_path):
         # a line of the log half written
         "folder.append_line = lambda path, line: (path.open('a').write(line[:30]) and 0, die())",
         # between the log and the checkpoint
-        "checkpoint.Checkpoints.save = lambda self, n, s: die() if n == 3 else save(self, n, s)",
+        "checkpoint.Checkpoints.save = lambda self, n, *x: die() if n == 3 else save(self, n, *x)",
         # a checkpoint written aside, not renamed
         "files.os.replace = lambda a, b: die() if b.name == 'epoch-00000004.eqx' else move(a, b)",
         # all but policy and summary

@@ -194,12 +194,7 @@ class RunConfig:
 
     def differences(self, other: "RunConfig") -> list[tuple[str, Any, Any]]:
         """Differences of two complete configurations: (field, value here, value there)."""
-        here, there = _flat(self), _flat(other)
-        return [
-            (key, here.get(key), there.get(key))
-            for key in {**here, **there}
-            if here.get(key) != there.get(key)
-        ]
+        return differences(self.as_json(), other.as_json())
 
     def as_json(self) -> dict[str, Any]:
         """The configuration as JSON values."""
@@ -273,9 +268,19 @@ def _values(thing: Any, settings: list[Setting]) -> dict[str, Any]:
     return {s.name: plain(getattr(thing, s.name)) for s in settings}
 
 
-def _flat(config: RunConfig) -> dict[str, Any]:
+def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Differences of two configurations as JSON values: (field, value here, value there)."""
+    ours, theirs = _flat(here), _flat(there)
+    return [
+        (key, ours.get(key), theirs.get(key))
+        for key in {**ours, **theirs}
+        if ours.get(key) != theirs.get(key)
+    ]
+
+
+def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    for key, value in config.as_json().items():
+    for key, value in config.items():
         if isinstance(value, dict):
             flat |= {f"{key}.{name}": entry for name, entry in value.items()}
         else:

@@ -13,11 +13,12 @@ from fairgym.core.files import (
     append_line,
     is_temporary,
     make_folder,
+    read_regular,
     require_folder,
     write_errors,
     write_whole,
 )
-from fairgym.training.checkpoint import Checkpoints
+from fairgym.training.checkpoint import Checkpoints, decode, read_header, require_same
 from fairgym.training.config import RunConfig, check_fields
 
 FORMAT = "fairgym-run-1"
@@ -324,6 +325,32 @@ class RunFolder:
                 break
             lines.append(line)
         return lines
+
+    def read_policy(self, like: Any, config: RunConfig) -> Any:
+        """The policies in policy.eqx.
+
+        Args:
+            like: policies of the same structure.
+            config: configuration of config.json.
+
+        Raises:
+            FairgymError: it cannot be read, is damaged, or was made with another configuration.
+        """
+        return decode(self._policy_bytes(), like, self.policy, config.as_json())[0]
+
+    def check_policy(self, config: RunConfig) -> None:
+        """Raise a FairgymError unless policy.eqx was made with this configuration."""
+        header, _ = read_header(self._policy_bytes(), self.policy)
+        require_same(header, config.as_json(), self.policy)
+
+    def _policy_bytes(self) -> bytes:
+        try:
+            return read_regular(self.policy)
+        except OSError as error:
+            raise FairgymError(
+                f"{self.policy} cannot be read ({error.strerror or error}); it takes the policies"
+                " of a run"
+            ) from error
 
     def read_summary(self) -> dict[str, Any]:
         """The content of summary.json; empty for a run that is not finished."""

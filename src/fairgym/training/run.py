@@ -80,15 +80,16 @@ class Run:
         """Agent -> learned or fixed policy; of an unfinished run those of the last checkpoint.
 
         Raises:
-            FairgymError: there is none yet, or policy.eqx is damaged.
+            FairgymError: there is none yet, policy.eqx is damaged, or it was made with another
+                configuration than that of config.json.
         """
         folder = RunFolder(self.folder)
         state = _initial_state(self.job)
         if folder.policy.exists():
             like = self.job.algorithm.policies(state)
-            found = decode(folder.policy.read_bytes(), like, folder.policy)[0]
+            found = folder.read_policy(like, self.config)
         else:
-            latest = folder.checkpoints.latest(state, len(self.metrics))
+            latest = folder.checkpoints.latest(state, len(self.metrics), self.config.as_json())
             if latest is None:
                 raise FairgymError(
                     f"{self.folder} has no policy yet; it takes a run with a checkpoint"
@@ -152,6 +153,7 @@ def train(
     folder = RunFolder(out)
     folder.admit(job.config, job.env, resume=resume, overwrite=overwrite)
     if resume and folder.finished:
+        folder.check_policy(job.config)
         return load(out)
     start = _initial_state(job)
     with folder.held():
@@ -235,7 +237,8 @@ def _train(
     folder.clean()
     algorithm, epochs = job.algorithm, job.algorithm.num_updates
     checkpoints = folder.checkpoints
-    latest = checkpoints.latest(start, len(folder.read_metrics()))
+    config = job.config.as_json()
+    latest = checkpoints.latest(start, len(folder.read_metrics()), config)
     if latest is None:
         # Read back too: a resumed run must not differ in anything, not even in weak types.
         latest = decode(encode(start), start, folder.path)[0], 0
@@ -255,16 +258,15 @@ def _train(
             state, epoch = after, epoch + 1
             lines.append(line)
             if epoch == epochs or time.perf_counter() - saved >= checkpoint_seconds:
-                checkpoints.save(epoch, state)
+                checkpoints.save(epoch, state, config)
                 kept, saved = epoch, time.perf_counter()
             if progress is not None:
                 progress(epoch, epochs, line)
     except KeyboardInterrupt:
         if kept < epoch:
-            checkpoints.save(epoch, state)
+            checkpoints.save(epoch, state, config)
         raise
-    policies = encode(algorithm.policies(state))
-    write_whole(folder.policy, policies)
+    write_whole(folder.policy, encode(algorithm.policies(state), config=config))
     folder.write_summary(_summary(job, lines, folder.read_config().provenance["started"]))
 
 

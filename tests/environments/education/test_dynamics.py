@@ -21,7 +21,7 @@ PARAMS = EducationParams()
 def entering_gpa(*numbers, mentored, params=PARAMS):
     return dynamics.entering_gpa(
         *numbers,
-        jnp.array([mentored]),
+        mentored=jnp.array([mentored]),
         scholarship_gain=params.gpa_scholarship,
         mentor_gain=params.gpa_mentor,
         half_width=params.gpa_noise,
@@ -31,16 +31,21 @@ def entering_gpa(*numbers, mentored, params=PARAMS):
 
 
 def leaves(*numbers):
-    return dynamics.leaves(*numbers, PARAMS.leave_weights)
+    return dynamics.leaves(*numbers, alpha=PARAMS.leave_weights)
 
 
 def pay_cost(*numbers, params=PARAMS):
     programmes = jnp.sum(dynamics.whole_semesters(params.programme_lengths))
-    return dynamics.pay_cost(*numbers, params.cost_weights, programmes, params.pass_length)
+    return dynamics.pay_cost(
+        *numbers,
+        beta=params.cost_weights,
+        longest_study=programmes,
+        longest_pass=params.pass_length,
+    )
 
 
 def utility(*numbers):
-    return dynamics.utility(*numbers, PARAMS.utility_base, PARAMS.utility_pay)
+    return dynamics.utility(*numbers, base=PARAMS.utility_base, pay=PARAMS.utility_pay)
 
 
 def floats(low, high):
@@ -103,7 +108,7 @@ def test_no_scholarship_is_never_a_large_one():
 @given(GPAS, floats(0.0, 0.999))
 def test_the_next_semester(gpa, u):
     """Equation (19), within the scale."""
-    found = float(dynamics.next_semester_gpa(*arrays(gpa, u), PARAMS.gpa_drift)[0])
+    found = float(dynamics.next_semester_gpa(*arrays(gpa, u), half_width=PARAMS.gpa_drift)[0])
     assert found == pytest.approx(np.clip(gpa - 0.25 + 0.5 * u, 0.0, 4.0), abs=1e-5)
     assert 0.0 <= found <= 4.0
 

@@ -44,7 +44,7 @@ def dies(*numbers):
 
 
 def accepts(*numbers):
-    return dynamics.accepts(*numbers, PARAMS.months_of_premium_per_income)
+    return dynamics.accepts(*numbers, months=PARAMS.months_of_premium_per_income)
 
 
 # ------------------------------------------------------------------------- illness

@@ -1,5 +1,6 @@
 import errno
 import os
+import secrets
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ def full_disk(monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    return lambda: monkeypatch.setattr(files.os, "fsync", fail)
+    return lambda: monkeypatch.setattr(os, "fsync", fail)
 
 
 def test_write_whole_replaces_and_leaves_nothing_else(tmp_path):
@@ -110,12 +111,12 @@ def test_temporary_files_are_new_files_of_unforeseeable_names(folder, victim, mo
         move(aside, path)
 
     move = os.replace
-    monkeypatch.setattr(files.os, "replace", replace)
+    monkeypatch.setattr(os, "replace", replace)
     (folder / f".a{files.TEMPORARY}").symlink_to(victim)
     for _ in range(2):
         write_whole(folder / "a", b"new")
     assert len(set(names)) == 2
-    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "known")
+    monkeypatch.setattr(secrets, "token_hex", lambda _: "known")
     (folder / f".a.known{files.TEMPORARY}").symlink_to(victim)
     with pytest.raises(FairgymError, match=r"cannot be written .File exists"):
         write_whole(folder / "a", b"newer")

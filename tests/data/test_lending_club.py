@@ -3,6 +3,7 @@ import gzip
 import numpy as np
 import pytest
 
+from fairgym.core import files
 from fairgym.core.errors import FairgymError
 from fairgym.data import describe, import_lending_club, load_population, sources
 from fairgym.data.importers import available_importers, lending_club
@@ -152,7 +153,7 @@ def test_failure_while_writing_leaves_the_old_import(good, tmp_path, loans, home
     old = load_population("loan", "lending-club").checksum
     other = tmp_path / "other.csv"
     other.write_text(loans.csv_text(loans.random_rows(seed=1)))
-    replace = lending_club.store.write_whole
+    replace = files.write_whole
 
     def fails_at_the_end(path, content):
         if path.name == "checksums.json":
@@ -160,7 +161,7 @@ def test_failure_while_writing_leaves_the_old_import(good, tmp_path, loans, home
         replace(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(lending_club.store, "write_whole", fails_at_the_end)
+        patch.setattr("fairgym.data.store.write_whole", fails_at_the_end)
         with pytest.raises(FairgymError, match="No space left on device"):
             import_lending_club(other)
     assert load_population("loan", "lending-club").checksum == old

@@ -1,5 +1,6 @@
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -259,7 +260,7 @@ def test_full_disk_leaves_the_old_files(tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FairgymError, match=r"cannot be written \(No space left on device"):
         store.write_files(tmp_path, {"a.json": b"new"}, versioned=True)
     assert store.read_verified(tmp_path, "a.json")[0] == b"old"

@@ -1,10 +1,11 @@
 import dataclasses
 import json
-from typing import Literal
+from typing import Literal, cast
 
 import pytest
 
 from fairgym.core import FairgymError
+from fairgym.environments.loan import Loan, LoanParams
 from fairgym.training import RunConfig, read_config_file
 from fairgym.training.settings import Setting, algorithm_settings, check_kind
 
@@ -26,7 +27,8 @@ def test_flat_nested_and_dotted_keys_say_the_same():
     configs = [RunConfig.from_mapping({"environment": "loan", **x}) for x in (FLAT, nested, dotted)]
     assert configs[0] == configs[1] == configs[2]
     job = configs[0].build()
-    assert job.env.population == 60 and job.params.deposit_rate == 0.02
+    env, params = cast(Loan, job.env), cast(LoanParams, job.params)
+    assert env.population == 60 and params.deposit_rate == 0.02
     assert job.algorithm.num_updates == 3
 
 

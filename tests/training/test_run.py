@@ -16,7 +16,7 @@ import pytest
 from toy_algorithm import toy_config
 
 import fairgym
-from fairgym.core import FairgymError, files
+from fairgym.core import FairgymError
 from fairgym.training import RunConfig, load, train, train_seeds
 from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run
@@ -367,7 +367,7 @@ def test_a_disk_that_fills_up(tmp_path, monkeypatch, after, results):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         sync(handle)
 
-    monkeypatch.setattr(files.os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(FairgymError, match=r"cannot be written .No space left on device"):
         train(toy_config(), tmp_path / "x", checkpoint_seconds=0)
     monkeypatch.undo()

@@ -181,7 +181,7 @@ def decode_table(
         if text:
             array = data.cast(pa.string()).dictionary_encode().combine_chunks()
             levels = np.array(array.dictionary.to_pylist(), dtype=str)
-            values = levels[np.from_dlpack(array.indices)]
+            values = levels[np.asarray(np.from_dlpack(array.indices), np.intp)]
         else:  # an own copy: Arrow's buffers go with the table; its to_numpy would import pandas
             values = np.array(np.from_dlpack(data.combine_chunks()))
         values.flags.writeable = False

@@ -18,9 +18,11 @@ settings.load_profile("education")
 PARAMS = EducationParams()
 
 
-def entering_gpa(*numbers, mentored, params=PARAMS):
+def entering_gpa(baseline, uniform, tuition_share, *, mentored, params=PARAMS):
     return dynamics.entering_gpa(
-        *numbers,
+        baseline,
+        uniform,
+        tuition_share,
         mentored=jnp.array([mentored]),
         scholarship_gain=params.gpa_scholarship,
         mentor_gain=params.gpa_mentor,
@@ -30,14 +32,16 @@ def entering_gpa(*numbers, mentored, params=PARAMS):
     )
 
 
-def leaves(*numbers):
-    return dynamics.leaves(*numbers, alpha=PARAMS.leave_weights)
+def leaves(gpa, tuition_share, time):
+    return dynamics.leaves(gpa, tuition_share, time, alpha=PARAMS.leave_weights)
 
 
-def pay_cost(*numbers, params=PARAMS):
+def pay_cost(gpa, in_university, experience, params=PARAMS):
     programmes = jnp.sum(dynamics.whole_semesters(params.programme_lengths))
     return dynamics.pay_cost(
-        *numbers,
+        gpa,
+        in_university,
+        experience,
         beta=params.cost_weights,
         longest_study=programmes,
         longest_pass=params.pass_length,

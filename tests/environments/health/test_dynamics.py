@@ -43,8 +43,8 @@ def dies(*numbers):
     )
 
 
-def accepts(*numbers):
-    return dynamics.accepts(*numbers, months=PARAMS.months_of_premium_per_income)
+def accepts(income, size, premium):
+    return dynamics.accepts(income, size, premium, months=PARAMS.months_of_premium_per_income)
 
 
 # ------------------------------------------------------------------------- illness

@@ -153,9 +153,9 @@ class NumpyEducation:
         self.account = self.params["reserve_at_start"]
         self.tuition_share, self.supplement = 1.0, 0.0
         self.profit = 0.0
-        self._draw_applicants()
+        self._sample_applicants()
 
-    def _draw_applicants(self) -> None:
+    def _sample_applicants(self) -> None:
         outside = np.flatnonzero(self.stage == TERTIARY)
         luck = self.chance("apply", outside)
         count = min(self.applicants_per_step, len(outside))
@@ -306,7 +306,7 @@ class NumpyEducation:
         self._end_passes(np.concatenate([students, entered, rejected, workers]))
         self.time += 1
         self._open()
-        self._draw_applicants()
+        self._sample_applicants()
         return components, not solvent or self.profit < 0.0
 
     def _begin_pass(self, rows: np.ndarray) -> None:

@@ -102,9 +102,9 @@ class NumpyLoan:
         self.time = 0
         self.due = np.zeros(self.longest_term)  # to depositors, this month first
         self.profit = self.losses = self.payments = 0.0
-        self._draw_applicants()
+        self._sample_applicants()
 
-    def _draw_applicants(self) -> None:
+    def _sample_applicants(self) -> None:
         idle = np.flatnonzero(self.stage == IDLE)
         count = min(self.applicants_per_step, len(idle))
         self.applying = self.rng.choice(idle, count, replace=False, shuffle=False)
@@ -185,31 +185,10 @@ class NumpyLoan:
             rank = np.asarray(actions["disbursement"])[shuffled]
             served = shuffled[np.argpartition(-rank, self.cap - 1)[: self.cap]]
 
-        # the borrowers pay
-        rows = np.flatnonzero(self.stage == REPAYING)
-        rate = self.people["interest_rate"][rows] / 12.0
-        left, balance = self.remaining[rows], self.balance[rows]
-        free = rate == 0.0
-        factor = np.where(free, 1.0, rate) / np.where(free, left, 1.0 - (1.0 + rate) ** -left)
-        scheduled = factor * balance
-        asked = (1.0 - relief[self.group[rows]]) * scheduled
-        propensity = self.score("propensity", self.columns(rows, asked))
-        noise = self.rng.standard_normal(len(rows), np.float32) * self.params["payment_noise"]
-        paid = self.pays(np.clip(propensity + noise, 0.0, 1.0), scheduled, asked)
-        self.balance[rows] = np.maximum(balance * (1.0 + rate) - paid, 0.0)
-        self.requested[rows] += asked
-        self.received[rows] += paid
-        self.installment[rows] = asked
-        self.remaining[rows] -= 1
-
-        # who fails, who is done
-        behind = self.received[rows] < self.params["default_ratio"] * self.requested[rows]
-        failed = self.in_default(behind, self.warning[rows])
-        done = ~failed & ((self.remaining[rows] == 0) | (self.balance[rows] < 0.005))
-        self.warning[rows] = behind
-        defaulted, repaid = rows[failed], rows[done]
-        self._end(defaulted, -1.0)
-        self._end(repaid, 1.0)
+        # the borrowers pay, some fail and some are done
+        borrowers = np.flatnonzero(self.stage == REPAYING)
+        paid = self._collect(borrowers, relief)
+        defaulted, repaid = self._settle(borrowers)
         ended = np.concatenate([defaulted, repaid])
 
         # the bank's books, in thousands of dollars
@@ -236,8 +215,37 @@ class NumpyLoan:
         self.stage[approved] = WAITING
         self.waited[approved] = 0
         self.time += 1
-        self._draw_applicants()
+        self._sample_applicants()
         return components, self.losses > self.payments
+
+    def _collect(self, rows: np.ndarray, relief: np.ndarray) -> np.ndarray:
+        """Installments paid by these borrowers, in dollars."""
+        rate = self.people["interest_rate"][rows] / 12.0
+        left, balance = self.remaining[rows], self.balance[rows]
+        free = rate == 0.0
+        factor = np.where(free, 1.0, rate) / np.where(free, left, 1.0 - (1.0 + rate) ** -left)
+        scheduled = factor * balance
+        asked = (1.0 - relief[self.group[rows]]) * scheduled
+        propensity = self.score("propensity", self.columns(rows, asked))
+        noise = self.rng.standard_normal(len(rows), np.float32) * self.params["payment_noise"]
+        paid = self.pays(np.clip(propensity + noise, 0.0, 1.0), scheduled, asked)
+        self.balance[rows] = np.maximum(balance * (1.0 + rate) - paid, 0.0)
+        self.requested[rows] += asked
+        self.received[rows] += paid
+        self.installment[rows] = asked
+        self.remaining[rows] -= 1
+        return paid
+
+    def _settle(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Borrowers among these who default, and who have repaid; their loans end."""
+        behind = self.received[rows] < self.params["default_ratio"] * self.requested[rows]
+        failed = self.in_default(behind, self.warning[rows])
+        done = ~failed & ((self.remaining[rows] == 0) | (self.balance[rows] < 0.005))
+        self.warning[rows] = behind
+        defaulted, repaid = rows[failed], rows[done]
+        self._end(defaulted, -1.0)
+        self._end(repaid, 1.0)
+        return defaulted, repaid
 
     def pays(self, able: np.ndarray, scheduled: np.ndarray, asked: np.ndarray) -> np.ndarray:
         """Payment of what the borrower is able to pay of the installment, up to what is asked."""

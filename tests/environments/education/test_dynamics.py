@@ -36,7 +36,7 @@ def leaves(gpa, tuition_share, time):
     return dynamics.leaves(gpa, tuition_share, time, alpha=PARAMS.leave_weights)
 
 
-def pay_cost(gpa, in_university, experience, params=PARAMS):
+def pay_cost(gpa, in_university, experience, *, params=PARAMS):
     programmes = jnp.sum(dynamics.whole_semesters(params.programme_lengths))
     return dynamics.pay_cost(
         gpa,

@@ -38,7 +38,7 @@ def _first_line(rest: bytes) -> bytes:
 
 
 def read_header(content: bytes, path: Path) -> tuple[dict[str, Any], bytes]:
-    """What was written about the arrays, and the arrays' bytes.
+    """The header, which describes the arrays, and the arrays' bytes.
 
     Raises:
         FairgymError: the content is truncated or altered.

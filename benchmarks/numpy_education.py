@@ -21,7 +21,7 @@ from fairgym.data import load_population
 
 TERTIARY, UNIVERSITY, WORKFORCE = range(3)
 GROUPS, REGIONS = 2, 9
-DRAWN = (
+SAMPLED = (
     "group",
     "region",
     "female",
@@ -37,7 +37,7 @@ DRAWN = (
     "undergraduate_loans",
     "graduate_loans",
 )
-OF_PERSON = ("minority", *DRAWN[2:], "baseline_gpa")
+OF_PERSON = ("minority", *SAMPLED[2:], "baseline_gpa")
 OF_STUDENT = ("gpa", "semester_gpa", "time_in_university", "mentored")
 OF_WORKER = ("time_in_workforce", "degree", "age", "salary", "average_salary")
 NAMES_OF_REGIONS = (
@@ -101,9 +101,9 @@ class NumpyEducation:
         self.dtype = dtype
         self.params = {name: float(getattr(params, name)) for name in params.info()}
         data = load_population("education", env.population_source)
-        self.rows = {name: np.asarray(data.columns[name], dtype) for name in DRAWN}
+        self.rows = {name: np.asarray(data.columns[name], dtype) for name in SAMPLED}
         self.fitted = data.scores["gpa"]
-        # members of each group among the rows, and how likely each of them is drawn
+        # members of each group among the rows, and how likely each of them is sampled
         group = self.rows["group"]
         score = self.fitted_gpa(self.rows).astype(np.float64)
         self.pools = []
@@ -120,13 +120,13 @@ class NumpyEducation:
     def reset(self, rng: np.random.Generator) -> None:
         """Draw new people and start at semester 0."""
         self.rng = rng
-        drawn = np.concatenate(
+        sampled = np.concatenate(
             [
                 rng.choice(members, size, p=chance)
                 for (members, chance), size in zip(self.pools, self.group_sizes, strict=True)
             ]
         )
-        self.start({name: column[drawn] for name, column in self.rows.items()})
+        self.start({name: column[sampled] for name, column in self.rows.items()})
 
     def start(self, people: Mapping[str, np.ndarray]) -> None:
         """Start at semester 0 with these people, all of them in the tertiary population."""
@@ -134,7 +134,7 @@ class NumpyEducation:
         def zeros(dtype: Any = self.dtype) -> np.ndarray:
             return np.zeros(self.size, dtype)
 
-        self.people = {name: np.array(people[name], self.dtype) for name in DRAWN}
+        self.people = {name: np.array(people[name], self.dtype) for name in SAMPLED}
         self.people["gpa_shift"] = zeros()
         self.group = self.people["group"].astype(int)
         self.region = self.people["region"].astype(int)

@@ -36,8 +36,8 @@ FIXED = (
 )
 INCOMES = ("personal_income", "family_income")
 DISTRESS = ("effort", "nervous", "restless", "hopeless", "sad", "worthless")
-DRAWN = (*FIXED, *INCOMES, "poverty_level", *DISTRESS)
-_SEEN = (*REGIONS, *DRAWN, "health_risk", "insured", "premium")
+SAMPLED = (*FIXED, *INCOMES, "poverty_level", *DISTRESS)
+_SEEN = (*REGIONS, *SAMPLED, "health_risk", "insured", "premium")
 SEEN_BY = {
     "insurer": (*_SEEN, "needs_bed", "in_hospital", "time_ill", "time_waited"),
     "hospital": (*_SEEN, "time_ill", "time_waited"),
@@ -60,9 +60,9 @@ class NumpyHealth:
         self.dtype = dtype
         self.params = {name: float(getattr(params, name)) for name in params.info()}
         data = load_population("health", env.population_source)
-        self.rows = {name: np.asarray(data.columns[name], dtype) for name in DRAWN}
+        self.rows = {name: np.asarray(data.columns[name], dtype) for name in SAMPLED}
         self.fitted = data.scores["health_risk"]
-        # members of each region among the rows, and how likely each of them is drawn
+        # members of each region among the rows, and how likely each of them is sampled
         region = np.asarray(data.columns["group"])
         risk = self.risk(self.rows).astype(np.float64)
         self.pools = []
@@ -80,8 +80,8 @@ class NumpyHealth:
         """Draw new people and start at month 0."""
         self.rng = rng
         region = np.repeat(np.arange(len(REGIONS)), self.region_sizes)
-        drawn = self.drawn(region)
-        self.start({n: column[drawn] for n, column in self.rows.items()}, region)
+        sampled = self.sampled(region)
+        self.start({n: column[sampled] for n, column in self.rows.items()}, region)
 
     def start(self, people: Mapping[str, np.ndarray], region: np.ndarray) -> None:
         """Start at month 0 with these people, all of them healthy and uninsured."""
@@ -89,7 +89,7 @@ class NumpyHealth:
         def zeros(dtype: Any = self.dtype) -> np.ndarray:
             return np.zeros(self.size, dtype)
 
-        self.people = {name: np.array(people[name], self.dtype) for name in DRAWN}
+        self.people = {name: np.array(people[name], self.dtype) for name in SAMPLED}
         self.region = np.array(region)
         self.stage, self.ill, self.waited = zeros(int), zeros(int), zeros(int)
         self.insured = zeros(bool)
@@ -113,7 +113,7 @@ class NumpyHealth:
         """The order in which people stand who have the same score."""
         return self.rng.permutation(rows)
 
-    def drawn(self, region: np.ndarray) -> np.ndarray:
+    def sampled(self, region: np.ndarray) -> np.ndarray:
         """A row of the data for each of these regions."""
         uniform = self.rng.random(len(region))
         rows = np.empty(len(region), int)
@@ -125,7 +125,7 @@ class NumpyHealth:
 
     def newcomers(self, rows: np.ndarray) -> np.ndarray:
         """The rows of the data that replace these people."""
-        return self.drawn(self.region[rows])
+        return self.sampled(self.region[rows])
 
     # ------------------------------------------------------------------ looking
 

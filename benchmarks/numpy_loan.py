@@ -45,7 +45,7 @@ SEEN_BY = {
     "disbursement": (*OF_PERSON, "time_waited"),
     "debt_management": (*OF_PERSON, *OF_LOAN),
 }
-DRAWN = ("group", *OF_PERSON[1:-1])
+SAMPLED = ("group", *OF_PERSON[1:-1])
 
 
 class NumpyLoan:
@@ -64,7 +64,7 @@ class NumpyLoan:
         self.dtype = dtype
         self.params = {name: float(getattr(params, name)) for name in params.info()}
         data = load_population("loan", env.population_source)
-        self.rows = {name: np.asarray(data.columns[name], dtype) for name in DRAWN}
+        self.rows = {name: np.asarray(data.columns[name], dtype) for name in SAMPLED}
         self.scores = data.scores
         self.longest_term = int(self.rows["term"].max())
 
@@ -77,13 +77,13 @@ class NumpyLoan:
         score = self.score("qualification", self.rows)
         size = {1: round(self.params["disadvantaged_share"] * self.size)}
         size[0] = self.size - size[1]
-        drawn = []
+        sampled = []
         for code, sign in ((0, 1.0), (1, -1.0)):
             members = np.flatnonzero(group == code)
             z = (score[members] - score[members].mean()) / score[members].std()
             weight = np.exp(sign * self.params["bias_strength"] * z.astype(np.float64))
-            drawn.append(rng.choice(members, size[code], p=weight / weight.sum()))
-        rows = np.concatenate(drawn)
+            sampled.append(rng.choice(members, size[code], p=weight / weight.sum()))
+        rows = np.concatenate(sampled)
         self.start({name: column[rows] for name, column in self.rows.items()})
 
     def start(self, people: Mapping[str, np.ndarray]) -> None:
@@ -92,7 +92,7 @@ class NumpyLoan:
         def zeros(dtype: Any = self.dtype) -> np.ndarray:
             return np.zeros(self.size, dtype)
 
-        self.people = {name: np.array(people[name], self.dtype) for name in DRAWN}
+        self.people = {name: np.array(people[name], self.dtype) for name in SAMPLED}
         self.group = self.people["group"].astype(int)
         self.stage = zeros(int)
         self.waited, self.remaining = zeros(int), zeros(int)
@@ -122,7 +122,7 @@ class NumpyLoan:
 
     def columns(self, rows: np.ndarray, installment: Any = None) -> dict[str, np.ndarray]:
         """The data's columns for some people, the loan's installment counted in DTI."""
-        columns = {name: self.people[name][rows] for name in DRAWN}
+        columns = {name: self.people[name][rows] for name in SAMPLED}
         installment = self.installment[rows] if installment is None else installment
         income = np.maximum(columns["annual_income"], 1.0)
         columns["debt_to_income"] = columns["debt_to_income"] + 1200.0 * installment / income

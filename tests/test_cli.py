@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import shutil
 import subprocess
 import sys
 import typing
@@ -93,6 +94,9 @@ TRAIN = [
     ("train loan --seeds 3:0", "seeds is '3:0'; it takes START:STOP"),
     ("train loan --seeds 1,1", "seeds is '1,1'; .* each seed once"),
     ("train loan --resume --overwrite --out x", "resume and overwrite are both set"),
+    ("train loan --resume --out typo", "typo holds no run to resume; out takes the folder of one"),
+    ("train --resume --out typo", "typo holds no run to resume"),
+    ("train loan --resume --seeds 0:3 --out typo", "typo holds no run to resume"),
     ("train loan --config nope.yaml", "nope.yaml cannot be read: No such file"),
     ("train loan --algorithm grid-search --steps 1", "steps is 1; it takes a whole number from 2"),
     ("train loan --algorithm grid-search --epochs 3", "unknown flag '--epochs'"),
@@ -285,16 +289,74 @@ def test_seeds_then_evaluate_them(run, capsys, here):
     assert f"{mean:.1f} ±" in table or f"{mean:.0f} ±" in table or f"{mean:.2f} ±" in table
 
 
-def test_ctrl_c_says_how_to_go_on(monkeypatch, capsys, here):
+ODD_NAMES = ["x[uniform]", "[/red]", "[bold]y", "esc\x1b[31m", "right\u202eleft", ":smile:"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_names_are_shown_as_they_are_and_obeyed_by_no_terminal(
+    name, run, monkeypatch, capsys, here
+):
+    """Names of folders in tables, messages and paths are neither markup nor control characters."""
+    width = 300  # nothing is folded
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = name.replace("\x1b", r"\x1b").replace("\u202e", r"\u202e")
+    folders = [here / name / "seed-0", here / name / "seed-1"]
+    for folder in folders:
+        shutil.copytree(run, folder)
+    assert main(["evaluate", name, "--episodes", "2"]) == 0
+    out = capsys.readouterr().out
+    assert f"{shown}/seed-0" in out and f"{shown}/seed-1" in out
+    assert main(["train", "--resume", "--out", f"{name}/seed-0"]) == 0
+    assert f"{shown}/seed-0: objective" in capsys.readouterr().out
+    assert main(["evaluate", f"{name}/none"]) == 2
+    err = capsys.readouterr().err
+    assert f"{shown}/none is not a folder" in err
+    for text in (out, err):
+        assert "\x1b" not in text and "\u202e" not in text
+
+
+def test_odd_names_of_measures_are_no_markup(run, monkeypatch, capsys):
+    """Notes under the table, too."""
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setattr("fairgym.cli.evaluate._label", lambda *_: ("[/red]\x1b[31m", 1))
+    monkeypatch.setattr("fairgym.training.evaluation.Evaluation.undefined", lambda *_: 1)
+    assert main(["evaluate", str(run), "--episodes", "2"]) == 0
+    out = capsys.readouterr().out
+    assert r"[/red]\x1b[31m" in out and "\x1b" not in out
+
+
+def test_a_sentence_is_bounded(capsys):
+    assert main(["x" * 100_000]) == 2
+    assert len(capsys.readouterr().err) < 2100
+
+
+def test_without_matplotlib_it_is_said_what_to_install(run, here):
+    code = (
+        "import sys\nsys.modules['matplotlib'] = None\nfrom fairgym.cli import main\n"
+        f"for words in (['report', {str(run)!r}], ['demo'], ['reproduce', '--list'],"
+        " ['reproduce', 'mafe-fig8']):\n    assert main(words) == 2\n"
+        "assert main(['list']) == 0"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert len(lines) == 4 and all("pip install 'fairgym[plot]'" in line for line in lines)
+    assert not list(here.iterdir()), "nothing is trained for a report that cannot be made"
+
+
+def test_ctrl_c_says_how_to_go_on(run, monkeypatch, capsys, here):
     def interrupted(config, out, *, progress, **_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("fairgym.training.run.train", interrupted)
+    command = f"fairgym train loan {' '.join(SMALL)} --out 'a b'"
     assert main(["train", "loan", *SMALL, "--out", "a b", "--overwrite"]) == 130
     err = capsys.readouterr().err
-    assert err == (
-        f"interrupted; continue with: fairgym train loan {' '.join(SMALL)} --out 'a b' --resume\n"
-    )
+    assert err == f"interrupted; continue with: {command} --overwrite\n", "nothing was begun"
+    shutil.copytree(run, here / "a b")
+    assert main(["train", "loan", *SMALL, "--out", "a b", "--overwrite"]) == 130
+    err = capsys.readouterr().err
+    assert err == f"interrupted; continue with: {command} --resume\n"
 
 
 def test_a_full_disk(monkeypatch, capsys, here):

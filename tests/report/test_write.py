@@ -168,13 +168,38 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path):
         write_report([tmp_path], episodes=0)
 
 
-def test_a_page_that_cannot_be_written_is_one_sentence(seeds, tmp_path, monkeypatch):
-    blocked = tmp_path / "file"
-    blocked.write_text("mine")
-    monkeypatch.setattr("fairgym.report.write.plot_all", lambda *_: {})
-    with pytest.raises(fairgym.FairgymError, match="cannot be written"):
-        write_report([seeds / "seed-0"], blocked / "report.html", episodes=4)
-    assert blocked.read_text() == "mine"
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("file/report.html", "file/report.html cannot be written .Not a directory"),
+        ("folder", "folder cannot be written .Is a directory"),
+        ("/proc/x/report.html", "/proc/x/report.html cannot be written"),
+        ("bad/report.html", "figures is not a folder"),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_one_sentence_before_anything_is_measured(
+    out, message, seeds, tmp_path, monkeypatch
+):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "figures").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setattr("fairgym.report.write.measure_all", lambda *_: pytest.fail("too late"))
+    with pytest.raises(fairgym.FairgymError, match=message):
+        write_report([seeds / "seed-0"], tmp_path / out, episodes=4)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "file").read_text() == (tmp_path / "bad" / "figures").read_text() == "mine"
+
+
+def test_looking_whether_a_page_can_be_written_leaves_nothing(seeds, tmp_path, monkeypatch):
+    def measured(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fairgym.report.write.measure_all", measured)
+    with pytest.raises(KeyboardInterrupt):
+        write_report([seeds / "seed-0"], tmp_path / "new" / "report.html", episodes=4)
+    assert not list(tmp_path.iterdir())
 
 
 def test_linked_figures_are_not_followed(seeds, tmp_path, monkeypatch):

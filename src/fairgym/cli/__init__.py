@@ -11,6 +11,11 @@ import os
 import sys
 from collections.abc import Sequence
 
+from fairgym.cli.printing import plain
+
+LONGEST = 2000  # characters of a sentence; lists of names that exist fit
+# Distributions that are not always installed -> the extra that installs them.
+EXTRAS = {"matplotlib": "plot", "pyarrow": "data", "pandas": "data", "ipumspy": "data"}
 # command -> (module, function, description)
 COMMANDS = {
     "train": ("train", "train", "train policies and leave a run folder"),
@@ -55,15 +60,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # signs that it lacks become question marks
             stream.reconfigure(errors="replace")
-    from fairgym.core import FairgymError
+    from fairgym.core import FairgymError, interrupts
 
     try:
-        return _run(arguments)
+        with interrupts.listening():
+            code = _run(arguments)
+            interrupts.look()  # one that was swallowed
+            return code
     except FairgymError as error:
         return _fail(str(error))
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get(str(error.name).partition(".")[0])
+        if extra is None:
+            raise
+        return _fail(f"{error.name} is not installed: pip install 'fairgym[{extra}]'")
     except KeyboardInterrupt as stop:
-        print(str(stop) or "interrupted", file=sys.stderr)
-        return 130
+        print(plain(stop) or "interrupted", file=sys.stderr)
+        return interrupts.ENDED
     except BrokenPipeError:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -93,5 +106,8 @@ def _run(arguments: list[str]) -> int:
 
 
 def _fail(sentence: str) -> int:
-    print(f"fairgym: {' '.join(sentence.split())}", file=sys.stderr)
+    text = plain(" ".join(sentence.split()))
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+    print(f"fairgym: {text}", file=sys.stderr)
     return 2

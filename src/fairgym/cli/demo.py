@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.parsing import parse, typed
+from fairgym.cli.printing import plain
 from fairgym.core import FairgymError
 
 EPOCHS, POPULATION, EPISODES = 40, 1000, 16
@@ -71,6 +72,6 @@ def demo(arguments: Sequence[str]) -> None:
         print_table(comparison)
     print("Drawing the report ...", flush=True)
     page = write_report([out], episodes=EPISODES, seed=1)
-    print(f"run      {out}")
-    print(f"figures  {page.parent / 'figures'}")
-    print(f"report   {page} (open it in a browser)")
+    print(f"run      {plain(out)}")
+    print(f"figures  {plain(page.parent / 'figures')}")
+    print(f"report   {plain(page)} (open it in a browser)")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairgym.cli.parsing import Runs, parse, typed
+from fairgym.cli.printing import plain
 from fairgym.core import Environment, FairgymError
 from fairgym.training.comparison import Compared, Comparison, compare
 from fairgym.training.run import load_runs
@@ -86,6 +87,7 @@ def print_table(comparison: Comparison) -> None:
     """Print the table of one comparison."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     run, config = comparison.run, comparison.run.config
     columns = {
@@ -97,14 +99,16 @@ def print_table(comparison: Comparison) -> None:
     if not console.is_terminal:
         console = Console(width=max(100, 26 + 18 * len(columns)))
     table = Table(
-        title=f"{config.environment}, {run.env.size_text}, {episodes} episodes of up to"
-        f" {run.env.horizon} {run.env.time_unit}",
+        title=Text(
+            f"{plain(config.environment)}, {run.env.size_text}, {episodes} episodes of up to"
+            f" {run.env.horizon} {run.env.time_unit}"
+        ),
         caption="mean ± half of the 95% interval over episodes; the same people and the same luck"
         " for every policy; ↑ more is better, ↓ less is better",
     )
     table.add_column("")
     for title in columns:
-        table.add_column(title, justify="right", overflow="fold")
+        table.add_column(Text(plain(title)), justify="right", overflow="fold")
     notes: dict[str, list[str]] = {}
     for name in ("objective", *run.env.metrics, "survived"):
         label, sign = _label(run.env, name, config.objective)
@@ -114,12 +118,13 @@ def print_table(comparison: Comparison) -> None:
             cells.append(_cell(*evaluation.interval(name, LEVEL), sign, bool(undefined)))
             if undefined:
                 notes.setdefault(name.replace("_", " "), []).append(f"{title}: {undefined}")
-        table.add_row(label, *cells)
+        table.add_row(Text(plain(label)), *cells)
     console.print(table)
     if notes:
         console.print(f"* 0/0, counted as 0, in some of the {episodes} episodes:")
         for measure_name, where in notes.items():
-            console.print(f"  {measure_name} ({', '.join(where)})", highlight=False)
+            line = plain(f"  {measure_name} ({', '.join(where)})")
+            console.print(line, highlight=False, markup=False, emoji=False)
 
 
 def _label(env: Environment, name: str, objective: str) -> tuple[str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairgym.cli.parsing import Runs, parse, typed
+from fairgym.cli.printing import plain
 
 
 @typed(metavars={"out": "FILE"})
@@ -40,8 +41,8 @@ def report(arguments: Sequence[str]) -> None:
     page = write_report(
         flags.folders, flags.out, episodes=flags.episodes, seed=flags.seed, progress=_say
     )
-    print(page)
+    print(plain(page))
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(plain(text), file=sys.stderr)

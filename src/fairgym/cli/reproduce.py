@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairgym.cli.parsing import Names, parse, typed
-from fairgym.core import FairgymError
+from fairgym.cli.printing import plain
+from fairgym.core import FairgymError, interrupts
 
 PROG = "fairgym reproduce"
 
@@ -48,6 +49,8 @@ def reproduce(arguments: Sequence[str]) -> None:
     from fairgym.training import devices
 
     devices.configure()
+    again = f"interrupted; continue with: {shlex.join([*PROG.split(), *arguments])}"
+    interrupts.set_last_words(lambda: again)
     try:
         results = reproduce_all(
             flags.names,
@@ -55,12 +58,11 @@ def reproduce(arguments: Sequence[str]) -> None:
             seeds=flags.seeds,
             out=flags.out,
             pages=flags.pages,
-            say=lambda text: print(text, flush=True),
+            say=lambda text: print(plain(text), flush=True),
             done=_show,
         )
     except KeyboardInterrupt as stop:
-        again = shlex.join([*PROG.split(), *arguments])
-        raise KeyboardInterrupt(f"interrupted; continue with: {again}") from stop
+        raise KeyboardInterrupt(again) from stop
     if len(results) > 1:
         for result in results:
             print(f"{result.name}: {result.outcome.verdict}")
@@ -75,9 +77,9 @@ def _show(result: Any) -> None:
         interval = f"{number(check.estimate)}, {number(check.low)} to {number(check.high)}"
         print(f"  {sign.ljust(13)}  {check.statement}: {interval}")
     print(f"  ({result.cut})")
-    print(f"page    {result.page}")
+    print(f"page    {plain(result.page)}")
     for figure in result.figures:
-        print(f"figure  {figure}")
+        print(f"figure  {plain(figure)}")
     print(flush=True)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.parsing import flag, parse, repeated, typed
-from fairgym.core import FairgymError
+from fairgym.cli.printing import plain
+from fairgym.core import FairgymError, interrupts
 from fairgym.training.config import RunConfig, check_fields, settings_of
 from fairgym.training.config_file import read_config_file
 from fairgym.training.folder import RunFolder, run_folders
@@ -85,10 +86,16 @@ def train(arguments: Sequence[str]) -> None:
 
     devices.configure()
     plan = plan_of(arguments)
+    if plan.resume and not plan.overwrite and not begun(plan.out):
+        raise _nothing_to_resume(plan.out)
     from fairgym.training.progress import shown
     from fairgym.training.run import train as train_one
     from fairgym.training.run import train_seeds
 
+    def last_words() -> str:
+        return f"interrupted; continue with: {_again(arguments, begun(plan.out))}"
+
+    interrupts.set_last_words(last_words)
     options = {"resume": plan.resume, "overwrite": plan.overwrite}
     what = f"{plan.config.environment}, {plan.config.algorithm}"
     try:
@@ -104,13 +111,13 @@ def train(arguments: Sequence[str]) -> None:
                 **options,
             )
     except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(f"interrupted; continue with: {_again(arguments)}") from stop
+        raise KeyboardInterrupt(last_words()) from stop
     for run in runs:
         summary = run.summary
         objective = summary["objective"]
         text = "undefined" if objective is None else f"{objective:.4f}"
         print(
-            f"{run.folder}: objective {text} after {summary['epochs']} epochs,"
+            f"{plain(run.folder)}: objective {text} after {summary['epochs']} epochs,"
             f" {summary['wall_time_s']:.0f} s"
         )
 
@@ -178,6 +185,8 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
             base = RunFolder(first).current.read_config().config.as_json()
             if first != Path(out):
                 base.pop("seed")
+        elif named is None:
+            raise _nothing_to_resume(out)
     changed = named is not None and base.get("environment", named) != named
     if changed and path is None:
         raise FairgymError(
@@ -225,6 +234,18 @@ def _flags(settings: Sequence[Setting], config: RunConfig, base: Mapping[str, An
         fields.append((about.name, *field[1:]))
     doc = f"Train policies in {config.environment} and leave a run folder.\n\n{HINT}"
     return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc})
+
+
+def begun(out: str | Path) -> bool:
+    """True if a folder holds a run, or that of a seed."""
+    return any(RunFolder(folder).config.exists() for folder in run_folders(out))
+
+
+def _nothing_to_resume(out: str | Path) -> FairgymError:
+    return FairgymError(
+        f"{out} holds no run to resume; out takes the folder of one, or leave --resume away to"
+        " begin one"
+    )
 
 
 def peek(words: Sequence[str], name: str) -> str | None:
@@ -277,6 +298,9 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def _again(arguments: Sequence[str]) -> str:
-    words = [word for word in arguments if word not in ("--overwrite", "--resume")]
-    return shlex.join([*PROG.split(), *words, "--resume"])
+def _again(arguments: Sequence[str], has_begun: bool) -> str:
+    """The command that goes on: with --resume, or the same once more if nothing was begun."""
+    words = list(arguments)
+    if has_begun:
+        words = [word for word in words if word not in ("--overwrite", "--resume")] + ["--resume"]
+    return shlex.join([*PROG.split(), *words])

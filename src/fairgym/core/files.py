@@ -1,9 +1,11 @@
 """Writing files so that no reader ever meets half of one, and nothing is written through a link."""
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +92,19 @@ def require_folder(path: Path) -> None:
         raise FairgymError(f"{path} is a link; it takes a folder of its own")
     if path.exists() and not path.is_dir():
         raise FairgymError(f"{path} is not a folder; it takes one")
+
+
+def require_writable(path: Path) -> None:
+    """Raise a FairgymError unless a file can be written here; nothing is left, not even folders.
+
+    A folder that is absent will do if it can be made.
+    """
+    with write_errors(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        above = next((p for p in path.parents if p.exists()), Path())
+        with tempfile.TemporaryFile(dir=above):
+            pass
 
 
 def read_regular(path: Path, most: int | None = None) -> bytes:

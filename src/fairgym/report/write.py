@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairgym.core import FairgymError, check_shape
-from fairgym.core.files import make_folder, require_folder, write_whole
+from fairgym.core.files import make_folder, require_folder, require_writable, write_whole
 from fairgym.report.figures import plot_all
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
@@ -71,6 +71,8 @@ def write_report(
     path = Path(folders[0]) / "report.html" if out is None else Path(out)
     beside = path.parent / "figures"
     require_folder(beside)
+    for written in (path, beside / "figure.png"):
+        require_writable(written)
     env = groups[0].env
     for group in groups:
         if group.env.name != env.name or group.env.groups != env.groups:

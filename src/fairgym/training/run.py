@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from fairgym.core import Environment, FairgymError, Params, Policy, log_keys
+from fairgym.core import Environment, FairgymError, Params, Policy, interrupts, log_keys
 from fairgym.core.files import write_whole
 from fairgym.fairness import Objective
 from fairgym.training.checkpoint import decode, encode
@@ -230,6 +230,7 @@ def _initial_state(job: Job) -> Any:
     )
 
 
+@interrupts.patiently("stopping after this epoch; Ctrl-C again ends it at once")
 def _train(
     job: Job, folder: RunFolder, start: Any, progress: Progress | None, checkpoint_seconds: float
 ) -> None:
@@ -262,6 +263,8 @@ def _train(
                 kept, saved = epoch, time.perf_counter()
             if progress is not None:
                 progress(epoch, epochs, line)
+            if epoch < epochs:
+                interrupts.look()
     except KeyboardInterrupt:
         if kept < epoch:
             checkpoints.save(epoch, state, config)

@@ -297,17 +297,15 @@ def test_names_are_shown_as_they_are_and_obeyed_by_no_terminal(
     name, run, monkeypatch, capsys, here
 ):
     """Names of folders in tables, messages and paths are neither markup nor control characters."""
-    width = 300  # nothing is folded
-    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("COLUMNS", "300")  # nothing is folded
     shown = name.replace("\x1b", r"\x1b").replace("\u202e", r"\u202e")
-    folders = [here / name / "seed-0", here / name / "seed-1"]
-    for folder in folders:
+    for folder in (name, f"{name}2"):
         shutil.copytree(run, folder)
-    assert main(["evaluate", name, "--episodes", "2"]) == 0
+    assert main(["evaluate", name, f"{name}2", "--episodes", "2"]) == 0
     out = capsys.readouterr().out
-    assert f"{shown}/seed-0" in out and f"{shown}/seed-1" in out
-    assert main(["train", "--resume", "--out", f"{name}/seed-0"]) == 0
-    assert f"{shown}/seed-0: objective" in capsys.readouterr().out
+    assert re.search(rf"\s{re.escape(shown)}[\s┃]+{re.escape(shown)}2\s", out)
+    assert main(["train", "--resume", "--out", name]) == 0
+    assert f"{shown}: objective" in capsys.readouterr().out
     assert main(["evaluate", f"{name}/none"]) == 2
     err = capsys.readouterr().err
     assert f"{shown}/none is not a folder" in err
@@ -342,6 +340,33 @@ def test_without_matplotlib_it_is_said_what_to_install(run, here):
     lines = done.stderr.splitlines()
     assert len(lines) == 4 and all("pip install 'fairgym[plot]'" in line for line in lines)
     assert not list(here.iterdir()), "nothing is trained for a report that cannot be made"
+
+
+def test_runs_that_differ_are_labelled_by_what_differs(run, monkeypatch, capsys, here):
+    """Tables of runs with another parameter have titles and columns of their own."""
+    monkeypatch.setenv("COLUMNS", "300")
+    for name, rate in (("a", 0.015), ("b", 0.02)):
+        shutil.copytree(run, name)
+        config = json.loads((here / name / "config.json").read_text())
+        config["params"]["deposit_rate"] = rate
+        (here / name / "config.json").write_text(json.dumps(config))
+    assert main(["evaluate", "a", "b", "--episodes", "2"]) == 0
+    out = capsys.readouterr().out
+    titles = [line.strip() for line in out.splitlines() if "episodes of up to" in line]
+    setting = "loan, 60 people, 2 episodes of up to 20 months; deposit rate"
+    assert titles == [f"{setting} 0.015", f"{setting} 0.02"]
+    assert "learned" not in out, "the columns are named as the report names them"
+    assert main(["evaluate", "a", "b", "--episodes", "2", "--json"]) == 0
+    policies = [entry["policy"] for entry in json.loads(capsys.readouterr().out)]
+    assert policies.count("deposit rate 0.015") == policies.count("deposit rate 0.02") == 1
+
+
+def test_folders_of_equal_names_are_told_apart(run, monkeypatch, capsys, here):
+    for root in "ab":
+        shutil.copytree(run, here / root / "x" / "y")
+    assert main(["evaluate", "a/x/y", "b/x/y", "--episodes", "2", "--json"]) == 0
+    policies = [entry["policy"] for entry in json.loads(capsys.readouterr().out)]
+    assert policies[:2] == ["x/y (1)", "x/y (2)"]
 
 
 def test_ctrl_c_says_how_to_go_on(run, monkeypatch, capsys, here):

@@ -1,5 +1,6 @@
 """Measures against NumPy."""
 
+import dataclasses
 import functools
 from types import SimpleNamespace
 
@@ -286,3 +287,21 @@ class TestLabels:
 
     def test_disparities_are_better_the_smaller_they_are(self):
         assert (Direct("profit").sign, RATE.sign, Disparity(RATE).sign) == (1, 1, -1)
+
+
+@pytest.mark.parametrize("name", ["loan", "loan_simple"])
+def test_waits_are_better_the_shorter_and_compared_as_they_are(name):
+    """The sign tells readers which side is better; a disparity stays the same to the bit."""
+    disparity = fairgym.make(name, population=50).metrics["wait_disparity"]
+    assert disparity.rate.sign == -1
+    plain = dataclasses.replace(disparity, rate=dataclasses.replace(disparity.rate, sign=1))
+    waited = jax.random.uniform(jax.random.key(0), (100, 2), maxval=300.0)
+    disbursed = jnp.floor(jax.random.uniform(jax.random.key(1), (100, 2), maxval=40.0))
+    for of in ("value", "normalised", "defined"):
+        here, there = (
+            jax.vmap(
+                lambda w, d, m=m, of=of: getattr(m, of)(SimpleNamespace(waited=w, disbursed=d))
+            )(waited, disbursed)
+            for m in (disparity, plain)
+        )
+        np.testing.assert_array_equal(here, there)

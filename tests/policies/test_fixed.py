@@ -48,6 +48,40 @@ class TestConstant:
     def test_values_that_do_not_fit(self, space, value, message):
         with pytest.raises(FairgymError, match=f"a constant action {message}"):
             Constant(space, value)
+        with pytest.raises(FairgymError, match=f"a constant action {message}"):
+            jax.jit(lambda: Constant(space, value).action)()
+
+    @pytest.mark.parametrize("space", SPACES, ids=lambda s: type(s).__name__)
+    def test_made_inside_jit_and_vmap(self, space):
+        """Of known numbers as of those that a program is given."""
+        half = Constant(space, 0.5).action
+        assert jnp.array_equal(jax.jit(lambda: Constant(space, 0.5).action)(), half)
+        assert jnp.array_equal(jax.jit(lambda x: Constant(space, x).action)(0.5), half)
+        values = jnp.array([0.0, 0.25, 1.0])
+        several = jax.vmap(lambda x: Constant(space, x)(SEEN, KEY))(values)
+        np.testing.assert_array_equal(several, np.outer(values, np.ones(space.shape)))
+
+    def test_some_numbers_known_and_some_traced(self):
+        made = jax.vmap(lambda x: Constant(SPACES[1], (x, 0.25)).action)(jnp.array([0.5, 1.0]))
+        assert made.tolist() == [[0.5, 0.25], [1.0, 0.25]]
+        with pytest.raises(FairgymError, match="it takes one number, or 2 numbers"):
+            jax.jit(lambda x: Constant(SPACES[1], (x, x, x)).action)(0.5)
+
+
+def test_a_sweep_over_fixed_policies_is_one_program():
+    """What a fixed policy is made of may be varied inside jit and vmap, episodes included."""
+    env = fairgym.make("loan_simple", population=30, horizon=4)
+
+    def profit(relief):
+        given = {"admissions": 0.2, "disbursement": "random", "debt_management": relief}
+        policies = fixed_policies(env, given)
+        return fairgym.rollout(env, env.default_params, policies, KEY).totals.profit
+
+    reliefs = jnp.array([0.0, 0.3])
+    swept = jax.jit(jax.vmap(profit))(reliefs)
+    alone = [profit(0.0), profit(0.3)]
+    np.testing.assert_allclose(swept, alone, rtol=1e-5)
+    assert alone[0] != alone[1]
 
 
 @pytest.mark.parametrize("space", SPACES, ids=lambda s: type(s).__name__)

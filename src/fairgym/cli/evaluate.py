@@ -10,7 +10,8 @@ from fairgym.cli.parsing import Runs, parse, typed
 from fairgym.cli.printing import plain
 from fairgym.core import Environment, FairgymError
 from fairgym.training.comparison import Compared, Comparison, compare
-from fairgym.training.run import load_runs
+from fairgym.training.differences import AIM, LONGEST, essence, labels_of, part_of
+from fairgym.training.run import Run, load_runs
 
 LEVEL = 0.95
 
@@ -44,20 +45,26 @@ def evaluate(arguments: Sequence[str]) -> None:
             ("episodes", flags.episodes, 1) if flags.episodes < 1 else ("seed", flags.seed, 0)
         )
         raise FairgymError(f"{name} is {value}; it takes a whole number from {low}")
-    # every run is a configuration of its own, named by the last two parts of its folder
-    runs = [("/".join(run.folder.parts[-2:]), [run]) for run in load_runs(flags.folders)]
-    comparisons = compare(runs, flags.episodes, flags.seed, random=True)
+    runs = load_runs(flags.folders)
+    named = [(name, [run]) for name, run in zip(_names(runs), runs, strict=True)]
+    comparisons = compare(named, flags.episodes, flags.seed, random=True)
     if flags.json:
         rows = [as_json(one, c, flags.seed) for c in comparisons for one in c.policies]
         print(json.dumps(rows, indent=2, allow_nan=False))
         return
-    for comparison in comparisons:
-        print_table(comparison)
+    settings = labels_of([part_of(essence(comparison.run), AIM) for comparison in comparisons])
+    for comparison, setting in zip(comparisons, settings, strict=True):
+        print_table(comparison, setting)
 
 
-def _name(one: Compared, comparison: Comparison) -> str:
-    """A policy's name, "learned" if it is the only one that is."""
-    return "learned" if one.learned and len(comparison.learned) == 1 else one.name
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Names of runs: what differs between them, or the last two parts of their folders."""
+    if len(runs) == 1:
+        return ["learned"]
+    names = labels_of([essence(run) for run in runs])
+    if len(set(names)) < len(names) or max(map(len, names)) > LONGEST:
+        names = ["/".join(run.folder.parts[-2:]) for run in runs]
+    return [f"{name} ({i + 1})" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 
 def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
@@ -72,7 +79,7 @@ def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
         if name in evaluation.metrics:
             measures[name]["undefined_episodes"] = evaluation.undefined(name)
     return {
-        "policy": _name(one, comparison),
+        "policy": one.name,
         "run": str(one.runs[0].folder) if one.learned else None,
         "environment": comparison.run.config.environment,
         "episodes": evaluation.episodes,
@@ -83,17 +90,19 @@ def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
     }
 
 
-def print_table(comparison: Comparison) -> None:
-    """Print the table of one comparison."""
+def print_table(comparison: Comparison, setting: str = "") -> None:
+    """Print the table of one comparison.
+
+    Args:
+        comparison: policies measured in one setting.
+        setting: difference of the setting from those of other tables.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     run, config = comparison.run, comparison.run.config
-    columns = {
-        _name(one, comparison) if one.learned else one.title: one.evaluations[0]
-        for one in comparison.policies
-    }
+    columns = {one.title: one.evaluations[0] for one in comparison.policies}
     episodes = next(iter(columns.values())).episodes
     console = Console()
     if not console.is_terminal:
@@ -101,7 +110,7 @@ def print_table(comparison: Comparison) -> None:
     table = Table(
         title=Text(
             f"{plain(config.environment)}, {run.env.size_text}, {episodes} episodes of up to"
-            f" {run.env.horizon} {run.env.time_unit}"
+            f" {run.env.horizon} {run.env.time_unit}{plain(setting and f'; {setting}')}"
         ),
         caption="mean ± half of the 95% interval over episodes; the same people and the same luck"
         " for every policy; ↑ more is better, ↓ less is better",

@@ -1,22 +1,27 @@
 """Policies that do not learn: the baselines of every comparison."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.core import ActionSpace, Entities, FairgymError
 
 
 class Constant(eqx.Module):
-    """The same action at every step.
+    """The same action at every step; may be made inside jit and vmap.
 
     Args:
         space: the agent's action space.
-        value: one number for all elements, or one per element.
+        value: one number for all elements, or one per element. Numbers that are traced, as those
+            that vmap varies, are known only when the program runs: they are not checked, and
+            environments clip them.
 
     Raises:
         FairgymError: the value is not a number, or does not fit the space.
@@ -32,17 +37,21 @@ class Constant(eqx.Module):
 
     def __init__(self, space: ActionSpace, value: Any) -> None:
         """Check the value and spread it over the space's shape."""
-        try:
-            given = jnp.asarray(np.asarray(value, dtype=np.float32))
-            self.action = jnp.broadcast_to(given, space.shape)
-        except (TypeError, ValueError) as error:
-            raise FairgymError(
-                f"a constant action is {value!r}; it takes one number, or {space.shape[0]} numbers"
-            ) from error
-        if not bool(space.contains(self.action)):
-            raise FairgymError(
-                f"a constant action is {value!r}; it must lie in the space {space!r}"
-            )
+        traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(value))
+        now = contextlib.nullcontext() if traced else jax.ensure_compile_time_eval()
+        with now:  # what is known is checked now, even while a program is traced
+            try:
+                numbers = value if traced else np.asarray(value, dtype=np.float32)
+                self.action = jnp.broadcast_to(jnp.asarray(numbers, jnp.float32), space.shape)
+            except (TypeError, ValueError) as error:
+                raise FairgymError(
+                    f"a constant action is {value!r}; it takes one number, or"
+                    f" {space.shape[0]} numbers"
+                ) from error
+            if not (traced or bool(space.contains(self.action))):
+                raise FairgymError(
+                    f"a constant action is {value!r}; it must lie in the space {space!r}"
+                )
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, "..."]:
         """The constant."""

@@ -1,21 +1,14 @@
 """Runs by configuration: those that differ in nothing but their seed belong together."""
 
 import dataclasses
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fairgym.report.words import words
+from fairgym.training.differences import AIM, LONGEST, WORLD, as_text, essence, labels_of, part_of
 from fairgym.training.folder import seed_of
-
-# What may differ between runs of one configuration: luck, place, machine and date.
-INCIDENTAL = frozenset({"seed", "seeds", "out", "folder", "provenance", "resume", "overwrite"})
-WORLD = ("environment", "environment_args", "params", "data")
-AIM = ("objective", "objectives", "bounds", *WORLD)
-LONGEST = 60  # characters of a label
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,19 +112,19 @@ def group_runs(runs: Sequence[Any]) -> list[RunGroup]:
         if folder in seen:
             continue
         seen.add(folder)
-        gathered.setdefault(_text(essence(run)), []).append(run)
+        gathered.setdefault(as_text(essence(run)), []).append(run)
     groups = list(gathered.values())
     flat = [essence(group[0]) for group in groups]
-    labels = _labels(flat)
+    labels = labels_of(flat)
     if any(len(label) > LONGEST for label in labels):  # too long for a legend
         labels = [_folder_name(group[0]) for group in groups]
         labels = [
             label if labels.count(label) == 1 else f"{label} ({i + 1})"
             for i, label in enumerate(labels)
         ]
-    worlds = _labels([_part(f, WORLD) for f in flat])
+    worlds = labels_of([part_of(f, WORLD) for f in flat])
     return [
-        RunGroup(label, tuple(group), world, _text(_part(f, AIM)))
+        RunGroup(label, tuple(group), world, as_text(part_of(f, AIM)))
         for label, group, world, f in zip(labels, groups, worlds, flat, strict=True)
     ]
 
@@ -139,72 +132,6 @@ def group_runs(runs: Sequence[Any]) -> list[RunGroup]:
 def groups_of(runs: Sequence[Any]) -> list[RunGroup]:
     """Gather runs by configuration, if they are not gathered already."""
     return list(runs) if runs and isinstance(runs[0], RunGroup) else group_runs(runs)
-
-
-def essence(run: Any) -> dict[str, Any]:
-    """Settings that determine a run, without luck, place, machine and date: "a.b.c" -> value."""
-    settings = dataclasses.asdict(run.config)
-    flat = {key: v for key, v in flatten(settings).items() if not INCIDENTAL & set(key.split("."))}
-    checksum = run.provenance.get("data_checksum")
-    return flat | ({"data": checksum[:12]} if checksum else {})
-
-
-def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as one: "a.b.c" -> value; lists stay whole."""
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            flat |= flatten(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
-
-
-def _part(flat: Mapping[str, Any], sections: Sequence[str]) -> dict[str, Any]:
-    return {key: value for key, value in flat.items() if key.split(".")[0] in sections}
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)
-
-
-def _labels(flat: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Differences between configurations, in words; all "" if nothing differs.
-
-    Of the environment's settings and parameters those are left out that follow others (a cap
-    that is a share of the population).
-    """
-    values = {key: [_text(f.get(key)) for f in flat] for f in flat for key in f}
-    shown: list[str] = []
-    parts: list[tuple[str, ...]] = [()] * len(flat)
-    for key, column in values.items():
-        finer = [(*part, value) for part, value in zip(parts, column, strict=True)]
-        if len(set(column)) == 1 or (key.split(".")[0] in WORLD and len({*finer}) == len({*parts})):
-            continue
-        shown, parts = [*shown, key], finer
-    return [", ".join(_words(key, f.get(key)) for key in shown) for f in flat]
-
-
-def _words(key: str, value: Any) -> str:
-    section, _, name = key.rpartition(".")
-    if section == "fixed":
-        return f"{words(name)} {'trained' if value is None else f'fixed at {plain(value)}'}"
-    if section == "bounds":
-        return f"{words(name)} {'free' if value is None else f'below {plain(value)}'}"
-    if section == "objectives":
-        return f"objective of {words(name)} {'shared' if value is None else plain(value)}"
-    return f"{words(name)} {plain(value)}"
-
-
-def plain(value: Any) -> str:
-    """A setting in text."""
-    if isinstance(value, bool | None):
-        return {True: "yes", False: "no", None: "none"}[value]
-    if isinstance(value, list | tuple):
-        return ", ".join(plain(v) for v in value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _folder_name(run: Any) -> str:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.report.grouping import RunGroup, essence, flatten, plain
+from fairgym.report.grouping import RunGroup
 from fairgym.report.html_table import escaped, table
 from fairgym.report.labels import MetricLabel, disparities, has_people, metric_labels
 from fairgym.report.results import Result, interval
 from fairgym.report.svg import Captioned, inline_svg, variables
 from fairgym.report.template import PAGE
 from fairgym.report.words import number, title, words
+from fairgym.training.differences import essence, flatten, plain
 from fairgym.training.settings import summary_line
 
 _READING = (

@@ -1,12 +1,8 @@
 """Names and numbers in a reader's words."""
 
 import math
-import re
 
-
-def words(name: str) -> str:
-    """A name in code as words: `debt_management` -> "debt management"."""
-    return re.sub(r"\bgpa\b", "GPA", name.replace("_", " ").strip())
+from fairgym.training.differences import words
 
 
 def title(name: str) -> str:

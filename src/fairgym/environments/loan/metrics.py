@@ -14,7 +14,7 @@ PROFIT = PublishedProfit(8.9e4, population=10_000, horizon=400)
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
     """Three rewards and three disparities (MAFE, tables 1 and 8, appendix F)."""
     admission = Rate("approved", "applied")
-    wait = Rate("waited", "disbursed", title="Wait", unit="months")
+    wait = Rate("waited", "disbursed", sign=-1, title="Wait", unit="months")
     default = Rate("defaulted", "ended", sign=-1)
     return {
         "profit": Direct("profit", normaliser=profit_normaliser),

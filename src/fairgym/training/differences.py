@@ -1,0 +1,86 @@
+"""Differences between the configurations of runs, in words."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# What may differ between runs of one configuration: luck, place, machine and date.
+INCIDENTAL = frozenset({"seed", "seeds", "out", "folder", "provenance", "resume", "overwrite"})
+WORLD = ("environment", "environment_args", "params", "data")
+AIM = ("objective", "objectives", "bounds", *WORLD)
+LONGEST = 60  # characters of a label
+
+
+def words(name: str) -> str:
+    """A name in code as words: `debt_management` -> "debt management"."""
+    return re.sub(r"\bgpa\b", "GPA", name.replace("_", " ").strip())
+
+
+def essence(run: Any) -> dict[str, Any]:
+    """Settings that determine a run, without luck, place, machine and date: "a.b.c" -> value."""
+    settings = dataclasses.asdict(run.config)
+    flat = {key: v for key, v in flatten(settings).items() if not INCIDENTAL & set(key.split("."))}
+    checksum = run.provenance.get("data_checksum")
+    return flat | ({"data": checksum[:12]} if checksum else {})
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one: "a.b.c" -> value; lists stay whole."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def part_of(flat: Mapping[str, Any], sections: Sequence[str]) -> dict[str, Any]:
+    """The settings of some sections."""
+    return {key: value for key, value in flat.items() if key.split(".")[0] in sections}
+
+
+def as_text(value: Any) -> str:
+    """A text that is equal for equal settings."""
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def labels_of(flat: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Differences between configurations, in words; all "" if nothing differs.
+
+    Of the environment's settings and parameters those are left out that follow others (a cap
+    that is a share of the population).
+    """
+    values = {key: [as_text(f.get(key)) for f in flat] for f in flat for key in f}
+    shown: list[str] = []
+    parts: list[tuple[str, ...]] = [()] * len(flat)
+    for key, column in values.items():
+        finer = [(*part, value) for part, value in zip(parts, column, strict=True)]
+        if len(set(column)) == 1 or (key.split(".")[0] in WORLD and len({*finer}) == len({*parts})):
+            continue
+        shown, parts = [*shown, key], finer
+    return [", ".join(_words(key, f.get(key)) for key in shown) for f in flat]
+
+
+def _words(key: str, value: Any) -> str:
+    section, _, name = key.rpartition(".")
+    if section == "fixed":
+        return f"{words(name)} {'trained' if value is None else f'fixed at {plain(value)}'}"
+    if section == "bounds":
+        return f"{words(name)} {'free' if value is None else f'below {plain(value)}'}"
+    if section == "objectives":
+        return f"objective of {words(name)} {'shared' if value is None else plain(value)}"
+    return f"{words(name)} {plain(value)}"
+
+
+def plain(value: Any) -> str:
+    """A setting in text."""
+    if isinstance(value, bool | None):
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(v) for v in value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

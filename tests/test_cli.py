@@ -345,20 +345,17 @@ def test_without_matplotlib_it_is_said_what_to_install(run, here):
 def test_runs_that_differ_are_labelled_by_what_differs(run, monkeypatch, capsys, here):
     """Tables of runs with another parameter have titles and columns of their own."""
     monkeypatch.setenv("COLUMNS", "300")
-    for name, rate in (("a", 0.015), ("b", 0.02)):
-        shutil.copytree(run, name)
-        config = json.loads((here / name / "config.json").read_text())
-        config["params"]["deposit_rate"] = rate
-        (here / name / "config.json").write_text(json.dumps(config))
-    assert main(["evaluate", "a", "b", "--episodes", "2"]) == 0
+    assert main(["train", "loan", *SMALL, "--params.deposit-rate", "0.02", "--out", "b"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(run), "b", "--episodes", "2"]) == 0
     out = capsys.readouterr().out
     titles = [line.strip() for line in out.splitlines() if "episodes of up to" in line]
     setting = "loan, 60 people, 2 episodes of up to 20 months; deposit rate"
-    assert titles == [f"{setting} 0.015", f"{setting} 0.02"]
+    assert titles == [f"{setting} 0.03", f"{setting} 0.02"]
     assert "learned" not in out, "the columns are named as the report names them"
-    assert main(["evaluate", "a", "b", "--episodes", "2", "--json"]) == 0
+    assert main(["evaluate", str(run), "b", "--episodes", "2", "--json"]) == 0
     policies = [entry["policy"] for entry in json.loads(capsys.readouterr().out)]
-    assert policies.count("deposit rate 0.015") == policies.count("deposit rate 0.02") == 1
+    assert policies.count("deposit rate 0.03") == policies.count("deposit rate 0.02") == 1
 
 
 def test_folders_of_equal_names_are_told_apart(run, monkeypatch, capsys, here):

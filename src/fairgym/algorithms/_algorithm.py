@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 from fairgym.core import Environment, FairgymError, Policy, Registry, Struct
 from fairgym.fairness import Objective
+from fairgym.fairness.plain import measuring
 
 algorithms = Registry("fairgym.algorithms", "algorithm")
 
@@ -112,9 +113,10 @@ def init_fields(
         FairgymError: as `objectives_of`.
     """
     fixed = dict(fixed or {})
+    objectives = objectives_of(env, objective, fixed)
     return {
-        "env": env,
-        "objectives": objectives_of(env, objective, fixed),
+        "env": measuring(env, [own for _, own in objectives]),
+        "objectives": objectives,
         "params": as_arrays(env.default_params if params is None else params),
         "fixed": fixed,
         "key": jax.random.key_data(key),

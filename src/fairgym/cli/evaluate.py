@@ -119,8 +119,9 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
     for title in columns:
         table.add_column(Text(plain(title)), justify="right", overflow="fold")
     notes: dict[str, list[str]] = {}
+    aim = config.objective if isinstance(config.objective, str) else "weighted"
     for name in ("objective", *run.env.metrics, "survived"):
-        label, sign = _label(run.env, name, config.objective)
+        label, sign = _label(run.env, name, aim)
         cells = []
         for title, evaluation in columns.items():
             undefined = evaluation.undefined(name)

@@ -9,6 +9,7 @@ from typing import Any
 from fairgym.cli.parsing import flag, parse, repeated, typed
 from fairgym.cli.printing import plain
 from fairgym.core import FairgymError, interrupts
+from fairgym.fairness.plain import objective_slug, objective_text, parse_objective
 from fairgym.training.config import RunConfig, check_fields, settings_of
 from fairgym.training.config_file import read_config_file
 from fairgym.training.folder import RunFolder, run_folders
@@ -26,7 +27,7 @@ class Common:
     Attributes:
         algorithm: name of the algorithm; fairgym list shows all.
         objective: objective of the trained agents: uniform, direct, direct-fair, direct-fair-rate,
-            half-direct or frontier:LAMBDA.
+            half-direct or frontier:LAMBDA; or weights of metrics: METRIC=WEIGHT,METRIC=WEIGHT.
         seed: seed of everything random in the run.
         seeds: seeds of several runs, in OUT/seed-N: START:STOP or a list such as 0,3,7.
         out: run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default.
@@ -159,16 +160,23 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     seeds = None if given.seeds is None else parse_seeds(given.seeds)
     if seeds is not None and given.seed is not None:
         raise FairgymError("seed and seeds are both given; a command takes one of them")
+    pairs["objectives"] |= {
+        agent: parse_objective(text)
+        for agent, text in pairs["objectives"].items()
+        if isinstance(text, str)
+    }
     check_fields(pairs)
     config = RunConfig(
         environment=config.environment,
         algorithm=given.algorithm,
-        objective=given.objective,
+        objective=config.objective
+        if given.objective == objective_text(config.objective)
+        else parse_objective(given.objective),
         seed=config.seed if given.seed is None else given.seed,
         **sections,
         **pairs,
     )
-    name = f"{config.environment}-{config.algorithm}-{config.objective.replace(':', '-')}"
+    name = f"{config.environment}-{config.algorithm}-{objective_slug(config.objective)}"
     out = Path(given.out) if given.out else Path("runs") / name
     return Plan(config, out, seeds, given.resume, given.overwrite)
 
@@ -207,9 +215,10 @@ def _flags(settings: Sequence[Setting], config: RunConfig, base: Mapping[str, An
     """The class of all flags, with the file's values as defaults."""
     fields: list[Any] = []
     for field in dataclasses.fields(Common):
-        default = {"algorithm": config.algorithm, "objective": config.objective}.get(
-            field.name, base.get(field.name, field.default)
-        )
+        default = {
+            "algorithm": config.algorithm,
+            "objective": objective_text(config.objective),
+        }.get(field.name, base.get(field.name, field.default))
         if field.name == "seed":
             default = None  # so that --seed beside --seeds is noticed; the file's is in `config`
         if field.name in ("seeds", "out") and default is not None:

@@ -26,7 +26,15 @@ from fairgym.core.spaces import (
 )
 from fairgym.core.state import PopulationState, State
 from fairgym.core.struct import Struct, person_index
-from fairgym.core.wrappers import AutoReset, EndsAfter, NeverEnds, StartsFrom, StepOutcome, Wrapper
+from fairgym.core.wrappers import (
+    AutoReset,
+    EndsAfter,
+    MoreMetrics,
+    NeverEnds,
+    StartsFrom,
+    StepOutcome,
+    Wrapper,
+)
 
 __all__ = [
     "ActionSpace",
@@ -42,6 +50,7 @@ __all__ = [
     "Episode",
     "FairgymError",
     "Feature",
+    "MoreMetrics",
     "NeverEnds",
     "ParamInfo",
     "Params",

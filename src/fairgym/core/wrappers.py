@@ -247,6 +247,22 @@ class NeverEnds(Wrapper):
         return state, components, jnp.zeros_like(terminated)
 
 
+@dataclasses.dataclass(frozen=True)
+class MoreMetrics(Wrapper):
+    """The environment with further metrics after its own.
+
+    Attributes:
+        more: name and metric of each; functions of the environment's components.
+    """
+
+    more: tuple[tuple[str, Any], ...]
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        """The metrics of the environment inside, then the further ones."""
+        return {**self.env.metrics, **dict(self.more)}
+
+
 class StepOutcome(Struct):
     """One step with its end, kept apart from the start of the next episode.
 
@@ -317,4 +333,12 @@ class AutoReset(Wrapper):
         return seen, state, end.components, end.terminated, end.truncated, info
 
 
-__all__ = ["AutoReset", "EndsAfter", "NeverEnds", "StartsFrom", "StepOutcome", "Wrapper"]
+__all__ = [
+    "AutoReset",
+    "EndsAfter",
+    "MoreMetrics",
+    "NeverEnds",
+    "StartsFrom",
+    "StepOutcome",
+    "Wrapper",
+]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fairgym.core import make
+from fairgym.fairness.plain import objective_slug, objective_text
 from fairgym.training.config import RunConfig
 from fairgym.training.folder import RunFolder, seed_folder
 from fairgym.training.run import Progress, Run, load, train
@@ -66,7 +67,7 @@ def folder_name(config: RunConfig) -> str:
     content = config.as_json()
     content.pop("seed")
     text = json.dumps(content, sort_keys=True)
-    parts = [config.environment, config.algorithm, config.objective.replace(":", "-")]
+    parts = [config.environment, config.algorithm, objective_slug(config.objective)]
     if config.fixed:
         parts += ["only", *_trained(config)]
     return "-".join([*parts, hashlib.sha256(text.encode()).hexdigest()[:10]])
@@ -74,7 +75,7 @@ def folder_name(config: RunConfig) -> str:
 
 def label_of(config: RunConfig) -> str:
     """Configuration in a few words."""
-    words = [config.environment, config.algorithm, config.objective]
+    words = [config.environment, config.algorithm, objective_text(config.objective)]
     if config.fixed:
         words.append(f"only {' and '.join(_trained(config)).replace('_', ' ')} trained")
     return ", ".join(words)

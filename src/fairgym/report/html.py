@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fairgym.fairness.plain import objective_text
 from fairgym.report.grouping import RunGroup
 from fairgym.report.html_table import escaped, table
 from fairgym.report.labels import MetricLabel, disparities, has_people, metric_labels
@@ -161,17 +162,20 @@ def _in_short(group: RunGroup) -> dict[str, str]:
     algorithm = run.job.algorithm
     fixed = [f"{words(a)} ({plain(v)})" for a, v in config.fixed.items()]
     trained = [words(agent) for agent in env.agents if agent not in config.fixed]
-    objective = plain(config.objective)
+    objective = objective_text(config.objective).replace(",", ", ")
     if config.objectives:
-        objective = ", ".join(f"{words(a)}: {o}" for a, o in config.objectives.items())
+        objective = ", ".join(
+            f"{words(a)}: {objective_text(o)}" for a, o in config.objectives.items()
+        )
     if config.bounds:
         bounds = (f"{words(m)} below {plain(e)}" for m, e in config.bounds.items())
         objective += f", with {', '.join(bounds)}"
     times = [line["wall_time_s"] for r in group.runs for line in r.metrics[-1:]]
+    about = summary_line(type(env.unwrapped)).split(";")[0]
     versions = provenance.get("versions", {})
     device = provenance.get("device", {})
     row = {
-        "Environment": f"{env.name}<small>{escaped(summary_line(type(env)).split(';')[0])}</small>",
+        "Environment": f"{env.name}<small>{escaped(about)}</small>",
         "Population" if has_people(env) else "Size": (
             f"{env.size_text}: {', '.join(map(words, env.groups))}"
         ),
@@ -190,7 +194,7 @@ def _in_short(group: RunGroup) -> dict[str, str]:
         ),
         "Seeds": ", ".join(str(r.config.seed) for r in group.runs),
         "Training time": f"{sum(times) / max(len(times), 1):,.0f} s a seed",
-        "Data": f"{escaped(getattr(env, 'population_source', 'made up'))}"
+        "Data": f"{escaped(getattr(env.unwrapped, 'population_source', 'made up'))}"
         f"<small>sha256 {escaped(provenance.get('data_checksum') or 'none')}</small>",
         "Versions": escaped(", ".join(f"{name} {v}" for name, v in versions.items() if v)),
         "Source commit": escaped(provenance.get("git_commit") or "not recorded"),

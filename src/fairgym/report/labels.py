@@ -119,7 +119,7 @@ def has_people(env: Environment) -> bool:
     return isinstance(env.unwrapped, PopulationEnvironment)
 
 
-def core_attribute_unit(env: PopulationEnvironment) -> str:
+def core_attribute_unit(env: Any) -> str:
     """Unit of the core attribute as agents observe it; "" if it has none or nobody observes it."""
     features = (f for agent in env.agents for f in env.observation_space(agent).features)
     return next((f.unit for f in features if f.name == env.core_attribute), "")

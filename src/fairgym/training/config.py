@@ -11,7 +11,15 @@ import numpy as np
 
 from fairgym.algorithms import Algorithm, algorithms
 from fairgym.core import Environment, FairgymError, Params, Policy, make
-from fairgym.fairness import Objective
+from fairgym.fairness import Metric, Objective
+from fairgym.fairness.plain import (
+    check_objective,
+    complete_objective,
+    measuring,
+    plain_objective,
+    read_metrics,
+    read_objective,
+)
 from fairgym.policies import fixed_policies
 from fairgym.training.settings import (
     ALGORITHM,
@@ -58,8 +66,10 @@ class RunConfig:
         params: numbers that differ from the environment's default parameters.
         algorithm: name of the algorithm.
         algorithm_args: hyperparameters of the algorithm.
-        objective: name of the objective, as `Objective.named` takes it.
-        objectives: agents with an objective of their own (non-cooperative): agent -> name.
+        objective: name of the objective, as `Objective.named` takes it; or its weights, metric ->
+            number; or {"weights": ..., "metrics": ...} with further metrics as plain data
+            (`fairgym.fairness.plain`). An `Objective` is turned into such data.
+        objectives: agents with an objective of their own (non-cooperative): agent -> the same.
         bounds: disparities that are bounded instead of weighed: metric -> epsilon.
         fixed: agents that are not trained: agent -> "random", "first-come", a number, or one
             number per element of the action.
@@ -77,14 +87,20 @@ class RunConfig:
     params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     algorithm: str = "f-macem"
     algorithm_args: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    objective: str = "uniform"
-    objectives: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    objective: str | Mapping[str, Any] | Objective = "uniform"
+    objectives: Mapping[str, str | Mapping[str, Any] | Objective] = dataclasses.field(
+        default_factory=dict
+    )
     bounds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check the types of the fields."""
+        """Turn objectives into plain data, and check the types of the fields."""
+        object.__setattr__(self, "objective", self._plain(self.objective))
+        if isinstance(self.objectives, Mapping):
+            own = {agent: self._plain(objective) for agent, objective in self.objectives.items()}
+            object.__setattr__(self, "objectives", own)
         check_fields({field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
 
     @classmethod
@@ -177,20 +193,32 @@ class RunConfig:
                     f" {', '.join(trained)}"
                 )
         names = {agent: self.objectives.get(agent, self.objective) for agent in trained}
-        objectives = {agent: self._objective(env, name) for agent, name in names.items()}
-        objective = objectives if self.objectives else self._objective(env, self.objective)
+        given = names if self.objectives else {"": self.objective}
+        further = read_metrics(env, given.values())
+        built = {agent: self._objective(env, name, further) for agent, name in given.items()}
         config = dataclasses.replace(
             self,
             environment_args=_values(env, environment_settings(self.environment)),
             params=_values(params, params_settings(params)),
             algorithm_args=_values(algorithm, list(known.values())),
-            objectives=names if self.objectives else {},
+            objective=complete_objective(env, self.objective),
+            objectives={agent: complete_objective(env, name) for agent, name in names.items()}
+            if self.objectives
+            else {},
         )
-        return Job(config, env, params, objective, fixed, algorithm)
+        measured = measuring(env, built.values())
+        objective = built if self.objectives else built[""]
+        return Job(config, measured, params, objective, fixed, algorithm)
 
-    def _objective(self, env: Environment, name: str) -> Objective:
-        objective = Objective.named(env, name)
+    def _objective(self, env: Environment, given: Any, further: Mapping[str, Metric]) -> Objective:
+        objective = read_objective(env, given, further)
         return objective.bounded(self.bounds) if self.bounds else objective
+
+    def _plain(self, objective: Any) -> Any:
+        """The plain data of an `Objective`; anything else as it is."""
+        if not isinstance(objective, Objective):
+            return objective
+        return plain_objective(make(self.environment, **self.environment_args), objective)
 
     def differences(self, other: "RunConfig") -> list[tuple[str, Any, Any]]:
         """Differences of two complete configurations: (field, value here, value there)."""
@@ -203,7 +231,7 @@ class RunConfig:
 
 def check_fields(fields: Mapping[str, Any]) -> None:
     """Raise a FairgymError unless these fields of a `RunConfig` are of its types."""
-    for field in ("environment", "algorithm", "objective"):
+    for field in ("environment", "algorithm"):
         if not isinstance(fields.get(field, ""), str):
             raise FairgymError(f"{field} is {fields[field]!r}; it takes a name")
     for field in (ENVIRONMENT, PARAMS, ALGORITHM, "objectives", "bounds", "fixed"):
@@ -215,9 +243,9 @@ def check_fields(fields: Mapping[str, Any]) -> None:
     for metric, value in fields.get("bounds", {}).items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise FairgymError(f"the bound of {metric!r} is {value!r}; it takes a number from 0")
-    for agent, value in fields.get("objectives", {}).items():
-        if not isinstance(value, str):
-            raise FairgymError(f"the objective of {agent!r} is {value!r}; it takes a name")
+    objectives = {f"the objective of {a!r}": o for a, o in fields.get("objectives", {}).items()}
+    for what, value in {"objective": fields.get("objective", ""), **objectives}.items():
+        check_objective(what, value)
     for agent, value in fields.get("fixed", {}).items():
         entries = value if isinstance(value, list | tuple) else [value]
         number = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in entries)

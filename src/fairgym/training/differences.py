@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairgym.fairness.plain import further_data, objective_text
+
 # What may differ between runs of one configuration: luck, place, machine and date.
 INCIDENTAL = frozenset({"seed", "seeds", "out", "folder", "provenance", "resume", "overwrite"})
 WORLD = ("environment", "environment_args", "params", "data")
-AIM = ("objective", "objectives", "bounds", *WORLD)
+AIM = ("objective", "objectives", "bounds", "metrics", *WORLD)
 LONGEST = 60  # characters of a label
 
 
@@ -21,6 +23,14 @@ def words(name: str) -> str:
 def essence(run: Any) -> dict[str, Any]:
     """Settings that determine a run, without luck, place, machine and date: "a.b.c" -> value."""
     settings = dataclasses.asdict(run.config)
+    objective, own = run.config.objective, run.config.objectives
+    settings["objective"] = objective_text(objective)
+    settings["objectives"] = {agent: objective_text(given) for agent, given in own.items()}
+    settings["metrics"] = {
+        name: data
+        for given in (objective, *own.values())
+        for name, data in further_data(given).items()
+    }
     flat = {key: v for key, v in flatten(settings).items() if not INCIDENTAL & set(key.split("."))}
     checksum = run.provenance.get("data_checksum")
     return flat | ({"data": checksum[:12]} if checksum else {})

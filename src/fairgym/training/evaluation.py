@@ -24,6 +24,7 @@ from fairgym.core.batching import map_episodes
 from fairgym.core.environment import require_agents
 from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
+from fairgym.fairness.plain import measuring
 from fairgym.training.statistics import mean_interval
 
 # People of all episodes whose features are held at once, so that memory stays bounded.
@@ -121,7 +122,8 @@ def evaluate(
         policies: agent -> policy.
         key: a JAX key.
         episodes: number of episodes.
-        objective: score of the episodes: one objective for all agents, or one per agent.
+        objective: score of the episodes: one objective for all agents, or one per agent. Metrics
+            that it brings along are measured beside the environment's.
         discount: gamma of the component sums, 1 for plain sums.
         trace: True to return the components of every step, and the state of the parts of the
             people.
@@ -134,13 +136,15 @@ def evaluate(
     require_agents(env, policies, "policy")
     check_shape("episodes", episodes, 1, 1_000_000)
     objectives = _several(objective)
+    env = measuring(env, objectives)
     params = jax.tree.map(jnp.asarray, params)
     at_once = episodes
-    if not isinstance(env, PopulationEnvironment):
+    system = _of_people(env)
+    if system is None:
         people_episodes = 0
     elif people_episodes:
         devices = jax.local_device_count()
-        at_once = max(devices, _PEOPLE_AT_ONCE // env.population // devices * devices)
+        at_once = max(devices, _PEOPLE_AT_ONCE // system.population // devices * devices)
         at_once = min(at_once, episodes)
     keys = jax.random.split(key, episodes)
     parts, shown = [], []
@@ -180,23 +184,30 @@ def _first(tree: Any, count: int) -> Any:
     return jax.tree.map(lambda x: np.asarray(x)[:count], tree)
 
 
+def _of_people(env: Environment) -> PopulationEnvironment | None:
+    """The system inside all wrappers, if it is one of people."""
+    system = env.unwrapped
+    return system if isinstance(system, PopulationEnvironment) else None
+
+
 def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
     """State of the parts of each partition; see `Evaluation.parts`."""
-    if not isinstance(env, PopulationEnvironment) or not env.partitions:
+    system = _of_people(env)
+    if system is None or not system.partitions:
         return {}
-    people = env.people(state)
-    counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(env.stages)}
+    people = system.people(state)
+    counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(system.stages)}
     columns = {
-        "people": jnp.ones((env.population,)),
+        "people": jnp.ones((system.population,)),
         **counted,
-        env.core_attribute: people[env.core_attribute],
+        system.core_attribute: people[system.core_attribute],
     }
     return {
         name: {
             column: by_group(values, people[name].astype(jnp.int32), len(codes))
             for column, values in columns.items()
         }
-        for name, codes in env.partitions.items()
+        for name, codes in system.partitions.items()
     }
 
 
@@ -229,9 +240,10 @@ def _measure(
             "trace": episode.trace,
             "parts": episode.watched or {},
         }
-        if not (with_people and isinstance(env, PopulationEnvironment)):
+        system = _of_people(env)
+        if system is None or not with_people:
             return results, None
         start = env.initial_state(episode_keys(key)[0], params)
-        return results, (env.people(start), env.people(episode.final_state))
+        return results, (system.people(start), system.people(episode.final_state))
 
     return map_episodes(one, keys)

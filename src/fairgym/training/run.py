@@ -13,7 +13,8 @@ import jax
 
 from fairgym.core import Environment, FairgymError, Params, Policy, interrupts, log_keys
 from fairgym.core.files import write_whole
-from fairgym.fairness import Objective
+from fairgym.fairness import Metric, Objective
+from fairgym.fairness.plain import objective_text, read_metrics, with_metrics
 from fairgym.training.checkpoint import decode, encode
 from fairgym.training.config import Job, RunConfig
 from fairgym.training.folder import RunFolder, Stored, run_folders, seed_folder
@@ -33,22 +34,24 @@ class Run:
         config: the complete configuration.
         environment_version: version of the environment that it began in.
         provenance: versions, device, commit and data that it was made with.
+        further_metrics: metrics to measure it by, beside those of its environment and objective.
     """
 
     folder: Path
     config: RunConfig
     environment_version: int
     provenance: Mapping[str, Any]
+    further_metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
 
     @cached_property
     def job(self) -> Job:
         """The objects that the configuration describes."""
         return self.config.build()
 
-    @property
+    @cached_property
     def env(self) -> Environment:
-        """The environment."""
-        return self.job.env
+        """The environment, with the metrics that the objective brought along."""
+        return with_metrics(self.job.env, self.further_metrics)
 
     @property
     def params(self) -> Params:
@@ -113,12 +116,34 @@ def load(folder: str | Path) -> Run:
 def load_runs(folders: Sequence[str | Path]) -> list[Run]:
     """Read several runs back; a folder of seeds stands for the runs in it.
 
+    A metric that the objective of one of them brought along measures all in that environment.
+
     Raises:
-        FairgymError: no folder is given, or one that is no run.
+        FairgymError: no folder is given, or one that is no run; two runs in one environment have
+            different metrics of one name.
     """
     if not folders:
         raise FairgymError("no run folder is given; it takes one or more, such as runs/x")
-    return [load(path) for folder in folders for path in run_folders(folder)]
+    runs = [load(path) for folder in folders for path in run_folders(folder)]
+    return [dataclasses.replace(run, further_metrics=_metrics_of(run, runs)) for run in runs]
+
+
+def _metrics_of(run: Run, runs: Sequence[Run]) -> dict[str, Metric]:
+    """Metrics that the objectives of runs in the same environment brought along."""
+    further: dict[str, Metric] = {}
+    for other in runs:
+        given = [other.config.objective, *other.config.objectives.values()]
+        if other.config.environment != run.config.environment or all(
+            isinstance(objective, str) for objective in given
+        ):
+            continue
+        for name, metric in read_metrics(other.job.env.unwrapped, given).items():
+            if further.setdefault(name, metric) != metric:
+                raise FairgymError(
+                    f"the metric {name!r} of {other.folder} is another one than that of the other"
+                    " runs; runs side by side take one meaning of a name"
+                )
+    return further
 
 
 def train(
@@ -281,7 +306,7 @@ def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, A
     return {
         "environment": config.environment,
         "algorithm": config.algorithm,
-        "objective_name": config.objective,
+        "objective_name": objective_text(config.objective),
         "seed": config.seed,
         "epochs": len(lines),
         "objective": last.get(log_keys.OBJECTIVE),

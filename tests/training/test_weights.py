@@ -1,0 +1,307 @@
+"""Weights and metrics of one's own, from the configuration to the report."""
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+import yaml
+
+import fairgym
+from fairgym.cli import main
+from fairgym.core import FairgymError, PopulationEnvironment
+from fairgym.experiments._runs import folder_name, label_of
+from fairgym.fairness import Gini, GroupRatio, Objective, Rate, WorstGroup
+from fairgym.report import write_report
+from fairgym.training import RunConfig, devices, evaluate, load, train
+from fairgym.training.comparison import compare
+from fairgym.training.run import load_runs
+
+WEIGHTS = {"profit": 1, "wait_disparity": 2}
+ACCESS = Rate("disbursed", "applied")
+FURTHER = {
+    "weights": {"profit": 1, "worst_access": 2},
+    "metrics": {
+        "worst_access": {
+            "type": "WorstGroup",
+            "rate": {"numerator": "disbursed", "denominator": "applied"},
+        },
+        "access_gini": {"type": "Gini", "rate": "admission_rate", "title": "Gini of admission"},
+    },
+}
+SMALL = "--population-size 60 --horizon 20 --epochs 2 --episodes-per-epoch 4 --hidden 4".split()
+
+
+def config_of(small, **changes):
+    """The small run in two epochs."""
+    shorter = {**small.algorithm_args, "epochs": 2, "hidden": 4}
+    return dataclasses.replace(small, algorithm_args=shorter, **changes)
+
+
+@pytest.fixture(scope="module")
+def further(small, tmp_path_factory):
+    """A finished run with two further metrics; not to be written to."""
+    return train(config_of(small, objective=FURTHER), tmp_path_factory.mktemp("own") / "further")
+
+
+@pytest.fixture(scope="module")
+def plain(small, tmp_path_factory):
+    """The same with the environment's metrics alone, by the usual objective."""
+    return train(config_of(small), tmp_path_factory.mktemp("own") / "plain")
+
+
+class TestConfiguration:
+    def test_weights_are_the_objective(self, small):
+        job = config_of(small, objective=WEIGHTS).build()
+        assert job.objective == Objective.weighted(job.env, {"profit": 1.0, "wait_disparity": 2.0})
+        assert job.config.objective == {"profit": 1.0, "wait_disparity": 2.0}
+        assert isinstance(job.env, PopulationEnvironment)  # nothing is put around it
+
+    def test_an_objective_in_python_becomes_plain_data(self, small):
+        env = fairgym.make("loan", population=60, horizon=20)
+        metrics = {**env.metrics, "worst_access": WorstGroup(ACCESS)}
+        objective = Objective(metrics, {"worst_access": 2.0, "profit": 1.0})
+        config = config_of(small, objective=objective)
+        assert RunConfig(**config.as_json()) == config
+        job = config.build()
+        assert job.objective == Objective(metrics, {"profit": 1.0, "worst_access": 2.0})
+        assert list(job.env.metrics) == [*env.metrics, "worst_access"]
+        assert job.env.unwrapped == env
+        assert config_of(small, objective=Objective.weighted(env, WEIGHTS)).objective == WEIGHTS
+
+    def test_what_cannot_be_written_is_refused_at_once(self, small):
+        env = fairgym.make("loan", population=60, horizon=20)
+        with pytest.raises(FairgymError, match=r"bounds.*a run takes them as its bounds"):
+            config_of(small, objective=Objective.uniform(env).bounded(0.1))
+
+    def test_a_complete_configuration_builds_to_itself(self, small):
+        for objective in (WEIGHTS, FURTHER, {**WEIGHTS, "profit": 0}):
+            complete = config_of(small, objective=objective).build().config
+            assert complete.build().config == complete
+            assert RunConfig(**complete.as_json()) == complete
+
+    def test_agents_with_weights_of_their_own(self, small):
+        own = {"admissions": WEIGHTS, "disbursement": FURTHER}
+        job = config_of(small, objectives=own, bounds={"default_disparity": 0.1}).build()
+        env = fairgym.make("loan", population=60, horizon=20)
+        assert list(job.env.metrics) == [*env.metrics, "access_gini", "worst_access"]
+        assert job.objective["admissions"].weights == {"profit": 1.0, "wait_disparity": 2.0}
+        assert job.objective["disbursement"].weights == {"profit": 1.0, "worst_access": 2.0}
+        uniform = Objective.uniform(env).bounded({"default_disparity": 0.1})
+        assert job.objective["debt_management"].weights == uniform.weights  # of its own metrics
+        assert all(o.bounds == {"default_disparity": 0.1} for o in job.objective.values())
+        assert job.config.build().config == job.config
+        assert job.config.objectives["debt_management"] == "uniform"
+
+    def test_two_meanings_of_a_name_are_refused(self, small):
+        other = {
+            "weights": {"profit": 1},
+            "metrics": {"worst_access": {"type": "WorstGroup", "rate": "admission_rate"}},
+        }
+        config = config_of(small, objectives={"admissions": FURTHER, "disbursement": other})
+        with pytest.raises(FairgymError, match="metric 'worst_access' exists already"):
+            config.build()
+
+    def test_a_bound_on_a_further_metric(self, small):
+        job = config_of(small, objective=FURTHER, bounds={"access_gini": 0.1}).build()
+        assert job.objective.bounds == {"access_gini": 0.1}
+
+    def test_the_example_of_the_docs(self):
+        page = (Path(__file__).parents[2] / "docs" / "own.md").read_text(encoding="utf-8")
+        (block,) = re.findall(r"```yaml\n(environment: .*?)```", page, re.DOTALL)
+        assert len(block.splitlines()) <= 10
+        job = RunConfig.from_mapping(yaml.safe_load(block)).build()
+        own = fairgym.make("loan_simple").metrics
+        assert job.objective.weights == {"profit": 1.0, "access_disparity": 2.0}
+        assert [n for n in job.env.metrics if n not in own] == [
+            "access_disparity",
+            "worst_admission",
+        ]
+
+    def test_names_of_experiments_folders(self, small):
+        weighted = config_of(small, objective=WEIGHTS).build().config
+        other = config_of(small, objective={**WEIGHTS, "profit": 3}).build().config
+        assert folder_name(weighted).startswith("loan-f-macem-weighted-")
+        assert folder_name(weighted) != folder_name(other)
+        assert label_of(weighted) == "loan, f-macem, profit=1,wait_disparity=2"
+
+
+class TestRuns:
+    def test_equal_weights_learn_what_uniform_learns(self, plain, small, tmp_path):
+        env = plain.env
+        same = dict.fromkeys(reversed(env.metrics), 1 / len(env.metrics))
+        run = train(config_of(small, objective=same), tmp_path / "x")
+        for mine, other in zip(*map(jax.tree.leaves, (run.policies, plain.policies)), strict=True):
+            np.testing.assert_array_equal(mine, other)
+        assert run.summary["objective"] == plain.summary["objective"]
+
+    def test_further_metrics_are_logged_after_the_environments(self, further, plain):
+        names = [key for key in further.metrics[0] if key.startswith("metrics/")]
+        own = [key for key in plain.metrics[0] if key.startswith("metrics/")]
+        assert names == [*own, "metrics/access_gini", "metrics/worst_access"]
+        assert list(further.summary["metrics"])[-2:] == ["access_gini", "worst_access"]
+        assert further.summary["objective_name"] == "profit=1,worst_access=2"
+        line = further.metrics[-1]
+        normaliser = further.env.metrics["profit"].normaliser
+        by_hand = line["metrics/profit"] / normaliser + 2 * line["metrics/worst_access"]
+        assert line["objective"] == pytest.approx(by_hand, rel=1e-5)
+
+    def test_they_are_read_back(self, further):
+        again = load(further.folder)
+        assert again.config == further.config
+        assert again.objective.metrics["worst_access"] == WorstGroup(ACCESS)
+        assert again.env.metrics["access_gini"].title == "Gini of admission"
+        content = json.loads((further.folder / "config.json").read_text())
+        assert content["objective"]["weights"] == {"profit": 1.0, "worst_access": 2.0}
+
+    def test_they_are_measured(self, further):
+        """Against NumPy, from the sums of the components."""
+        found = evaluate(
+            further.env, further.params, further.policies, jax.random.key(1), 5, discount=0.9
+        )
+        totals = {n: np.asarray(getattr(found.totals, n)) for n in ("disbursed", "applied")}
+        by_hand = (totals["disbursed"] / totals["applied"]).min(axis=1)
+        np.testing.assert_allclose(found.metrics["worst_access"], by_hand, rtol=1e-5)
+        admitted = np.asarray(found.totals.approved) / totals["applied"]
+        low, high = np.sort(admitted, axis=1).T
+        by_hand = -(high - low) / (2 * (high + low))
+        np.testing.assert_allclose(found.metrics["access_gini"], by_hand, rtol=1e-4, atol=1e-6)
+        assert set(found.people_start) == set()
+
+    def test_evaluate_measures_what_its_objective_brings(self, plain):
+        objective = Objective({**plain.env.metrics, "ratio": GroupRatio(ACCESS)}, {"ratio": 1.0})
+        args = (plain.env, plain.params, plain.policies, jax.random.key(1), 3)
+        found = evaluate(*args, objective=objective, trace=True, people_episodes=2)
+        np.testing.assert_array_equal(found.metrics["ratio"], found.objective)
+        assert list(found.metrics) == [*plain.env.metrics, "ratio"]
+        assert len(found.people_start["group"]) == 2 and found.trace is not None
+
+    def test_resume_is_bit_equal_and_refuses_other_weights(
+        self, small, further, results, tmp_path, monkeypatch
+    ):
+        def stopped(epoch, *_):
+            if epoch == 1:
+                raise KeyboardInterrupt
+
+        config = config_of(small, objective=FURTHER)
+        with pytest.raises(KeyboardInterrupt):
+            train(config, tmp_path / "x", progress=stopped)
+        other = {**FURTHER, "weights": {"profit": 1, "worst_access": 3}}
+        for objective in (other, "uniform", WEIGHTS):
+            with pytest.raises(FairgymError, match=r"objective.* resume takes the same"):
+                train(config_of(small, objective=objective), tmp_path / "x", resume=True)
+        train(config, tmp_path / "x", resume=True)
+        assert results(tmp_path / "x") == results(further.folder)
+
+    def test_runs_side_by_side_are_measured_alike(self, further, plain):
+        """One brings metrics along that the other one lacks."""
+        runs = load_runs([plain.folder, further.folder])
+        first, second = compare([("a", [runs[0]]), ("b", [runs[1]])], 2, 1)
+        for comparison in (first, second):
+            for one in comparison.policies:
+                assert list(one.evaluations[0].metrics) == list(further.env.metrics)
+        assert first.learned[0].evaluations[0].metrics.keys() == further.env.metrics.keys()
+        assert list(plain.env.metrics) == list(further.env.metrics)[:-2]
+        lone = compare([("a", [plain]), ("b", [further])], 2, 1)  # not read together
+        assert list(lone[1].baselines[0].evaluations[0].metrics) == list(further.env.metrics)
+
+    def test_the_report_shows_them(self, further, plain, tmp_path):
+        page = write_report([plain.folder, further.folder], tmp_path / "r.html", episodes=2)
+        text = page.read_text()
+        assert "Worst access" in text and "Gini of admission" in text
+        assert "profit=1, worst_access=2" in text
+        alone = write_report([further.folder], tmp_path / "alone.html", episodes=2).read_text()
+        assert "Worst access" in alone and "weights: profit 1, worst access 2" in alone
+
+
+class TestCommandLine:
+    @pytest.fixture(autouse=True)
+    def here(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(devices, "configure", lambda: None)
+        return tmp_path
+
+    def test_weights_by_flag(self, capsys):
+        words = "train loan --objective profit=1,wait_disparity=2".split()
+        assert main([*words, *SMALL]) == 0
+        run = load("runs/loan-f-macem-weighted")
+        assert run.config.objective == {"profit": 1.0, "wait_disparity": 2.0}
+        capsys.readouterr()
+        assert main(["train", "--resume", "--out", str(run.folder)]) == 0
+        assert main(["evaluate", str(run.folder), "--episodes", "2"]) == 0
+        assert "(weighted)" in capsys.readouterr().out
+
+    def test_further_metrics_by_file(self, here, capsys):
+        (here / "own.yaml").write_text(
+            "environment: loan\n"
+            "objective:\n"
+            "  weights: {profit: 1, worst_access: 2}\n"
+            "  metrics:\n"
+            "    worst_access:\n"
+            "      type: WorstGroup\n"
+            "      rate: {numerator: disbursed, denominator: applied}\n"
+        )
+        assert main(["train", "--config", "own.yaml", *SMALL, "--out", "x"]) == 0
+        assert main(["train", "--resume", "--out", "x"]) == 0
+        capsys.readouterr()
+        assert main(["evaluate", "x", "--episodes", "2", "--json"]) == 0
+        entries = json.loads(capsys.readouterr().out)
+        assert all("worst_access" in entry["measures"] for entry in entries)
+        assert main(["evaluate", "x", "--episodes", "2"]) == 0
+        assert "worst access" in capsys.readouterr().out
+
+    def test_weights_of_one_agent_by_flag(self):
+        from fairgym.cli.train import plan_of
+
+        plan = plan_of("loan --agent-objective admissions=profit=1,wait_disparity=2".split())
+        assert plan.config.objectives == {"admissions": {"profit": 1.0, "wait_disparity": 2.0}}
+
+    def test_a_flag_replaces_the_files_objective(self, here):
+        from fairgym.cli.train import plan_of
+
+        (here / "a.yaml").write_text("objective: {profit: 1}\nenvironment: loan\n")
+        assert plan_of("--config a.yaml".split()).config.objective == {"profit": 1}
+        over = plan_of("--config a.yaml --objective direct".split())
+        assert over.config.objective == "direct"
+
+    @pytest.mark.parametrize(
+        ("objective", "message"),
+        [
+            ("--objective profits=1", "weighs 'profits', which is no metric of loan"),
+            ("--objective insured_rate=1", "no metric of loan; there are: profit"),
+            ("--objective profit=much", "part 'profit=much'; it takes METRIC=WEIGHT"),
+            ("--objective =", "part '='; it takes METRIC=WEIGHT"),
+            ("--agent-objective admissions=profits=1", "no metric of loan"),
+            ("{}", "without a weight"),
+            ("{profit: a lot}", "weight of 'profit' is 'a lot'; it takes a number"),
+            ("{profit: .inf}", "weight of 'profit' is inf; it takes a number"),
+            ("[profit]", "objective is .*; it takes a name, or weights"),
+            ("{weights: {x: 1}, metrics: {x: {type: Gini}}}", "'x' is not complete"),
+            (
+                "{weights: {x: 1}, metrics: {x: {type: Direct, component: loans}}}",
+                "'loans'; it takes a component",
+            ),
+        ],
+    )
+    def test_bad_objectives_are_one_sentence_and_nothing_is_written(
+        self, objective, message, here, capsys
+    ):
+        words = ["train", "loan", *SMALL, "--out", "x"]
+        if objective.startswith("--"):
+            words += objective.split(" ", 1)
+        else:
+            (here / "bad.yaml").write_text(f"objective: {objective}\n")
+            words += ["--config", "bad.yaml"]
+        assert main(words) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1 and len(error) < 600, error
+        assert re.search(message, error), error
+        assert not (here / "x").exists() and not (here / "runs").exists()
+
+
+def test_gini_of_two_groups_in_a_run_is_at_most_a_half(further):
+    assert isinstance(further.env.metrics["access_gini"], Gini)
+    assert all(-0.5 <= line["metrics/access_gini"] <= 0 for line in further.metrics)

@@ -111,5 +111,5 @@ def test_the_table_speaks_of_the_systems_own_size_and_steps(runs, capsys):
     print_table(found)
     words = " ".join(capsys.readouterr().out.split())
     assert "two_servers, 2 queues, 3 episodes of up to 9 minutes" in words
-    for part in ("learned", "only left", "waiting (jobs) ↓", "served rate ↑", "served gap ↓"):
+    for part in ("toy", "only left", "waiting (jobs) ↓", "served rate ↑", "served gap ↓"):
         assert part in words

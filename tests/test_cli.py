@@ -19,7 +19,7 @@ from fairgym.cli import report as report_module
 from fairgym.cli import reproduce as reproduce_module
 from fairgym.cli import train as train_module
 from fairgym.cli.train import parse_seeds, peek, plan_of
-from fairgym.core import FairgymError
+from fairgym.core import FairgymError, make
 from fairgym.training import devices, load
 from fairgym.training.folder import run_folders
 
@@ -443,6 +443,46 @@ def test_help(capsys):
     for flag in ("--population-size", "--params.deposit-rate", "--epochs", "--fix", "--seeds"):
         assert flag in text
     assert main(["data", "--help"]) == 0
+
+
+def test_help_shows_the_parameters_that_will_be_used(monkeypatch, capsys, here):
+    """Some follow the number of people: the help has their values for the people asked for."""
+    monkeypatch.setenv("COLUMNS", "500")
+    names = ("planner-budget", "beds-at-start", "bed-base-cost", "build-bed-time")
+    (here / "a.yaml").write_text("environment: health\npopulation: 1000\n")
+
+    def shown(*words):
+        assert main(["train", *words, "--help"]) == 0
+        text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+        found = {}
+        for name in names:
+            about = re.search(rf"--params\.{name} NUMBER (.*?)\(default: (.*?)\)", text)
+            assert re.search(r"the default is scaled .*, a given value is taken as it is", about[1])
+            found[name.replace("-", "_")] = float(about[2])
+        return found
+
+    for people, words in (
+        (10_000, ["health"]),
+        (1000, ["health", "--population-size", "1000"]),
+        (1000, ["health", "--population=1000"]),
+        (1000, ["--config", "a.yaml"]),
+        (2000, ["--config", "a.yaml", "--population-size=2000"]),
+    ):
+        config = plan_of(["health", "--population-size", str(people)]).config.build().config
+        assert shown(*words) == {name: config.params[name] for name in shown(*words)}
+    small = plan_of(["health", "--population-size", "1000", "--params.beds-at-start", "12"])
+    assert small.config.build().params.beds_at_start == 12
+    assert main(["train", "health", "--population-size", "x", "--help"]) == 2
+    assert "population is 'x'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["education", "health", "loan", "loan_simple"])
+def test_what_is_scaled_with_the_people_says_so(name):
+    small, large = (make(name, population=people).default_params for people in (1000, 2000))
+    info = small.info()
+    scaled = {field for field in info if getattr(small, field) != getattr(large, field)}
+    said = {field for field in info if "the default is scaled" in info[field].description}
+    assert scaled == said
 
 
 COMMAND_FLAGS = {

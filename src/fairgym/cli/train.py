@@ -8,12 +8,19 @@ from typing import Any
 
 from fairgym.cli.parsing import flag, parse, repeated, typed
 from fairgym.cli.printing import plain
-from fairgym.core import FairgymError, interrupts
+from fairgym.core import FairgymError, interrupts, make
 from fairgym.fairness.plain import objective_slug, objective_text, parse_objective
 from fairgym.training.config import RunConfig, check_fields, settings_of
 from fairgym.training.config_file import read_config_file
 from fairgym.training.folder import RunFolder, run_folders
-from fairgym.training.settings import ALGORITHM, ENVIRONMENT, PARAMS, Setting, algorithm_settings
+from fairgym.training.settings import (
+    ALGORITHM,
+    ENVIRONMENT,
+    PARAMS,
+    Setting,
+    algorithm_settings,
+    params_settings,
+)
 
 PROG = "fairgym train"
 HINT = "fairgym train ENVIRONMENT [flags]"
@@ -145,6 +152,8 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         config = RunConfig.from_mapping(base)
         base |= extra
         settings = settings_of(config.environment, config.algorithm)
+        if helping:
+            settings = _as_used(settings, config, words)
     prog = f"{PROG} {config.environment}"
     given: Any = parse(_flags(settings, config, base), words, prog)
 
@@ -243,6 +252,23 @@ def _flags(settings: Sequence[Setting], config: RunConfig, base: Mapping[str, An
         fields.append((about.name, *field[1:]))
     doc = f"Train policies in {config.environment} and leave a run folder.\n\n{HINT}"
     return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc})
+
+
+def _as_used(settings: Sequence[Setting], config: RunConfig, words: Sequence[str]) -> list[Setting]:
+    """The settings with the parameters' defaults for the environment of this file and these flags.
+
+    Some follow the number of people.
+    """
+    arguments = dict(config.environment_args)
+    for setting in settings:
+        if setting.section == ENVIRONMENT:
+            names = [f"--{setting.name.replace('_', '-')}"]
+            names += ["--population-size"] if setting.name == "population" else []
+            for text in filter(None, (peek(words, name) for name in names)):
+                arguments[setting.name] = setting.parse(text)
+    params = make(config.environment, **arguments).default_params
+    used = {setting.name: setting for setting in params_settings(params)}
+    return [used.get(s.name, s) if s.section == PARAMS else s for s in settings]
 
 
 def begun(out: str | Path) -> bool:

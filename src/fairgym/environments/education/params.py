@@ -20,7 +20,8 @@ class EducationParams(RegionParams):
 
     planner_budget: float = param(
         2.5e7,
-        "B-hat: new money of the planner in each semester (table 8); scaled with the population",
+        "B-hat: new money of the planner in each semester (table 8); the default is scaled"
+        " with the population, a given value is taken as it is",
         unit="dollars per semester",
         low=1.0,
         high=1e12,
@@ -55,16 +56,16 @@ class EducationParams(RegionParams):
     )
     units_at_start: float = param(
         10.0,
-        "infrastructure units of the university at the start (not published); scaled with the"
-        " population",
+        "infrastructure units of the university at the start (not published); the default is scaled"
+        " with the population, a given value is taken as it is",
         unit="units",
         low=0.0,
         high=1e6,
     )
     reserve_at_start: float = param(
         2e6,
-        "money in the university's account at the start (not published); scaled with the"
-        " population",
+        "money in the university's account at the start (not published); the default is scaled"
+        " with the population, a given value is taken as it is",
         unit="dollars",
         low=0.0,
         high=1e12,
@@ -82,7 +83,8 @@ class EducationParams(RegionParams):
     )
     unit_base_cost: float = param(
         1e6,
-        "cost of any building project (table 8); scaled with the population",
+        "cost of any building project (table 8); the default is scaled"
+        " with the population, a given value is taken as it is",
         unit="dollars",
         low=0.0,
         high=1e12,
@@ -95,7 +97,8 @@ class EducationParams(RegionParams):
     )
     build_unit_time: float = param(
         0.5,
-        "semesters that each unit adds (not published); scaled inversely with the population",
+        "semesters that each unit adds (not published); the default is scaled"
+        " inversely with the population, a given value is taken as it is",
         unit="semesters",
         low=0.0,
         high=1e6,

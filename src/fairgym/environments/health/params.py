@@ -18,7 +18,8 @@ class HealthParams(RegionParams):
 
     planner_budget: float = param(
         2.5e8,
-        "B-hat: new money of the planner in each cycle (table 8); scaled with the population",
+        "B-hat: new money of the planner in each cycle (table 8); the default is scaled with the"
+        " population, a given value is taken as it is",
         unit="dollars per cycle",
         low=1.0,
         high=1e12,
@@ -39,7 +40,8 @@ class HealthParams(RegionParams):
     )
     beds_at_start: float = param(
         300.0,
-        "beds of each region at the start (not published); scaled with the population",
+        "beds of each region at the start (not published); the default is scaled with the"
+        " population, a given value is taken as it is",
         unit="beds",
         low=0.0,
         high=1e6,
@@ -101,7 +103,8 @@ class HealthParams(RegionParams):
     )
     bed_base_cost: float = param(
         3e7,
-        "cost of any building project (table 8); scaled with the population",
+        "cost of any building project (table 8); the default is scaled with the population, a"
+        " given value is taken as it is",
         unit="dollars",
         low=0.0,
         high=1e12,
@@ -116,7 +119,8 @@ class HealthParams(RegionParams):
     )
     build_bed_time: float = param(
         0.5,
-        "months that each bed adds (table 8, see above); scaled inversely with the population",
+        "months that each bed adds (table 8, see above); the default is scaled inversely with the"
+        " population, a given value is taken as it is",
         unit="months",
         low=0.0,
         high=1e6,

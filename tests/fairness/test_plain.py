@@ -203,6 +203,14 @@ def test_objectives_that_cannot_be_written(objective, message):
         plain_objective(ENV, objective)
 
 
+@pytest.mark.parametrize("field", ["weights", "bounds"])
+def test_a_number_that_no_float_holds_is_refused(field):
+    parts = {"weights": {}, "bounds": {}} | {field: {"wait_disparity": 10**400}}
+    with pytest.raises(FairgymError, match=rf"{field} of 'wait_disparity' is 1000.*a number") as e:
+        Objective(ENV.metrics, **parts)
+    assert len(str(e.value)) < 120
+
+
 class TestText:
     @pytest.mark.parametrize(
         "given", ["uniform", "frontier:0.5", {"profit": 1.0, "wait_disparity": 0.1, "x": -2e-9}]

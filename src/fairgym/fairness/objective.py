@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import numbers
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,12 +47,12 @@ class Objective:
 
     def __post_init__(self) -> None:
         """Check the names."""
-        for field, given in (("weights", self.weights), ("bounds", self.bounds)):
-            for name, number in given.items():
+        for field, numbers_given in (("weights", self.weights), ("bounds", self.bounds)):
+            for name, number in numbers_given.items():
                 _known(name, self.metrics)
-                number_given = isinstance(number, numbers.Real) and not isinstance(number, bool)
-                if not (number_given and math.isfinite(number)):
-                    raise FairgymError(f"{field} of {name!r} is {number!r}; it takes a number")
+                if not is_number(number):
+                    given = reprlib.repr(number)
+                    raise FairgymError(f"{field} of {name!r} is {given}; it takes a number")
         for name, epsilon in self.bounds.items():
             if epsilon < 0:
                 raise FairgymError(f"the bound of {name!r} is {epsilon!r}; it takes 0 or more")
@@ -247,6 +248,16 @@ class Objective:
     def values(self, totals: Any) -> dict[str, Float[Array, ""]]:
         """Every metric's raw value by name, weighted here or not."""
         return {name: metric.value(totals) for name, metric in self.metrics.items()}
+
+
+def is_number(value: Any) -> bool:
+    """True for a finite number that fits a float."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
 
 
 def _known(name: str, metrics: Mapping[str, Metric]) -> None:

@@ -28,7 +28,7 @@ from fairgym.fairness.metrics import (
     Rate,
     WorstGroup,
 )
-from fairgym.fairness.objective import Objective
+from fairgym.fairness.objective import Objective, is_number
 
 CLASSES: dict[str, type[Any]] = {
     cls.__name__: cls for cls in (Direct, Rate, Disparity, WorstGroup, GroupRatio, Gini)
@@ -64,7 +64,7 @@ def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) 
                 f"the objective weighs {_short(name)}, which is no metric of {env.name}; there"
                 f" are: {', '.join(metrics)}"
             )
-        if not _is_number(weight):
+        if not is_number(weight):
             raise FairgymError(f"the weight of {name!r} is {_short(weight)}; it takes a number")
     # in the order of the metrics, so that equal weights are summed alike
     return Objective(metrics, {name: float(weights[name]) for name in metrics if name in weights})
@@ -187,7 +187,7 @@ def _field(env: Environment, what: str, key: str, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int) or value not in (1, -1):
             raise FairgymError(f"{named} 1 or -1")
     elif key == "normaliser":
-        if not _is_number(value) or value <= 0:
+        if not is_number(value) or value <= 0:
             raise FairgymError(f"{named} a number above 0")
         return float(value)
     elif key == "normalise_by_sum":
@@ -318,15 +318,6 @@ def with_metrics(env: Environment, metrics: Mapping[str, Metric]) -> Environment
     """The environment with those of these metrics whose names it has not yet."""
     more = tuple((name, metric) for name, metric in metrics.items() if name not in env.metrics)
     return MoreMetrics(env, more) if more else env
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        return False
 
 
 def _short(value: Any) -> str:

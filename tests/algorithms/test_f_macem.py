@@ -220,9 +220,9 @@ def test_params_are_the_ones_given():
         ("elite_share", float("nan"), "a number from 0 to 1"),
         ("smoothing", -0.1, "a number from 0 to 1"),
         ("discount", 1.01, "a number from 0 to 1"),
-        ("init_std", -1.0, "a number from 0 to inf"),
-        ("noise_floor", -1.0, "a number from 0 to inf"),
-        ("multiplier_rate", -1.0, "a number from 0 to inf"),
+        ("init_std", -1.0, "a number from 0 to 3.40282e.38"),
+        ("noise_floor", -1.0, "a number from 0 to 3.40282e.38"),
+        ("multiplier_rate", -1.0, "a number from 0 to 3.40282e.38"),
     ],
 )
 def test_hyperparameters_out_of_range(field, value, takes):

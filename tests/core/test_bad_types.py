@@ -15,7 +15,7 @@ CALLS = {
     "make('loan', population=10.0)": "population is 10.0; it takes a whole number",
     "make('loan', horizon=True)": "horizon is True; it takes a whole number",
     "make('loan', applicants='few')": "applicants is 'few'; it takes a whole number from 1",
-    "ToyParams(luck='0.1')": "ToyParams.luck is '0.1'; it takes a number from 0 to inf",
+    "ToyParams(luck='0.1')": "ToyParams.luck is '0.1'; it takes a number from 0 to 3.40282e+38",
     "ToyParams(target_first=None)": "ToyParams.target_first is None; it takes a number from 0 to 1",
     "rollout(toy, toy.default_params, policies, key, 2.0)": "horizon is 2.0; it takes a whole",
     "Objective(toy.metrics, {'gain': '0.5'})": "weights of 'gain' is '0.5'; it takes a number",

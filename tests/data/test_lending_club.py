@@ -174,3 +174,18 @@ def test_home_that_cannot_be_written(good, tmp_path):
     (tmp_path / "a-file").write_text("")
     with pytest.raises(FairgymError, match="cannot be written"):
         import_lending_club(good, home=tmp_path / "a-file")
+
+
+def test_numbers_beyond_single_precision_are_dropped(tmp_path, loans):
+    rows = loans.random_rows()
+    odd = [loans.row(annual_inc=value) for value in ("1e300", "inf", "1e10")]
+    odd += [loans.row(loan_amnt="1e300"), loans.row(dti="1e39"), loans.row(fico_range_low="9e99")]
+    plain, path = tmp_path / "plain.csv", tmp_path / "odd.csv"
+    plain.write_text(loans.csv_text(rows))
+    path.write_text(loans.csv_text([*rows, *odd]))
+    import_lending_club(plain)
+    expected = load_population("loan", "lending-club").checksum
+    report = import_lending_club(path)
+    assert load_population("loan", "lending-club").checksum == expected
+    assert report.dropped["annual_inc above 1e+09"] == 3
+    assert sum(count for reason, count in report.dropped.items() if "above 1e+09" in reason) == 6

@@ -191,7 +191,7 @@ def test_another_version_of_the_environment_is_noticed(tmp_path, monkeypatch):
         ("{}", "config.json cannot be read"),
         ('{"format": "fairgym-run-1"}', "config.json cannot be read"),
         ('{"format": "fairgym-run-9", "provenance": {}}', "its format is not fairgym-run-1"),
-        (f"{HEAD}}}", r"cannot be read \('environment_version'\)"),
+        (f"{HEAD}}}", r"cannot be read \(environment_version is not given"),
         (f'{HEAD}, "environment_version": 1, "x": 1}}', "config.json cannot be read"),
         (f'{HEAD}, "environment_version": "x"}}', "config.json cannot be read"),
         (f'{HEAD}, "environment_version": 1, "environment": 3}}', "is damaged: env"),

@@ -9,7 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
-from fairgym.core import Environment, FairgymError, Policy, Registry, Struct
+from fairgym.core import (
+    LARGEST_NUMBER,
+    Environment,
+    FairgymError,
+    Policy,
+    Registry,
+    Struct,
+    check_shape,
+)
 from fairgym.fairness import Objective
 from fairgym.fairness.plain import measuring
 
@@ -18,6 +26,10 @@ algorithms = Registry("fairgym.algorithms", "algorithm")
 Objectives = Objective | Mapping[str, Objective]
 
 StateT = TypeVar("StateT")
+
+# What no machine has the memory for, and a mistyped number soon exceeds.
+LARGEST_WIDTH = 16_384  # units of a hidden layer
+MOST_EPISODES = 1_000_000  # episodes, environments or steps of one update
 
 
 class TrainState(Struct):
@@ -157,12 +169,10 @@ def as_arrays(params: Any) -> Any:
     return jax.tree.map(lambda x: jnp.asarray(np.asarray(x, np.float32)), params)
 
 
-def check_at_least(algorithm: Any, low: int, *names: str) -> None:
-    """Raise a FairgymError unless these hyperparameters are whole numbers from `low`."""
+def check_at_least(algorithm: Any, low: int, *names: str, high: int = 2**31 - 1) -> None:
+    """Raise a FairgymError unless these hyperparameters are whole numbers from `low` to `high`."""
     for name in names:
-        value = getattr(algorithm, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < low:
-            raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low}")
+        check_shape(name, getattr(algorithm, name), low, high)
 
 
 def check_inside(algorithm: Any, high: float, *names: str, positive: bool = False) -> None:
@@ -177,6 +187,7 @@ def check_inside(algorithm: Any, high: float, *names: str, positive: bool = Fals
     for name in names:
         value = getattr(algorithm, name)
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and 0.0 <= value <= high) or (positive and value == 0.0):
+        most = min(high, LARGEST_NUMBER)
+        if not (number and 0.0 <= value <= most) or (positive and value == 0.0):
             above = "above 0" if positive else "from 0"
-            raise FairgymError(f"{name} is {value!r}; it takes a number {above} to {high:g}")
+            raise FairgymError(f"{name} is {value!r}; it takes a number {above} to {most:g}")

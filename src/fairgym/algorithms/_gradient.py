@@ -17,6 +17,8 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.algorithms._algorithm import (
+    LARGEST_WIDTH,
+    MOST_EPISODES,
     Algorithm,
     Objectives,
     TrainState,
@@ -107,8 +109,10 @@ class GradientLearner(Algorithm[StateT]):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_at_least(self, 1, "epochs", "episodes_per_epoch", "num_envs", "num_steps")
-        check_at_least(self, 1, "hidden", "critic_hidden", "evaluation_episodes")
+        check_at_least(self, 1, "epochs")
+        check_at_least(self, 1, "hidden", "critic_hidden", high=LARGEST_WIDTH)
+        at_once = ("episodes_per_epoch", "num_envs", "num_steps", "evaluation_episodes")
+        check_at_least(self, 1, *at_once, high=MOST_EPISODES)
         check_at_least(self, 0, "sampled_people", "vmap_size")
         check_inside(self, 1.0, "gamma")
         check_inside(self, math.inf, "multiplier_rate")

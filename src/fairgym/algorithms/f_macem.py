@@ -27,6 +27,8 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from fairgym.algorithms._algorithm import (
+    LARGEST_WIDTH,
+    MOST_EPISODES,
     Algorithm,
     Objectives,
     TrainState,
@@ -115,8 +117,10 @@ class FMacem(Algorithm[FMacemState]):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_at_least(self, 1, "epochs", "hidden", "evaluation_episodes")
-        check_at_least(self, 2, "episodes_per_epoch")
+        check_at_least(self, 1, "epochs")
+        check_at_least(self, 1, "hidden", high=LARGEST_WIDTH)
+        check_at_least(self, 1, "evaluation_episodes", high=MOST_EPISODES)
+        check_at_least(self, 2, "episodes_per_epoch", high=MOST_EPISODES)
         check_at_least(self, 0, "vmap_size")
         check_inside(self, 1.0, "elite_share", "smoothing", "discount")
         check_inside(self, math.inf, "init_std", "noise_floor", "multiplier_rate")

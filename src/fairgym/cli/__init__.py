@@ -28,6 +28,10 @@ COMMANDS = {
     "list": ("listing", "list_all", "list environments and algorithms"),
     "version": ("version", "version", "print the version"),
 }
+NO_MEMORY = (
+    "there is not enough memory; it takes fewer people, episodes at once or hidden units, or a"
+    " larger machine"
+)
 
 
 def usage() -> str:
@@ -82,9 +86,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return _fail(str(FairgymError(f"{error.filename} is too long for a path")))
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             raise
         return _fail(f"{error.filename or 'a file'} cannot be written: {error.strerror}")
+    except MemoryError:
+        return _fail(NO_MEMORY)
+    except RuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):  # what XLA says without memory
+            raise
+        return _fail(NO_MEMORY)
 
 
 def _run(arguments: list[str]) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairgym.cli.parsing import Runs, parse, typed
 from fairgym.cli.printing import plain
-from fairgym.core import Environment, FairgymError
+from fairgym.core import Environment, check_shape
 from fairgym.training.comparison import Compared, Comparison, compare
 from fairgym.training.differences import AIM, LONGEST, essence, labels_of, part_of
 from fairgym.training.run import Run, load_runs
@@ -40,11 +40,8 @@ def evaluate(arguments: Sequence[str]) -> None:
 
     devices.configure()
     flags: Any = parse(Flags, arguments, "fairgym evaluate")
-    if flags.episodes < 1 or flags.seed < 0:
-        name, value, low = (
-            ("episodes", flags.episodes, 1) if flags.episodes < 1 else ("seed", flags.seed, 0)
-        )
-        raise FairgymError(f"{name} is {value}; it takes a whole number from {low}")
+    check_shape("episodes", flags.episodes, 1, 1_000_000)
+    check_shape("seed", flags.seed, 0, 2**32 - 1)
     runs = load_runs(flags.folders)
     named = [(name, [run]) for name, run in zip(_names(runs), runs, strict=True)]
     comparisons = compare(named, flags.episodes, flags.seed, random=True)

@@ -9,6 +9,7 @@ from typing import Any
 from fairgym.cli.parsing import flag, parse, repeated, typed
 from fairgym.cli.printing import plain
 from fairgym.core import FairgymError, interrupts, make
+from fairgym.core.files import require_path
 from fairgym.fairness.plain import objective_slug, objective_text, parse_objective
 from fairgym.training.config import RunConfig, check_fields, settings_of
 from fairgym.training.config_file import read_config_file
@@ -23,6 +24,7 @@ from fairgym.training.settings import (
 )
 
 PROG = "fairgym train"
+MOST_SEEDS = 10_000
 HINT = "fairgym train ENVIRONMENT [flags]"
 
 
@@ -121,8 +123,8 @@ def train(arguments: Sequence[str]) -> None:
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(last_words()) from stop
     for run in runs:
-        summary = run.summary
-        objective = summary["objective"]
+        summary = {"epochs": 0, "wall_time_s": 0.0, **run.summary}
+        objective = summary.get("objective")
         text = "undefined" if objective is None else f"{objective:.4f}"
         print(
             f"{plain(run.folder)}: objective {text} after {summary['epochs']} epochs,"
@@ -142,9 +144,10 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     helping = any(word in ("-h", "--help") for word in words)
     if not isinstance(base.get("environment"), str):
         if not helping:
-            raise FairgymError(
-                f"environment is not given; it takes a name right after train: {HINT}"
-            )
+            given = "not given"
+            if base.get("environment") is not None:
+                given = repr(base["environment"])
+            raise FairgymError(f"environment is {given}; it takes a name right after train: {HINT}")
         settings = algorithm_settings(str(base.get("algorithm", "f-macem")))
         config = RunConfig("ENVIRONMENT")
     else:
@@ -186,7 +189,10 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         **pairs,
     )
     name = f"{config.environment}-{config.algorithm}-{objective_slug(config.objective)}"
-    out = Path(given.out) if given.out else Path("runs") / name
+    out = Path("runs") / name
+    if given.out is not None:
+        require_path(given.out, "out")
+        out = Path(given.out)
     return Plan(config, out, seeds, given.resume, given.overwrite)
 
 
@@ -230,8 +236,10 @@ def _flags(settings: Sequence[Setting], config: RunConfig, base: Mapping[str, An
         }.get(field.name, base.get(field.name, field.default))
         if field.name == "seed":
             default = None  # so that --seed beside --seeds is noticed; the file's is in `config`
-        if field.name in ("seeds", "out") and default is not None:
+        if field.name == "seeds" and default is not None:
             default = ",".join(map(str, default)) if isinstance(default, list) else str(default)
+        if field.name == "out" and default is not None and not isinstance(default, str):
+            raise FairgymError(f"out is {default!r}; it takes a folder")
         again = dataclasses.field(default=default, metadata=field.metadata)
         fields.append((field.name, field.type, again))
     fields += [repeated(name, metavar, about) for name, (metavar, _, about) in PAIRS.items()]
@@ -323,12 +331,17 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     try:
         for part in str(text).split(","):
             start, colon, stop = part.partition(":")
-            seeds += range(int(start or 0), int(stop)) if colon else [int(start)]
+            first = int(start or 0)
+            last = int(stop) if colon else first + 1
+            if last - first > MOST_SEEDS or not 0 <= first < last <= 2**32:
+                raise ValueError
+            seeds += range(first, last)
     except ValueError:
         seeds = []
-    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
+    if not seeds or len(set(seeds)) < len(seeds) or len(seeds) > MOST_SEEDS:
         raise FairgymError(
-            f"seeds is {text!r}; it takes START:STOP or a list such as 0,3,7, each seed once"
+            f"seeds is {text!r}; it takes START:STOP or a list such as 0,3,7, each seed once,"
+            f" at most {MOST_SEEDS:,} from 0 to {2**32 - 1}"
         )
     return tuple(seeds)
 

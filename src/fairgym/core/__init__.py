@@ -9,7 +9,7 @@ from fairgym.core.environment import Environment, by_group, check_shape
 from fairgym.core.errors import FairgymError
 from fairgym.core.moves import improve_or_deteriorate, improvement_probability, moved
 from fairgym.core.observed import EntitySpace, Feature
-from fairgym.core.params import ParamInfo, Params, param
+from fairgym.core.params import LARGEST_NUMBER, ParamInfo, Params, param
 from fairgym.core.policy import Policy
 from fairgym.core.population import PopulationEnvironment
 from fairgym.core.recording import RecordedStep, record
@@ -37,6 +37,7 @@ from fairgym.core.wrappers import (
 )
 
 __all__ = [
+    "LARGEST_NUMBER",
     "ActionSpace",
     "AutoReset",
     "ComponentInfo",

@@ -128,6 +128,27 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
     return content
 
 
+def require_path(path: str | Path, field: str) -> None:
+    """Raise a FairgymError unless there may be a file or a folder of this name.
+
+    Args:
+        path: as the user gave it.
+        field: name of the setting, for the message.
+    """
+    text = str(path)
+    try:
+        if text and "\0" not in text:
+            os.fsencode(text)
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                os.lstat(text)
+            return
+    except OSError as error:
+        raise FairgymError(f"{field} is {text!r} ({error.strerror}); it takes a path") from error
+    except ValueError:  # half of a surrogate pair
+        pass
+    raise FairgymError(f"{field} is {text!r}; it takes a path")
+
+
 def is_temporary(path: Path) -> bool:
     """True for a file that `write_whole` was about to rename."""
     return path.name.startswith(".") and path.name.endswith(TEMPORARY)

@@ -13,6 +13,9 @@ from jax.core import Tracer
 from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
 
+# The largest number of single precision, in which everything is computed.
+LARGEST_NUMBER = float(np.finfo(np.float32).max)
+
 
 @dataclasses.dataclass(frozen=True)
 class ParamInfo:
@@ -71,10 +74,11 @@ class Params(Struct):
             number = isinstance(value, numbers.Real) or (
                 isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
             )
-            if not (number and np.all((value >= info.low) & (value <= info.high))):
+            low, high = max(info.low, -LARGEST_NUMBER), min(info.high, LARGEST_NUMBER)
+            if not (number and np.all((value >= low) & (value <= high))):
                 raise FairgymError(
                     f"{type(self).__name__}.{field.name} is {value!r}; it takes a number"
-                    f" from {info.low:g} to {info.high:g}"
+                    f" from {low:g} to {high:g}"
                 )
 
     @classmethod

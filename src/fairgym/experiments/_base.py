@@ -235,16 +235,17 @@ class Experiment(abc.ABC):
         """Size of a scale, with another number of seeds if one is given.
 
         Raises:
-            FairgymError: an unknown scale, or fewer than 2 seeds.
+            FairgymError: an unknown scale, or fewer than 2 seeds or more than 1,000.
         """
         if scale not in self.sizes:
             raise FairgymError(f"scale is {scale!r}; it takes: {', '.join(self.sizes)}")
         size = self.sizes[scale]
         if seeds is None:
             return size
-        if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 2:
+        if isinstance(seeds, bool) or not isinstance(seeds, int) or not 2 <= seeds <= 1_000:
             raise FairgymError(
-                f"seeds is {seeds!r}; it takes a whole number from 2 (one seed has no interval)"
+                f"seeds is {seeds!r}; it takes a whole number from 2 to 1,000 (one seed has no"
+                " interval)"
             )
         return dataclasses.replace(size, seeds=seeds)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairgym.core import FairgymError
-from fairgym.core.files import make_folder, write_errors, write_whole
+from fairgym.core.files import make_folder, require_path, write_errors, write_whole
 from fairgym.experiments._base import Experiment, Outcome, experiments
 from fairgym.experiments._markdown import Making, cut_words, page_text, sources, training_time
 from fairgym.experiments._runs import Planned, Shown, finish, loaded, plan, unique
@@ -63,6 +63,8 @@ def reproduce(
     """
     if shown is None:
         from fairgym.training.progress import shown
+    for field, given in (("out", out), ("pages", out if pages is None else pages)):
+        require_path(given, field)
     out = Path(out)
     where = out if pages is None else Path(pages)
     for field, folder in (("out", out), ("pages", where)):

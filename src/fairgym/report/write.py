@@ -5,7 +5,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairgym.core import FairgymError, check_shape
-from fairgym.core.files import make_folder, require_folder, require_writable, write_whole
+from fairgym.core.files import (
+    make_folder,
+    require_folder,
+    require_path,
+    require_writable,
+    write_whole,
+)
 from fairgym.report.figures import plot_all
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
@@ -66,6 +72,9 @@ def write_report(
             that cannot be written.
     """
     check_shape("episodes", episodes, 1, 1_000_000)
+    check_shape("seed", seed, 0, 2**32 - 1)
+    if out is not None:
+        require_path(out, "out")
     say = progress or (lambda text: None)
     groups = group_runs(load_runs(folders))
     path = Path(folders[0]) / "report.html" if out is None else Path(out)

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from fairgym.core import Environment, FairgymError
 from fairgym.core.files import (
@@ -15,13 +15,14 @@ from fairgym.core.files import (
     make_folder,
     read_regular,
     require_folder,
+    require_path,
     write_errors,
     write_whole,
 )
+from fairgym.training import stored
 from fairgym.training.checkpoint import Checkpoints, decode, read_header, require_same
-from fairgym.training.config import RunConfig, check_fields
-
-FORMAT = "fairgym-run-1"
+from fairgym.training.config import RunConfig
+from fairgym.training.stored import Stored
 
 
 def seed_folder(folder: str | Path, seed: int) -> Path:
@@ -43,20 +44,6 @@ def run_folders(folder: str | Path) -> list[Path]:
     return RunFolder(folder).seeds or [Path(folder)]
 
 
-class Stored(NamedTuple):
-    """Content of a config.json.
-
-    Attributes:
-        config: the complete configuration.
-        environment_version: version of the environment that the run began in.
-        provenance: versions, device, commit, data and date.
-    """
-
-    config: RunConfig
-    environment_version: int
-    provenance: dict[str, Any]
-
-
 class RunFolder:
     """The files of one run.
 
@@ -70,6 +57,7 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path) -> None:
+        require_path(path, "the run folder")
         self.path = Path(path)
         self.config = self.path / "config.json"
         self.metrics = self.path / "metrics.jsonl"
@@ -120,8 +108,9 @@ class RunFolder:
         return not any(path.iterdir())
 
     def _claims_to_be_a_run(self) -> bool:
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            return str(self._read_json(self.config).get("format", "")).startswith("fairgym-run")
+        with contextlib.suppress(OSError, ValueError):
+            content = stored.read_names(self.config)
+            return str(content.get("format", "")).startswith("fairgym-run")
         return False
 
     def admit(self, config: RunConfig, env: Environment, *, resume: bool, overwrite: bool) -> None:
@@ -150,19 +139,19 @@ class RunFolder:
                 " continue the run or --overwrite to replace it"
             )
         there = self.current
-        stored = there.read_config()
-        for field, given, begun in config.differences(stored.config):
+        begun_with = there.read_config()
+        for field, given, begun in config.differences(begun_with.config):
             raise FairgymError(
                 f"{field} is {given!r}, but the run in {there.path} has {begun!r}; resume takes the"
                 " same configuration"
             )
-        if stored.environment_version != env.version:
+        if begun_with.environment_version != env.version:
             raise FairgymError(
                 f"the environment {config.environment} has version {env.version}, but the run in"
-                f" {there.path} began in version {stored.environment_version}; resume takes the"
+                f" {there.path} began in version {begun_with.environment_version}; resume takes the"
                 " same version"
             )
-        began_on = stored.provenance.get("data_checksum", "")
+        began_on = begun_with.provenance.get("data_checksum", "")
         if began_on != env.data_checksum:
             raise FairgymError(
                 f"the data of {config.environment} have sha256 {env.data_checksum!r}, but the run"
@@ -259,15 +248,15 @@ class RunFolder:
                 with contextlib.suppress(OSError):
                     folder.rmdir()
 
-    def write_config(self, stored: Stored) -> None:
+    def write_config(self, content: Stored) -> None:
         """Write config.json."""
-        content = {
-            "format": FORMAT,
-            **stored.config.as_json(),
-            "environment_version": stored.environment_version,
-            "provenance": stored.provenance,
+        records = {
+            "environment_version": content.environment_version,
+            "provenance": content.provenance,
         }
-        self._write_json(self.config, content)
+        self._write_json(
+            self.config, {"format": stored.FORMAT, **content.config.as_json(), **records}
+        )
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write summary.json."""
@@ -296,35 +285,11 @@ class RunFolder:
             raise FairgymError(f"{self.path} is not a folder; it takes the folder of a run")
         if not self.config.exists():
             raise FairgymError(f"{self.path} holds no config.json; it takes the folder of a run")
-        try:
-            content = self._read_json(self.config)
-            if content.pop("format") != FORMAT:
-                raise ValueError(f"its format is not {FORMAT}")
-            version, provenance = content.pop("environment_version"), content.pop("provenance")
-            check_fields(content)
-            return Stored(RunConfig(**content), int(version), dict(provenance))
-        except FairgymError as error:
-            raise FairgymError(f"{self.config} is damaged: {error}") from error
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            reason = " ".join(str(error).split())
-            raise FairgymError(
-                f"{self.config} cannot be read ({reason}); it takes the config.json of a run"
-            ) from error
+        return stored.read_config(self.config)
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """The whole lines of metrics.jsonl up to the first damaged one."""
-        lines: list[dict[str, Any]] = []
-        if not self.metrics.exists():
-            return lines
-        for text in self.metrics.read_bytes().splitlines(keepends=True):
-            try:
-                line = json.loads(text)
-            except ValueError:
-                break
-            if not text.endswith(b"\n") or line.get("epoch") != len(lines) + 1:
-                break
-            lines.append(line)
-        return lines
+        return stored.read_metrics(self.metrics)
 
     def read_policy(self, like: Any, config: RunConfig) -> Any:
         """The policies in policy.eqx.
@@ -354,16 +319,7 @@ class RunFolder:
 
     def read_summary(self) -> dict[str, Any]:
         """The content of summary.json; empty for a run that is not finished."""
-        if not self.summary.exists():
-            return {}
-        try:
-            return self._read_json(self.summary)
-        except (OSError, ValueError) as error:
-            raise FairgymError(f"{self.summary} cannot be read; it takes JSON") from error
-
-    @staticmethod
-    def _read_json(path: Path) -> dict[str, Any]:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return stored.read_summary(self.summary)
 
     @staticmethod
     def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -17,8 +17,9 @@ from fairgym.fairness import Metric, Objective
 from fairgym.fairness.plain import objective_text, read_metrics, with_metrics
 from fairgym.training.checkpoint import decode, encode
 from fairgym.training.config import Job, RunConfig
-from fairgym.training.folder import RunFolder, Stored, run_folders, seed_folder
+from fairgym.training.folder import RunFolder, run_folders, seed_folder
 from fairgym.training.provenance import now, provenance
+from fairgym.training.stored import Stored
 
 # Called before the first update and after each one, with the updates done, the updates in all, and
 # the log of this one (None before the first).
@@ -295,7 +296,7 @@ def _train(
             checkpoints.save(epoch, state, config)
         raise
     write_whole(folder.policy, encode(algorithm.policies(state), config=config))
-    folder.write_summary(_summary(job, lines, folder.read_config().provenance["started"]))
+    folder.write_summary(_summary(job, lines, folder.read_config().provenance.get("started", "")))
 
 
 def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ One table, made from the dataclasses themselves, serves the configuration files 
 the command line: adding a field to an environment or an algorithm adds a key and a flag.
 """
 
+import contextlib
 import dataclasses
 import inspect
 import re
@@ -99,7 +100,8 @@ def check_kind(name: str, value: Any, kind: Any) -> Any:
         if member is int and isinstance(value, int) and not isinstance(value, bool):
             return value
         if member is float and isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
+            with contextlib.suppress(OverflowError):
+                return float(value)
         if origin is typing.Literal and value in typing.get_args(member):
             return value
         if origin in (tuple, list) and isinstance(value, list | tuple):

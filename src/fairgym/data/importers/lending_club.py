@@ -25,6 +25,7 @@ SOURCE = "lending-club"
 POPULATION = "loan"
 FILE = "the Kaggle CSV of accepted loans, or the CSV compressed with gzip"
 ROWS_AT_ONCE = 50_000
+LARGEST = 1e9  # of any number of a loan; the file's highest income is below 1.2e8
 
 NEEDED = (
     "loan_amnt",
@@ -154,6 +155,7 @@ def _keep(piece: Any, dropped: dict[str, int]) -> dict[str, np.ndarray]:
     }
     for name, values in zip(_SOURCE_NAMES, columns.values(), strict=True):
         drop(f"{name} missing or unreadable", np.isnan(values))
+        drop(f"{name} above {LARGEST:g}", values > LARGEST)
     sub_grade = piece["sub_grade"].str.strip()
     known = sub_grade.str.fullmatch("[A-G][1-5]", na=False).to_numpy(bool)
     drop("sub_grade missing or unreadable", ~known)

@@ -1,0 +1,150 @@
+"""Reading of a run's files of text, which others may have damaged or forged."""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fairgym.core import FairgymError
+from fairgym.core.files import read_regular
+from fairgym.training.config import RunConfig, check_fields
+from fairgym.training.config_file import describe, parse_json
+
+FORMAT = "fairgym-run-1"
+LARGEST = 2**24  # bytes
+
+
+class Stored(NamedTuple):
+    """Content of a config.json.
+
+    Attributes:
+        config: the complete configuration.
+        environment_version: version of the environment that the run began in.
+        provenance: versions, device, commit, data and date.
+    """
+
+    config: RunConfig
+    environment_version: int
+    provenance: dict[str, Any]
+
+
+def read_names(path: Path) -> dict[str, Any]:
+    """The names with values of a JSON file.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it holds something else; the error says what in plain words.
+    """
+    content = parse_json(read_regular(path, LARGEST))
+    if not isinstance(content, dict):
+        raise ValueError(f"it holds {describe(content)}")
+    return content
+
+
+def read_config(path: Path) -> Stored:
+    """Read a config.json.
+
+    Raises:
+        FairgymError: it is not that of a run.
+    """
+    try:
+        content = read_names(path)
+        if content.pop("format", None) != FORMAT:
+            raise ValueError(f"its format is not {FORMAT}")
+        records = []
+        for name in ("environment_version", "provenance", "environment"):
+            if name not in content:
+                raise ValueError(f"{name} is not given")
+            records.append(content[name] if name == "environment" else content.pop(name))
+        version, provenance, _ = records
+        unknown = [n for n in content if n not in {f.name for f in dataclasses.fields(RunConfig)}]
+        if unknown:
+            raise ValueError(f"it has the unknown key {unknown[0]!r}")
+        if type(version) is not int:
+            raise ValueError(f"environment_version is {version!r}")
+        _check_provenance(provenance)
+    except (OSError, ValueError) as error:
+        raise FairgymError(
+            f"{path} cannot be read ({_reason(error)}); it takes the config.json of a run"
+        ) from error
+    try:
+        check_fields(content)
+    except FairgymError as error:
+        raise FairgymError(f"{path} is damaged: {error}") from error
+    return Stored(RunConfig(**content), version, provenance)
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a metrics.jsonl up to the first damaged one; none without a file.
+
+    Raises:
+        FairgymError: it cannot be read.
+    """
+    lines: list[dict[str, Any]] = []
+    try:
+        content = read_regular(path) if path.exists() else b""
+    except OSError as error:
+        raise FairgymError(f"{path} cannot be read ({_reason(error)}); it takes a file") from error
+    for text in content.splitlines(keepends=True):
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            break
+        if not (text.endswith(b"\n") and _is_line(line, len(lines) + 1)):
+            break
+        lines.append(line)
+    return lines
+
+
+def _is_line(line: Any, epoch: int) -> bool:
+    """True for names with finite numbers, or null, of this epoch."""
+    if not isinstance(line, dict) or type(line.get("epoch")) is not int or line["epoch"] != epoch:
+        return False
+    if not _is_number(line.get("wall_time_s")):
+        return False
+    return all(value is None or _is_number(value) for value in line.values())
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """The content of a summary.json; empty without a file.
+
+    Raises:
+        FairgymError: it is not that of a run.
+    """
+    if not path.exists():
+        return {}
+    try:
+        summary = read_names(path)
+        for name in ("objective", "epochs", "wall_time_s"):
+            if summary.get(name) is not None and not _is_number(summary[name]):
+                raise ValueError(f"{name} is {summary[name]!r}")
+    except (OSError, ValueError) as error:
+        raise FairgymError(
+            f"{path} cannot be read ({_reason(error)}); it takes the summary.json of a run"
+        ) from error
+    return summary
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) <= sys.float_info.max
+
+
+def _check_provenance(provenance: Any) -> None:
+    """Raise a ValueError unless it is of the kind that `fairgym.training.provenance` makes."""
+    if not isinstance(provenance, Mapping):
+        raise ValueError(f"provenance is {describe(provenance)}")
+    for name, value in provenance.items():
+        kind = Mapping if name in ("versions", "device") else str
+        if not isinstance(value, kind):
+            raise ValueError(f"provenance.{name} is {describe(value)}")
+        for part, entry in value.items() if isinstance(value, Mapping) else ():
+            if isinstance(entry, Mapping | list):
+                raise ValueError(f"provenance.{name}.{part} is {describe(entry)}")
+
+
+def _reason(error: Exception) -> str:
+    strerror = error.strerror if isinstance(error, OSError) else None
+    return " ".join(str(strerror or error).split())

@@ -1,0 +1,283 @@
+"""Hostile configuration files, flags and run folders: one bounded sentence, exit code 2."""
+
+import json
+import os
+import re
+import shutil
+
+import pytest
+
+from fairgym.cli import main
+from fairgym.training import devices
+
+DIGITS = "9" * 400
+LONG = "x" * 5000
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test in an empty folder, with JAX as the tests have set it up."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(devices, "configure", lambda: None)
+    return tmp_path
+
+
+def refused(words, message, capsys):
+    """The command ends with 2 and one sentence of at most 2,100 letters."""
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("fairgym: ")
+    assert err.count("\n") == 1 and len(err) < 2100
+    assert re.search(message, err), err
+
+
+def bomb(line):
+    """Ten lists, each ten times the one before."""
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [line.format(old=a, new=b) for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
+    return "\n".join([*lines, "fixed: *i", ""])
+
+
+FILES = {
+    "bomb.yaml": (
+        bomb("{new}: &{new} [" + ", ".join(["*{old}"] * 10) + "]"),
+        "more than 10,000 values",
+    ),
+    "merges.yaml": (
+        bomb("{new}: &{new} {{<<: [" + ", ".join(["*{old}"] * 20) + "]}}"),
+        "more than 10,000 values",
+    ),
+    "itself.yaml": ("fixed: &a [*a]\n", "an alias in it stands for itself"),
+    "deep.yaml": ("fixed: " + "[" * 100_000, "nested too deeply"),
+    "deep.json": ('{"fixed": ' + "[" * 100_000, "nested too deeply"),
+    "deep.toml": ("fixed = " + "[" * 100_000, "nested too deeply"),
+    "rather-deep.json": ('{"fixed": ' + "[" * 99 + "]" * 99 + "}", "nested too deeply"),
+    "digits.yaml": (f"epochs: {DIGITS}\n", "more than 308 digits"),
+    "digits.json": (f'{{"deposit_rate": {DIGITS}}}', "more than 308 digits"),
+    "digits.toml": (f"elite_share = {DIGITS}\n", "more than 308 digits"),
+    "hexadecimal.yaml": (f"epochs: 0x{'f' * 5000}\n", "more than 308 digits"),
+    "many-digits.json": (f'{{"epochs": {DIGITS * 20}}}', "is not valid JSON"),
+    "many.yaml": (f"fixed: {{admissions: [{'1,' * 20_000}]}}\n", "more than 10,000 values"),
+    "large.yaml": ("a: 1\n" * 300_000, "larger than 1,048,576 bytes"),
+    "nul.yaml": ('out: "a\\0b"\n', r"out is 'a\\x00b'; it takes a path"),
+    "nul-itself.yaml": ("epochs: \0\n", "is not valid YAML"),
+    "surrogate.json": ('{"out": "\\ud800"}', "out is .*; it takes a path"),
+    "infinite.yaml": ("init_std: .inf\n", r"init_std is inf; .* from 0 to 3\.40282e\+38"),
+    "infinite.json": ('{"deposit_rate": 1e999}', "deposit_rate is inf; it takes a number from 0"),
+    "single.yaml": ("init_std: 1e300\n", r"init_std is 1e\+300; it takes .* to 3\.40282e\+38"),
+    "out.yaml": ("out: [a]\n", r"out is \['a'\]; it takes a folder"),
+    "empty-out.yaml": ("out: ''\n", "out is ''; it takes a path"),
+    "seeds.yaml": ("seeds: {a: 1}\n", r"seeds is \"{'a': 1}\"; it takes START:STOP"),
+    "words.yaml": (f"objective: {LONG * 20}\n", "objective is 'x+[.]{3}x+'; it takes: uniform"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_that_no_one_writes_by_hand(name, here, capsys):
+    content, message = FILES[name]
+    (here / name).write_text(content)
+    refused(["train", "loan", "--config", name], message, capsys)
+    assert [p.name for p in here.iterdir()] == [name]
+
+
+def test_endless_and_special_files(here, capsys):
+    os.mkfifo("pipe.yaml")
+    os.symlink("/dev/zero", "zero.yaml")
+    os.symlink("loop.yaml", "loop.yaml")
+    os.mkdir("folder.yaml")
+    with open("sparse.yaml", "wb") as stream:
+        stream.truncate(2**40)
+    for name, reason in {
+        "pipe": "not a regular file",
+        "zero": "not a regular file",
+        "folder": "not a regular file",
+        "loop": "symbolic links",
+        "sparse": "larger than 1,048,576 bytes",
+    }.items():
+        refused(["train", "loan", "--config", f"{name}.yaml"], reason, capsys)
+
+
+@pytest.mark.parametrize(
+    ("content", "given"),
+    [
+        ("environment: [loan]\n", r"\['loan'\]"),
+        ("environment: 3\n", "3"),
+        ("environment:\n", "not given"),
+        ("epochs: 3\n", "not given"),
+    ],
+)
+def test_an_environment_that_is_no_name(content, given, here, capsys):
+    (here / "a.yaml").write_text(content)
+    refused(["train", "--config", "a.yaml"], f"environment is {given}; it takes a name", capsys)
+
+
+def test_a_byte_order_mark_is_no_error(here, capsys):
+    (here / "a.json").write_bytes(b'\xef\xbb\xbf{"environment": "loan", "epochs": 0}')
+    refused(["train", "--config", "a.json"], "epochs is 0; it takes a whole number", capsys)
+
+
+FLAGS = [
+    (["--out", ""], "out is ''; it takes a path"),
+    (["--out", LONG], r"out is 'x+\.\.\.x+' \(File name too long\); it takes a path"),
+    (["--out", "a/" * 3000], r"out is .*\(File name too long\)"),
+    (["--out", "a\0b"], r"out is 'a\\x00b'; it takes a path"),
+    (["--resume", "--out", LONG], "File name too long"),
+    (["--config", "a\0.yaml"], "config is .*; it takes a path"),
+    (["--config", f"{LONG}.yaml"], "File name too long"),
+    (["--seeds", "0:99999999999"], "it takes START:STOP .* at most 10,000 from 0 to 4294967295"),
+    (["--seeds", f"0:{DIGITS}"], "it takes START:STOP"),
+    (["--seeds", "4294967296"], "it takes START:STOP"),
+    (["--seeds", "18446744073709551616"], "it takes START:STOP"),
+    (["--seed", "18446744073709551616"], "it takes a whole number from 0 to 4294967295"),
+    (["--seed", DIGITS], r"seed is 9+\.\.\.9+; it takes a whole number from 0 to 4294967295"),
+    (["--hidden", "1000000000"], "hidden is 1000000000; it takes a whole number from 1 to 16384"),
+    (["--algorithm", "f-mappo", "--hidden", "1000000000"], "hidden is 1000000000; it takes"),
+    (["--algorithm", "f-mappo", "--num-envs", "1000000000"], "num_envs is .* from 1 to 1000000"),
+    (["--episodes-per-epoch", "1000000000"], "episodes_per_epoch is .* from 2 to 1000000"),
+    (["--epochs", "1e25"], "epochs is '1e25'; it takes a whole number"),
+    (["--epochs", f"1{'0' * 25}"], "epochs is 1(0){25}; it takes .* from 1 to 2147483647"),
+    (["--init-std", "inf"], r"init_std is inf; it takes a number from 0 to 3\.40282e\+38"),
+    (["--params.deposit-rate", "1e300"], "deposit_rate is 1e.300; it takes a number from 0"),
+    (["--population", "1000000000"], "population is 1000000000; it takes a whole number from 2"),
+    (["--objective", LONG], r"objective is 'x+\.\.\.x+'; it takes: uniform"),
+    (["--algorithm", LONG], r"unknown algorithm 'x+\.\.\.x+'; there are: f-macem"),
+    (["--fix", "admissions=" + "1," * 5000], "admissions"),
+    ([f"--{LONG}", "1"], "unknown flag"),
+]
+
+
+@pytest.mark.parametrize(("flags", "message"), FLAGS, ids=lambda x: str(x)[:40])
+def test_flags_out_of_all_bounds(flags, message, here, capsys):
+    refused(["train", "loan", *flags], message, capsys)
+    assert not list(here.iterdir())
+
+
+@pytest.mark.parametrize("path", ["", LONG, "a\0b"], ids=["empty", "long", "nul"])
+def test_paths_of_every_command(path, here, capsys):
+    for words in (
+        ["evaluate", path],
+        ["report", path],
+        ["demo", "--out", path],
+        ["reproduce", "mafe-fig8", "--out", path],
+        ["reproduce", "mafe-fig8", "--pages", path],
+    ):
+        refused(words, r"it takes a path|(is|are) not|takes", capsys)
+    assert not list(here.iterdir())
+
+
+def test_files_of_other_commands_with_long_names(here, capsys):
+    for words in (["data", "import", "lending-club", LONG], ["bench", "loan", "--opponent", LONG]):
+        refused(words, r"x+\.\.\.x+ is too long for a path", capsys)
+
+
+def test_memory_that_no_machine_has_is_one_sentence(monkeypatch, capsys):
+    def fails(error):
+        def train(*_, **__):
+            raise error
+
+        monkeypatch.setattr("fairgym.training.run.train", train)
+
+    for error in (MemoryError(), RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9e9")):
+        fails(error)
+        assert main(["train", "loan", "--epochs", "1"]) == 2
+        assert capsys.readouterr().err.startswith("fairgym: there is not enough memory; it takes")
+    fails(RuntimeError("something else"))
+    with pytest.raises(RuntimeError, match="something else"):
+        main(["train", "loan", "--epochs", "1"])
+
+
+# ------------------------------------------------------------------ forged run folders
+
+HEAD = {"format": "fairgym-run-1", "environment_version": 1, "provenance": {}}
+CONFIGS = [
+    ([1], "it holds a list"),
+    (3, "it holds a number"),
+    ({"format": 3}, "is not fairgym-run-1"),
+    ({"format": "fairgym-run-1"}, "environment_version is not given"),
+    ({**HEAD, "environment": "loan", "x": 1}, "it has the unknown key 'x'"),
+    ({**HEAD, "environment": "loan", "environment_version": "1"}, "environment_version is '1'"),
+    (HEAD, "environment is not given"),
+    ({**HEAD, "environment": ["loan"]}, r"environment is \['loan'\]; it takes a name"),
+    ({**HEAD, "environment": "loan", "provenance": 3}, "provenance is a number"),
+    ({**HEAD, "environment": "loan", "provenance": {"versions": 3}}, "provenance.versions is a n"),
+    ({**HEAD, "environment": "loan", "provenance": {"started": []}}, "provenance.started is a l"),
+    ({**HEAD, "environment": "loan", "provenance": {"device": {"kind": []}}}, "device.kind is a"),
+    ({**HEAD, "environment": "loan", "seed": 2**70}, "seed is .*; it takes a whole number"),
+]
+JARGON = r"Traceback|__init__|NoneType|'int' object|object is not|argument|KeyError|'\w+' object"
+
+
+@pytest.mark.parametrize(("content", "message"), CONFIGS, ids=lambda x: str(x)[:40])
+def test_an_odd_configuration_is_told_in_plain_words(content, message, here, capsys):
+    (here / "x").mkdir()
+    (here / "x" / "config.json").write_text(json.dumps(content))
+    for command in ("evaluate", "report"):
+        assert main([command, "x"]) == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1 and re.search(message, err), err
+        assert not re.search(JARGON, err), err
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A small run, to be copied."""
+    out = tmp_path_factory.mktemp("forged") / "x"
+    flags = "--algorithm grid-search --steps 2 --population 30 --horizon 3 --episodes 1".split()
+    assert main(["train", "loan_simple", *flags, "--out", str(out)]) == 0
+    return out
+
+
+def test_special_files_in_a_run_folder(finished, here, capsys):
+    shutil.copytree(finished, "x")
+    for name in ("config.json", "summary.json", "policy.eqx"):
+        path = here / "x" / name
+        content = path.read_bytes()
+        path.unlink()
+        os.mkfifo(path)
+        refused(
+            ["train", "loan_simple", "--resume", "--out", "x"], f"{name}|not a fairgym run", capsys
+        )
+        path.unlink()
+        path.write_bytes(content)
+    for content in ("[1]", "{", '{"objective": "good"}', "[" * 10_000):
+        (here / "x" / "summary.json").write_text(content)
+        refused(["train", "--resume", "--out", "x"], r"summary\.json cannot be read", capsys)
+
+
+def test_checkpoints_that_are_a_file(finished, here, capsys):
+    shutil.copytree(finished, "x")
+    shutil.rmtree("x/checkpoints")
+    (here / "x" / "checkpoints").write_text("mine")
+    for flag in ("--resume", "--overwrite"):
+        words = ["train", "loan_simple", "--algorithm", "grid-search", "--out", "x", flag]
+        refused(words, "checkpoints is not a folder; it takes one", capsys)
+    (here / "y").mkdir()
+    (here / "y" / "checkpoints").write_text("mine")
+    refused(["train", "loan", "--out", "y"], "something that is not a fairgym run", capsys)
+    for folder in "xy":
+        assert (here / folder / "checkpoints").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1]",
+        "3",
+        "null",
+        '"x"',
+        '{"epoch": true, "wall_time_s": 1}',
+        '{"epoch": 1}',
+        '{"epoch": 1, "wall_time_s": 1, "objective": "good"}',
+        '{"epoch": 1, "wall_time_s": 1, "objective": NaN}',
+        f'{{"epoch": 1, "wall_time_s": 1, "objective": {DIGITS}}}',
+        "[" * 10_000,
+    ],
+    ids=lambda x: x[:60],
+)
+def test_metrics_that_are_no_objects_of_numbers_are_damage(line, finished, here):
+    from fairgym.training import load
+
+    shutil.copytree(finished, "x")
+    assert load("x").metrics
+    (here / "x" / "metrics.jsonl").write_text(f"{line}\n")
+    assert load("x").metrics == []

@@ -457,6 +457,7 @@ def test_help_shows_the_parameters_that_will_be_used(monkeypatch, capsys, here):
         found = {}
         for name in names:
             about = re.search(rf"--params\.{name} NUMBER (.*?)\(default: (.*?)\)", text)
+            assert about is not None
             assert re.search(r"the default is scaled .*, a given value is taken as it is", about[1])
             found[name.replace("-", "_")] = float(about[2])
         return found
@@ -471,7 +472,7 @@ def test_help_shows_the_parameters_that_will_be_used(monkeypatch, capsys, here):
         config = plan_of(["health", "--population-size", str(people)]).config.build().config
         assert shown(*words) == {name: config.params[name] for name in shown(*words)}
     small = plan_of(["health", "--population-size", "1000", "--params.beds-at-start", "12"])
-    assert small.config.build().params.beds_at_start == 12
+    assert small.config.build().config.params["beds_at_start"] == 12
     assert main(["train", "health", "--population-size", "x", "--help"]) == 2
     assert "population is 'x'" in capsys.readouterr().err
 

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 from pathlib import Path
+from typing import cast
 
 import jax
 import numpy as np
@@ -115,7 +116,7 @@ class TestConfiguration:
         assert len(block.splitlines()) <= 10
         job = RunConfig.from_mapping(yaml.safe_load(block)).build()
         own = fairgym.make("loan_simple").metrics
-        assert job.objective.weights == {"profit": 1.0, "access_disparity": 2.0}
+        assert cast(Objective, job.objective).weights == {"profit": 1.0, "access_disparity": 2.0}
         assert [n for n in job.env.metrics if n not in own] == [
             "access_disparity",
             "worst_admission",
@@ -152,7 +153,7 @@ class TestRuns:
     def test_they_are_read_back(self, further):
         again = load(further.folder)
         assert again.config == further.config
-        assert again.objective.metrics["worst_access"] == WorstGroup(ACCESS)
+        assert cast(Objective, again.objective).metrics["worst_access"] == WorstGroup(ACCESS)
         assert again.env.metrics["access_gini"].title == "Gini of admission"
         content = json.loads((further.folder / "config.json").read_text())
         assert content["objective"]["weights"] == {"profit": 1.0, "worst_access": 2.0}

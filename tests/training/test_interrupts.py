@@ -26,7 +26,10 @@ TRAIN = "train loan --algorithm toy --population-size 30 --horizon 5 --epochs 3 
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(devices, "configure", lambda: None)
-    return tmp_path
+    # what a shell starts in the background ignores Ctrl-C, and its children inherit that
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield tmp_path
+    signal.signal(signal.SIGINT, before)
 
 
 def press():
@@ -107,7 +110,8 @@ def test_the_first_epoch_is_finished_and_the_answer_comes_before(monkeypatch, ca
 
 def test_the_second_one_ends_it_at_once(here):
     code = f"""
-        import sys, threading, time
+        import signal, sys, threading, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.path.insert(0, {str(Path(__file__).parent)!r})
         from test_interrupts import Toy, compute, press
         from fairgym.cli import main

@@ -183,7 +183,12 @@ class RunFolder:
         """Make the folder and lock it; the handle that holds the lock, None without locks."""
         while True:
             with write_errors(self.path):
-                self.path.mkdir(parents=True, exist_ok=True)
+                try:
+                    self.path.mkdir(parents=True, exist_ok=True)
+                except FileExistsError:
+                    if self.path.exists() and not self.path.is_dir():
+                        raise
+                    continue  # it was there, and a holder that began nothing has deleted it
             if os.name != "posix":
                 return None
             import fcntl

@@ -168,8 +168,31 @@ class Rate:
         return jnp.sum(getattr(totals, self.denominator)) > 0
 
 
+class _OfGroups:
+    """Measure of the groups' rates, by default of order 1 and in the unit of the rate."""
+
+    rate: Rate
+    unit: str
+
+    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
+        """The declared unit, else the rate's."""
+        return self.unit or self.rate.unit_in(info)
+
+    def value(self, totals: Any) -> Float[Array, ""]:
+        """The measure of these component sums."""
+        raise NotImplementedError
+
+    def normalised(self, totals: Any) -> Float[Array, ""]:
+        """The same: the value is of order 1 already."""
+        return self.value(totals)
+
+    def defined(self, totals: Any) -> Array:
+        """True if every group's denominator is positive."""
+        return jnp.all(getattr(totals, self.rate.denominator) > 0)
+
+
 @dataclasses.dataclass(frozen=True)
-class Disparity:
+class Disparity(_OfGroups):
     """Difference of a rate between groups (MAFE, equations 3 and 4); 0 is parity.
 
     Two groups: minus the absolute difference. More: minus the population standard deviation. Of a
@@ -202,10 +225,6 @@ class Disparity:
         """Always -1: a gap, which is minus the value, is better the smaller it is."""
         return -1
 
-    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
-        """The declared unit, else the rate's."""
-        return self.unit or self.rate.unit_in(info)
-
     def value(self, totals: Any) -> Float[Array, ""]:
         """The (never positive) disparity, in the unit of the rate."""
         rates = self.rate.per_group(totals)
@@ -218,28 +237,6 @@ class Disparity:
         if not self.normalise_by_sum:
             return self.value(totals)
         return -ratio(-self.value(totals), jnp.sum(self.rate.per_group(totals)))
-
-    def defined(self, totals: Any) -> Array:
-        """True if every group's denominator is positive."""
-        return jnp.all(getattr(totals, self.rate.denominator) > 0)
-
-
-class _OfGroups:
-    """Measure of the groups' rates, of order 1."""
-
-    rate: Rate
-
-    def value(self, totals: Any) -> Float[Array, ""]:
-        """The measure of these component sums."""
-        raise NotImplementedError
-
-    def normalised(self, totals: Any) -> Float[Array, ""]:
-        """The same: the value is of order 1 already."""
-        return self.value(totals)
-
-    def defined(self, totals: Any) -> Array:
-        """True if every group's denominator is positive."""
-        return jnp.all(getattr(totals, self.rate.denominator) > 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -275,17 +272,25 @@ class WorstGroup(_OfGroups):
         """The rate's."""
         return self.rate.sign
 
-    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
-        """The declared unit, else the rate's."""
-        return self.unit or self.rate.unit_in(info)
-
     def value(self, totals: Any) -> Float[Array, ""]:
         """The smallest of the (signed) rates; that of a group with 0/0 is 0."""
         return jnp.min(self.sign * self.rate.per_group(totals))
 
 
+class _Relative(_OfGroups):
+    """Measure of the groups' rates relative to each other: no unit, undefined if all are 0."""
+
+    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
+        """The declared unit."""
+        return self.unit
+
+    def defined(self, totals: Any) -> Array:
+        """True if every group's denominator, and the rate of one group at least, is positive."""
+        return super().defined(totals) & (jnp.max(self.rate.per_group(totals)) > 0)
+
+
 @dataclasses.dataclass(frozen=True)
-class GroupRatio(_OfGroups):
+class GroupRatio(_Relative):
     """Ratio of a rate between groups: min_g r_g / max_g r_g, from 0 to 1; 1 is parity.
 
     Of a rate of positive decisions it is the demographic parity ratio, which the four-fifths rule
@@ -316,22 +321,14 @@ class GroupRatio(_OfGroups):
         """Always 1: the nearer to 1, the better."""
         return 1
 
-    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
-        """The declared unit."""
-        return self.unit
-
     def value(self, totals: Any) -> Float[Array, ""]:
         """The lowest rate over the highest; 0/0 is 0."""
         rates = self.rate.per_group(totals)
         return ratio(jnp.min(rates), jnp.max(rates))
 
-    def defined(self, totals: Any) -> Array:
-        """True if every group's denominator, and the rate of one group at least, is positive."""
-        return super().defined(totals) & (jnp.max(self.rate.per_group(totals)) > 0)
-
 
 @dataclasses.dataclass(frozen=True)
-class Gini(_OfGroups):
+class Gini(_Relative):
     """Gini coefficient over the groups' rates, G = sum_gh |r_g - r_h| / (2 n sum_g r_g).
 
     C. Gini, Variabilità e mutabilità, 1912, as half of the relative mean absolute difference (A.
@@ -362,16 +359,8 @@ class Gini(_OfGroups):
         """Always -1: the coefficient, which is minus the value, is better the smaller it is."""
         return -1
 
-    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
-        """The declared unit."""
-        return self.unit
-
     def value(self, totals: Any) -> Float[Array, ""]:
         """Minus the coefficient; 0/0 is 0."""
         rates = self.rate.per_group(totals)
         differences = jnp.sum(jnp.abs(rates[:, None] - rates[None, :]))
         return -ratio(differences, 2 * rates.shape[0] * jnp.sum(rates))
-
-    def defined(self, totals: Any) -> Array:
-        """True if every group's denominator, and the rate of one group at least, is positive."""
-        return super().defined(totals) & (jnp.max(self.rate.per_group(totals)) > 0)

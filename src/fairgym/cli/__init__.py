@@ -15,7 +15,7 @@ from fairgym.cli.printing import plain
 
 LONGEST = 2000  # characters of a sentence; lists of names that exist fit
 # Distributions that are not always installed -> the extra that installs them.
-EXTRAS = {"matplotlib": "plot", "pyarrow": "data", "pandas": "data", "ipumspy": "data"}
+EXTRAS = {"matplotlib": "plot", "pyarrow": "data", "pandas": "importers", "ipumspy": "importers"}
 # command -> (module, function, description)
 COMMANDS = {
     "train": ("train", "train", "train policies and leave a run folder"),

@@ -5,8 +5,9 @@
     >>> len(people), people.columns["fico_low"].dtype
     (10000, dtype('float32'))
 
-Importing this package needs numpy only; pyarrow, pandas and scikit-learn (the extra
-`fairgym[data]`) are imported by the functions that use them.
+Importing this package needs numpy only. People are read and written by pyarrow (the extra
+`fairgym[data]`); the importers and the fitting of scores use pandas, scikit-learn and ipumspy
+besides (`fairgym[importers]`). Each is imported by the functions that use it.
 """
 
 from fairgym.data.bias import (

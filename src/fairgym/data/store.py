@@ -52,14 +52,16 @@ def data_home() -> Path:
 
 
 def need(module: str, doing: str) -> Any:
-    """Imports a module of the extra `data`, or says how to get it."""
+    """Imports a module of the extra `data` or `importers`, or says how to get it."""
     import importlib
 
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        package = {"sklearn": "scikit-learn"}.get(module.split(".")[0], module.split(".")[0])
-        raise FairgymError(f"{doing} needs {package}: pip install 'fairgym[data]'") from error
+        top = module.split(".")[0]
+        package = {"sklearn": "scikit-learn"}.get(top, top)
+        extra = "data" if top == "pyarrow" else "importers"
+        raise FairgymError(f"{doing} needs {package}: pip install 'fairgym[{extra}]'") from error
 
 
 def read_checksums(folder: Path) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.core import FairgymError, Feature
+from fairgym.core import EndsAfter, FairgymError, Feature
 from fairgym.environments._regions import Move, RegionParams, move_features
 from fairgym.environments._sampled import PublishedProfit
 
@@ -21,19 +21,34 @@ def env(request):
 
 
 @pytest.mark.parametrize(
-    ("name", "time_unit", "group_word"),
+    ("name", "time_unit", "group_word", "failure"),
     [
-        ("loan", "months", "group"),
-        ("loan_simple", "steps", "group"),
-        ("health", "months", "region"),
-        ("education", "semesters", "group"),
+        ("loan", "months", "group", "the bank fails"),
+        ("loan_simple", "steps", "group", "the bank fails"),
+        ("health", "months", "region", "the insurer fails"),
+        ("education", "semesters", "group", "the university or the employer fails"),
     ],
 )
-def test_a_step_and_a_group_have_a_word(name, time_unit, group_word):
+def test_a_step_a_group_and_an_early_end_have_a_word(name, time_unit, group_word, failure):
     env = fairgym.make(name, population=60, horizon=10)
-    assert (env.time_unit, env.group_word) == (time_unit, group_word)
+    assert (env.time_unit, env.group_word, env.failure) == (time_unit, group_word, failure)
+    assert EndsAfter(env, 5).failure == failure, "wrappers, too"
     time = next(f for f in env.observation_space(env.agents[0]).context if f.name == "time")
     assert time.unit == time_unit
+
+
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("loan", set()),
+        ("loan_simple", set()),
+        ("health", {"people", "insured", "healthy"}),
+        ("education", {"workers", "salaries"}),
+    ],
+)
+def test_components_that_count_a_state_are_levels(name, levels):
+    env = fairgym.make(name, population=60, horizon=10)
+    assert {key for key, info in env.component_info.items() if info.level} == levels
 
 
 def test_elements_are_slugs_for_groups_and_regions(env):

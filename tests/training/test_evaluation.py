@@ -167,6 +167,34 @@ def test_the_parts_of_the_people_at_every_step():
     assert evaluate(env, params, policies, jax.random.key(2), 2).parts == {}
 
 
+def test_the_groups_at_the_start_and_at_the_end(env, measured):
+    """Numbers, stages and scores, counted by hand; without them nothing else changes."""
+    policies = fixed_policies(env, ADMIT_ALL)
+    key, params = jax.random.key(1), env.default_params
+    found = evaluate(env, params, policies, key, 5, people_episodes=5, ends=True)
+    assert set(found.ends) == {"people", *env.stages, env.core_attribute}
+    assert all(rows.shape == (5, 2, 2) for rows in found.ends.values())
+    for moment, people in enumerate((found.people_start, found.people_end)):
+        for code in range(2):
+            own = people["group"] == code
+            np.testing.assert_array_equal(found.ends["people"][:, moment, code], own.sum(axis=1))
+            score = np.where(own, people["qualification_score"], 0.0).sum(axis=1)
+            shown = found.ends["qualification_score"][:, moment, code]
+            np.testing.assert_allclose(shown, score, rtol=1e-5)
+    np.testing.assert_array_equal(found.ends["idle"][:, 0], found.ends["people"][:, 0])
+    owing = (found.people_end["balance"] > 0).sum(axis=1)
+    np.testing.assert_array_equal(found.ends["repaying"][:, 1].sum(axis=1), owing)
+    assert owing.all()
+    stages = sum(found.ends[stage] for stage in env.stages)
+    np.testing.assert_array_equal(stages, found.ends["people"])
+    assert measured.ends == {}
+    alone = evaluate(env, params, policies, key, 5, ends=True)
+    assert alone.people_end == {}
+    np.testing.assert_allclose(alone.ends["repaying"], found.ends["repaying"])
+    for name, values in measured.metrics.items():
+        np.testing.assert_allclose(found.metrics[name], values, rtol=1e-6)
+
+
 def test_an_episode_that_failed_counts_nobody_afterwards():
     env = fairgym.make("education", population=200, horizon=12)
     policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
@@ -230,7 +258,9 @@ def test_a_system_without_people_is_measured_too():
         objective=Objective.uniform(env),
         trace=True,
         people_episodes=3,
+        ends=True,
     )
+    assert found.ends == {}
     assert found.episodes == 7 and found.trace.arrived.shape == (7, 6, 2)
     assert found.people_start == found.people_end == found.parts == {}
     served, arrived = found.trace.served.sum(axis=1), found.trace.arrived.sum(axis=1)

@@ -25,6 +25,8 @@ class ComponentInfo:
         used_by: agents whose reward or fairness function it belongs to; empty means all.
         per: "" for one number, otherwise the things with an entry each ("group", "region").
         nonnegative: True if it can never be below zero.
+        level: True for a state that is counted at every step, such as people insured: divided by
+            the number of steps, its sum is a mean in the unit. False for events.
     """
 
     description: str
@@ -33,6 +35,7 @@ class ComponentInfo:
     used_by: tuple[str, ...] = ()
     per: str = ""
     nonnegative: bool = True
+    level: bool = False
 
 
 def component(
@@ -43,9 +46,10 @@ def component(
     used_by: tuple[str, ...] = (),
     per: str = "",
     nonnegative: bool = True,
+    level: bool = False,
 ) -> Any:
     """Declare a field of a `Components` struct with its meaning."""
-    info = ComponentInfo(description, unit, symbol, used_by, per, nonnegative)
+    info = ComponentInfo(description, unit, symbol, used_by, per, nonnegative, level)
     return eqx.field(metadata={"component": info})
 
 

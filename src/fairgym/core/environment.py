@@ -41,6 +41,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         groups: names of the groups that components have entries for.
         group_word: kind of the groups, in a word ("region").
         time_unit: length of a step, in the plural ("months").
+        failure: what it means that an episode ends before its horizon ("the bank fails").
         components: the struct that `step` emits.
 
     Attributes:
@@ -53,6 +54,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     groups: ClassVar[tuple[str, ...]]
     group_word: ClassVar[str] = "group"
     time_unit: ClassVar[str] = "steps"
+    failure: ClassVar[str] = "the system fails"
     components: ClassVar[type[Components]]
 
     horizon: int

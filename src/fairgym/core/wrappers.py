@@ -97,6 +97,11 @@ class Wrapper(Environment[Any, Any, Any]):
         return self.env.time_unit
 
     @property
+    def failure(self) -> str:
+        """Meaning of an early end, in words."""
+        return self.env.failure
+
+    @property
     def components(self) -> type[Components]:
         """Struct of the components."""
         return self.env.components

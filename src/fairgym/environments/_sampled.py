@@ -57,7 +57,9 @@ class PublishedProfit(NamedTuple):
         return self.amount * (population / self.population) * (horizon / self.horizon)
 
 
-def group_count(description: str, symbol: str, *used_by: str, unit: str = "people") -> Any:
+def group_count(
+    description: str, symbol: str, *used_by: str, unit: str = "people", level: bool = False
+) -> Any:
     """Declare a component with one number per group.
 
     Args:
@@ -65,8 +67,11 @@ def group_count(description: str, symbol: str, *used_by: str, unit: str = "peopl
         symbol: the symbol in the source.
         *used_by: agents whose reward or fairness function it belongs to; all of them by default.
         unit: unit of the number.
+        level: True for a state that is counted at every step.
     """
-    return component(description, unit=unit, symbol=symbol, used_by=used_by, per="group")
+    return component(
+        description, unit=unit, symbol=symbol, used_by=used_by, per="group", level=level
+    )
 
 
 StateT = TypeVar("StateT", bound=PopulationState)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -52,6 +52,9 @@ class Evaluation:
             partition -> {"people", each stage: numbers of people; the core attribute: its sum},
             arrays (episodes, horizon + 1, parts), zero after an episode's end. Empty without
             trace, and for environments without people.
+        ends: state of each group at the start and after the last step: {"people", each stage:
+            numbers of people; the core attribute: its sum}, arrays (episodes, 2, groups). Empty
+            unless asked for, and for environments without people.
     """
 
     metrics: dict[str, np.ndarray]
@@ -66,6 +69,7 @@ class Evaluation:
     people_end: dict[str, np.ndarray]
     discount: float = 1.0
     parts: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
+    ends: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
     @property
     def episodes(self) -> int:
@@ -110,6 +114,7 @@ def evaluate(
     discount: float = 1.0,
     trace: bool = False,
     people_episodes: int = 0,
+    ends: bool = False,
 ) -> Evaluation:
     """Run episodes with fixed policies and measure them.
 
@@ -129,6 +134,7 @@ def evaluate(
             people.
         people_episodes: number of the first episodes of which to return everybody's features;
             without effect in environments without people.
+        ends: True to return the state of the groups at the start and at the end.
 
     Raises:
         FairgymError: a missing or unknown agent, or a number of episodes below 1.
@@ -160,6 +166,7 @@ def evaluate(
             jnp.float32(discount),
             trace,
             people_episodes > start,
+            ends,
         )
         parts.append(_first(part, episodes - start))
         if people_episodes > start:
@@ -196,18 +203,41 @@ def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " p
     if system is None or not system.partitions:
         return {}
     people = system.people(state)
-    counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(system.stages)}
-    columns = {
-        "people": jnp.ones((system.population,)),
-        **counted,
-        system.core_attribute: people[system.core_attribute],
-    }
+    columns = _columns(system, state, people)
     return {
         name: {
             column: by_group(values, people[name].astype(jnp.int32), len(codes))
             for column, values in columns.items()
         }
         for name, codes in system.partitions.items()
+    }
+
+
+def _columns(
+    system: PopulationEnvironment, state: Any, people: Mapping[str, Array]
+) -> dict[str, Float[Array, " people"]]:
+    """What is summed up of the people of a part: themselves, stages and the core attribute."""
+    counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(system.stages)}
+    return {
+        "people": jnp.ones((system.population,)),
+        **counted,
+        system.core_attribute: people[system.core_attribute],
+    }
+
+
+def _ends(
+    system: PopulationEnvironment, states: Sequence[Any]
+) -> dict[str, Float[Array, "states groups"]]:
+    """State of the groups at these moments; see `Evaluation.ends`."""
+    columns = [_columns(system, state, system.people(state)) for state in states]
+    return {
+        name: jnp.stack(
+            [
+                by_group(column[name], state.group, len(system.groups))
+                for column, state in zip(columns, states, strict=True)
+            ]
+        )
+        for name in columns[0]
     }
 
 
@@ -221,6 +251,7 @@ def _measure(
     discount: Float[Array, ""],
     trace: bool,
     with_people: bool,
+    with_ends: bool,
 ) -> Any:
     """The episodes of these keys: the fields of `Evaluation`, and the people."""
 
@@ -241,9 +272,10 @@ def _measure(
             "parts": episode.watched or {},
         }
         system = _of_people(env)
-        if system is None or not with_people:
-            return results, None
-        start = env.initial_state(episode_keys(key)[0], params)
-        return results, (system.people(start), system.people(episode.final_state))
+        if system is None or not (with_people or with_ends):
+            return results | {"ends": {}}, None
+        states = env.initial_state(episode_keys(key)[0], params), episode.final_state
+        results["ends"] = _ends(system, states) if with_ends else {}
+        return results, tuple(system.people(state) for state in states) if with_people else None
 
     return map_episodes(one, keys)

@@ -69,6 +69,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     stages: ClassVar[tuple[str, ...]] = ("tertiary", "university", "workforce")
     groups: ClassVar[tuple[str, ...]] = GROUPS
     time_unit: ClassVar[str] = "semesters"
+    failure: ClassVar[str] = "the university or the employer fails"
     core_attribute: ClassVar[str] = "baseline_gpa"
     components: ClassVar[type[Components]] = EducationComponents
     group_features: ClassVar[tuple[str, ...]] = ("minority",)

@@ -127,7 +127,7 @@ class EducationComponents(Components):
         "people who completed the doctorate", "G^D", "university"
     )
     workers: Float[Array, " groups"] = group_count(
-        "people in the workforce", "W", "employer", "planner"
+        "people in the workforce", "W", "employer", "planner", level=True
     )
     salaries: Float[Array, " groups"] = group_count(
         "sum of their salaries, supplements included, as shares of the maximum salary",
@@ -135,4 +135,5 @@ class EducationComponents(Components):
         "employer",
         "planner",
         unit="maximum salaries",
+        level=True,
     )

@@ -70,6 +70,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     groups: ClassVar[tuple[str, ...]] = REGIONS
     group_word: ClassVar[str] = "region"
     time_unit: ClassVar[str] = "months"
+    failure: ClassVar[str] = "the insurer fails"
     core_attribute: ClassVar[str] = "health_risk"
     components: ClassVar[type[Components]] = HealthComponents
     group_features: ClassVar[tuple[str, ...]] = REGIONS

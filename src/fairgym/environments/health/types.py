@@ -82,10 +82,14 @@ class HealthComponents(Components):
         nonnegative=False,
         used_by=("insurer",),
     )
-    people: Float[Array, " regions"] = group_count("people", "N^G", "insurer", "planner")
-    insured: Float[Array, " regions"] = group_count("people insured", "N^I", "insurer", "planner")
+    people: Float[Array, " regions"] = group_count(
+        "people", "N^G", "insurer", "planner", level=True
+    )
+    insured: Float[Array, " regions"] = group_count(
+        "people insured", "N^I", "insurer", "planner", level=True
+    )
     healthy: Float[Array, " regions"] = group_count(
-        "people healthy at the start of the month", "N^H", "planner"
+        "people healthy at the start of the month", "N^H", "planner", level=True
     )
     fell_ill: Float[Array, " regions"] = group_count("people who fell ill", "N^S", "planner")
     illnesses_ended: Float[Array, " regions"] = group_count(

@@ -64,6 +64,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
     stages: ClassVar[tuple[str, ...]] = ("idle", "waiting", "repaying")
     groups: ClassVar[tuple[str, ...]] = GROUPS
     time_unit: ClassVar[str] = "months"
+    failure: ClassVar[str] = "the bank fails"
     core_attribute: ClassVar[str] = "qualification_score"
     components: ClassVar[type[Components]] = LoanComponents
     published_profit: ClassVar[PublishedProfit] = PROFIT

@@ -68,6 +68,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     agents: ClassVar[tuple[str, ...]] = ("admissions", "disbursement", "debt_management")
     stages: ClassVar[tuple[str, ...]] = ("idle", "applying")
     groups: ClassVar[tuple[str, ...]] = GROUPS
+    failure: ClassVar[str] = "the bank fails"
     core_attribute: ClassVar[str] = "qualification_score"
     components: ClassVar[type[Components]] = LoanComponents
 

@@ -1,5 +1,8 @@
 """Fixed policies, and building them from plain values."""
 
+import os
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -126,6 +129,91 @@ class TestFirstCome:
     def test_an_agent_that_sees_times_but_ranks_nobody(self):
         with pytest.raises(FairgymError, match="an agent that scores people"):
             FirstCome(Toy(), "level", feature="skill")
+
+
+RULES = """
+import jax.numpy as jnp
+
+
+def by_skill(observation, key):
+    return jnp.where(observation.mask, 0.25 + 0.0 * observation.features[:, 0], 0.0)
+
+
+def levels(observation, key):
+    return jnp.array([0.25, 0.75])
+
+
+def whole(observation, key):
+    return jnp.array([0, 1])
+
+
+def short(observation, key):
+    return jnp.array([0.25])
+
+
+def branching(observation, key):
+    return jnp.array([0.25, 0.75]) if observation.features[0, 0] > 0 else jnp.zeros(2)
+
+
+def nothing(observation, key):
+    return None
+
+
+number = 3
+"""
+
+
+@pytest.fixture
+def rules(tmp_path, monkeypatch):
+    """The name of a module in the current folder, which Python does not look into by itself."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    name = f"rules_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(RULES)
+    (tmp_path / f"broken_{name}.py").write_text("1 / 0")
+    yield name
+    sys.modules.pop(name, None)
+
+
+class TestRules:
+    def test_a_rule_acts(self, rules):
+        given = {"level": f"{rules}:levels", "rank": f"{rules}:by_skill", "split": "random"}
+        env = Toy()
+        policies = fixed_policies(env, given)
+        assert policies["level"](SEEN, KEY).tolist() == [0.25, 0.75]
+        episode = fairgym.rollout(env, env.default_params, policies, KEY)
+        same = fixed_policies(env, given | {"level": [0.25, 0.75]})
+        other = fairgym.rollout(env, env.default_params, same, KEY)
+        assert jnp.array_equal(episode.totals.treated, other.totals.treated)
+        assert sys.path[-1] == os.getcwd()
+
+    def test_a_baseline_may_be_a_rule(self, rules):
+        class WithRule(Queue):
+            @property
+            def baselines(self):
+                return {"strict": {"level": f"{rules}:levels"}}
+
+        env = WithRule()
+        assert isinstance(fixed_policies(env, env.baselines["strict"])["level"], Function)
+
+    @pytest.mark.parametrize(
+        ("rule", "message"),
+        [
+            ("nowhere_at_all:rule", "there is no module 'nowhere_at_all'"),
+            ("broken_RULES:rule", "cannot be imported: ZeroDivisionError"),
+            ("RULES:absent", "has no 'absent'"),
+            ("RULES:number", "of 'level' is no function; it takes one of"),
+            ("RULES:short", r"returns float32 of shape \(1,\); it takes float32 of shape \(2,\)"),
+            ("RULES:whole", r"returns int32 of shape \(2,\); it takes float32"),
+            ("RULES:nothing", "returns NoneType; it takes"),
+            ("RULES:branching", r"of 'level' fails .Tracer.*it takes a pure JAX function"),
+            ("RULES", "is 'rules_.*'; it takes 'random', 'first-come', a rule as 'module:"),
+        ],
+    )
+    def test_rules_that_cannot_act(self, rules, rule, message):
+        with pytest.raises(FairgymError, match=message) as caught:
+            fixed_policies(Queue(), {"level": rule.replace("RULES", rules)})
+        assert "\n" not in str(caught.value)
 
 
 class TestFixedPolicies:

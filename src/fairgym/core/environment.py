@@ -109,8 +109,9 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Fixed joint policies to compare with: name -> agent -> specification.
 
-        Names are slugs. A specification is "random", "first-come", one number, or one number per
-        element of the action (`fairgym.policies.fixed_policies` builds them).
+        Names are slugs. A specification is "random", "first-come", a rule "module:function", one
+        number, one number per element of the action, or numbers by the names of the elements
+        (`fairgym.policies.fixed_policies` builds them).
         """
         return {"random": dict.fromkeys(self.agents, "random")}
 

@@ -7,10 +7,12 @@ inside `step`, so that no policy can break the dynamics.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.elements import Element, declared
@@ -63,6 +65,16 @@ class ActionSpace(Protocol):
 
     def clip(self, action: Array) -> Array:
         """The nearest action of the space; not-a-number counts as 0."""
+        ...
+
+    def holding(self, action: Any, held: Sequence[int]) -> Any:
+        """An action in which the numbers of some elements hold, brought to the sums of the space.
+
+        Args:
+            action: one number in [0, 1] per element, of NumPy or JAX.
+            held: places of the elements that hold; where they leave nothing for the others of
+                their sum, or no others are there, they are divided by the sum.
+        """
         ...
 
     def from_logits(self, logits: Array, mask: Bool[Array, " people"]) -> Array:
@@ -123,6 +135,10 @@ class _UnitInterval:
     def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
         """Clip to [0, 1]; not-a-number becomes 0."""
         return jnp.clip(jnp.nan_to_num(action, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+
+    def holding(self, action: Any, held: Sequence[int]) -> Any:
+        """The action itself: its numbers have no sum."""
+        return action
 
 
 @dataclasses.dataclass(frozen=True)
@@ -310,7 +326,7 @@ class Shares(_Vector):
         parts = (f"{len(block)} shares that sum to 1" for block in self.blocks)
         return ", then ".join(parts)
 
-    def split(self, action: Float[Array, " size"]) -> list[Float[Array, " block"]]:
+    def split(self, action: Any) -> list[Any]:
         """Cut an action into its blocks."""
         parts, start = [], 0
         for block in self.blocks:
@@ -351,11 +367,34 @@ class Shares(_Vector):
             parts.append(part / jnp.sum(part))
         return jnp.concatenate(parts)
 
+    def holding(self, action: Any, held: Sequence[int]) -> Any:
+        """Scale the shares that do not hold to what the others of their block leave.
+
+        They divide it evenly if all of them are 0. Shares that hold are divided by their sum if it
+        is above 1 or the block has no others; a block of zeros is uniform.
+        """
+        holds = np.isin(np.arange(len(self.elements)), np.array(held, int))
+        blocks = zip(self.split(action), self.split(holds), strict=True)
+        xp = action.__array_namespace__()
+        return xp.concatenate([_filled(xp, part, fixed) for part, fixed in blocks])
+
     def from_logits(
         self, logits: Float[Array, " size"], mask: Bool[Array, " people"]
     ) -> Float[Array, " size"]:
         """A softmax for each block."""
         return jnp.concatenate([jax.nn.softmax(part) for part in self.split(logits)])
+
+
+def _filled(xp: Any, part: Any, holds: np.ndarray) -> Any:
+    """One block of shares in which some hold; `xp` is NumPy or JAX's."""
+    given, others = xp.where(holds, part, 0.0), xp.where(holds, 0.0, part)
+    others = xp.where(xp.sum(others) > 0.0, others, 1.0 - holds)
+    total = xp.sum(given)
+    left = xp.maximum(1.0 - total, 0.0)
+    filled = given + others * left / xp.maximum(xp.sum(others), 1e-30)
+    divisor = total if holds.all() else xp.maximum(total, 1.0)
+    positive = divisor > 0.0
+    return xp.where(positive, filled / xp.where(positive, divisor, 1.0), 1.0 / len(holds))
 
 
 def check_action(space: ActionSpace, agent: str, action: jax.Array) -> None:

@@ -12,6 +12,14 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.core import ActionSpace, Entities, FairgymError
+from fairgym.core.plugins import load_object, reason_of
+from fairgym.policies.named import named_action
+
+# What a fixed policy may be, in the words of messages.
+TAKES = (
+    "'random', 'first-come', a rule as 'module:function', a number, one number per element of the"
+    " action, or numbers by the names of elements"
+)
 
 
 class Constant(eqx.Module):
@@ -122,14 +130,18 @@ def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]
 
     Args:
         env: the environment.
-        specification: agent -> "random", "first-come", one number, or one number per element of
-            the action.
+        specification: agent -> "random", "first-come", a rule, one number, one number per
+            element of the action, or a mapping. A rule is named "module:function": a pure JAX
+            function `rule(observation, key) -> action`, imported from the current folder or
+            wherever Python finds modules. A mapping gives numbers to elements, or to all elements
+            of a group, by name; shares that it does not name divide the rest evenly.
 
     Returns:
         Agent -> policy, for the agents named.
 
     Raises:
-        FairgymError: an unknown agent or word, or a value that does not fit the agent's space.
+        FairgymError: an unknown agent, word or element, a rule that cannot be imported or returns
+            no action, or a value that does not fit the agent's space.
 
     Examples:
         >>> import fairgym
@@ -138,6 +150,9 @@ def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]
         >>> policies = fixed_policies(env, {"admissions": (0.5, 0.25), "disbursement": "random"})
         >>> policies["admissions"].action.tolist()
         [0.5, 0.25]
+        >>> relief = {"advantaged": 0.25, "disadvantaged": 0.5}
+        >>> fixed_policies(env, {"debt_management": relief})["debt_management"].action.tolist()
+        [0.25, 0.5]
     """
     policies = {}
     for agent, value in specification.items():
@@ -146,15 +161,41 @@ def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]
                 f"unknown agent {agent!r}; {env.name} has the agents: {', '.join(env.agents)}"
             )
         space = env.action_space(agent)
+        if isinstance(value, Mapping):
+            value = named_action(space, agent, value.items())
+            value = value[0] if space.per_entity else value
         if not isinstance(value, str):
             policies[agent] = Constant(space, value)
         elif value == "random":
             policies[agent] = Random(space)
         elif value == "first-come":
             policies[agent] = FirstCome(env, agent)
+        elif ":" in value:
+            policies[agent] = _rule(env, agent, value)
         else:
-            raise FairgymError(
-                f"the fixed policy of {agent!r} is {value!r}; it takes 'random', 'first-come',"
-                " a number, or one number per element of the action"
-            )
+            raise FairgymError(f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}")
     return policies
+
+
+def _rule(env: Any, agent: str, name: str) -> Any:
+    """The policy of this name, if it makes actions of the agent."""
+    what = f"the rule {name!r} of {agent!r}"
+    rule = load_object(name)
+    if not isinstance(rule, Callable):
+        raise FairgymError(f"{what} is no function; it takes one of an observation and a key")
+    observed, space = env.observation_space(agent), env.action_space(agent)
+    try:
+        made = jax.eval_shape(lambda key: rule(observed.sample(key), key), jax.random.key(0))
+    except Exception as error:
+        raise FairgymError(
+            f"{what} fails ({reason_of(error)}); it takes a pure JAX function of an observation"
+            " and a key"
+        ) from error
+    shape, kind = getattr(made, "shape", None), getattr(made, "dtype", None)
+    if shape != space.shape or kind != space.dtype:
+        got = f"{kind} of shape {shape}" if shape is not None else type(made).__name__
+        raise FairgymError(
+            f"{what} returns {got}; it takes {jnp.dtype(space.dtype)} of shape {space.shape}:"
+            f" {space.takes}"
+        )
+    return rule if isinstance(rule, eqx.Module) else Function(rule)

@@ -21,6 +21,7 @@ from fairgym.fairness.plain import (
     read_objective,
 )
 from fairgym.policies import fixed_policies
+from fairgym.policies.fixed import TAKES
 from fairgym.training.settings import (
     ALGORITHM,
     ENVIRONMENT,
@@ -71,8 +72,9 @@ class RunConfig:
             (`fairgym.fairness.plain`). An `Objective` is turned into such data.
         objectives: agents with an objective of their own (non-cooperative): agent -> the same.
         bounds: disparities that are bounded instead of weighed: metric -> epsilon.
-        fixed: agents that are not trained: agent -> "random", "first-come", a number, or one
-            number per element of the action.
+        fixed: agents that are not trained: agent -> "random", "first-come", a rule
+            "module:function", a number, one number per element of the action, or numbers by the
+            names of elements, as `fairgym.policies.fixed_policies` takes them.
         seed: seed of everything random in the run.
 
     Examples:
@@ -249,11 +251,8 @@ def check_fields(fields: Mapping[str, Any]) -> None:
     for agent, value in fields.get("fixed", {}).items():
         entries = value if isinstance(value, list | tuple) else [value]
         number = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in entries)
-        if not (isinstance(value, str) or (number and entries)):
-            raise FairgymError(
-                f"the fixed policy of {agent!r} is {value!r}; it takes 'random', 'first-come',"
-                " a number, or one number per element of the action"
-            )
+        if not (isinstance(value, str | Mapping) or (number and entries)):
+            raise FairgymError(f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}")
 
 
 def settings_of(environment: str, algorithm: Any) -> list[Setting]:

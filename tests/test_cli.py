@@ -2,13 +2,17 @@
 
 import dataclasses
 import json
+import math
 import re
 import shutil
 import subprocess
 import sys
 import typing
 
+import jax
+import numpy as np
 import pytest
+from scipy import stats
 
 from fairgym.cli import COMMANDS, main
 from fairgym.cli import bench as bench_module
@@ -20,7 +24,8 @@ from fairgym.cli import reproduce as reproduce_module
 from fairgym.cli import train as train_module
 from fairgym.cli.train import parse_seeds, peek, plan_of
 from fairgym.core import FairgymError, make
-from fairgym.training import devices, load
+from fairgym.policies import fixed_policies
+from fairgym.training import devices, evaluate, load
 from fairgym.training.folder import run_folders
 
 SMALL = "--population-size 60 --horizon 20 --epochs 2 --episodes-per-epoch 4 --hidden 4".split()
@@ -274,10 +279,18 @@ def test_seeds_then_evaluate_them(run, capsys, here):
         "random",
     ]
     assert "admit_all_no_relief" in env.baselines  # a slug in JSON, words in the table below
+    first = found[0]["measures"]
     for entry in found:
         assert list(entry["measures"]) == ["objective", *env.metrics, "survived"]
-        for value in entry["measures"].values():
+        for name, value in entry["measures"].items():
             assert value["low"] <= value["mean"] <= value["high"]
+            if entry is found[0]:
+                assert entry["reference"] is None and "difference" not in value
+                continue
+            assert entry["reference"] == "many/seed-0"
+            gap = value["difference"]
+            assert gap["low"] <= gap["mean"] <= gap["high"]
+            assert gap["mean"] == pytest.approx(value["mean"] - first[name]["mean"], abs=1e-4)
     assert found[0]["run"] == "many/seed-0" and found[2]["run"] is None
 
     assert main(["evaluate", str(run), "--episodes", "3", "--seed", "1"]) == 0
@@ -287,6 +300,49 @@ def test_seeds_then_evaluate_them(run, capsys, here):
     assert "admit all" in table and "admit_all" not in table
     mean = found[0]["measures"]["profit"]["mean"]
     assert f"{mean:.1f} ±" in table or f"{mean:.0f} ±" in table or f"{mean:.2f} ±" in table
+
+
+def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
+    """Luck that both policies share drops out: against episodes measured here, one by one."""
+    rule = "admit_all_no_relief"
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["evaluate", str(run), "--episodes", "6", "--json"]) == 0
+    found = {entry["policy"]: entry["measures"] for entry in json.loads(capsys.readouterr().out)}
+    ours, theirs = (
+        evaluate(
+            loaded.env,
+            loaded.params,
+            policies,
+            jax.random.key(0),
+            6,
+            objective=loaded.objective,
+            discount=loaded.discount,
+        )
+        for loaded in [load(run)]
+        for policies in (loaded.policies, fixed_policies(loaded.env, loaded.env.baselines[rule]))
+    )
+    gaps = np.asarray(theirs.metrics["profit"] - ours.metrics["profit"], float)
+    half = stats.t.ppf(0.975, 5) * gaps.std(ddof=1) / math.sqrt(6)
+    told = found[rule]["profit"]["difference"]
+    assert [told[end] for end in ("mean", "low", "high")] == pytest.approx(
+        [gaps.mean(), gaps.mean() - half, gaps.mean() + half], rel=1e-5
+    )
+    assert main(["evaluate", str(run), "--episodes", "6"]) == 0
+    means, differences = capsys.readouterr().out.split("Differences from learned")
+    assert "learned" in means and "learned" not in differences
+    (row,) = (line for line in differences.splitlines() if line.strip("│ ").startswith("profit"))
+    cells = [cell.strip() for cell in row.strip("│ ").split("│")][1:]
+    assert len(cells) == len(found) - 1
+    for cell, (_, measures) in zip(cells, list(found.items())[1:], strict=True):
+        gap = measures["profit"]["difference"]
+        clear = gap["low"] > 0 or gap["high"] < 0
+        verdict = ("better" if gap["mean"] > 0 else "worse") if clear else ""
+        assert re.fullmatch(rf"[+-][\d,.]+ ± [\d,.]+ ?{verdict}", cell)
+    assert any(cell.endswith(("better", "worse")) for cell in cells)
+    wait = next(line for line in differences.splitlines() if "default rate" in line)
+    for cell, (_, measures) in zip(wait.split("│")[2:], list(found.items())[1:], strict=False):
+        gap = measures["default_rate"]["difference"]["mean"]
+        assert cell.strip().startswith("-" if gap > 0 else "+")  # shown without the minus sign
 
 
 ODD_NAMES = ["x[uniform]", "[/red]", "[bold]y", "esc\x1b[31m", "right\u202eleft", ":smile:"]

@@ -7,8 +7,8 @@ import pytest
 
 from fairgym.report import findings, results
 from fairgym.report.grouping import group_runs, series
-from fairgym.report.labels import metric_label, rate_title
-from fairgym.report.results import Result
+from fairgym.report.labels import metric_label, metric_labels, rate_title
+from fairgym.report.results import Result, interval
 
 # ---------------------------------------------------------------- grouping
 
@@ -92,6 +92,36 @@ def test_several_seeds_count_once_each():
     assert two.high - two.low > one.high - one.low  # two values say less than three
 
 
+def test_seeds_that_agree_leave_the_luck_of_episodes():
+    """Not "1,200 [1,200, 1,200]" where the episodes lie between 1,000 and 1,400."""
+    episodes = np.array([1000.0, 1100.0, 1300.0, 1400.0])
+    found = results.estimate([episodes] * 3)
+    alone = results.estimate([episodes])
+    assert (found.mean, found.low, found.high) == (alone.mean, alone.low, alone.high)
+    assert interval(found) == "1,200 [909, 1,491]"
+
+
+def test_policies_differ_by_their_episodes_not_by_their_brackets(env, made_up_evaluation):
+    """Brackets overlap by far; episode by episode one is better every time."""
+    luck = np.array([-3.0, 1.0, 2.0, 5.0])
+    metric = metric_label(env, "profit")
+
+    def result(values: np.ndarray, world: str = "") -> Result:
+        metrics = dict.fromkeys(env.metrics, values)
+        return Result("a", True, (made_up_evaluation(0.0, metrics=metrics),), world)
+
+    better = result(luck + np.array([0.5, 0.6, 0.5, 0.6]))
+    worse = result(luck)
+    assert better.estimate(metric).low < worse.estimate(metric).high
+    gap = better.difference(worse, metric)
+    assert gap.clear and gap.mean == pytest.approx(0.55)
+    assert worse.difference(better, metric) == gap.turned
+    mixed = result(luck + np.array([0.5, -0.6, 0.5, -0.6]))
+    assert not mixed.difference(worse, metric).clear
+    unscored = Result("b", False, tuple(e.scored_by(None) for e in worse.evaluations))
+    assert not unscored.difference(worse, metric_labels(env)[0]).clear
+
+
 def test_undefined_episodes_are_counted_and_left_out(env, made_up_result):
     defined = {name: np.array([True, False, True, False]) for name in env.metrics}
     value = made_up_result("a", True, 0.5, defined=defined).estimate(
@@ -127,12 +157,14 @@ def test_the_objective_sentence_follows_the_numbers(made_up_result, made_up_eval
 
     assert say(0.9) == (
         "The learned policy scores 0.90 [0.88, 0.92] on the training objective, above all 2"
-        " baselines; the best of them is “base” with 0.50 [0.48, 0.52]."
+        " baselines; the best of them is “base” with 0.50 [0.48, 0.52]: 0.40 [0.40, 0.40] more."
     )
     assert "0.10 [" in say(0.1) and "below the best baseline, “base”" in say(0.1)
+    assert say(0.1).endswith(": 0.40 [0.40, 0.40] less.")
     assert "no clear difference" in say(0.5)
     single = Result("a", True, (made_up_evaluation(0.9, objective=np.array([0.9])),))
-    assert "says nothing of chance" in findings.objective_sentence(single, base)
+    rule = Result("b", False, (made_up_evaluation(0.5, objective=np.array([0.5])),))
+    assert "says nothing of chance" in findings.objective_sentence(single, [rule])
 
 
 def test_an_undefined_metric_is_said_to_be_so(env, made_up_result):
@@ -154,16 +186,19 @@ def test_a_metric_sentence_says_which_is_better(env, made_up_result):
         return findings.metric_sentence(name, [made_up_result("a", True, value)], base, env)
 
     assert say("admission_rate", 0.9) == (
-        "Admission rate 0.90 [0.88, 0.92], beside 0.50 [0.48, 0.52] for “base”: better."
+        "Admission rate 0.90 [0.88, 0.92], beside 0.50 [0.48, 0.52] for “base”: better by"
+        " 0.40 [0.40, 0.40]."
     )
-    assert say("admission_rate", 0.1).endswith("worse.")
-    assert say("default_rate", -0.9, -0.5).endswith("worse.")  # more default
-    assert say("default_rate", -0.1, -0.5).endswith("better.")
+    assert say("admission_rate", 0.1).endswith("worse by 0.40 [0.40, 0.40].")
+    assert say("default_rate", -0.9, -0.5).endswith("worse by 0.40 [0.40, 0.40].")  # more default
+    assert say("default_rate", -0.1, -0.5).endswith("better by 0.40 [0.40, 0.40].")
     assert say("default_rate", -0.5, -0.5).endswith("no clear difference.")
     both = findings.metric_sentence(
         "profit", [made_up_result("a", True, 3.0), made_up_result("b", True, 4.0)], base, env
     )
-    assert both.startswith("Profit: 3.00 [2.98, 3.02] thousand dollars with “a”, 4.00")
+    assert both.startswith(
+        "Profit: 3.00 [2.98, 3.02] thousand dollars with “a” (better by 2.50 [2.50, 2.50]), 4.00"
+    )
 
 
 def people(env, advantaged: float, disadvantaged: float) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 import html
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from fairgym.report import write_report
 from fairgym.report.grouping import group_runs
 from fairgym.report.html import result_table
 from fairgym.report.labels import metric_labels
-from fairgym.report.results import interval
+from fairgym.report.results import Result, interval
 from fairgym.report.write import measure_all
 from fairgym.training import load
 from fairgym.training.comparison import compare
@@ -155,6 +156,31 @@ def test_undefined_values_are_shown_as_such(env, made_up_result):
     assert "↓ lower is better" in rows["Default rate"]
     best = re.findall(r'"best">(.*?)<', html.unescape(rows["Admission disparity"]))
     assert len(best) == 1 and best[0].startswith("0.10")
+
+
+def best_of(results: list[Result], env: Any, title: str) -> list[str]:
+    """Bold cells of the row of a metric."""
+    rows = {r.partition("<")[0]: r for r in result_table(results, env).split('<th scope="row">')}
+    return re.findall(r'"best">(.*?)<', html.unescape(rows[title]))
+
+
+def test_bold_are_the_best_and_those_that_may_be_as_good(env, made_up_evaluation):
+    def result(name: str, *values: float, world: str = "", **changes: Any) -> Result:
+        metrics = dict.fromkeys(env.metrics, np.array(values))
+        return Result(name, False, (made_up_evaluation(0.0, metrics=metrics, **changes),), world)
+
+    luck = [1.0, 5.0, 9.0, 13.0]
+    best, near = result("a", 2, 6, 10, 14), result("b", 2.5, 5, 10.5, 13)
+    apart = result("c", *luck)  # less by 1 in every episode, though brackets overlap
+    assert best_of([best, near, apart], env, "Profit") == [
+        "8.00 [−0.22, 16.2]",
+        "7.75 [0.050, 15.5]",
+    ]
+    failed = result("d", 50, 51, 52, 53, terminated=np.array([False, False, True, False]))
+    assert len(best_of([failed, best, apart], env, "Profit")) == 1
+    assert best_of([failed], env, "Profit") == []
+    elsewhere = result("e", 30, 30, 30, 31, world="other")  # other people: not to be compared
+    assert len(best_of([best, apart, elsewhere], env, "Profit")) == 2
 
 
 def test_what_cannot_be_read_is_one_sentence(tmp_path):

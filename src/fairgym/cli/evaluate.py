@@ -21,11 +21,14 @@ LEVEL = 0.95
 class Flags:
     """Measure runs beside fixed policies, on the same people with the same luck.
 
+    A first table holds each policy's means, a second the mean differences of all others from the
+    first run in the same episodes, which tell policies apart where the means' intervals overlap.
+
     Attributes:
         folders: run folders, or folders that hold seed-N folders.
         episodes: number of episodes per policy.
         seed: seed of the episodes.
-        json: output as JSON: raw values, more is better.
+        json: output as JSON: raw values, more is better, and differences from the first run.
     """
 
     folders: Runs
@@ -65,18 +68,20 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 
 def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
-    """One policy's means and intervals as JSON values."""
+    """One policy's means, its differences from the first run, and their intervals, for JSON."""
     (evaluation,) = one.evaluations
-    measures = {}
+    reference = comparison.policies[0]
+    measures: dict[str, dict[str, Any]] = {}
     for name in ("objective", *evaluation.metrics, "survived"):
-        mean, low, high = (
-            x if math.isfinite(x) else None for x in evaluation.interval(name, LEVEL)
-        )
-        measures[name] = {"mean": mean, "low": low, "high": high}
+        measures[name] = _interval_json(evaluation.interval(name, LEVEL))
+        if one is not reference:
+            gap = evaluation.difference(reference.evaluations[0], name, LEVEL)
+            measures[name]["difference"] = _interval_json(gap)
         if name in evaluation.metrics:
             measures[name]["undefined_episodes"] = evaluation.undefined(name)
     return {
         "policy": one.name,
+        "reference": None if one is reference else reference.name,
         "run": str(one.runs[0].folder) if one.learned else None,
         "environment": comparison.run.config.environment,
         "episodes": evaluation.episodes,
@@ -87,8 +92,13 @@ def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
     }
 
 
+def _interval_json(interval: tuple[float, float, float]) -> dict[str, float | None]:
+    values = zip(("mean", "low", "high"), interval, strict=True)
+    return {name: x if math.isfinite(x) else None for name, x in values}
+
+
 def print_table(comparison: Comparison, setting: str = "") -> None:
-    """Print the table of one comparison.
+    """Print the tables of one comparison: means, and differences from the first run.
 
     Args:
         comparison: policies measured in one setting.
@@ -100,21 +110,27 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
 
     run, config = comparison.run, comparison.run.config
     columns = {one.title: one.evaluations[0] for one in comparison.policies}
-    episodes = next(iter(columns.values())).episodes
+    (reference, first), *others = columns.items()
     console = Console()
     if not console.is_terminal:
-        console = Console(width=max(100, 26 + 18 * len(columns)))
+        console = Console(width=max(100, 26 + 24 * len(columns)))
     table = Table(
         title=Text(
-            f"{plain(config.environment)}, {run.env.size_text}, {episodes} episodes of up to"
+            f"{plain(config.environment)}, {run.env.size_text}, {first.episodes} episodes of up to"
             f" {run.env.horizon} {run.env.time_unit}{plain(setting and f'; {setting}')}"
         ),
         caption="mean ± half of the 95% interval over episodes; the same people and the same luck"
         " for every policy; ↑ more is better, ↓ less is better",
     )
-    table.add_column("")
-    for title in columns:
-        table.add_column(Text(plain(title)), justify="right", overflow="fold")
+    differences = Table(
+        title=Text(f"Differences from {plain(reference)}, episode by episode"),
+        caption="mean difference ± half of its 95% interval; better or worse where the interval"
+        " leaves out 0, which can be so although the intervals above overlap",
+    )
+    for shown, titles in ((table, columns), (differences, [title for title, _ in others])):
+        shown.add_column("")
+        for title in titles:
+            shown.add_column(Text(plain(title)), justify="right", overflow="fold")
     notes: dict[str, list[str]] = {}
     aim = config.objective if isinstance(config.objective, str) else "weighted"
     for name in ("objective", *run.env.metrics, "survived"):
@@ -126,12 +142,16 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
             if undefined:
                 notes.setdefault(name.replace("_", " "), []).append(f"{title}: {undefined}")
         table.add_row(Text(plain(label)), *cells)
+        gaps = [evaluation.difference(first, name, LEVEL) for _, evaluation in others]
+        differences.add_row(Text(plain(label)), *(_difference_cell(*gap, sign) for gap in gaps))
     console.print(table)
     if notes:
-        console.print(f"* 0/0, counted as 0, in some of the {episodes} episodes:")
+        console.print(f"* 0/0, counted as 0, in some of the {first.episodes} episodes:")
         for measure_name, where in notes.items():
             line = plain(f"  {measure_name} ({', '.join(where)})")
             console.print(line, highlight=False, markup=False, emoji=False)
+    if others:
+        console.print(differences)
 
 
 def _label(env: Environment, name: str, objective: str) -> tuple[str, int]:
@@ -157,3 +177,12 @@ def _cell(mean: float, low: float, high: float, sign: int, starred: bool) -> str
     if math.isfinite(half):
         text += f" ± {half:,.{digits}f}"
     return f"{text}*" if starred else text
+
+
+def _difference_cell(mean: float, low: float, high: float, sign: int) -> str:
+    """As in +0.012 ± 0.003 better."""
+    text = _cell(mean, low, high, sign, False)
+    text = text if sign * mean + 0.0 < 0.0 else f"+{text}"
+    if low > 0.0 or high < 0.0:  # raw values: more is better
+        text += " better" if mean > 0.0 else " worse"
+    return text

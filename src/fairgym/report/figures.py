@@ -19,7 +19,8 @@ from fairgym.report.words import words
 _COMPARISON = (
     "A point is a mean over episodes, the bar through it its 95% interval. Circles are learned"
     " policies, squares fixed ones that need no training. The arrow below a panel points to the"
-    " better side; where bars overlap, the difference may be chance."
+    " better side. All policies meet the same episodes, so that they can differ clearly although"
+    " their bars overlap: the table above marks those that are not clearly apart from the best."
 )
 _LEARNING = (
     "How the learned policy did after each epoch of training, on the objective it was trained for"

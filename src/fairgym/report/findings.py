@@ -9,6 +9,7 @@ from fairgym.core import Element, log_keys
 from fairgym.report.grouping import RunGroup, Series
 from fairgym.report.labels import (
     OBJECTIVE,
+    MetricLabel,
     core_attribute_unit,
     disparities,
     has_people,
@@ -69,14 +70,15 @@ def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:
         return f"{text}."
     other = rule.estimate(OBJECTIVE)
     beside = f"“{rule.name}” with {interval(other)}"
-    if not np.isfinite([own.low, other.low]).all():
+    gap = result.difference(rule, OBJECTIVE)
+    if not np.isfinite(gap.low):
         return f"{text}; the best baseline is {beside}. One value each says nothing of chance."
-    if not own.differs(other):
-        return f"{text}, no clear difference from the best baseline, {beside}."
-    if own.mean > other.mean:
+    if not gap.clear:
+        return f"{text}, no clear difference from the best baseline, {beside}: {interval(gap)}."
+    if gap.mean > 0:
         few = "the baseline" if len(baselines) == 1 else f"all {len(baselines)} baselines"
-        return f"{text}, above {few}; the best of them is {beside}."
-    return f"{text}, below the best baseline, {beside}."
+        return f"{text}, above {few}; the best of them is {beside}: {interval(gap)} more."
+    return f"{text}, below the best baseline, {beside}: {interval(gap.turned)} less."
 
 
 def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, env: Any) -> str:
@@ -93,20 +95,33 @@ def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, e
         if np.isfinite(own[0].mean):
             text += _by_group(learned[0], name, env)
     else:
+        verdicts = [_verdict(result, rule, shown) for result in learned]
         text = f"{shown.title}: " + ", ".join(
-            f"{text_of(value)} with “{result.name}”"
-            for value, result in zip(own, learned, strict=True)
+            f"{text_of(value)} with “{result.name}”{f' ({verdict})' if verdict else ''}"
+            for value, result, verdict in zip(own, learned, verdicts, strict=True)
         )
     if rule is None:
         return f"{text}."
-    other = rule.estimate(shown)
-    text = f"{text}, beside {text_of(other)} for “{rule.name}”"
-    if len(learned) > 1 or not np.isfinite([own[0].low, other.low]).all():
-        return f"{text}."
-    if not own[0].differs(other):
-        return f"{text}: no clear difference."
-    better = (own[0].mean < other.mean) == shown.flipped
-    return f"{text}: {'better' if better else 'worse'}."
+    text = f"{text}, beside {text_of(rule.estimate(shown))} for “{rule.name}”"
+    verdict = _verdict(learned[0], rule, shown) if len(learned) == 1 else ""
+    return f"{text}: {verdict}." if verdict else f"{text}."
+
+
+def _verdict(result: Result, rule: Result | None, shown: MetricLabel) -> str:
+    """Whether a policy does better than a rule in the same episodes, and by how much.
+
+    "" if that is unknown.
+    """
+    if rule is None:
+        return ""
+    gap = result.difference(rule, shown)
+    if not np.isfinite(gap.low):
+        return ""
+    if not gap.clear:
+        return "no clear difference"
+    better = (gap.mean < 0) == shown.flipped
+    size = gap if gap.mean > 0 else gap.turned
+    return f"{'better' if better else 'worse'} by {interval(size)}"
 
 
 def _by_group(result: Result, name: str, env: Any) -> str:
@@ -138,7 +153,7 @@ def core_sentence(result: Result, env: Any, several: bool) -> str:
         gaps.append([np.abs(group_gap(a, g, len(env.groups))) for a, g in moment])
     before, after = (number(np.concatenate(gap).mean()) for gap in gaps)
     change = estimate([e - s for s, e in zip(*gaps, strict=True)])
-    if change.low > 0 or change.high < 0:
+    if change.clear:
         moved = f"{'widens' if change.mean > 0 else 'narrows'} from {before} to {after}"
     else:
         moved = f"shows no clear change, {before} at the start and {after} at the end, in"

@@ -19,9 +19,10 @@ from fairgym.training.settings import summary_line
 
 _READING = (
     "Numbers are means over {episodes} that all policies face alike: the same {start} and the same"
-    " luck. Brackets hold the 95% interval of the mean, over episodes, or over seeds where a"
-    " configuration was trained with several. Two numbers are said to differ when their intervals"
-    " do not overlap."
+    " luck. Brackets hold the 95% interval of the mean: it allows for the luck of the episodes, and"
+    " for that of training where a configuration was trained with several seeds. Policies are"
+    " compared episode by episode: two are said to differ when the 95% interval of the mean"
+    " difference leaves out 0, which can be so although their own brackets overlap."
 )
 _READING_DISPARITIES = (
     " A disparity is {apart} rates: 0 means that the groups fare alike. It is taken in each episode"
@@ -106,24 +107,23 @@ def result_table(results: Sequence[Result], env: Any) -> str:
         for result in results
     ]
     return table(["", *head], rows, "results") + (
-        '<p class="note">Bold: the best mean of the row. “Undefined”: nobody counts in the'
-        " measure's denominator, so that there is nothing to compare.</p>"
+        '<p class="note">Bold: the best mean of the row, and those that are not clearly apart from'
+        " it in the same episodes; never a policy that failed in an episode. “Undefined”: nobody"
+        " counts in the measure's denominator, so that there is nothing to compare.</p>"
     )
 
 
 def _result_row(metric: MetricLabel, results: Sequence[Result]) -> list[str]:
     values = [result.estimate(metric) for result in results]
-    means = [value.mean for value in values]
-    known = [mean for mean in means if np.isfinite(mean)]
     own = any(value.episodes == 0 for value in values)
-    best = (min(known) if metric.flipped else max(known)) if known and not own else np.nan
+    leading = set() if own else _leading(metric, results)
     cells = []
-    for value in values:
+    for i, value in enumerate(values):
         if not value.episodes:
             cells.append("not comparable")
             continue
         cell = escaped(interval(value))
-        if np.isfinite(best) and number(value.mean) == number(best):
+        if i in leading:
             cell = f'<span class="best">{cell}</span>'
         if 0 < value.undefined < value.episodes:
             cell += f"<small>undefined in {value.undefined} of {value.episodes}</small>"
@@ -132,6 +132,27 @@ def _result_row(metric: MetricLabel, results: Sequence[Result]) -> list[str]:
     way = f"{metric.arrow} {metric.better}"
     way += "; each policy by its own objective" if own else ""
     return [f"{escaped(metric.title)}<small>{escaped(unit + way)}</small>", *cells]
+
+
+def _leading(metric: MetricLabel, results: Sequence[Result]) -> set[int]:
+    """Places of the best policies of each world: none that failed, all that may be as good."""
+    found = set()
+    for world in {result.world for result in results}:
+        means = {
+            i: float(result.estimate(metric).mean)
+            for i, result in enumerate(results)
+            if result.world == world and not result.ended_early[0]
+        }
+        means = {i: mean for i, mean in means.items() if np.isfinite(mean)}
+        if not means:
+            continue
+        best = (min if metric.flipped else max)(means, key=lambda i: means[i])
+        for i, mean in means.items():
+            gap = results[i].difference(results[best], metric)
+            chance = np.isfinite(gap.low) and not gap.clear
+            if chance or number(mean) == number(means[best]):
+                found.add(i)
+    return found
 
 
 def config_tables(groups: Sequence[RunGroup]) -> str:

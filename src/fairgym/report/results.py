@@ -9,12 +9,12 @@ import numpy as np
 from fairgym.data import standardised_mean_difference
 from fairgym.report.labels import OBJECTIVE, MetricLabel
 from fairgym.report.words import magnitude, number
-from fairgym.training.statistics import mean_interval
+from fairgym.training.statistics import crossed_interval, paired_interval
 
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """A mean with its 95% interval.
+    """A mean, or a mean difference, with its 95% interval.
 
     Attributes:
         mean: NaN if the value is nowhere defined.
@@ -30,17 +30,6 @@ class Estimate:
     undefined: int = 0
     episodes: int = 0
 
-    @classmethod
-    def of(cls, values: Any, undefined: int = 0, episodes: int = 0) -> "Estimate":
-        """The mean of independent values; those that are not numbers are left out."""
-        values = np.asarray(values, np.float64)
-        known = values[np.isfinite(values)]
-        if known.size < 2:
-            mean = float(known[0]) if known.size else np.nan
-            return cls(mean, np.nan, np.nan, undefined, episodes)
-        mean, low, high = (float(x) for x in mean_interval(known))
-        return cls(mean, low, high, undefined, episodes)
-
     def within(self, low: float, high: float) -> "Estimate":
         """Estimate with its interval cut to a possible range, if the mean lies in it."""
         if not low <= self.mean <= high:
@@ -49,11 +38,15 @@ class Estimate:
             self, low=float(np.maximum(self.low, low)), high=float(np.minimum(self.high, high))
         )
 
-    def differs(self, other: "Estimate") -> bool:
-        """True if the two intervals do not overlap."""
-        if not np.isfinite([self.low, self.high, other.low, other.high]).all():
-            return False
-        return self.low > other.high or self.high < other.low
+    @property
+    def turned(self) -> "Estimate":
+        """A difference the other way round."""
+        return dataclasses.replace(self, mean=-self.mean, low=-self.high, high=-self.low)
+
+    @property
+    def clear(self) -> bool:
+        """True for a difference whose interval leaves out 0."""
+        return self.low > 0.0 or self.high < 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,11 +57,13 @@ class Result:
         name: name of the configuration or the baseline.
         learned: False for a baseline.
         evaluations: one per seed that it was trained with; one for a baseline.
+        world: text that is equal for policies that met the same episodes.
     """
 
     name: str
     learned: bool
     evaluations: tuple[Any, ...]
+    world: str = ""
 
     def values(self, metric: MetricLabel) -> list[np.ndarray]:
         """Per evaluation the shown value of every episode; NaN where undefined."""
@@ -84,8 +79,15 @@ class Result:
         return found
 
     def estimate(self, metric: MetricLabel) -> Estimate:
-        """Mean and 95% interval: over episodes, or over seeds where there are several."""
+        """Mean and 95% interval, for the luck of episodes and of seeds where there are several."""
         return estimate(self.values(metric)).within(*metric.limits)
+
+    def difference(self, other: "Result", metric: MetricLabel) -> Estimate:
+        """Mean difference of the shown value from another policy's, in the same episodes."""
+        sides = self.values(metric), other.values(metric)
+        if any(values.size == 0 for side in sides for values in side):  # no score to compare
+            return Estimate(np.nan, np.nan, np.nan)
+        return Estimate(*paired_interval(*sides))
 
     @property
     def ended_early(self) -> tuple[int, int]:
@@ -111,17 +113,9 @@ def best(results: Sequence[Result]) -> Result | None:
 
 
 def estimate(values: Sequence[np.ndarray]) -> Estimate:
-    """Mean and interval of per-episode values, one array per seed.
-
-    With several seeds each seed's mean counts as one value: episodes of one policy say nothing
-    of how much another training run would differ.
-    """
+    """Mean and interval of per-episode values, one array per seed; NaN where undefined."""
     undefined = sum(int(np.isnan(v).sum()) for v in values)
-    episodes = sum(v.size for v in values)
-    if len(values) > 1:
-        means = [np.nanmean(v) if np.isfinite(v).any() else np.nan for v in values]
-        return Estimate.of(means, undefined, episodes)
-    return Estimate.of(values[0] if values else [], undefined, episodes)
+    return Estimate(*crossed_interval(values), undefined, sum(v.size for v in values))
 
 
 def named_evaluations(evaluations: Any) -> dict[str, Sequence[Any]]:

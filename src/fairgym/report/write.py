@@ -127,20 +127,21 @@ def measure_all(
     )
     learned, baselines = {}, {}
     for comparison in comparisons:
-        rules = [_result(rule) for rule in comparison.baselines]
+        world = comparison.world
+        rules = [_result(rule, world) for rule in comparison.baselines]
         for one in comparison.learned:
-            learned[one.name], baselines[one.name] = _result(one), rules
+            learned[one.name], baselines[one.name] = _result(one, world), rules
     one_aim = len({group.aim for group in groups}) == 1
     shown: dict[str, Result] = {}
     for group in groups:
         for rule in baselines[group.name]:
             name = f"{rule.name} ({group.world})" if group.world else rule.name
             scored = rule.evaluations if one_aim else [e.scored_by(None) for e in rule.evaluations]
-            shown.setdefault(name, Result(name, False, tuple(scored)))
+            shown.setdefault(name, Result(name, False, tuple(scored), rule.world))
     ordered = [learned[group.name] for group in groups]
     rules = [baselines[group.name] for group in groups]
     return Measured(ordered, rules, [*ordered, *shown.values()])
 
 
-def _result(one: Compared) -> Result:
-    return Result(one.title, one.learned, one.evaluations)
+def _result(one: Compared, world: str) -> Result:
+    return Result(one.title, one.learned, one.evaluations, world)

@@ -5,7 +5,7 @@ from fairgym.training.config_file import read_config_file
 from fairgym.training.devices import configure
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.run import Run, load, train, train_seeds
-from fairgym.training.statistics import mean_interval
+from fairgym.training.statistics import crossed_interval, mean_interval, paired_interval
 
 __all__ = [
     "Evaluation",
@@ -13,9 +13,11 @@ __all__ = [
     "Run",
     "RunConfig",
     "configure",
+    "crossed_interval",
     "evaluate",
     "load",
     "mean_interval",
+    "paired_interval",
     "read_config_file",
     "train",
     "train_seeds",

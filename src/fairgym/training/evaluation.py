@@ -25,7 +25,7 @@ from fairgym.core.environment import require_agents
 from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
 from fairgym.fairness.plain import measuring
-from fairgym.training.statistics import mean_interval
+from fairgym.training.statistics import mean_interval, paired_interval
 
 # People of all episodes whose features are held at once, so that memory stays bounded.
 _PEOPLE_AT_ONCE = 2_000_000
@@ -83,9 +83,29 @@ class Evaluation:
             name: a metric, "objective", or "survived" (the share that did not fail).
             level: probability that the interval holds the mean.
         """
+        return mean_interval(self.values(name), level)
+
+    def difference(
+        self, other: "Evaluation", name: str, level: float = 0.95
+    ) -> tuple[float, float, float]:
+        """Mean difference from another policy in the same episodes, and its interval.
+
+        Args:
+            other: another policy, measured with the same key.
+            name: as for `interval`.
+            level: probability that the interval holds the mean difference.
+
+        Raises:
+            FairgymError: different numbers of episodes.
+        """
+        return paired_interval(self.values(name), other.values(name), level)
+
+    def values(self, name: str) -> np.ndarray:
+        """Value of every episode: a metric, "objective", or "survived" (1 if it did not fail)."""
         if name == "survived":
-            return mean_interval(1.0 - self.terminated, level)
-        return mean_interval(self.objective if name == "objective" else self.metrics[name], level)
+            return 1.0 - self.terminated
+        found = self.objective if name == "objective" else self.metrics[name]
+        return np.zeros(0) if found is None else found
 
     def undefined(self, name: str) -> int:
         """Episodes in which the metric is 0/0."""

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairgym.core import FairgymError
+
 EXACT_PAIRS = 12  # 2^12 sign patterns are enumerated
 SAMPLED_PATTERNS = 20_000
 
@@ -36,6 +38,133 @@ def mean_interval(values: Any, level: float = 0.95) -> tuple[float, float, float
     spread = float(sample.std(ddof=1)) / math.sqrt(sample.size)
     half = t_quantile(level, sample.size - 1) * spread
     return mean, mean - half, mean + half
+
+
+def crossed_interval(values: Any, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean over seeds and episodes, with an interval for the luck of both.
+
+    The policies of all seeds are measured in the same episodes: a two-way random layout,
+    y[s, e] = mean + seed[s] + episode[e] + rest[s, e], whose grand mean has the variance
+    var(seed) / S + var(episode) / E + var(rest) / (S E). In mean squares that is
+    (MS_seed + MS_episode - MS_rest) / (S E) (Searle, Casella and McCulloch 1992, Variance
+    Components, section 4.3). Each source has its own Student's t, with S - 1 and E - 1 degrees of
+    freedom: half^2 = (t_S^2 MS_seed + t_E^2 max(MS_episode - MS_rest, 0)) / (S E), which holds the
+    mean at least as often as it says (Banerjee 1960, Sankhya 22), also with two or three seeds,
+    where Satterthwaite's degrees of freedom do not. It is never narrower than the interval over
+    seeds alone or over episodes alone.
+
+    Args:
+        values: one array per seed with a value per episode, in the same order; or one array.
+            A value that is undefined is NaN.
+        level: the share of such intervals that hold the true mean.
+
+    Returns:
+        `(mean, low, high)`. The mean of the seeds' means, each over the episodes in which it is
+        defined; seeds and episodes without any value are left out. Where single values are
+        missing the layout has holes, and MS_rest is taken as 0, which is cautious. One seed: as
+        `mean_interval`. A single episode has no interval: its limits are NaN.
+
+    Raises:
+        FairgymError: seeds with different numbers of episodes.
+
+    Examples:
+        >>> from fairgym.training import crossed_interval
+        >>> [round(x, 2) for x in crossed_interval([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])]
+        [2.0, -0.48, 4.48]
+    """
+    table = _by_seed(values, "values")
+    known = np.isfinite(table)
+    table = table[known.any(axis=1)][:, known.any(axis=0)]
+    if not table.size:
+        return math.nan, math.nan, math.nan
+    if len(table) == 1:
+        return mean_interval(table, level)
+    mean = float(np.nanmean(table, axis=1).mean())
+    half = _half_width([table], np.nanmean(table, axis=0), level)
+    return mean, mean - half, mean + half
+
+
+def paired_interval(ours: Any, theirs: Any, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean difference of two policies in the same episodes, with its interval.
+
+    Luck that both share drops out. Episodes are paired, seeds of the two are independent: the
+    variance of the difference is that of the episodes' differences of means over seeds, plus the
+    seeds' own variance on either side, without counting the rest of the layout twice; otherwise
+    as `crossed_interval`. A policy with one evaluation (a fixed policy, one training run) adds no
+    variance of seeds: the interval then speaks of that policy.
+
+    Args:
+        ours: a value per episode, or one such array per seed.
+        theirs: the same of the other policy, in the same episodes in the same order.
+        level: the share of such intervals that hold the true mean.
+
+    Returns:
+        `(mean, low, high)` of ours - theirs, over the episodes in which every value is defined.
+        NaN without such an episode; limits are NaN with a single one.
+
+    Raises:
+        FairgymError: different numbers of episodes.
+
+    Examples:
+        >>> from fairgym.training import paired_interval
+        >>> [round(x, 2) for x in paired_interval([11.0, 21.0, 31.0], [10.0, 20.0, 29.0])]
+        [1.33, -0.1, 2.77]
+    """
+    sides = [_by_seed(ours, "ours"), _by_seed(theirs, "theirs")]
+    counts = [side.shape[1] for side in sides]
+    if counts[0] != counts[1]:
+        raise FairgymError(
+            f"ours has {counts[0]} episodes and theirs {counts[1]}; a paired difference takes the"
+            " same episodes of both"
+        )
+    known = np.isfinite(np.concatenate(sides)).all(axis=0)
+    sides = [side[:, known] for side in sides]
+    if not known.any():
+        return math.nan, math.nan, math.nan
+    difference = sides[0].mean(axis=0) - sides[1].mean(axis=0)
+    mean = float(difference.mean())
+    half = _half_width(sides, difference, level)
+    return mean, mean - half, mean + half
+
+
+def _by_seed(values: Any, name: str) -> np.ndarray:
+    """Values as a table (seeds, episodes)."""
+    if len(values) == 0 or np.ndim(values[0]) == 0:
+        return np.asarray(values, np.float64).reshape(1, -1)
+    counts = sorted({np.size(row) for row in values})
+    if len(counts) > 1:
+        raise FairgymError(
+            f"{name} has seeds with {counts[0]} and with {counts[-1]} episodes; it takes the same"
+            " episodes of every seed"
+        )
+    return np.asarray(values, np.float64).reshape(len(values), -1)
+
+
+def _half_width(tables: Sequence[np.ndarray], episodes: np.ndarray, level: float) -> float:
+    """Half an interval for the luck of episodes, and of the seeds of each table.
+
+    Args:
+        tables: values (seeds, episodes), of one policy or of the two sides of a difference.
+        episodes: the mean (difference) of each episode.
+        level: the share of intervals that hold the mean.
+    """
+    count = episodes.size
+    if count < 2:
+        return math.nan
+    t_episodes = t_quantile(level, count - 1)
+    luck = float(episodes.var(ddof=1)) / count
+    seeds = rest = 0.0
+    for table in tables:
+        several = len(table)
+        if several < 2:
+            continue
+        means = np.nanmean(table, axis=1, keepdims=True)
+        seeds += t_quantile(level, several - 1) ** 2 * float(means.var(ddof=1)) / several
+        residual = table - means - table.mean(axis=0) + means.mean()
+        if np.isfinite(residual).all():
+            rest += float(np.sum(residual**2)) / ((several - 1) * (count - 1)) / (several * count)
+    crossed = seeds + t_episodes**2 * max(luck - rest, 0.0)
+    return math.sqrt(max(crossed, t_episodes**2 * luck))
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import fairgym
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 
+fairgym.configure()  # every core, compiled programs kept for the next time
 env = fairgym.make("loan", population=10_000)
 params = env.default_params.replace(deposit_rate=0.02)
 policies = fixed_policies(

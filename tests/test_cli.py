@@ -593,32 +593,6 @@ def test_importing_fairgym_stays_light():
     assert done.stdout == "[]\n"
 
 
-def test_devices_are_set_up_once_and_the_user_decides(tmp_path):
-    code = (
-        "import jax\nfrom fairgym.training import configure, devices\n"
-        "configure(); configure()\n"
-        "print(jax.local_device_count() == devices.cores(), jax.config.jax_compilation_cache_dir)\n"
-        "configure()"
-    )
-
-    def measured(**environment):
-        import os
-
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")}
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env=kept | {"JAX_PLATFORMS": "cpu"} | environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.split()
-
-    assert measured(XDG_CACHE_HOME="/tmp/a") == ["True", "/tmp/a/fairgym/jax"]
-    own = measured(JAX_NUM_CPU_DEVICES="7", JAX_COMPILATION_CACHE_DIR="/tmp/b")
-    assert own == ["False", "/tmp/b"]
-
-
 def test_the_command_is_the_module(capsys):
     assert train_module.HINT.startswith("fairgym train ENVIRONMENT")
     done = subprocess.run(

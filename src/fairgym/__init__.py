@@ -15,7 +15,7 @@ from fairgym.core import (
 )
 
 if TYPE_CHECKING:
-    from fairgym.training import RunConfig, evaluate, load, train
+    from fairgym.training import RunConfig, configure, evaluate, load, train
 
 __all__ = [
     "Entities",
@@ -25,6 +25,7 @@ __all__ = [
     "PopulationEnvironment",
     "RunConfig",
     "__version__",
+    "configure",
     "evaluate",
     "load",
     "make",
@@ -36,7 +37,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Members of `fairgym.training`, imported when first asked for."""
-    if name in ("RunConfig", "evaluate", "load", "train"):
+    if name in ("RunConfig", "configure", "evaluate", "load", "train"):
         from fairgym import training
 
         return getattr(training, name)

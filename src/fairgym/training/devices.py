@@ -1,8 +1,10 @@
-"""Making the best of the machine: one device per processor core, compiled programs kept."""
+"""The best use of the machine: one device per processor core, compiled programs kept."""
 
 import contextlib
+import logging
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import jax
@@ -27,17 +29,68 @@ def cache_folder() -> Path:
 
 
 def configure() -> None:
-    """Set JAX up for training; call it before JAX is first used.
+    """Set JAX up for fairgym; call it once, before JAX is first used.
 
-    The processor shows up as one device per core, over which `map_episodes` splits the episodes.
-    Compiled programs are kept on disk. What the user has set (`JAX_NUM_CPU_DEVICES`, `XLA_FLAGS`,
-    `JAX_COMPILATION_CACHE_DIR`) stays; so does everything if JAX is already running.
+    - The processor shows up as one device per core, over which episodes are split.
+    - Compiled programs are kept in the user's cache folder, so that the next process loads them.
+    - XLA's log leaves out its alarm about slow compilation, and other errors that JAX raises
+      anyway.
+
+    What the user has set (`JAX_NUM_CPU_DEVICES`, `XLA_FLAGS`, `JAX_COMPILATION_CACHE_DIR`,
+    `JAX_ENABLE_COMPILATION_CACHE`, `JAX_LOGGING_LEVEL`, `TF_CPP_MIN_LOG_LEVEL`, or the same by
+    `jax.config`) stays. The commands call it; in Python `train` and `evaluate` do all of it but
+    the devices.
+
+    Warns:
+        RuntimeWarning: JAX is already running, on fewer devices than cores.
+
+    Examples:
+        >>> import fairgym
+        >>> fairgym.configure()
     """
     chosen = "host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
     if not chosen and jax.config.values["jax_num_cpu_devices"] < 1:
-        with contextlib.suppress(RuntimeError):  # JAX is already running
+        try:
             jax.config.update("jax_num_cpu_devices", cores())
-    if jax.config.values["jax_compilation_cache_dir"] is None:
+        except RuntimeError:  # JAX is already running
+            if jax.default_backend() == "cpu" and jax.local_device_count() < cores():
+                warnings.warn(
+                    f"JAX is already running, on {jax.local_device_count()} of {cores()} processor"
+                    " cores; fairgym.configure() takes effect before JAX is first used",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+    keep_programs()
+
+
+def keep_programs() -> None:
+    """Keep compiled programs in `cache_folder`, and say nothing of slow compilation.
+
+    What the user has set stays; it may be called at any time.
+    """
+    values = jax.config.values
+    if values["jax_enable_compilation_cache"] and values["jax_compilation_cache_dir"] is None:
         with contextlib.suppress(RuntimeError):  # no home folder: nothing is kept
             jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
-            jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+            if values["jax_persistent_cache_min_compile_time_secs"] == 1.0:  # JAX's default
+                jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    _quieten_xla()
+
+
+def _quieten_xla() -> None:
+    """Keep XLA's log from standard error, unless the user has chosen a level.
+
+    The alarm about compilation of over two minutes is an error to XLA, and has no switch of its
+    own. JAX sets the level of XLA's log together with that of its own loggers, which get theirs
+    back.
+    """
+    chosen = jax.config.values["jax_logging_level"]
+    for_xla = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1")  # JAX sets 1 itself
+    if for_xla != "1" or chosen not in (None, "NOTSET"):
+        return
+    loggers = [logging.getLogger(name) for name in ("jax", "jaxlib")]
+    levels = [logger.level for logger in loggers]
+    jax.config.update("jax_logging_level", "CRITICAL")
+    jax.config.update("jax_logging_level", chosen)
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)

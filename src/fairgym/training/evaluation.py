@@ -25,6 +25,7 @@ from fairgym.core.environment import require_agents
 from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
 from fairgym.fairness.plain import measuring
+from fairgym.training.devices import keep_programs
 from fairgym.training.statistics import mean_interval, paired_interval
 
 # People of all episodes whose features are held at once, so that memory stays bounded.
@@ -139,7 +140,8 @@ def evaluate(
     """Run episodes with fixed policies and measure them.
 
     The same key gives the same people and the same luck, whatever the policies: differences
-    between policies are paired. Policies of equal structure share one compiled program.
+    between policies are paired. Policies of equal structure share one compiled program, which is
+    kept for other processes (`fairgym.configure`).
 
     Args:
         env: the environment.
@@ -161,6 +163,7 @@ def evaluate(
     """
     require_agents(env, policies, "policy")
     check_shape("episodes", episodes, 1, 1_000_000)
+    keep_programs()
     objectives = _several(objective)
     env = measuring(env, objectives)
     params = jax.tree.map(jnp.asarray, params)

@@ -17,6 +17,7 @@ from fairgym.fairness import Metric, Objective
 from fairgym.fairness.plain import objective_text, read_metrics, with_metrics
 from fairgym.training.checkpoint import decode, encode
 from fairgym.training.config import Job, RunConfig
+from fairgym.training.devices import keep_programs
 from fairgym.training.folder import RunFolder, run_folders, seed_folder
 from fairgym.training.provenance import now, provenance
 from fairgym.training.stored import Stored
@@ -159,7 +160,8 @@ def train(
     """Train, and leave a complete run folder.
 
     A run that was cut off at any moment ends with the same bits when it is resumed as one that
-    was not, on the same machine with the same versions.
+    was not, on the same machine with the same versions. Compiled programs are kept for other
+    processes (`fairgym.configure`).
 
     Args:
         config: configuration of the run.
@@ -176,6 +178,7 @@ def train(
             was there before is as it was.
     """
     job = config.build()
+    keep_programs()
     folder = RunFolder(out)
     folder.admit(job.config, job.env, resume=resume, overwrite=overwrite)
     if resume and folder.finished:

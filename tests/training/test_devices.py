@@ -1,0 +1,98 @@
+"""What `fairgym.configure` sets up in a fresh process, and what it leaves as the user has it."""
+
+import json
+import os
+import subprocess
+import sys
+
+from fairgym.training import devices
+
+# What JAX is like before and after `configure`, what the compile cache did, and what was warned.
+PROGRAM = """
+import json, logging, sys, warnings
+import jax, fairgym
+from jax._src import xla_bridge
+from jax._src.lib import utils
+
+hits, levels = [], []
+def count(event, **_):
+    if event == "/jax/compilation_cache/cache_hits":
+        hits.append(event)
+jax.monitoring.register_event_listener(count)
+utils.absl_set_min_log_level = levels.append  # of XLA's log
+
+seen = {"running": xla_bridge.backends_are_initialized()}
+seen["cache_of_import"] = jax.config.jax_compilation_cache_dir
+logging.getLogger("jax").setLevel(35)
+if "configure" in sys.argv:
+    fairgym.configure(); fairgym.configure()
+seen["running_after"] = xla_bridge.backends_are_initialized()
+if "train" in sys.argv:
+    config = fairgym.RunConfig(
+        "loan_simple",
+        environment_args={"population": 20, "horizon": 3},
+        algorithm_args={"epochs": 1, "episodes_per_epoch": 4, "hidden": 2},
+    )
+    fairgym.train(config, sys.argv[-1])
+from fairgym.training import devices
+seen["devices"], seen["cores"] = jax.local_device_count(), devices.cores()
+seen["cache"] = jax.config.jax_compilation_cache_dir
+seen["level"], seen["levels_of_xla"] = logging.getLogger("jax").level, levels
+with warnings.catch_warnings(record=True) as told:
+    if "late" in sys.argv:
+        devices.cores = lambda: 99
+        fairgym.configure()
+print(json.dumps({**seen, "hits": len(hits), "told": [str(one.message) for one in told]}))
+"""
+# Level of Abseil's log that leaves errors out, and with them the alarm about slow compilation.
+FATAL = 3
+
+
+def run(*arguments, **environment):
+    """What a fresh process of a user with these variables prints."""
+    ours = ("JAX_", "XLA_", "TF_CPP")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments],
+        env=kept | {"JAX_PLATFORMS": "cpu"} | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_second_process_loads_compiled_programs_and_uses_every_core(tmp_path):
+    """The first one only trains, on as many devices, which keeps the programs too."""
+    cache = tmp_path / "cache" / "fairgym" / "jax"
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
+    first = run("train", str(tmp_path / "a"), JAX_NUM_CPU_DEVICES=str(devices.cores()), **home)
+    assert first["cache"] == str(cache) and first["hits"] == 0
+    kept = len(list(cache.glob("*-cache")))
+    second = run("configure", "train", str(tmp_path / "b"), **home)
+    assert second["cache"] == str(cache) and second["hits"] >= kept >= 1
+    assert second["devices"] == second["cores"]
+    for seen in (first, second):
+        assert not seen["running"] and not seen["running_after"]
+        assert seen["cache_of_import"] is None
+        assert seen["level"] == 35 and FATAL in seen["levels_of_xla"]
+
+
+def test_what_the_user_has_set_stays():
+    seen = run(
+        "configure",
+        JAX_NUM_CPU_DEVICES="7",
+        JAX_COMPILATION_CACHE_DIR="/elsewhere",
+        TF_CPP_MIN_LOG_LEVEL="0",
+    )
+    assert (seen["devices"], seen["cache"], seen["levels_of_xla"]) == (7, "/elsewhere", [])
+    flags = "--xla_force_host_platform_device_count=3"
+    seen = run(
+        "configure", XLA_FLAGS=flags, JAX_ENABLE_COMPILATION_CACHE="0", JAX_LOGGING_LEVEL="INFO"
+    )
+    assert (seen["devices"], seen["cache"], seen["levels_of_xla"]) == (3, None, [])
+
+
+def test_a_late_call_says_that_it_is_too_late_for_the_cores():
+    (told,) = run("late")["told"]
+    assert told.startswith("JAX is already running, on 1 of 99 processor cores;")

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.patches import StepPatch
 
 import fairgym
-from fairgym.report import findings, tables
+from fairgym.report import findings, html_table, tables
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, part_curves
 from fairgym.report.results import Result, best
@@ -133,6 +133,16 @@ def test_baselines_of_the_same_name_in_other_worlds_are_told_apart(country):
     rows = cells_of(tables.group_table(pairs, country))[2:7]
     assert [row[-6] for row in rows] == ["a", "b", "c", "rule", "rule (c)"]
     assert [row[-5][:4] for row in rows] == ["0.10", "0.30", "0.50", "0.20", "0.70"]
+
+
+def test_parts_of_a_wide_table_of_groups_repeat_measure_and_policy(country, pair, monkeypatch):
+    monkeypatch.setattr(html_table, "MOST_COLUMNS", 5)
+    whole = tables.group_table(pair, country)
+    parts = [cells_of(part) for part in whole.split("</table>")[:-1]]
+    names = [*country.groups, "disparity|standard deviation"]
+    assert [rows[0] for rows in parts] == [["", "policy", *names[:2]], ["", "policy", *names[2:]]]
+    for rows in parts:
+        assert [row[-len(rows[0]) + 1] for row in rows[2:4]] == ["learned policy", "good"]
 
 
 def test_each_group_has_its_own_rate(country, pair):

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairgym.fairness.plain import objective_text
 from fairgym.report.grouping import RunGroup
-from fairgym.report.html_table import escaped, table
+from fairgym.report.html_table import escaped, estimate_cell, table
 from fairgym.report.labels import MetricLabel, disparities, has_people, metric_labels
 from fairgym.report.results import Result, interval
 from fairgym.report.svg import Captioned, inline_svg, variables
@@ -122,7 +122,7 @@ def _result_row(metric: MetricLabel, results: Sequence[Result]) -> list[str]:
         if not value.episodes:
             cells.append("not comparable")
             continue
-        cell = escaped(interval(value))
+        cell = estimate_cell(interval(value))
         if i in leading:
             cell = f'<span class="best">{cell}</span>'
         if 0 < value.undefined < value.episodes:

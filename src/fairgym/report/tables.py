@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.report.html_table import escaped, table
+from fairgym.report.html_table import escaped, estimate_cell, table
 from fairgym.report.labels import disparities, has_people, metric_label, rate_title
 from fairgym.report.results import (
     Estimate,
@@ -60,11 +60,11 @@ def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any) -> str:
             cells = [v.within(*limits) for v in group_rates_of(result, metric.rate)]
             numbers = [interval(value) for value in (*cells, result.estimate(shown))]
             policy = f'<span class="wrap">{escaped(name)}</span>'
-            rows.append([None if i else heading, policy, *map(escaped, numbers)])
+            rows.append([None if i else heading, policy, *map(estimate_cell, numbers)])
     apart = "gap" if len(env.groups) == 2 else "standard deviation"
     names = [escaped(words(group)) for group in env.groups]
     head = ["", "policy", *names, f"disparity<small>{apart}</small>"]
-    return table(head, rows, "results groups")
+    return table(head, rows, "results groups", headings=2)
 
 
 def _size_rows(results: Mapping[str, Result], env: Any) -> list[list[str | None]]:
@@ -122,7 +122,7 @@ def partition_table(result: Result, other: Result | None, env: Any, partition: s
         cells = [escaped(words(name)), _count(start["people"][i])]
         for column in list(start)[1:]:
             before, after = number(start[column][i]), number(end[column][i])
-            cell = f"{before} → {after}"
+            cell = f'<span class="whole">{before} → {after}</span>'
             if beside is not None:
                 cell += f"<small>→ {number(beside[column][i])}</small>"
             cells.append(cell)

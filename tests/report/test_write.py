@@ -161,7 +161,9 @@ def test_undefined_values_are_shown_as_such(env, made_up_result):
 def best_of(results: list[Result], env: Any, title: str) -> list[str]:
     """Bold cells of the row of a metric."""
     rows = {r.partition("<")[0]: r for r in result_table(results, env).split('<th scope="row">')}
-    return re.findall(r'"best">(.*?)<', html.unescape(rows[title]))
+    cells = re.findall(r"<td>(.*?)</td>", rows[title])
+    bold = [cell for cell in cells if 'class="best"' in cell]
+    return [html.unescape(re.sub("<small>.*|<.*?>", "", cell)) for cell in bold]
 
 
 def test_bold_are_the_best_and_those_that_may_be_as_good(env, made_up_evaluation):

@@ -24,6 +24,7 @@ from fairgym.cli import reproduce as reproduce_module
 from fairgym.cli import train as train_module
 from fairgym.cli.train import parse_seeds, peek, plan_of
 from fairgym.core import FairgymError, make
+from fairgym.core.registry import environments
 from fairgym.policies import fixed_policies
 from fairgym.training import devices, evaluate, load
 from fairgym.training.folder import run_folders
@@ -131,6 +132,14 @@ OTHERS = [
     ("demo --epochs 0", "epochs is 0; it takes a whole number from 1"),
     ("list nope", "unknown argument 'nope'"),
     ("version nope", "unknown argument 'nope'"),
+    ("list --import", "--import is given without a value; it takes the name of a module"),
+    ("--import --help list", "--import is given without a value"),
+    ("list --import=", "--import is given without a value"),
+    ("list --import plug_none", "there is no module 'plug_none' in the Python path or in the cur"),
+    ("train loan --import plug-none", "'plug-none' is no name of a module; it takes a dotted name"),
+    ("--import plug_none.py report x", "'plug_none.py' is no name .*; perhaps plug_none is meant"),
+    ("evaluate x --imprt plug", "unknown flag '--imprt'; perhaps --import is meant"),
+    ("nope --import plug_none", "unknown command 'nope'"),
 ]
 
 
@@ -183,6 +192,67 @@ def test_the_folders_of_others_are_safe(run, capsys, here):
 
 
 # ------------------------------------------------------------------ what is right
+
+
+@pytest.fixture
+def plugged(here, monkeypatch):
+    """A module of one's own in the current folder; nothing of it stays."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (here / "plug_cli.py").write_text(
+        '"""A village.\n\nWith more to say."""\n'
+        "import dataclasses, fairgym\nfrom fairgym.testing.toys import Toy\n"
+        "@fairgym.register_environment('plug-village')\n@dataclasses.dataclass(frozen=True)\n"
+        "class Village(Toy):\n"
+        '    """People in a village.\n\n    Args:\n        wells: number of wells.\n    """\n'
+        "    wells: int = 3\n"
+    )
+    yield "plug_cli"
+    sys.modules.pop("plug_cli", None)
+    environments._things.pop("plug-village", None)
+    environments._registered_by.pop("plug-village", None)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--import plug_cli list",
+        "list --import plug_cli",
+        "--import=plug_cli list",
+        "list --import json --import=plug_cli",
+    ],
+)
+def test_a_module_is_imported_first(words, plugged, capsys):
+    """Before or after the command, once or several times."""
+    assert main(words.split()) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(re.fullmatch(r"  plug-village +A village\. \[plug_cli\]", line) for line in lines)
+    (loan,) = [line for line in lines if line.startswith("  loan ")]
+    assert "[" not in loan
+
+
+def test_settings_of_an_imported_environment_are_flags_and_keys(plugged, here, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["train", "plug-village", "--import", plugged, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"--wells INT +number of wells. \(default: 3\)", out)
+    assert "--params.luck" in out and "--import MODULE" in out
+    assert plan_of(["plug-village", "--wells", "4"]).config.environment_args["wells"] == 4
+    for word in (plugged, "plug-village"):
+        sys.modules.pop(word, None)
+        environments._things.pop(word, None)
+    (here / "a.yaml").write_text("environment: plug-village\nwells: 5\nimports: [plug_cli]\n")
+    assert plan_of(["--config", "a.yaml"]).config.environment_args["wells"] == 5
+    (here / "a.yaml").write_text("environment: plug-village\nimports: plug_cli\n")
+    with pytest.raises(FairgymError, match="imports is 'plug_cli'; it takes a list of names"):
+        plan_of(["--config", "a.yaml"])
+
+
+def test_every_help_tells_of_imports(capsys):
+    for command in set(COMMANDS) - {"version"}:
+        assert main([command, "--help"]) == 0
+        assert "--import MODULE" in capsys.readouterr().out, command
+    assert main(["--help"]) == 0
+    assert "--import MODULE" in capsys.readouterr().out
 
 
 def test_flags_over_file_over_defaults(here):
@@ -431,6 +501,9 @@ def test_ctrl_c_says_how_to_go_on(run, monkeypatch, capsys, here):
     assert main(["train", "loan", *SMALL, "--out", "a b", "--overwrite"]) == 130
     err = capsys.readouterr().err
     assert err == f"interrupted; continue with: {command} --overwrite\n", "nothing was begun"
+    assert main(["--import", "json", "train", "loan", *SMALL, "--out", "a b"]) == 130
+    err = capsys.readouterr().err
+    assert err == f"interrupted; continue with: {command} --import json\n"
     shutil.copytree(run, here / "a b")
     assert main(["train", "loan", *SMALL, "--out", "a b", "--overwrite"]) == 130
     err = capsys.readouterr().err

@@ -114,6 +114,111 @@ def test_a_grouped_registry_finds_the_modules_of_sub_packages(tmp_path, monkeypa
         monkeypatch.delitem(sys.modules, name)
 
 
+def install(folder, name, entries, monkeypatch, **modules):
+    """A distribution as an installer leaves it, with modules beside it."""
+    info = folder / f"{name.replace('-', '_')}-1.5.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.5\n")
+    (info / "entry_points.txt").write_text(entries)
+    for module, text in modules.items():
+        (folder / f"{module}.py").write_text(text)
+    monkeypatch.syspath_prepend(folder)
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """The registry of environments with three distributions: a whole one and two broken ones."""
+    group = "[fairgym.environments]\n"
+    code = "from fairgym.core.registry import environments\nclass World: pass\n"
+    entries = "town = dist_world:World\nvillage = dist_village\nloan = dist_world:World\n"
+    install(
+        tmp_path / "a",
+        "my-worlds",
+        f"[other]\nx = dist_none:X\n{group}{entries}",
+        monkeypatch,
+        dist_world=code,
+        dist_village=f"{code}environments.register('village')(World)\n",
+    )
+    entries = (
+        "gone = dist_none:World\nlost = dist_raising:Lost\nraises = dist_boom\n"
+        "quits = dist_quits\nempty = dist_raising\ntown = dist_raising:Later\n"
+    )
+    files = {"dist_boom": "1 / 0", "dist_quits": "import sys; sys.exit(3)", "dist_raising": ""}
+    install(tmp_path / "b", "broken", group + entries, monkeypatch, **files)
+    install(tmp_path / "c", "mangled", f"{group}no equals sign\n", monkeypatch)
+    monkeypatch.setattr(sys, "path", [*sys.path[3:], *sys.path[2::-1]])  # a, b, c: last
+    before = set(sys.modules)
+    yield environments
+    for name in [name for name in set(sys.modules) - before if name.startswith("dist_")]:
+        del sys.modules[name]
+    for name in ("town", "village"):
+        environments._things.pop(name, None)
+        environments._installed_by.pop(name, None)
+        environments._registered_by.pop(name, None)
+
+
+def test_entry_points_name_classes_and_modules(installed):
+    assert installed.get("town").__module__ == "dist_world"
+    assert installed.get("village").__module__ == "dist_village"
+    for name in ("town", "village"):
+        assert name in installed and name in installed.names()
+        assert installed.distribution_of(name) == "my-worlds 1.5"
+        assert installed.module_of(name) is None, "it is found again without an import"
+
+
+def test_entry_points_are_loaded_when_they_are_asked_for(installed):
+    assert installed.names() == sorted(installed.names())
+    assert {"town", "gone", "raises", "loan"} <= set(installed.names())
+    assert installed.distribution_of("town") == "my-worlds 1.5"
+    assert not any(name.startswith("dist_") for name in sys.modules)
+
+
+def test_an_entry_point_does_not_take_a_name_of_fairgyms_own(installed):
+    assert installed.get("loan").__module__.startswith("fairgym.")
+    assert installed.distribution_of("loan") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gone", "'gone' of broken 1.5 cannot be loaded: ModuleNotFoundError: .*'dist_none'"),
+        ("lost", "'lost' of broken 1.5 cannot be loaded: AttributeError: .*'Lost'"),
+        ("raises", "'raises' of broken 1.5 cannot be loaded: ZeroDivisionError"),
+        ("quits", "'quits' of broken 1.5 cannot be loaded: SystemExit: 3"),
+        ("empty", "broken 1.5 names 'dist_raising' for the environment 'empty', which is no class"),
+        ("nothing", "unknown environment 'nothing'; there are: .*town, village"),
+    ],
+)
+def test_a_broken_entry_point_is_one_sentence_when_it_is_asked_for(name, message, installed):
+    with pytest.raises(FairgymError, match=message):
+        installed.get(name)
+
+
+def test_a_name_of_fairgyms_own_is_not_taken():
+    with pytest.raises(FairgymError, match="the name 'loan' is that of fairgym's own environment"):
+        fairgym.register_environment("loan")(Toy)
+    assert fairgym.make("loan", population=20).name == "loan"
+
+
+def test_the_module_that_registers_is_known(tmp_path, monkeypatch):
+    (tmp_path / "plug_outer.py").write_text("import plug_inner\n")
+    (tmp_path / "plug_inner.py").write_text("import fairgym\nfrom plug_helper import make_one\n")
+    with open(tmp_path / "plug_inner.py", "a") as file:
+        file.write("make_one('plugged')\n")
+    (tmp_path / "plug_helper.py").write_text(
+        "import fairgym\nfrom fairgym.testing.toys import Toy\n"
+        "def make_one(name):\n    fairgym.register_environment(name)(Toy)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import plug_outer  # noqa: F401  # pyright: ignore[reportMissingImports]
+
+    assert environments.module_of("plugged") == "plug_inner"
+    assert environments.module_of("loan") is None and environments.module_of("nothing") is None
+    del environments._things["plugged"], environments._registered_by["plugged"]
+    for name in ("plug_outer", "plug_inner", "plug_helper"):
+        monkeypatch.delitem(sys.modules, name)
+
+
 def test_equal_environments_share_compiled_programs():
     assert Toy() == dataclasses.replace(Toy(seats=1), seats=2)
     assert hash(Toy()) == hash(Toy()) and Toy() != Toy(seats=1)

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from fairgym.cli.imports import IMPORT_HELP, import_first, without_imports
 from fairgym.cli.printing import plain
 
 LONGEST = 2000  # characters of a sentence; lists of names that exist fit
@@ -46,7 +47,9 @@ def usage() -> str:
             "",
             *lines,
             "",
-            "fairgym COMMAND --help tells more about one.",
+            "fairgym COMMAND --help tells more about one. Every command also takes",
+            "",
+            f"  {IMPORT_HELP}",
         ]
     )
 
@@ -102,12 +105,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     from fairgym.core import FairgymError
 
+    arguments, modules = without_imports(arguments)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
         return 0
     name = "version" if arguments[0] == "--version" else arguments[0]
     if name not in COMMANDS:
         raise FairgymError(f"unknown command {name!r}; there are: {', '.join(COMMANDS)}")
+    import_first(modules)
     module, function, _ = COMMANDS[name]
     command = getattr(importlib.import_module(f"fairgym.cli.{module}"), function)
     try:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from fairgym.cli.imports import IMPORT_HELP
 from fairgym.cli.parsing import Names, parse, typed
 from fairgym.core import FairgymError
 
@@ -15,6 +16,7 @@ def data(arguments: Sequence[str]) -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: fairgym data describe POPULATION [--source NAME]")
         print("       fairgym data import SOURCE FILE")
+        print(f"\n{IMPORT_HELP}")
         return
     if arguments[0] not in actions:
         raise FairgymError(f"unknown action {arguments[0]!r}; data takes: {', '.join(actions)}")

@@ -2,27 +2,46 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
-from fairgym.core import FairgymError
+from fairgym.cli.imports import IMPORT_HELP
+from fairgym.cli.printing import plain
+from fairgym.core import FairgymError, Registry
 
 
 def list_all(arguments: Sequence[str]) -> None:
     """Print environments and algorithms with a line each."""
     from fairgym.algorithms import algorithms
     from fairgym.core.registry import environments
-    from fairgym.training.settings import summary_line
 
     if any(word not in ("-h", "--help") for word in arguments):
         raise FairgymError(f"unknown argument {arguments[0]!r}; list takes none")
     if arguments:
-        print("usage: fairgym list")
+        print(f"usage: fairgym list\n\n{IMPORT_HELP}")
         return
     for title, registry in (("environments", environments), ("algorithms", algorithms)):
         print(title)
         names = registry.names()
         for name in names:
             try:
-                about = summary_line(sys.modules[registry.get(name).__module__])
-            except FairgymError as error:  # an extra that is not installed
+                about = _about(registry.get(name))
+            except FairgymError as error:  # an extra that is not installed, a broken plug-in
                 about = f"({error})"
-            print(f"  {name.ljust(max(map(len, names)))}  {about}")
+            line = f"{name.ljust(max(map(len, names)))}  {about}{_origin(registry, name)}"
+            print(f"  {plain(line)}")
+
+
+def _about(thing: Any) -> str:
+    """The first paragraph about a module or, without one, about its class."""
+    from fairgym.training.settings import summary_line
+
+    about = summary_line(sys.modules.get(thing.__module__))
+    if not about and not (thing.__doc__ or "").startswith(f"{thing.__name__}("):
+        about = summary_line(thing)
+    return about
+
+
+def _origin(registry: Registry, name: str) -> str:
+    """Origin of a thing, if it is not fairgym's own."""
+    origin = registry.distribution_of(name) or registry.module_of(name)
+    return f" [{origin}]" if origin else ""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 import tyro
 from tyro.constructors import PrimitiveConstructorSpec
 
+from fairgym.cli.imports import FLAG, IMPORT_HELP
 from fairgym.core import FairgymError
 from fairgym.training.settings import Setting, field_docs, members
 
@@ -144,6 +145,7 @@ def parse(cls: type[T], arguments: Sequence[str], prog: str) -> T:
             result, unknown = tyro.cli(
                 cls,
                 prog=prog,
+                description=f"{cls.__doc__ or ''}\n\n{IMPORT_HELP}",
                 args=list(arguments),
                 return_unknown_args=True,
                 config=(tyro.conf.UseAppendAction,),
@@ -157,7 +159,7 @@ def parse(cls: type[T], arguments: Sequence[str], prog: str) -> T:
         raise FairgymError(f"{text!r} is not understood; {prog} --help lists all flags") from stop
     if unknown:
         name = unknown[0].partition("=")[0]
-        near = difflib.get_close_matches(name, [*valued, *bare], n=1, cutoff=0.7)
+        near = difflib.get_close_matches(name, [*valued, *bare, FLAG], n=1, cutoff=0.7)
         hint = f"; perhaps {near[0]} is meant" if near else ""
         what = "flag" if unknown[0].startswith("-") else "argument"
         raise FairgymError(f"unknown {what} {unknown[0]!r}{hint}; {prog} --help lists all flags")

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from fairgym.cli.imports import as_words
 from fairgym.cli.parsing import Names, parse, typed
 from fairgym.cli.printing import plain
 from fairgym.core import FairgymError, interrupts
@@ -49,7 +50,7 @@ def reproduce(arguments: Sequence[str]) -> None:
     from fairgym.training import devices
 
     devices.configure()
-    again = f"interrupted; continue with: {shlex.join([*PROG.split(), *arguments])}"
+    again = f"interrupted; continue with: {shlex.join([*PROG.split(), *arguments, *as_words()])}"
     interrupts.set_last_words(lambda: again)
     try:
         results = reproduce_all(

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairgym.cli.imports import as_words
 from fairgym.cli.parsing import flag, parse, repeated, typed
 from fairgym.cli.printing import plain
 from fairgym.core import FairgymError, interrupts, make
 from fairgym.core.files import require_path
 from fairgym.fairness.plain import objective_slug, objective_text, parse_objective
-from fairgym.training.config import RunConfig, check_fields, settings_of
+from fairgym.training.config import RunConfig, check_fields, import_listed, settings_of
 from fairgym.training.config_file import read_config_file
 from fairgym.training.folder import RunFolder, run_folders
 from fairgym.training.settings import (
@@ -202,6 +203,8 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     base: dict[str, Any] = {}
     if path is not None:
         base = {str(k).replace("-", "_"): v for k, v in read_config_file(Path(path)).items()}
+        # what a run's own config.json names is not looked for in that run's folder
+        import_listed(base, Path(path).parent if "format" in base else None)
     elif "--resume" in words and out is not None:
         first = run_folders(out)[0]
         if RunFolder(first).config.is_file():
@@ -351,4 +354,4 @@ def _again(arguments: Sequence[str], has_begun: bool) -> str:
     words = list(arguments)
     if has_begun:
         words = [word for word in words if word not in ("--overwrite", "--resume")] + ["--resume"]
-    return shlex.join([*PROG.split(), *words])
+    return shlex.join([*PROG.split(), *words, *as_words()])

@@ -1,12 +1,16 @@
-"""Finding environments, algorithms and the like by listing the folder that holds them."""
+"""Finding environments, algorithms and the like: in a folder, registered, or installed."""
 
+import contextlib
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable
+from importlib import metadata
 from typing import Any, TypeVar
 
 from fairgym.core.errors import FairgymError
+from fairgym.core.plugins import reason_of
 
 T = TypeVar("T")
 
@@ -14,9 +18,13 @@ T = TypeVar("T")
 class Registry:
     """Names -> things, each registered by a decorator in its own module.
 
+    A thing is found in the folder of the package, or registered by a module that was imported, or
+    named by an entry point of an installed distribution, which is loaded when it is asked for.
+
     Args:
         package: the package whose modules (or sub-packages) register one thing each, under
-            their own name; a hyphen in a name stands for the underscore of the module.
+            their own name; a hyphen in a name stands for the underscore of the module. It is
+            also the name of the group of entry points.
         what: word for the things in messages.
         grouped: the modules of sub-packages register the things, not the sub-packages: `fig6` in
             `mafe` registers "mafe-fig6".
@@ -34,33 +42,97 @@ class Registry:
     def __init__(self, package: str, what: str, *, grouped: bool = False) -> None:
         self.package, self.what, self.grouped = package, what, grouped
         self._things: dict[str, Any] = {}
+        self._registered_by: dict[str, str] = {}  # name -> module
+        self._installed_by: dict[str, str] = {}  # name -> distribution and version
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Decorator: make a thing known under this name."""
+        """Decorator: make a thing known under this name.
+
+        Raises:
+            FairgymError: the name is that of a module in the package's folder.
+        """
 
         def add(thing: T) -> T:
+            module, own = _module_that_runs(), self._modules().get(name)
+            if own is not None and not f"{module}.".startswith(f"{own}."):
+                raise FairgymError(
+                    f"the name {name!r} is that of fairgym's own {self.what}; {module} takes"
+                    " another one"
+                )
             self._things[name] = thing
+            self._registered_by[name] = module
+            self._installed_by.pop(name, None)
             return thing
 
         return add
 
     def names(self) -> list[str]:
-        """All names: those in the package's folder and those registered from elsewhere."""
-        return sorted(self._modules().keys() | self._things.keys())
+        """All names: in the package's folder, registered from elsewhere, and installed."""
+        return sorted(self._modules().keys() | self._things.keys() | self._entry_points().keys())
+
+    def __contains__(self, name: str) -> bool:
+        """True if there is a thing of this name, whether or not it can be loaded."""
+        return name in self._things or name in self._modules() or name in self._entry_points()
 
     def get(self, name: str) -> Any:
         """The thing of this name.
 
         Raises:
-            FairgymError: there is none.
+            FairgymError: there is none, or the distribution that has it cannot be loaded.
         """
-        if name not in self._things and name in (modules := self._modules()):
-            importlib.import_module(modules[name])
+        if name not in self._things:
+            if name in (modules := self._modules()):
+                importlib.import_module(modules[name])
+            elif name in (installed := self._entry_points()):
+                self._load(name, installed[name])
         if name not in self._things:
             raise FairgymError(
                 f"unknown {self.what} {name!r}; there are: {', '.join(self.names())}"
             )
         return self._things[name]
+
+    def module_of(self, name: str) -> str | None:
+        """The module whose import registers a thing; None if it is found without.
+
+        "__main__" for a script or a notebook, which cannot be imported again.
+        """
+        found_without = name in self._modules() or name in self._installed_by
+        return None if found_without else self._registered_by.get(name)
+
+    def distribution_of(self, name: str) -> str | None:
+        """Name and version of the distribution whose entry point names a thing; None without."""
+        if name in self._things or name in self._modules():
+            return self._installed_by.get(name)
+        entry = self._entry_points().get(name)
+        return None if entry is None else _distribution(entry)
+
+    def _load(self, name: str, entry: metadata.EntryPoint) -> None:
+        """Load what an entry point names: the class itself, or a module that registers it."""
+        source = _distribution(entry)
+        try:
+            thing = entry.load()
+        except (Exception, SystemExit) as error:
+            raise FairgymError(
+                f"the {self.what} {name!r} of {source} cannot be loaded: {reason_of(error)}"
+            ) from error
+        if isinstance(thing, type):
+            self._things.setdefault(name, thing)
+        if name not in self._things:
+            raise FairgymError(
+                f"{source} names {entry.value!r} for the {self.what} {name!r}, which is no class"
+                " and registers none of this name; an entry point takes one of the two"
+            )
+        self._installed_by[name] = source
+
+    def _entry_points(self) -> dict[str, metadata.EntryPoint]:
+        """Name -> entry point of the package's group; of equal names the first one counts."""
+        found: dict[str, metadata.EntryPoint] = {}
+        for distribution in metadata.distributions():
+            with contextlib.suppress(Exception):  # a damaged one is as good as none
+                for entry in distribution.entry_points:
+                    if entry.group == self.package:
+                        found.setdefault(entry.name, entry)
+        return found
 
     def _modules(self) -> dict[str, str]:
         """Name -> the module or package that registers it; only the folders are read."""
@@ -73,6 +145,22 @@ class Registry:
                 name = module.name if module.ispkg else module.name.replace("_", "-")
                 found[name] = path
         return found
+
+
+def _module_that_runs() -> str:
+    """The module that is being imported, or the script that is being run."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", "__main__"))
+
+
+def _distribution(entry: metadata.EntryPoint) -> str:
+    """Name and version of the distribution of an entry point."""
+    with contextlib.suppress(Exception):  # damaged metadata
+        if entry.dist is not None:
+            return f"{entry.dist.name} {entry.dist.version}"
+    return entry.module
 
 
 def _public_modules(package: str) -> list[tuple[pkgutil.ModuleInfo, str]]:
@@ -89,8 +177,9 @@ def make(name: str, **shapes: Any) -> Any:
     """Make an environment.
 
     Args:
-        name: a folder of `fairgym.environments`, or a name registered with
-            `fairgym.register_environment`.
+        name: a folder of `fairgym.environments`, a name registered with
+            `fairgym.register_environment`, or an entry point of an installed distribution in
+            the group "fairgym.environments".
         **shapes: constructor arguments (population, horizon, ...).
 
     Returns:

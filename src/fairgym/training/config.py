@@ -5,12 +5,14 @@ import difflib
 import json
 import numbers
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairgym.algorithms import Algorithm, algorithms
 from fairgym.core import Environment, FairgymError, Params, Policy, make
+from fairgym.core.plugins import import_plugin
 from fairgym.fairness import Metric, Objective
 from fairgym.fairness.plain import (
     check_objective,
@@ -112,14 +114,16 @@ class RunConfig:
         Args:
             given: the fields of this class; a field of the environment, its parameters or the
                 algorithm may also stand at the top, by its own name (epochs: 40). Hyphens do for
-                underscores, and `population_size` for `population`.
+                underscores, and `population_size` for `population`. The modules listed as
+                `imports`, which register an environment or algorithm, are imported first.
 
         Raises:
             FairgymError: an unknown key (the sentence names it and the nearest that exist), a
-                key given twice, or a value of the wrong type.
+                key given twice, a value of the wrong type, or a module that cannot be imported.
         """
         own = {field.name for field in dataclasses.fields(cls)}
         fields = {_plain(key): value for key, value in given.items()}
+        import_listed(fields)
         for key in RECORDS:
             fields.pop(key, None)
         if not isinstance(fields.get("environment"), str):
@@ -229,6 +233,23 @@ class RunConfig:
     def as_json(self) -> dict[str, Any]:
         """The configuration as JSON values."""
         return json.loads(json.dumps(dataclasses.asdict(self)))
+
+
+def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:
+    """Take `imports` out of the keys of a file, and import these modules.
+
+    Args:
+        fields: the keys with their values.
+        outside: as for `import_plugin`.
+
+    Raises:
+        FairgymError: it is no list of names, or a module cannot be imported.
+    """
+    modules = fields.pop("imports", [])
+    if not isinstance(modules, list) or not all(isinstance(name, str) for name in modules):
+        raise FairgymError(f"imports is {modules!r}; it takes a list of names of modules")
+    for module in modules:
+        import_plugin(module, outside)
 
 
 def check_fields(fields: Mapping[str, Any]) -> None:

@@ -258,6 +258,7 @@ class RunFolder:
         records = {
             "environment_version": content.environment_version,
             "provenance": content.provenance,
+            **({"imports": list(content.imports)} if content.imports else {}),
         }
         self._write_json(
             self.config, {"format": stored.FORMAT, **content.config.as_json(), **records}
@@ -281,10 +282,11 @@ class RunFolder:
     # ---------------------------------------------------------------- reading
 
     def read_config(self) -> Stored:
-        """Read config.json.
+        """Read config.json, and import the modules that it names.
 
         Raises:
-            FairgymError: there is no run here, or its config.json cannot be read.
+            FairgymError: there is no run here, its config.json cannot be read, or it needs a
+                module that cannot be imported here.
         """
         if not self.path.is_dir():
             raise FairgymError(f"{self.path} is not a folder; it takes the folder of a run")

@@ -11,16 +11,33 @@ from typing import Any
 import jax
 
 from fairgym._version import __version__
-from fairgym.core import Environment
+from fairgym.algorithms import algorithms
+from fairgym.core.registry import environments
+from fairgym.training.config import Job, RunConfig
 
 
-def provenance(env: Environment) -> dict[str, Any]:
+def needed_modules(config: RunConfig) -> tuple[str, ...]:
+    """Modules to import before a configuration can be built, each once.
+
+    Those that registered the environment and the algorithm, if these are not fairgym's own nor
+    installed with entry points; "__main__" stands for a script, which nobody can import.
+    """
+    found = environments.module_of(config.environment), algorithms.module_of(config.algorithm)
+    return tuple(dict.fromkeys(module for module in found if module is not None))
+
+
+def provenance(job: Job) -> dict[str, Any]:
     """Origin of a result that begins now: versions, device, source commit, data, date."""
-    device = jax.local_devices()[0]
+    device, config = jax.local_devices()[0], job.config
+    installed = (
+        environments.distribution_of(config.environment),
+        algorithms.distribution_of(config.algorithm),
+    )
     return {
         "versions": {
             "python": platform.python_version(),
             **{name: _version(name) for name in ("fairgym", "jax", "jaxlib", "equinox", "numpy")},
+            **dict(source.split(" ", 1) for source in installed if source and " " in source),
         },
         "platform": f"{sys.platform} {platform.machine()}",
         "device": {
@@ -29,7 +46,7 @@ def provenance(env: Environment) -> dict[str, Any]:
             "count": jax.local_device_count(),
         },
         "git_commit": source_commit(),
-        "data_checksum": env.data_checksum,
+        "data_checksum": job.env.data_checksum,
         "started": now(),
     }
 

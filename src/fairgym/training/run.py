@@ -19,7 +19,7 @@ from fairgym.training.checkpoint import decode, encode
 from fairgym.training.config import Job, RunConfig
 from fairgym.training.devices import keep_programs
 from fairgym.training.folder import RunFolder, run_folders, seed_folder
-from fairgym.training.provenance import now, provenance
+from fairgym.training.provenance import needed_modules, now, provenance
 from fairgym.training.stored import Stored
 
 # Called before the first update and after each one, with the updates done, the updates in all, and
@@ -104,15 +104,17 @@ class Run:
 
 
 def load(folder: str | Path) -> Run:
-    """Read a run back.
+    """Read a run back, and import the modules that registered its environment and algorithm.
 
     Args:
         folder: a run folder, finished or not.
 
     Raises:
-        FairgymError: it is not the folder of a run, or cannot be read.
+        FairgymError: it is not the folder of a run, cannot be read, or needs a module that cannot
+            be imported here.
     """
-    return Run(Path(folder), *RunFolder(folder).read_config())
+    stored = RunFolder(folder).read_config()
+    return Run(Path(folder), stored.config, stored.environment_version, stored.provenance)
 
 
 def load_runs(folders: Sequence[str | Path]) -> list[Run]:
@@ -195,7 +197,8 @@ def train(
                 if overwrite:
                     target.clear()
                 if overwrite or not target.config.exists():
-                    target.write_config(Stored(job.config, job.env.version, provenance(job.env)))
+                    origin, imports = provenance(job), needed_modules(job.config)
+                    target.write_config(Stored(job.config, job.env.version, origin, imports))
                 _train(job, target, start, progress, checkpoint_seconds)
             folder.settle()
     return load(out)

@@ -2,13 +2,17 @@
 
 import dataclasses
 import json
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError
 from fairgym.core.files import read_regular
+from fairgym.core.plugins import import_plugin
+from fairgym.core.registry import environments
 from fairgym.training.config import RunConfig, check_fields
 from fairgym.training.config_file import describe, parse_json
 
@@ -23,11 +27,13 @@ class Stored(NamedTuple):
         config: the complete configuration.
         environment_version: version of the environment that the run began in.
         provenance: versions, device, commit, data and date.
+        imports: modules that registered the environment and the algorithm.
     """
 
     config: RunConfig
     environment_version: int
     provenance: dict[str, Any]
+    imports: tuple[str, ...] = ()
 
 
 def read_names(path: Path) -> dict[str, Any]:
@@ -44,10 +50,10 @@ def read_names(path: Path) -> dict[str, Any]:
 
 
 def read_config(path: Path) -> Stored:
-    """Read a config.json.
+    """Read a config.json, and import the modules that it names.
 
     Raises:
-        FairgymError: it is not that of a run.
+        FairgymError: it is not that of a run, or needs a module that cannot be imported here.
     """
     try:
         content = read_names(path)
@@ -59,6 +65,9 @@ def read_config(path: Path) -> Stored:
                 raise ValueError(f"{name} is not given")
             records.append(content[name] if name == "environment" else content.pop(name))
         version, provenance, _ = records
+        imports = content.pop("imports", [])
+        if not isinstance(imports, list) or not all(isinstance(name, str) for name in imports):
+            raise ValueError(f"imports is {describe(imports)}, not names of modules")
         unknown = [n for n in content if n not in {f.name for f in dataclasses.fields(RunConfig)}]
         if unknown:
             raise ValueError(f"it has the unknown key {unknown[0]!r}")
@@ -73,7 +82,40 @@ def read_config(path: Path) -> Stored:
         check_fields(content)
     except FairgymError as error:
         raise FairgymError(f"{path} is damaged: {error}") from error
-    return Stored(RunConfig(**content), version, provenance)
+    config = RunConfig(**content)
+    _import(imports, config, path.parent)
+    return Stored(config, version, provenance, tuple(imports))
+
+
+def _import(modules: Sequence[str], config: RunConfig, folder: Path) -> None:
+    """Import the modules of a run, from elsewhere than its own folder: others may have made it.
+
+    Raises:
+        FairgymError: one of them cannot be imported, and something that the run needs is not
+            known without it.
+    """
+    made_by = folder
+    while made_by.name == ".replacement" or re.fullmatch(r"seed-\d+", made_by.name):
+        made_by = made_by.parent
+    reasons = []
+    for module in modules:
+        try:
+            if module != "__main__":
+                import_plugin(module, outside=made_by)
+        except FairgymError as error:
+            reasons.append(str(error))
+    needed = [("environment", config.environment, config.environment in environments)]
+    needed += [("algorithm", config.algorithm, config.algorithm in algorithms)]
+    missing = [f"the {what} {name!r}" for what, name, known in needed if not known]
+    if not (modules and missing):
+        return  # as it was when the run began, or found elsewhere
+    why = reasons[0] if reasons else f"{missing[0]} is not known after that"
+    if "__main__" in modules:
+        why = f"{missing[0]} was registered by a script, which no other process can import"
+    raise FairgymError(
+        f"{folder} needs {' and '.join(missing)}, from {' and '.join(modules)}, but {why}; --import"
+        " MODULE takes one that registers what is missing (in Python: import it before)"
+    )
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

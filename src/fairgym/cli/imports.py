@@ -1,0 +1,53 @@
+"""`--import MODULE`, which every command takes: modules of a user's own, before all else."""
+
+from collections.abc import Sequence
+
+FLAG = "--import"
+IMPORT_HELP = "--import MODULE  module of your own that is imported first; may be repeated"
+
+_given: list[str] = []  # by the command that runs
+
+
+def without_imports(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The arguments without `--import MODULE`, and the modules.
+
+    Raises:
+        FairgymError: the flag is given without a module.
+    """
+    from fairgym.core import FairgymError
+
+    rest: list[str] = []
+    modules: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name != FLAG:
+            rest.append(word)
+            continue
+        module = value if equals else next(words, "")
+        if not module or module.startswith("-"):
+            raise FairgymError(f"{FLAG} is given without a value; it takes the name of a module")
+        modules.append(module)
+    return rest, modules
+
+
+def import_first(modules: Sequence[str]) -> None:
+    """Import the modules of this command.
+
+    Raises:
+        FairgymError: one cannot be imported.
+    """
+    _given[:] = modules
+    if not modules:
+        return
+    from fairgym.core.plugins import import_plugin
+    from fairgym.training import devices
+
+    devices.configure()  # a module may use JAX as soon as it is imported
+    for module in modules:
+        import_plugin(module)
+
+
+def as_words() -> list[str]:
+    """The arguments by which the same command is given the same modules again."""
+    return [word for module in _given for word in (FLAG, module)]

@@ -1,0 +1,191 @@
+"""Modules that a run needs: recorded, imported again, and never taken from the run itself."""
+
+import json
+import shutil
+import sys
+
+import pytest
+from toy_algorithm import toy_config
+
+from fairgym.algorithms import algorithms
+from fairgym.core import FairgymError
+from fairgym.core.registry import environments
+from fairgym.training import RunConfig, load, train
+
+MODULE = '''
+import dataclasses
+import fairgym
+from fairgym.algorithms import algorithms
+from fairgym.testing.toys import Toy
+from toy_algorithm import Toy as Walk
+
+@fairgym.register_environment("plug-world")
+@dataclasses.dataclass(frozen=True)
+class World(Toy):
+    """A world."""
+
+@algorithms.register("plug-walk")
+@dataclasses.dataclass(frozen=True)
+class Learner(Walk):
+    """A walk."""
+'''
+GIVEN = {"environment": "plug-world", "algorithm": "plug-walk", "population": 12, "epochs": 1}
+GIVEN["fixed"] = {"split": "random"}
+
+
+def forget():
+    """What a fresh process does not know."""
+    for name in [name for name in sys.modules if name.startswith("plug_")]:
+        del sys.modules[name]
+    for registry, name in ((environments, "plug-world"), (algorithms, "plug-walk")):
+        registry._things.pop(name, None)
+        registry._registered_by.pop(name, None)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A current folder with a module of one's own, of which nothing stays."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "plug_mine.py").write_text(MODULE)
+    yield tmp_path
+    forget()
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A run of parts of one's own."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "plug_mine.py").write_text(MODULE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        patch.setattr(sys, "path", list(sys.path))
+        train(RunConfig.from_mapping({**GIVEN, "imports": ["plug_mine"]}), home / "x")
+    forget()
+    return home / "x"
+
+
+@pytest.fixture
+def run(trained, here):
+    """Its folder, as a fresh process finds it."""
+    shutil.copytree(trained, here / "x")
+    return here / "x"
+
+
+def forge(run, **changes):
+    path = run / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_a_run_records_its_modules_and_finds_them_again(run):
+    assert json.loads((run / "config.json").read_text())["imports"] == ["plug_mine"]
+    again = load(run)
+    assert again.env.name == "toy" and again.config.environment == "plug-world"
+    assert set(again.policies) == {"level", "rank", "split"}
+    done = train(again.config, run, resume=True)
+    assert done.summary["epochs"] == 1
+
+
+def test_modules_beside_the_configuration_do_not_belong_to_it(run):
+    """Checkpoints and comparisons see the same configuration as without them."""
+    assert "imports" not in load(run).config.as_json()
+    assert b"plug_mine" not in (run / "policy.eqx").read_bytes()
+
+
+def test_a_run_of_fairgyms_own_parts_records_none(finished):
+    assert "imports" not in json.loads((finished.folder / "config.json").read_text())
+
+
+def test_the_registering_module_is_recorded_not_that_of_the_class(here):
+    """A class may be registered elsewhere than it is written."""
+    (here / "plug_late.py").write_text(
+        "import fairgym\nfrom fairgym.testing.toys import Toy\n"
+        "fairgym.register_environment('plug-world')(Toy)\n"
+    )
+    (here / "plug_mine.py").write_text("import plug_late")
+    config = {**GIVEN, "algorithm": "toy", "imports": ["plug_mine"]}
+    train(toy_config(**config), here / "x")
+    recorded = json.loads((here / "x" / "config.json").read_text())["imports"]
+    assert "plug_late" in recorded and not any("fairgym" in name for name in recorded)
+    forget()
+    assert load(here / "x").env.name == "toy"
+
+
+def test_a_missing_module_is_one_sentence(run, here):
+    (here / "plug_mine.py").rename(here / "plug_renamed.py")
+    with pytest.raises(
+        FairgymError,
+        match=r"x needs the environment 'plug-world' and the algorithm 'plug-walk', from plug_mine,"
+        r" but there is no module 'plug_mine' .*; --import MODULE takes one that registers",
+    ):
+        load(run)
+    import plug_renamed  # noqa: F401  # pyright: ignore[reportMissingImports]
+
+    assert load(run).env.name == "toy", "what is known does not depend on the module's name"
+
+
+def test_a_module_that_no_longer_registers_or_raises(run, here):
+    (here / "plug_mine.py").write_text("")
+    with pytest.raises(FairgymError, match="but the environment 'plug-world' is not known after"):
+        load(run)
+    forget()
+    (here / "plug_mine.py").write_text("1 / 0 # zero")
+    with pytest.raises(FairgymError, match="'plug_mine' cannot be imported: ZeroDivisionError"):
+        load(run)
+
+
+def test_what_a_script_registered_cannot_be_found_again(run):
+    forge(run, imports=["__main__"])
+    with pytest.raises(FairgymError, match="'plug-world' was registered by a script, which no"):
+        load(run)
+
+
+@pytest.mark.parametrize("imports", ["plug_mine", 3, None, {"a": 1}, [3], [["plug_mine"]]])
+def test_records_that_are_none(run, imports):
+    forge(run, imports=imports)
+    with pytest.raises(FairgymError, match=r"imports is .*, not names of modules"):
+        load(run)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "given"),
+    [
+        ("x.payload", "x/payload.py", "x"),
+        ("x", "x/__init__.py", "x"),
+        ("many.payload", "many/payload.py", "many/seed-0"),
+        ("many.seed_0.payload", "many/seed_0/payload.py", "many/seed-0"),
+        ("../x/payload", "x/payload.py", "x"),
+        ("x/payload.py", "x/payload.py", "x"),
+        ("/etc/passwd", "x/payload.py", "x"),
+    ],
+)
+def test_nothing_runs_that_came_with_a_run(name, at, given, run, here):
+    """A forged record cannot name a file of the run folder, nor of a folder of seeds."""
+    if given != "x":
+        shutil.copytree(run, here / given)
+    (here / at).parent.mkdir(exist_ok=True)
+    (here / at).write_text("import pathlib\npathlib.Path('/'.join(['ran'])).touch()\n")
+    forge(here / given, imports=[name], environment="plug-other")
+    with pytest.raises(FairgymError, match="'plug-other'"):
+        load(given)
+    assert not (here / "ran").exists()
+
+
+@pytest.mark.parametrize("given", [".", "seed-0"])
+def test_nothing_runs_that_came_with_a_run_in_the_current_folder(given, run, here, monkeypatch):
+    folder = here / "many" / "seed-0"
+    shutil.copytree(run, folder)
+    inside = folder if given == "." else folder.parent
+    (inside / "plug_payload.py").write_text("import pathlib\npathlib.Path('ran').touch()\n")
+    forge(folder, imports=["plug_payload"], environment="plug-other")
+    monkeypatch.chdir(inside)
+    with pytest.raises(FairgymError, match="from where nothing is imported"):
+        load(given)
+    assert not (inside / "ran").exists()
+
+
+def test_imports_of_a_mapping_are_names():
+    with pytest.raises(FairgymError, match="imports is 'plug_mine'; it takes a list of names"):
+        RunConfig.from_mapping({**GIVEN, "imports": "plug_mine"})
+    with pytest.raises(FairgymError, match="there is no module 'plug_none'"):
+        RunConfig.from_mapping({**GIVEN, "imports": ["plug_none"]})

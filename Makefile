@@ -36,7 +36,7 @@ format: .venv ## format the code and mend what the linter can
 
 docs: .venv ## build the site into site/
 	@mkdir -p build
-	@$(BIN)/python tools/cards.py build/cards.md
+	@$(BIN)/python tools/cards.py build/cards
 	@$(BIN)/python tools/notebook.py markdown docs/tutorial.ipynb build/tutorial.md
 	$(BIN)/zensical build --clean --strict
 

@@ -31,7 +31,7 @@ def test_links_lead_to_files_and_headings(page):
         path, _, anchor = target.partition("#")
         if target.startswith(SOURCE):
             file = ROOT / path.removeprefix(SOURCE)
-        elif re.match(r"\w+:", target) or target.startswith("#card-"):
+        elif re.match(r"\w+:", target):
             continue
         else:
             file = page.parent / path if path else page
@@ -40,25 +40,49 @@ def test_links_lead_to_files_and_headings(page):
             assert anchor in anchors_of(file), target
 
 
-def test_the_overview_has_every_environment():
+CARDS = {card.parent.name: card for card in ROOT.glob("src/fairgym/environments/*/README.md")}
+
+
+def test_the_overview_leads_to_a_page_for_every_card():
     overview = (ROOT / "docs" / "environments.md").read_text()
-    linked = re.findall(r"\[`(\w+)`\]\(#card-(\w+)\)", overview)
-    names = sorted(card.parent.name for card in ROOT.glob("src/fairgym/environments/*/README.md"))
-    assert sorted(linked) == [(name, name) for name in names]
+    linked = re.findall(r"\[`(\w+)`\]\(environments/(\w+)\.md\)", overview)
+    assert sorted(linked) == [(name, name) for name in sorted(CARDS)]
+    pages = {page.stem: page.read_text() for page in (ROOT / "docs" / "environments").glob("*")}
+    assert pages.keys() == CARDS.keys()
+    contents = (ROOT / "zensical.toml").read_text()
     readme = (ROOT / "README.md").read_text()
-    assert all(f"environments/{name}/README.md" in readme for name in names)
+    for name, text in pages.items():
+        assert text.startswith(f'--8<-- "build/cards/{name}.md"\n')
+        assert f"environments/{name}.md" in contents and f"environments/{name}/README.md" in readme
 
 
-def test_cards_on_the_site_have_anchors_and_links_of_their_own():
+def test_every_page_is_in_the_contents():
+    """Each once; the site shows no others."""
+    contents = re.findall(r'"([\w/.-]+\.md)"', (ROOT / "zensical.toml").read_text())
+    pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").glob("**/*.md")]
+    assert sorted(contents) == sorted(pages)
+
+
+def test_cards_on_the_site_have_the_anchors_of_the_repository_and_links_of_their_own():
     text = (
         "# Card: b\n\n## The people\n\nThose of [a](../a/README.md#the-people),"
         " [all](../a/README.md), [formulas](dynamics.py), [data](../../data/LICENSES.md),"
         " [here](#the-people), [paper](https://example.org/x).\n\n```python\n# a comment\n```\n"
     )
     tree = "https://host/fairgym/blob/main/src/fairgym"
-    assert cards.page({"b": text}, "https://host/fairgym") == (
-        "## Card: b {#card-b}\n\n### The people {#b-the-people}\n\nThose of [a](#a-the-people),"
-        f" [all](#card-a), [formulas]({tree}/environments/b/dynamics.py),"
+    assert cards.page("b", text, "https://host/fairgym") == (
+        "# Card: b {#card-b}\n\n## The people {#the-people}\n\nThose of [a](a.md#the-people),"
+        f" [all](a.md), [formulas]({tree}/environments/b/dynamics.py),"
         f" [data]({tree}/data/LICENSES.md),"
-        " [here](#b-the-people), [paper](https://example.org/x).\n\n```python\n# a comment\n```\n"
+        " [here](#the-people), [paper](https://example.org/x).\n\n```python\n# a comment\n```\n"
     )
+
+
+@pytest.mark.parametrize("name", sorted(CARDS))
+def test_links_between_cards_lead_to_pages_and_headings_of_the_site(name, tmp_path):
+    cards.main(str(tmp_path))
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose_of(tmp_path / f"{name}.md")):
+        if not re.match(r"\w+:", target):
+            page, _, anchor = target.partition("#")
+            text = (tmp_path / (page or f"{name}.md")).read_text()
+            assert not anchor or f"{{#{anchor}}}" in text, target

@@ -1,16 +1,15 @@
-"""Gather the cards of all environments into one text for the site.
+"""Write the card of each environment as a page of the site.
 
-    python tools/cards.py build/cards.md
+    python tools/cards.py build/cards
 
-Headings move one level down and get anchors of their own (`loan-the-people`), links between cards
-lead to these, and links to other files of the repository to its address.
+Headings get the anchors that they have in the repository, links between cards lead to their pages,
+and links to other files of the repository to its address.
 """
 
 import posixpath
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -30,41 +29,45 @@ def link(target: str, name: str, source: str) -> str:
         name: name of the environment.
         source: address of the repository.
     """
-    if re.match(r"\w+:", target):
+    if re.match(r"\w+:", target) or target.startswith("#"):
         return target
     path, _, anchor = target.partition("#")
-    full = posixpath.normpath(f"{FOLDER}/{name}/{path}") if path else f"{FOLDER}/{name}/README.md"
+    anchor = f"#{anchor}" if anchor else ""
+    full = posixpath.normpath(f"{FOLDER}/{name}/{path}")
     card = re.fullmatch(rf"{FOLDER}/(\w+)/README\.md", full)
-    if card:
-        return f"#{card[1]}-{anchor}" if anchor else f"#card-{card[1]}"
-    return f"{source}/blob/main/{full}" + (f"#{anchor}" if anchor else "")
+    return f"{card[1]}.md{anchor}" if card else f"{source}/blob/main/{full}{anchor}"
 
 
-def page(cards: Mapping[str, str], source: str) -> str:
-    """The cards of environments (name -> Markdown) as one text."""
+def page(name: str, text: str, source: str) -> str:
+    """The card of an environment as it stands on the site.
+
+    Args:
+        name: name of the environment.
+        text: the card, in Markdown.
+        source: address of the repository.
+    """
     lines, code = [], False
-    for name, text in cards.items():
-        for line in [*text.splitlines(), ""]:
-            code ^= line.startswith("```")
-            lines.append(line if code else _prose(line, name, source))
+    for line in [*text.splitlines(), ""]:
+        code ^= line.startswith("```")
+        lines.append(line if code else _prose(line, name, source))
     return "\n".join(lines)
 
 
 def _prose(line: str, name: str, source: str) -> str:
-    heading = re.fullmatch(r"(#+) (.*)", line)
+    heading = re.fullmatch(r"#+ (.*)", line)
     if heading:
-        marks, title = heading.groups()
-        anchor = f"card-{name}" if marks == "#" else f"{name}-{slug(title)}"
-        line = f"#{marks} {title} {{#{anchor}}}"
+        line += f" {{#{slug(heading[1])}}}"
     return re.sub(r"\]\(([^)]*)\)", lambda found: f"]({link(found[1], name, source)})", line)
 
 
 def main(out: str) -> None:
-    """Write the text."""
+    """Write the pages into a folder."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    files = sorted((ROOT / FOLDER).glob("*/README.md"))
-    cards = {file.parent.name: file.read_text(encoding="utf-8") for file in files}
-    Path(out).write_text(page(cards, project["urls"]["Source"]), encoding="utf-8")
+    Path(out).mkdir(parents=True, exist_ok=True)
+    for file in sorted((ROOT / FOLDER).glob("*/README.md")):
+        name = file.parent.name
+        text = page(name, file.read_text(encoding="utf-8"), project["urls"]["Source"])
+        (Path(out) / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

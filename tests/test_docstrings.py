@@ -8,6 +8,8 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "fairgym"
 QUESTION = re.compile(r"(What|How|Who|Whom|Whose|Where|Whether|When|Which|Why)\b")
+SECTION = re.compile(r"^([A-Z][\w ]*):$", re.MULTILINE)
+SECTIONS = {"Args", "Attributes", "Examples", "Raises", "Returns", "Warns", "Yields"}
 STUB = re.compile(r"^\s+(\w[\w, ]*): of\b", re.MULTILINE)
 
 
@@ -21,6 +23,10 @@ def faults(text: str) -> list[str]:
         if QUESTION.match(doc):
             found.append(f"{name}: {doc.splitlines()[0]}")
         found += [f"{name}: {stub}: of ..." for stub in STUB.findall(doc)]
+        # the site makes a list of each section that it knows, and running text of any other
+        sections = SECTION.findall(doc)
+        found += [f"{name}: {title}:" for title in sections if title not in SECTIONS]
+        found += [f"{name}: {title} twice" for title in SECTIONS if sections.count(title) > 1]
     return found
 
 
@@ -33,4 +39,7 @@ def test_faults_are_found():
     assert faults('"""What there is."""') == ["module: What there is."]
     bad = 'def f():\n    """Sum.\n\n    Args:\n        rate: of Adam.\n    """'
     assert faults(bad) == ["f: rate: of ..."]
+    bad = 'class A:\n    """A.\n\n    Class attributes:\n        name: a name.\n    """'
+    assert faults(bad) == ["A: Class attributes:"]
+    assert faults(bad.replace("Class attributes:", "Attributes:") + "\n") == []
     assert not faults('"""Rates of whatever is learned."""')

@@ -33,7 +33,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     equal fields are equal and share compiled programs. A system of people derives from
     `PopulationEnvironment`.
 
-    Class attributes:
+    Attributes:
         name: the name it is registered under.
         version: raised by one whenever its dynamics or defaults change, so that results of
             different versions are not taken for the same.
@@ -43,8 +43,6 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         time_unit: length of a step, in the plural ("months").
         failure: what it means that an episode ends before its horizon ("the bank fails").
         components: the struct that `step` emits.
-
-    Attributes:
         horizon: number of steps after which an episode is truncated.
     """
 

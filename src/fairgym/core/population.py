@@ -15,11 +15,9 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
 
     Its state is a `PopulationState`: every person has a group and a stage.
 
-    Class attributes:
+    Attributes:
         stages: names of the stages that a person can be in, by stage code.
         core_attribute: the key of `people` whose distribution shows the groups' starting points.
-
-    Attributes:
         population: number of people.
     """
 

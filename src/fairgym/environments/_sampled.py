@@ -82,12 +82,10 @@ ComponentsT = TypeVar("ComponentsT", bound=Components)
 class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
     """An environment whose people are sampled from a population of `fairgym.data`.
 
-    Class attributes:
+    Attributes:
         dataset: name of the data, as `fairgym data describe` takes it.
         group_features: names in `people` of the features that tell a person's group.
         published_profit: normaliser of the profit at the published size.
-
-    Attributes:
         population_source: "built-in", or the name of imported data.
     """
 

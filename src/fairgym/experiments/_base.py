@@ -182,7 +182,7 @@ class Outcome:
 class Experiment(abc.ABC):
     """A published figure or table.
 
-    Class attributes:
+    Attributes:
         title: What it shows.
         source: Where it is published.
         claim: What is said there, in its own words.

@@ -8,7 +8,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "fairgym"
 QUESTION = re.compile(r"(What|How|Who|Whom|Whose|Where|Whether|When|Which|Why)\b")
-SECTION = re.compile(r"^([A-Z][\w ]*):$", re.MULTILINE)
+SECTION = re.compile(r"^([A-Z][\w ]*):\n +\S", re.MULTILINE)
 SECTIONS = {"Args", "Attributes", "Examples", "Raises", "Returns", "Warns", "Yields"}
 STUB = re.compile(r"^\s+(\w[\w, ]*): of\b", re.MULTILINE)
 

@@ -108,7 +108,7 @@ def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, e
 
 
 def _verdict(result: Result, rule: Result | None, shown: MetricLabel) -> str:
-    """Whether a policy does better than a rule in the same episodes, and by how much.
+    """Comparison of a policy with a rule in the same episodes: better or worse, and by how much.
 
     "" if that is unknown.
     """

@@ -239,7 +239,7 @@ def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " p
 def _columns(
     system: PopulationEnvironment, state: Any, people: Mapping[str, Array]
 ) -> dict[str, Float[Array, " people"]]:
-    """What is summed up of the people of a part: themselves, stages and the core attribute."""
+    """Columns to sum up over the people of a part: themselves, stages and the core attribute."""
     counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(system.stages)}
     return {
         "people": jnp.ones((system.population,)),

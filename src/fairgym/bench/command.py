@@ -15,6 +15,7 @@ from fairgym.core import (
     PopulationEnvironment,
 )
 from fairgym.core.environment import check_shape
+from fairgym.core.plugins import reason_of
 from fairgym.core.registry import environments as registry
 
 POPULATIONS = (1_000, 10_000, 100_000)
@@ -82,6 +83,11 @@ def load_opponent(path: str | Path) -> Opponent:
     sys.path.insert(0, str(path.parent))  # as when the file is run
     try:
         spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # whatever the code of others does
+        raise FairgymError(
+            f"opponent is {str(path)!r}, which cannot be loaded ({reason_of(error)}); it takes a"
+            " Python file"
+        ) from error
     finally:
         sys.path.remove(str(path.parent))
     if not callable(getattr(module, "opponent", None)):

@@ -8,6 +8,7 @@ from typing import Any
 from fairgym.cli.parsing import parse, typed
 from fairgym.cli.printing import plain
 from fairgym.core import FairgymError
+from fairgym.core.files import require_path
 
 EPOCHS, POPULATION, EPISODES = 40, 1000, 16
 
@@ -31,6 +32,7 @@ class DemoFlags:
 def demo(arguments: Sequence[str]) -> None:
     """Train, compare, report."""
     flags: Any = parse(DemoFlags, arguments, "fairgym demo")
+    require_path(flags.out, "out")
     from fairgym.training import devices
 
     devices.configure()
@@ -48,27 +50,29 @@ def demo(arguments: Sequence[str]) -> None:
         environment_args={"population": flags.population_size},
         algorithm_args={"epochs": flags.epochs},
     )
-    complete = config.build().config
+    job = config.build()
     out, folder = Path(flags.out), RunFolder(flags.out)
     again = folder.kind() == "run"
     resume = again and not folder.current.read_summary()
     if again:
-        for field, here, there in complete.differences(folder.current.read_config().config):
+        for field, here, there in job.config.differences(folder.current.read_config().config):
             raise FairgymError(
                 f"{field} is {here!r}, but the run in {out} has {there!r}; out takes a new folder,"
                 " or one with the same demo"
             )
+    options = {"resume": resume, "overwrite": again and not resume}
+    folder.admit(job.config, job.env, **options)
     print(
         "Three agents of a bank learn who gets a loan, when, and how much relief:"
         f" {flags.population_size:,} people sampled from real loans, {flags.epochs} epochs of"
         " 100 episodes."
     )
     with shown("loan, f-macem") as progress:
-        run = train(config, out, resume=resume, overwrite=again and not resume, progress=progress)
+        run = train(config, out, progress=progress, **options)
     print(f"Measuring the learned policy beside fixed ones, {EPISODES} episodes each ...")
     # exactly what the report measures, so that nothing is compiled twice
-    options = {"trace": True, "people_episodes": PEOPLE_EPISODES}
-    for comparison in compare([("learned", [run])], EPISODES, seed=1, **options):
+    measured = {"trace": True, "people_episodes": PEOPLE_EPISODES}
+    for comparison in compare([("learned", [run])], EPISODES, seed=1, **measured):
         print_table(comparison)
     print("Drawing the report ...", flush=True)
     page = write_report([out], episodes=EPISODES, seed=1)

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import difflib
+import functools
 import io
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -77,21 +78,22 @@ def repeated(name: str, metavar: str, about: str) -> Any:
     return name, kind, dataclasses.field(default=(), metadata=metadata)
 
 
+def _value(setting: Setting, texts: list[str]) -> Any:
+    """The value of a flag by the setting's own parser: its errors name the field and its values."""
+    try:
+        return setting.parse(texts[0])
+    except FairgymError as error:
+        raise _BadValue(str(error)) from error
+
+
 def _spec(setting: Setting) -> PrimitiveConstructorSpec[Any]:
-    """Values by the setting's own parser: its errors name the field and what it takes."""
-
-    def parse(texts: list[str]) -> Any:
-        try:
-            return setting.parse(texts[0])
-        except FairgymError as error:
-            raise _BadValue(str(error)) from error
-
+    """The setting's type, for tyro."""
     words = {int: "INT", float: "NUMBER", str: "NAME"}
     kinds = [kind for kind in members(setting.kind) if kind is not type(None)]
     return PrimitiveConstructorSpec(
         nargs=1,
         metavar="|".join(words.get(kind, "VALUE") for kind in kinds),
-        instance_from_str=parse,
+        instance_from_str=functools.partial(_value, setting),
         is_instance=lambda _: True,
         str_from_instance=lambda value: [str(value)],
     )

@@ -202,7 +202,7 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     path, out = peek(words, "--config"), peek(words, "--out")
     base: dict[str, Any] = {}
     if path is not None:
-        base = {str(k).replace("-", "_"): v for k, v in read_config_file(Path(path)).items()}
+        base = {str(k).replace("-", "_"): v for k, v in read_config_file(path).items()}
         # what a run's own config.json names is not looked for in that run's folder
         import_listed(base, Path(path).parent if "format" in base else None)
     elif "--resume" in words and out is not None:
@@ -334,7 +334,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     try:
         for part in str(text).split(","):
             start, colon, stop = part.partition(":")
-            first = int(start or 0)
+            first = int(start or 0) if colon else int(start)
             last = int(stop) if colon else first + 1
             if last - first > MOST_SEEDS or not 0 <= first < last <= 2**32:
                 raise ValueError

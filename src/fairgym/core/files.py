@@ -102,7 +102,7 @@ def require_writable(path: Path) -> None:
     with write_errors(path):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        above = next((p for p in path.parents if p.exists()), Path())
+        above = next((p for p in path.parents if os.path.lexists(p)), Path())
         with tempfile.TemporaryFile(dir=above):
             pass
 
@@ -122,7 +122,10 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
         os.close(handle)
         raise OSError("it is not a regular file")
     with open(handle, "rb") as stream:
-        content = stream.read(-1 if most is None else most + 1)
+        try:
+            content = stream.read(-1 if most is None else most + 1)
+        except MemoryError as error:
+            raise OSError("it is larger than the memory") from error
     if most is not None and len(content) > most:
         raise OSError(f"it is larger than {most:,} bytes")
     return content

@@ -75,14 +75,25 @@ def read_checksums(folder: Path) -> dict[str, dict[str, Any]]:
         return {}
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-        whole = all({"file", "bytes", "sha256"} <= set(entry) for entry in entries.values())
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+        whole = all(map(_is_entry, entries.values()))
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise FairgymError(
             f"{path} cannot be read, expected JSON with file, bytes and sha256 for each entry"
         ) from error
     if not whole:
-        raise FairgymError(f"{path} has an entry without file, bytes or sha256")
+        raise FairgymError(
+            f"{path} has an entry without the name of a file beside it, its bytes and its sha256"
+        )
     return entries
+
+
+def _is_entry(entry: Any) -> bool:
+    """True for the name of a file in the same folder, its size and its sha256."""
+    if not isinstance(entry, dict):
+        return False
+    file, digest = entry.get("file"), entry.get("sha256")
+    named = isinstance(file, str) and Path(file).name == file and "\0" not in file
+    return named and type(entry.get("bytes")) is int and isinstance(digest, str)
 
 
 def read_verified(folder: Path, entry_name: str) -> tuple[bytes, str, Path]:

@@ -118,8 +118,9 @@ def compare(
     for (world, _), named in settings.items():
         learned = []
         for name, runs in named:
+            policies = [run.policies for run in runs]  # damage is told before anything else
             say(name)
-            found = tuple(measured(run, run.policies) for run in runs)
+            found = tuple(map(measured, runs, policies))
             learned.append(Compared(name, tuple(runs), found))
         first = named[0][1][0]
         if world in shared:

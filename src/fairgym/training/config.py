@@ -161,7 +161,11 @@ class RunConfig:
         Raises:
             FairgymError: anything unknown or out of its range.
         """
-        env = make(self.environment, **self.environment_args)
+        known = {s.name: s for s in environment_settings(self.environment)}
+        arguments = self.environment_args.items()
+        env = make(
+            self.environment, **{n: known[n].check(v) if n in known else v for n, v in arguments}
+        )
         params = env.default_params
         given = {}
         for setting in params_settings(params):

@@ -15,7 +15,7 @@ MOST_VALUES = 10_000
 DEEPEST = 50
 
 
-def read_config_file(path: Path) -> dict[str, Any]:
+def read_config_file(path: str | Path) -> dict[str, Any]:
     """The keys of a YAML, JSON or TOML file.
 
     Raises:

@@ -94,7 +94,7 @@ class RunFolder:
     def kind(self) -> Literal["free", "run", "foreign"]:
         """Kind of the present content: nothing yet, a run, or something else."""
         try:
-            names = sorted(self.path.iterdir()) if self.path.exists() else []
+            names = sorted(self.path.iterdir()) if os.path.lexists(self.path) else []
         except OSError:
             return "foreign"
         if all(is_temporary(name) or self._is_empty_checkpoints(name) for name in names):
@@ -185,8 +185,9 @@ class RunFolder:
             with write_errors(self.path):
                 try:
                     self.path.mkdir(parents=True, exist_ok=True)
-                except FileExistsError:
-                    if self.path.exists() and not self.path.is_dir():
+                except FileExistsError as error:
+                    there = error.filename  # or a folder above
+                    if os.path.lexists(there) and not os.path.isdir(there):
                         raise
                     continue  # it was there, and a holder that began nothing has deleted it
             if os.name != "posix":

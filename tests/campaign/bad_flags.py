@@ -1,0 +1,187 @@
+"""Bad flags, from tables: every flag of every command, wrong in the ways of its kind."""
+
+import dataclasses
+import typing
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from fairgym.core import make
+from fairgym.training.settings import (
+    Setting,
+    algorithm_settings,
+    environment_settings,
+    members,
+    params_settings,
+)
+
+DIGITS = "9" * 400
+LONG = "x" * 5000
+# Values of no number: empty, of another script, hidden, for another program, endless.
+NOTHING = ["", " ", "abc", "é", "a\0b", "\x1b[31mred", "\u202eright", "\ud800", LONG, "1,,2", "{}"]
+WRONG = {
+    int: [*NOTHING, "1.5", "1e3", "0x10", "nan", "inf", "-1", DIGITS, f"-{DIGITS}", "1" * 25, "½"],
+    float: [*NOTHING, "nan", "-nan", "inf", "-inf", "1e999", DIGITS, "1e39", "-1e39", "1/2", "5%"],
+    "name": ["nope", "", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "None"],
+    "whole numbers": ["few", "", ",", "1,", "1.5,2", "0", "-5", f"1,{DIGITS}", "nan", "1;2", LONG],
+    "seeds": [
+        "",
+        ":",
+        "0:",
+        "3:0",
+        "a:b",
+        "1,1",
+        "-1",
+        "0:-1",
+        "1:2:3",
+        "nan",
+        "0.5",
+        LONG,
+        f"0:{DIGITS}",
+        "4294967296",
+        "0:20000",
+        "1 2",
+        "²",
+    ],
+    "objective": [
+        "nope",
+        "",
+        "frontier:",
+        "frontier:2",
+        "frontier:nan",
+        "profit=",
+        "=1",
+        LONG,
+        "profit=nan",
+        "profit=inf",
+        "profit=x",
+        "nope=1",
+        "profit=1,profit=2",
+        "profit=1,",
+        "\x1b",
+        f"profit={DIGITS}",
+        "profit=0",
+        "uniform,direct",
+    ],
+    "path": ["", "a\0b", LONG, "\ud800", "a/" * 3000],
+}
+# A good command -> the kinds of its flags.
+COMMANDS: dict[str, dict[str, Any]] = {
+    "evaluate run": {"episodes": int, "seed": int, "json": bool},
+    "report run": {"out": "path", "episodes": int, "seed": int},
+    "reproduce mafe-fig8": {
+        "scale": "name",
+        "seeds": int,
+        "out": "path",
+        "pages": "path",
+        "list": bool,
+    },
+    "bench loan": {
+        "populations": "whole numbers",
+        "batches": "whole numbers",
+        "repetitions": int,
+        "opponent": "file",
+        "json": bool,
+    },
+    "data describe loan": {"source": "name"},
+    "demo": {"out": "path", "epochs": int, "population_size": int},
+    "train loan": {
+        "algorithm": "name",
+        "objective": "objective",
+        "seed": int,
+        "seeds": "seeds",
+        "out": "path",
+        "config": "path",
+        "resume": bool,
+        "overwrite": bool,
+    },
+}
+SYSTEMS = {
+    "loan": "f-macem",
+    "health": "f-maddpg",
+    "education": "f-mappo",
+    "loan_simple": "grid-search",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A command that must be refused.
+
+    Attributes:
+        words: its words.
+        names: the sentence holds one of these: the field, the flag or the value.
+        prepare: makes the files that it is about, in the folder where it runs.
+    """
+
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+    prepare: Callable[[Path], object] | None = None
+
+
+def some(values: list[Any], number: int, start: int) -> Iterable[Any]:
+    """A few of the values, others for each start."""
+    return [values[(start * number + i) % len(values)] for i in range(min(number, len(values)))]
+
+
+def flag_cases(number: int) -> list[Case]:
+    """Flags of all commands but the settings of training, each with several wrong values."""
+    cases = []
+    for place, (command, flags) in enumerate(COMMANDS.items()):
+        words = command.split()
+        for index, (field, kind) in enumerate(flags.items()):
+            flag = f"--{field.replace('_', '-')}"
+            names = (field, flag, field.removesuffix("es"), field.removesuffix("s"))
+            if kind is bool:
+                contrary = flag.replace("--", "--no-", 1)
+                cases += [Case((*words, f"{flag}=yes"), names), Case((*words, contrary), names)]
+                continue
+            for value in some(WRONG.get(kind, []), 3 * number, place + index):
+                cases.append(Case((*words, f"{flag}={value}"), names))
+            cases.append(Case((*words, flag), names))
+            cases.append(Case((*words, f"{flag}x", "1"), names))
+    return cases
+
+
+def settings() -> list[tuple[str, str, str, Setting, Any]]:
+    """Every setting of training once: environment, algorithm, flag, setting, declared range."""
+    found, seen = [], set()
+    for environment, algorithm in SYSTEMS.items():
+        params = make(environment).default_params
+        info = params.info()
+        several = [
+            *environment_settings(environment),
+            *algorithm_settings(algorithm),
+            *params_settings(params),
+        ]
+        for setting in several:
+            key = (setting.section, setting.name)
+            if key in seen:
+                continue
+            seen.add(key)
+            flag = setting.name.replace("_", "-")
+            flag = f"--params.{flag}" if setting.section == "params" else f"--{flag}"
+            span = info.get(setting.name) if setting.section == "params" else None
+            found.append((environment, algorithm, flag, setting, span))
+    return found
+
+
+def setting_cases(number: int) -> list[Case]:
+    """Every setting of training as a flag, each with several wrong values."""
+    cases = []
+    for index, (environment, algorithm, flag, setting, span) in enumerate(settings()):
+        words = ("train", environment, "--algorithm", algorithm)
+        kind = next(kind for kind in members(setting.kind) if kind is not type(None))
+        names = (setting.name, flag, "unknown source")
+        if kind is bool:
+            values = ["yes", "1", ""]
+        else:
+            values = list(WRONG[typing.cast(Any, "name" if kind is str else kind)])
+        chosen = list(some(values, number, index))
+        if span is not None and (number > 1 or index % 2):
+            edges = [repr(span.low - 1), repr(span.high + max(1, abs(span.high)))]
+            chosen += [edge for edge in edges if "inf" not in edge][-number:]
+        cases += [Case((*words, f"{flag}={value}"), names) for value in chosen]
+        if number > 1 or index % 6 == 0:
+            cases.append(Case((*words, flag), names))
+    return cases

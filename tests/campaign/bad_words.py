@@ -1,0 +1,105 @@
+"""Bad words on the command line that are no value of one flag: commands, names, combinations."""
+
+from bad_flags import DIGITS, LONG, Case
+
+# Words -> what the sentence names.
+WORDS = [
+    # no such command
+    *(
+        ([word], "unknown command")
+        for word in ("", " ", "trian", "TRAIN", "train ", "-", "--", "-x")
+    ),
+    *(([word], "unknown command") for word in ("a\0b", "\x1b[2J", "\ud800", LONG, "--versio", "é")),
+    # commands without flags
+    *((["version", word], "version takes none") for word in ("x", "", "--x", "-v", "\x1b", LONG)),
+    *((["list", word], "list takes none") for word in ("x", "", "--x", "-l", "\0", LONG)),
+    # names that stand alone
+    *((["train", word], "environment") for word in ("nope", "", " ", "Loan", "loan/", "../loan")),
+    *((["train", word], "environment") for word in ("_sampled", "a\0b", "\x1b[2J", "é", LONG)),
+    (["train"], "environment is not given"),
+    (["train", "--epochs", "3"], "environment is not given"),
+    (["train", "loan", "health"], "unknown argument 'health'"),
+    (["train", "loan", "--", "3"], "'3'"),
+    (["train", "loan", "-e", "3"], "'-e'"),
+    (["train", "loan", ""], "''"),
+    *((["bench", word], "environment") for word in ("nope", "", "--", "a\0b", "loan,health", LONG)),
+    (["bench"], "no environment is given"),
+    (["bench", "loan", "nope"], "nope"),
+    *(
+        (["reproduce", word], "experiment")
+        for word in ("nope", "", "mafe", "mafe-fig1", "a\0b", LONG)
+    ),
+    *((["reproduce", word], "experiment") for word in ("mafe_fig5", "mafe-fig5 ", "../fig5", "é")),
+    (["reproduce"], "no experiment is given"),
+    (["reproduce", "--list", "mafe-fig5"], "mafe-fig5"),
+    (["reproduce", "mafe-fig8", "nope"], "nope"),
+    *((["data", word], "action") for word in ("nope", "", "Describe", "--x", "a\0b", LONG)),
+    *((["data", "describe", word], "population") for word in ("nope", "", "../loan", "a\0b", LONG)),
+    (["data", "describe"], "no population is given"),
+    *((["data", "import", word], "source") for word in ("nope", "", "lending_club", "--x", LONG)),
+    (["data", "import"], "source is not given"),
+    *((["data", "import", name], "0 files") for name in ("lending-club", "meps", "higher-ed")),
+    (["data", "import", "meps", "a.xml", "b.xml"], "2 files"),
+    *(([command], "no run folder is given") for command in ("evaluate", "report")),
+    *(([command, "--episodes", "2"], "no run folder") for command in ("evaluate", "report")),
+    # settings that go together wrongly
+    (["train", "loan", "--seed", "1", "--seeds", "0:2"], "seed and seeds"),
+    (["train", "loan_simple", "--resume", "--overwrite", "--out", "run"], "resume and overwrite"),
+    (["train", "loan", "--resume", "--out", "typo"], "typo"),
+    (["train", "--resume"], "environment is not given"),
+    (["train", "health", "--resume", "--out", "run"], "environment"),
+    (["train", "loan_simple", "--out", "run"], "already holds a run"),
+    (["train", "loan_simple", "--seeds", "0:2", "--out", "run"], "itself the folder of a run"),
+    (["train", "--resume", "--out", "run", "--seed", "5"], "seed is 5"),
+    (["train", "--resume", "--out", "run", "--params.deposit-rate", "0.01"], "deposit_rate"),
+    (["train", "--resume", "--out", "run", "--algorithm", "f-macem"], "algorithm"),
+    (["train", "loan", "--population", "10", "--applicants", "11"], "applicants is 11"),
+    (["train", "loan", "--population", "10", "--disbursement-cap", "11"], "disbursement_cap"),
+    (["train", "loan", "--action-groups", "3"], "action_groups is 3"),
+    (["train", "loan", "--algorithm", "grid-search", "--epochs", "3"], "--epochs"),
+    (["train", "loan", "--algorithm", "f-mappo", "--elite-share", "0.1"], "--elite-share"),
+    (["train", "health", "--applicants", "3"], "--applicants"),
+    (["train", "loan", "--params.beds-at-start", "3"], "--params.beds-at-start"),
+    (["train", "loan", "--epochs", "3", "--epochs", "x"], "epochs is 'x'"),
+    (["train", "loan", "--epochs", "0"], "epochs is 0"),
+    (["train", "loan", "--population", "1"], "population is 1"),
+    (["train", "loan", "--episodes-per-epoch", "1"], "episodes_per_epoch is 1"),
+    (["train", "loan", "--algorithm", "grid-search", "--steps", "1"], "steps is 1"),
+    # several values of a kind in one word
+    *((["train", "loan", "--fix", word], "fix is") for word in ("", "=", "x", "admissions=", "=1")),
+    *(
+        (["train", "loan", "--fix", f"admissions={value}"], "'admissions'")
+        for value in ("nan", "inf", "2", "-1", "1,2,3", "nope", ",", "1,,1", DIGITS, "a\0b", LONG)
+    ),
+    *((["train", "loan", "--fix", f"{a}=0"], a) for a in ("bank", "Ad missions", "admissions,x")),
+    (["train", "loan", "--fix", f"{LONG}=0"], "xxx"),
+    (
+        [
+            "train",
+            "loan",
+            *"--fix admissions=0 --fix disbursement=0 --fix debt_management=0".split(),
+        ],
+        "fix",
+    ),
+    *((["train", "loan", "--bound", word], "bound is") for word in ("", "=", "x", "x=", "=1")),
+    *(
+        (["train", "loan", "--bound", f"wait_disparity={value}"], "'wait_disparity'")
+        for value in ("nan", "-1", "inf", "low", "1,2", f"-{DIGITS}", "\x1b", LONG)
+    ),
+    *((["train", "loan", "--bound", f"{m}=1"], m) for m in ("gap", "x y")),
+    *((["train", "loan", "--agent-objective", word], "agent-objective is") for word in ("", "x=")),
+    *(
+        (["train", "loan", "--agent-objective", f"admissions={value}"], "objective")
+        for value in ("nope", "frontier:2", "profit=nan", "nope=1", "a\0b", LONG)
+    ),
+    (["train", "loan", "--agent-objective", "bank=direct"], "'bank'"),
+    (
+        ["train", "loan", *"--fix admissions=0 --agent-objective admissions=direct".split()],
+        "'admissions'",
+    ),
+]
+
+
+def word_cases() -> list[Case]:
+    """All of them."""
+    return [Case(tuple(words), (names,)) for words, names in WORDS]

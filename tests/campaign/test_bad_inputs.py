@@ -1,0 +1,124 @@
+"""The campaign of bad inputs: every command refuses them in one sentence, before it does anything.
+
+The cases come from tables: flags (`bad_flags.py`), other words (`bad_words.py`), and files
+(`bad_files.py`). Every flag and every setting meets a few of the wrong values of its kind; with
+the environment variable FAIRGYM_BAD_INPUTS=all it meets all of them, which takes some minutes.
+"""
+
+import dataclasses
+import os
+import re
+import shutil
+
+import pytest
+from bad_files import config_cases, data_cases, run_cases
+from bad_flags import COMMANDS as COMMAND_FLAGS
+from bad_flags import flag_cases, setting_cases
+from bad_words import word_cases
+
+from fairgym.cli import COMMANDS, bench, data, demo, evaluate, main, report, reproduce, train
+from fairgym.training import devices
+
+ALL = os.environ.get("FAIRGYM_BAD_INPUTS") == "all"
+MOST = len("fairgym: ") + 2000 + len(" ... \n")
+JARGON = r"Traceback|__\w+__|NoneType|'\w+' object|object is not|\w+Error|\w+Warning"
+WORK = ("training.run._train", "training.evaluation._measure", "bench.command.measure")
+RUN = "--algorithm grid-search --steps 2 --population 30 --horizon 3 --episodes 1".split()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A small run, to be copied."""
+    out = tmp_path_factory.mktemp("finished") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(devices, "configure", lambda: None)
+        assert main(["train", "loan_simple", *RUN, "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture
+def here(finished, tmp_path, monkeypatch):
+    """A folder with a finished run; whatever is not refused fails at its work."""
+    for work in WORK:
+        monkeypatch.setattr(f"fairgym.{work}", not_refused)
+    monkeypatch.setattr(devices, "configure", lambda: None)
+    monkeypatch.setenv("FAIRGYM_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(finished, tmp_path / "run")
+    return tmp_path
+
+
+def not_refused(*_, **__):
+    raise AssertionError("was not refused")
+
+
+def content(folder):
+    """Everything in a folder: path -> kind, time of change, content."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        about = path.lstat()
+        regular = path.is_file() and not path.is_symlink() and about.st_size < 2**20
+        read = path.read_bytes() if regular and os.access(path, os.R_OK) else about.st_size
+        found[path] = (about.st_mode, about.st_mtime_ns, read)
+    return found
+
+
+def check_refused(case, folder, capsys):
+    if case.prepare is not None:
+        case.prepare(folder)
+    before = content(folder)
+    capsys.readouterr()
+    code = main(list(case.words))
+    out, err = capsys.readouterr()
+    assert code == 2 and out == "", (code, out, err)
+    assert err.startswith("fairgym: ") and err.count("\n") == 1 and err.endswith("\n"), err
+    assert len(err) <= MOST and err[:-1].isprintable(), err
+    others = "cannot be loaded (" in err  # whose code has errors with names of their own
+    assert "Traceback" not in err and (others or not re.search(JARGON, err)), err
+    assert any(name in err for name in case.names), (case.names, err)
+    assert content(folder) == before, "something was written"
+
+
+NUMBER = 99 if ALL else 1
+CASES = {
+    "words": word_cases(),
+    "flags": flag_cases(NUMBER),
+    "settings": setting_cases(NUMBER),
+    "configurations": config_cases(NUMBER),
+    "runs": run_cases(NUMBER),
+    "data": data_cases(NUMBER),
+}
+NAMED = [
+    pytest.param(case, id=f"{kind}-{number}: {' '.join(case.words)[:60]!r}")
+    for kind, cases in CASES.items()
+    for number, case in enumerate(cases)
+]
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_refused(case, here, capsys):
+    check_refused(case, here, capsys)
+
+
+def test_there_are_enough_of_every_kind():
+    assert len(NAMED) > 400 and min(map(len, CASES.values())) > 50
+    commands = {case.words[0] for cases in CASES.values() for case in cases if case.words}
+    assert commands >= set(COMMANDS)
+
+
+FLAGS = {
+    "train loan": train.Common,
+    "evaluate run": evaluate.Flags,
+    "report run": report.ReportFlags,
+    "reproduce mafe-fig8": reproduce.ReproduceFlags,
+    "bench loan": bench.BenchFlags,
+    "data describe loan": data.DescribeFlags,
+    "demo": demo.DemoFlags,
+}
+
+
+def test_the_tables_have_every_flag():
+    assert set(FLAGS) == set(COMMAND_FLAGS)
+    for command, cls in FLAGS.items():
+        names = {field.name for field in dataclasses.fields(cls)} - {"names", "folders"}
+        assert names == set(COMMAND_FLAGS[command]), command

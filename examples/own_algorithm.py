@@ -8,7 +8,7 @@ gradient, which Adam climbs. Running this file checks the algorithm, trains, and
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -52,6 +52,8 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
         hidden: number of hidden units of the two-layer policies.
         evaluation_episodes: number of episodes per epoch that measure the learned policy.
     """
+
+    extended_by: ClassVar[str] = "epochs"  # more of them extend a finished run
 
     epochs: int = 20
     pairs: int = 16

@@ -175,7 +175,7 @@ def test_memory_that_no_machine_has_is_one_sentence(monkeypatch, capsys):
         def train(*_, **__):
             raise error
 
-        monkeypatch.setattr("fairgym.training.run.train", train)
+        monkeypatch.setattr("fairgym.training.loop.train", train)
 
     for error in (MemoryError(), RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9e9")):
         fails(error)

@@ -496,7 +496,7 @@ def test_ctrl_c_says_how_to_go_on(run, monkeypatch, capsys, here):
     def interrupted(config, out, *, progress, **_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fairgym.training.run.train", interrupted)
+    monkeypatch.setattr("fairgym.training.loop.train", interrupted)
     command = f"fairgym train loan {' '.join(SMALL)} --out 'a b'"
     assert main(["train", "loan", *SMALL, "--out", "a b", "--overwrite"]) == 130
     err = capsys.readouterr().err

@@ -15,7 +15,7 @@ from fairgym.core import (
 )
 
 if TYPE_CHECKING:
-    from fairgym.training import RunConfig, configure, evaluate, load, train
+    from fairgym.training import RunConfig, configure, evaluate, load, load_runs, train, train_seeds
 
 __all__ = [
     "Entities",
@@ -28,16 +28,18 @@ __all__ = [
     "configure",
     "evaluate",
     "load",
+    "load_runs",
     "make",
     "register_environment",
     "rollout",
     "train",
+    "train_seeds",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Members of `fairgym.training`, imported when first asked for."""
-    if name in ("RunConfig", "configure", "evaluate", "load", "train"):
+    if name in __all__:
         from fairgym import training
 
         return getattr(training, name)

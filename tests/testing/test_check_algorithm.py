@@ -144,6 +144,27 @@ BROKEN = {
 }
 
 
+class Annealed(Guess):
+    """A guess that wanders less the longer the whole run is, and yet says that it can go on."""
+
+    extended_by = "num_updates"
+
+    def update(self, state):
+        after, log = super().update(state)
+        guess = after.guess | {"level": after.guess["level"] / self.num_updates}
+        return after.replace(guess=guess), log
+
+
+class Longer(Guess):
+    """An algorithm that is extended by what it does not have."""
+
+    extended_by = "epochs"
+
+
+BROKEN["a longer run differs"] = (Annealed(), "through a checkpoint and with more num_updates")
+BROKEN["extended by nothing"] = (Longer(), "extended_by is 'epochs'; it takes the name of a hyperp")
+
+
 @dataclasses.dataclass(frozen=True)
 class Stranger:
     """An algorithm that does not derive from `Algorithm`, and forgets what has a default there."""

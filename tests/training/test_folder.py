@@ -1,10 +1,14 @@
 """Which folders hold runs, by one rule for every command."""
 
+import shutil
 from pathlib import Path
 
 import pytest
+from toy_algorithm import toy_config
 
+import fairgym
 from fairgym.core import FairgymError
+from fairgym.training import train_seeds
 from fairgym.training.folder import RunFolder, run_folders, seed_folder, seed_of
 from fairgym.training.run import load_runs
 
@@ -44,13 +48,30 @@ def test_other_folders_stand_for_themselves(tmp_path):
         assert run_folders(folder) == [folder]
 
 
+def test_load_takes_the_folder_of_several_seeds(tmp_path):
+    train_seeds(toy_config(), tmp_path / "x", [3, 0])
+    assert fairgym.load(tmp_path / "x", seed=3).config.seed == 3
+    assert fairgym.load(tmp_path / "x", 0).folder == tmp_path / "x" / "seed-0"
+    assert [run.config.seed for run in fairgym.load_runs(tmp_path / "x")] == [0, 3]
+    every = r"seed is not given; of the runs in .*x it takes 0, 3; fairgym.load_runs gives all"
+    for seed, message in ((None, every), (7, r"seed is 7; of the runs in .*x it takes 0, 3$")):
+        with pytest.raises(FairgymError, match=message):
+            fairgym.load(tmp_path / "x", seed)
+    one = tmp_path / "x" / "seed-3"
+    assert fairgym.load(one).config == fairgym.load(one, seed=3).config
+    with pytest.raises(FairgymError, match=r"seed is 0, but the run in .*seed-3 has 3"):
+        fairgym.load(one, seed=0)
+    shutil.rmtree(one)
+    assert fairgym.load(tmp_path / "x").config.seed == 0, "the only one there is"
+
+
 def test_several_folders_are_read_back(finished, tmp_path):
     (tmp_path / "many").mkdir()
     seed_folder(tmp_path / "many", 0).symlink_to(finished.folder)
-    runs = load_runs([finished.folder, tmp_path / "many"])
+    runs = load_runs(finished.folder, tmp_path / "many")
     assert [run.folder for run in runs] == [finished.folder, tmp_path / "many" / "seed-0"]
     assert runs[0].config == runs[1].config == finished.config
     with pytest.raises(FairgymError, match="no run folder is given"):
-        load_runs([])
+        load_runs()
     with pytest.raises(FairgymError, match="nowhere is not a folder"):
-        load_runs([finished.folder, tmp_path / "nowhere"])
+        load_runs(finished.folder, tmp_path / "nowhere")

@@ -168,7 +168,7 @@ def test_overwrite_on_a_full_disk_keeps_the_finished_run(
     if not finished:
         assert (tmp_path / ".replacement").exists() == (after > 0), "nothing was begun"
         if after > 0:
-            with pytest.raises(FairgymError, match=r"is 5, but the run in .*replacement has 2"):
+            with pytest.raises(FairgymError, match=r"seed is 0, but .*replacement has 1"):
                 train(toy_config(), tmp_path, resume=True)
             train(new_config, tmp_path, resume=True)
         else:

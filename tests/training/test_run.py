@@ -16,8 +16,10 @@ import pytest
 from toy_algorithm import toy_config
 
 import fairgym
+from fairgym.cli import main
 from fairgym.core import FairgymError
-from fairgym.training import RunConfig, load, train, train_seeds
+from fairgym.policies import fixed_policies
+from fairgym.training import RunConfig, devices, load, train, train_seeds
 from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run
 
@@ -99,6 +101,24 @@ def test_load_gives_everything_back(finished, small):
         np.testing.assert_array_equal(here, there)
 
 
+def test_a_run_measures_its_policies_as_the_command_does(finished, capsys, monkeypatch):
+    monkeypatch.setattr(devices, "configure", lambda: None)
+    found = fairgym.load(finished.folder).evaluate(episodes=3, seed=5)
+    arguments = ["evaluate", str(finished.folder), "--episodes", "3", "--seed", "5", "--json"]
+    assert main(arguments) == 0
+    told = {entry["policy"]: entry["measures"] for entry in json.loads(capsys.readouterr().out)}
+    assert found.episodes == 3 and set(found.metrics) == set(finished.env.metrics)
+    for name in ("objective", *found.metrics, "survived"):
+        assert found.interval(name)[0] == told["learned"][name]["mean"]
+    fixed = fixed_policies(finished.env, dict.fromkeys(finished.env.agents, "random"))
+    others = finished.evaluate(3, 5, policies=fixed)
+    assert others.interval("objective")[0] == told["random"]["objective"]["mean"]
+    assert others.interval("objective") != found.interval("objective")
+    for options, message in (({"episodes": 0}, "episodes is 0"), ({"seed": -1}, "seed is -1")):
+        with pytest.raises(FairgymError, match=message):
+            finished.evaluate(**options)
+
+
 def test_a_learners_own_discount_is_not_that_of_the_score(tmp_path, small):
     def run(algorithm, **changes):
         config = dataclasses.replace(small, algorithm=algorithm, algorithm_args=changes)
@@ -121,8 +141,8 @@ def test_a_run_is_neither_overwritten_nor_resumed_unasked(tmp_path, results):
     before = results(tmp_path)
     with pytest.raises(FairgymError, match=r"already holds a run.*--resume.*--overwrite"):
         train(toy_config(), tmp_path)
-    with pytest.raises(FairgymError, match=r"algorithm_args.epochs is 6, but .* has 5"):
-        train(toy_config(epochs=6), tmp_path, resume=True)
+    with pytest.raises(FairgymError, match=r"algorithm_args.epochs is 4, but .* has 5"):
+        train(toy_config(epochs=4), tmp_path, resume=True)
     with pytest.raises(FairgymError, match=r"seed is 3, but .* has 0"):
         train(toy_config(seed=3), tmp_path, resume=True)
     with pytest.raises(FairgymError, match="resume and overwrite are both set"):

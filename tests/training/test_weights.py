@@ -199,7 +199,7 @@ class TestRuns:
 
     def test_runs_side_by_side_are_measured_alike(self, further, plain):
         """One brings metrics along that the other one lacks."""
-        runs = load_runs([plain.folder, further.folder])
+        runs = load_runs(plain.folder, further.folder)
         first, second = compare([("a", [runs[0]]), ("b", [runs[1]])], 2, 1)
         for comparison in (first, second):
             for one in comparison.policies:

@@ -1,6 +1,7 @@
 """An algorithm that learns nothing and compiles in no time, to test what is around algorithms."""
 
 import dataclasses
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +24,8 @@ class Toy(Algorithm[ToyState]):
         epochs: steps of the walk.
         step: length of a step.
     """
+
+    extended_by: ClassVar[str] = "epochs"
 
     epochs: int = 5
     step: float = 0.1

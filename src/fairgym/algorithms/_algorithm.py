@@ -1,7 +1,7 @@
 """The interface of algorithms, which lets the training loop be written once."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -62,7 +62,14 @@ class Algorithm(Protocol[StateT]):
     """A frozen dataclass of hyperparameters with these methods; generic in its training state.
 
     `class Mine(Algorithm[MyState])` takes over what has a default here.
+
+    Attributes:
+        extended_by: hyperparameter that sets `num_updates` and changes no update, so that a larger
+            value extends a run ("epochs"); empty where there is none, as with a learning rate that
+            is annealed over the whole run.
     """
+
+    extended_by: ClassVar[str] = ""
 
     @property
     def num_updates(self) -> int:

@@ -8,7 +8,7 @@ the sum that is maximised; the value after it is 0.
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
 import jax
@@ -93,6 +93,8 @@ class GradientLearner(Algorithm[StateT]):
         multiplier_rate: step size of the multipliers of a bounded objective.
         vmap_size: number of environments that are vmapped together; 0 chooses by device.
     """
+
+    extended_by: ClassVar[str] = "epochs"
 
     epochs: int = 40
     episodes_per_epoch: int = 100

@@ -18,7 +18,7 @@ objective and fits the Gaussian to the elite. The result is the mean.
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -100,6 +100,8 @@ class FMacem(Algorithm[FMacemState]):
         discount: discount factor of the component sums (gamma).
         vmap_size: number of episodes that are vmapped together; 0 chooses by device.
     """
+
+    extended_by: ClassVar[str] = "epochs"
 
     epochs: int = 40
     episodes_per_epoch: int = 100

@@ -42,8 +42,8 @@ def demo(arguments: Sequence[str]) -> None:
     from fairgym.training.comparison import compare
     from fairgym.training.config import RunConfig
     from fairgym.training.folder import RunFolder
+    from fairgym.training.loop import train
     from fairgym.training.progress import shown
-    from fairgym.training.run import train
 
     config = RunConfig(
         "loan",

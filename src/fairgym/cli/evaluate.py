@@ -45,7 +45,7 @@ def evaluate(arguments: Sequence[str]) -> None:
     flags: Any = parse(Flags, arguments, "fairgym evaluate")
     check_shape("episodes", flags.episodes, 1, 1_000_000)
     check_shape("seed", flags.seed, 0, 2**32 - 1)
-    runs = load_runs(flags.folders)
+    runs = load_runs(*flags.folders)
     named = [(name, [run]) for name, run in zip(_names(runs), runs, strict=True)]
     comparisons = compare(named, flags.episodes, flags.seed, random=True)
     if flags.json:

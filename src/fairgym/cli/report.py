@@ -35,7 +35,7 @@ def report(arguments: Sequence[str]) -> None:
 
     devices.configure()
     flags: Any = parse(ReportFlags, arguments, "fairgym report")
-    load_runs(flags.folders)  # what is wrong is said before matplotlib is imported
+    load_runs(*flags.folders)  # what is wrong is said before matplotlib is imported
     from fairgym.report import write_report
 
     page = write_report(

@@ -99,9 +99,9 @@ def train(arguments: Sequence[str]) -> None:
     plan = plan_of(arguments)
     if plan.resume and not plan.overwrite and not begun(plan.out):
         raise _nothing_to_resume(plan.out)
+    from fairgym.training.loop import train as train_one
+    from fairgym.training.loop import train_seeds
     from fairgym.training.progress import shown
-    from fairgym.training.run import train as train_one
-    from fairgym.training.run import train_seeds
 
     def last_words() -> str:
         return f"interrupted; continue with: {_again(arguments, begun(plan.out))}"

@@ -11,7 +11,8 @@ from fairgym.core import make
 from fairgym.fairness.plain import objective_slug, objective_text
 from fairgym.training.config import RunConfig
 from fairgym.training.folder import RunFolder, seed_folder
-from fairgym.training.run import Progress, Run, load, train
+from fairgym.training.loop import Progress, train
+from fairgym.training.run import Run, load
 
 # Words for a run -> a context that yields the `progress` of `train`.
 Shown = Callable[[str], contextlib.AbstractContextManager[Progress]]

@@ -76,7 +76,7 @@ def write_report(
     if out is not None:
         require_path(out, "out")
     say = progress or (lambda text: None)
-    groups = group_runs(load_runs(folders))
+    groups = group_runs(load_runs(*folders))
     path = Path(folders[0]) / "report.html" if out is None else Path(out)
     beside = path.parent / "figures"
     require_folder(beside)

@@ -1,5 +1,6 @@
 """The conformance check of algorithms."""
 
+import dataclasses
 import io
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +22,7 @@ from fairgym.testing._compare import (
 )
 
 # Of `fairgym.algorithms.Algorithm`, from which a class that derives from it takes the defaults.
-MEMBERS = ("num_updates", "score_discount", "init", "update", "policies")
+MEMBERS = ("num_updates", "score_discount", "extended_by", "init", "update", "policies")
 
 
 def _arrays(tree: Any) -> Any:
@@ -41,7 +42,8 @@ def check_algorithm(
     """Check that an algorithm keeps the contract of `fairgym.algorithms.Algorithm`.
 
     - it has all members of the interface;
-    - the same key gives the same bits;
+    - the same key gives the same bits, also in a longer run if there is a hyperparameter that
+      extends runs;
     - the state keeps its structure, shapes and dtypes over the updates, and training goes on from
       a state that was written to a file as if nothing had happened;
     - there is a policy for every agent, whose actions lie inside the agent's space;
@@ -64,11 +66,15 @@ def check_algorithm(
     fixed = fixed or {}
     name = type(algorithm).__name__
 
-    def run(fixed: dict[str, Any], after: Callable[[Any], Any] = lambda state: state) -> Any:
+    def run(
+        fixed: dict[str, Any],
+        after: Callable[[Any], Any] = lambda state: state,
+        algorithm: Any = algorithm,
+    ) -> Any:
         """Train from the start; `after` is applied to the state after the first update."""
         state = algorithm.init(key, env, objective, fixed=fixed)
         states, logs = [state], []
-        for update in range(min(updates, algorithm.num_updates)):
+        for update in range(planned):
             state, log = algorithm.update(state)
             state = after(state) if update == 0 else state
             states.append(state)
@@ -80,15 +86,18 @@ def check_algorithm(
         require(not missing, f"it has no {', '.join(missing)}")
         right = isinstance(algorithm.num_updates, int) and algorithm.num_updates >= 1
         require(right, f"num_updates is {algorithm.num_updates!r}; it takes a whole number from 1")
+        planned = min(updates, algorithm.num_updates)
+        longer = _longer(algorithm)
         states, logs = run(fixed)
         _check_states(states)
         _check_logs(logs)
         _check_policies(algorithm, env, states, key)
-        again = run(fixed, _written_and_read)
+        again = run(fixed, _written_and_read, longer)
+        more = f" and with more {algorithm.extended_by}" if algorithm.extended_by else ""
         require_close(
             (_arrays(states), logs),
             (_arrays(again[0]), again[1]),
-            "two runs with one key, the second through a checkpoint",
+            f"two runs with one key, the second through a checkpoint{more}",
             exact=True,
         )
         free = [agent for agent in env.agents if agent not in fixed]
@@ -100,6 +109,24 @@ def check_algorithm(
             require(same, f"the policy of agent {free[-1]!r} was given as fixed, and has changed")
     except ConformanceError as error:
         raise ConformanceError(f"{name} on {env.name}: {error}") from error
+
+
+def _longer(algorithm: Any) -> Any:
+    """The algorithm with twice as many updates, if a hyperparameter extends it; else itself."""
+    name = algorithm.extended_by
+    if not name:
+        return algorithm
+    try:
+        longer = dataclasses.replace(algorithm, **{name: 2 * getattr(algorithm, name)})
+    except (AttributeError, TypeError) as error:
+        raise ConformanceError(
+            f"extended_by is {name!r}; it takes the name of a hyperparameter, or an empty one"
+        ) from error
+    require(
+        longer.num_updates > algorithm.num_updates,
+        f"extended_by is {name!r}, but twice as much of it leaves {longer.num_updates} updates",
+    )
+    return longer
 
 
 def _check_states(states: list[Any]) -> None:

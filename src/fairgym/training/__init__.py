@@ -4,7 +4,8 @@ from fairgym.training.config import Job, RunConfig
 from fairgym.training.config_file import read_config_file
 from fairgym.training.devices import configure
 from fairgym.training.evaluation import Evaluation, evaluate
-from fairgym.training.run import Run, load, train, train_seeds
+from fairgym.training.loop import train, train_seeds
+from fairgym.training.run import Run, load, load_runs
 from fairgym.training.statistics import crossed_interval, mean_interval, paired_interval
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "crossed_interval",
     "evaluate",
     "load",
+    "load_runs",
     "mean_interval",
     "paired_interval",
     "read_config_file",

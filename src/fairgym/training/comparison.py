@@ -5,12 +5,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import jax
-
 from fairgym.core import Environment, Policy
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
-from fairgym.training.evaluation import Evaluation, evaluate
+from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 
 # Parts of a configuration that the episodes of a baseline depend on, and those that only its
@@ -95,20 +93,10 @@ def compare(
     Returns:
         One comparison per setting, in the order in which the configurations first name it.
     """
-    key = jax.random.key(seed)
     say = progress or (lambda title: None)
 
     def measured(run: Run, policies: Mapping[str, Policy]) -> Evaluation:
-        return evaluate(
-            run.env,
-            run.params,
-            policies,
-            key,
-            episodes,
-            objective=run.objective,
-            discount=run.discount,
-            **options,
-        )
+        return run.evaluate(episodes, seed, policies=policies, **options)
 
     settings: dict[tuple[str, str], list[tuple[str, Sequence[Run]]]] = {}
     for name, runs in configurations:

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from fairgym.core.files import (
 from fairgym.training import stored
 from fairgym.training.checkpoint import Checkpoints, decode, read_header, require_same
 from fairgym.training.config import RunConfig
+from fairgym.training.resuming import is_longer, require_same_run
 from fairgym.training.stored import Stored
 
 
@@ -89,6 +90,15 @@ class RunFolder:
         """True if there is a run and nothing left to do for it."""
         return bool(self.read_summary()) and not os.path.lexists(self.replacement.path)
 
+    def is_extended_by(self, config: RunConfig) -> bool:
+        """True if there is a run of which this (complete) configuration is a longer one.
+
+        A replacement that was begun is finished first.
+        """
+        if self.current is not self or not self.config.exists():
+            return False
+        return is_longer(config, self.read_config().config)
+
     # ---------------------------------------------------------------- before anything is written
 
     def kind(self) -> Literal["free", "run", "foreign"]:
@@ -118,8 +128,8 @@ class RunFolder:
 
         Raises:
             FairgymError: the folder holds something else; or a run, and neither `resume` nor
-                `overwrite` is set; or a run of another configuration, of another version of the
-                environment or on other data, and `resume` is set.
+                `overwrite` is set; or a run of another configuration, unless it is merely shorter,
+                of another version of the environment or on other data, and `resume` is set.
         """
         if resume and overwrite:
             raise FairgymError("resume and overwrite are both set; a run takes one of them")
@@ -140,11 +150,8 @@ class RunFolder:
             )
         there = self.current
         begun_with = there.read_config()
-        for field, given, begun in config.differences(begun_with.config):
-            raise FairgymError(
-                f"{field} is {given!r}, but the run in {there.path} has {begun!r}; resume takes the"
-                " same configuration"
-            )
+        if not self.is_extended_by(config):
+            require_same_run(config, begun_with.config, there.path)
         if begun_with.environment_version != env.version:
             raise FairgymError(
                 f"the environment {config.environment} has version {env.version}, but the run in"
@@ -249,6 +256,7 @@ class RunFolder:
                     if path.exists():
                         os.replace(path, self.path / path.name)
         if not new.config.exists():
+            new.clear()
             new.clean()
             for folder in (new.checkpoints.folder, new.path):
                 with contextlib.suppress(OSError):
@@ -276,9 +284,13 @@ class RunFolder:
     def cut_metrics(self, epochs: int) -> list[dict[str, Any]]:
         """Keep the lines of the first epochs only, and return them."""
         lines = self.read_metrics()[:epochs]
+        self.write_metrics(lines)
+        return lines
+
+    def write_metrics(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """Write metrics.jsonl."""
         text = "".join(f"{json.dumps(line)}\n" for line in lines)
         write_whole(self.metrics, text.encode())
-        return lines
 
     # ---------------------------------------------------------------- reading
 

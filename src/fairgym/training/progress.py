@@ -9,7 +9,7 @@ from rich import progress as bars
 from rich.console import Console
 
 from fairgym.core import log_keys
-from fairgym.training.run import Progress
+from fairgym.training.loop import Progress
 
 
 @contextlib.contextmanager

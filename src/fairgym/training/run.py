@@ -1,30 +1,19 @@
-"""Training: from a configuration to a finished run folder, whatever happens in between."""
+"""Runs read back from their folders: configuration, policies, and measuring them."""
 
-import contextlib
 import dataclasses
-import math
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import jax
 
-from fairgym.core import Environment, FairgymError, Params, Policy, interrupts, log_keys
-from fairgym.core.files import write_whole
+from fairgym.core import Environment, FairgymError, Params, Policy, check_shape
 from fairgym.fairness import Metric, Objective
-from fairgym.fairness.plain import objective_text, read_metrics, with_metrics
-from fairgym.training.checkpoint import decode, encode
+from fairgym.fairness.plain import read_metrics, with_metrics
 from fairgym.training.config import Job, RunConfig
-from fairgym.training.devices import keep_programs
-from fairgym.training.folder import RunFolder, run_folders, seed_folder
-from fairgym.training.provenance import needed_modules, now, provenance
-from fairgym.training.stored import Stored
-
-# Called before the first update and after each one, with the updates done, the updates in all, and
-# the log of this one (None before the first).
-Progress = Callable[[int, int, Mapping[str, Any] | None], None]
+from fairgym.training.evaluation import Evaluation, evaluate
+from fairgym.training.folder import RunFolder, run_folders, seed_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +78,7 @@ class Run:
                 configuration than that of config.json.
         """
         folder = RunFolder(self.folder)
-        state = _initial_state(self.job)
+        state = initial_state(self.job)
         if folder.policy.exists():
             like = self.job.algorithm.policies(state)
             found = folder.read_policy(like, self.config)
@@ -102,25 +91,75 @@ class Run:
             found = self.job.algorithm.policies(latest[0])
         return {agent: found[agent] for agent in self.env.agents}
 
+    def evaluate(
+        self,
+        episodes: int = 32,
+        seed: int = 0,
+        *,
+        policies: Mapping[str, Policy] | None = None,
+        **options: Any,
+    ) -> Evaluation:
+        """Measurements of its policies, as `fairgym evaluate` makes them.
 
-def load(folder: str | Path) -> Run:
+        Args:
+            episodes: number of episodes.
+            seed: seed of the episodes: the same people and the same luck for all policies.
+            policies: agent -> policy; others to compare with, instead of its own.
+            **options: further arguments of `fairgym.evaluate` (trace, people_episodes, ...).
+
+        Raises:
+            FairgymError: as `policies`; episodes below 1 or a seed outside 0 to 2^32 - 1.
+        """
+        check_shape("seed", seed, 0, 2**32 - 1)
+        return evaluate(
+            self.env,
+            self.params,
+            self.policies if policies is None else policies,
+            jax.random.key(seed),
+            episodes,
+            objective=self.objective,
+            discount=self.discount,
+            **options,
+        )
+
+
+def load(folder: str | Path, seed: int | None = None) -> Run:
     """Read a run back, and import the modules that registered its environment and algorithm.
 
     Args:
-        folder: a run folder, finished or not.
+        folder: a run folder, finished or not; or the folder of several seeds.
+        seed: seed of the run; needed where the folder holds the runs of several.
 
     Raises:
         FairgymError: it is not the folder of a run, cannot be read, or needs a module that cannot
-            be imported here.
+            be imported here; there is no run of this seed, or there are several and none is chosen.
     """
-    stored = RunFolder(folder).read_config()
-    return Run(Path(folder), stored.config, stored.environment_version, stored.provenance)
+    folder = Path(folder)
+    found = RunFolder(folder).seeds
+    if not found:
+        stored = RunFolder(folder).read_config()
+        run = Run(folder, stored.config, stored.environment_version, stored.provenance)
+        if seed not in (None, run.config.seed):
+            raise FairgymError(f"seed is {seed!r}, but the run in {folder} has {run.config.seed}")
+        return run
+    seeds = {seed_of(path): path for path in found}
+    if seed is None and len(seeds) == 1:
+        return load(found[0])
+    if seed not in seeds:
+        takes = ", ".join(map(str, seeds))
+        every = "; fairgym.load_runs gives all of them" if seed is None else ""
+        given = "is not given" if seed is None else f"is {seed!r}"
+        raise FairgymError(f"seed {given}; of the runs in {folder} it takes {takes}{every}")
+    return load(seeds[seed])
 
 
-def load_runs(folders: Sequence[str | Path]) -> list[Run]:
-    """Read several runs back; a folder of seeds stands for the runs in it.
+def load_runs(*folders: str | Path) -> list[Run]:
+    """Read several runs back.
 
     A metric that the objective of one of them brought along measures all in that environment.
+
+    Args:
+        *folders: run folders; a folder of several seeds stands for the runs in it, by seed.
 
     Raises:
         FairgymError: no folder is given, or one that is no run; two runs in one environment have
@@ -150,109 +189,8 @@ def _metrics_of(run: Run, runs: Sequence[Run]) -> dict[str, Metric]:
     return further
 
 
-def train(
-    config: RunConfig,
-    out: str | Path,
-    *,
-    resume: bool = False,
-    overwrite: bool = False,
-    progress: Progress | None = None,
-    checkpoint_seconds: float = 5.0,
-) -> Run:
-    """Train, and leave a complete run folder.
-
-    A run that was cut off at any moment ends with the same bits when it is resumed as one that
-    was not, on the same machine with the same versions. Compiled programs are kept for other
-    processes (`fairgym.configure`).
-
-    Args:
-        config: configuration of the run.
-        out: the run folder; made if absent.
-        resume: continue the run in `out` (or begin it, if there is none yet).
-        overwrite: replace the run in `out`, which stays as it is until the new one is finished; a
-            new one that is cut off is continued by `resume`.
-        progress: called before the first update and after each one.
-        checkpoint_seconds: a checkpoint is written after the first update that ends this
-            long after the last one, at the end, and when interrupted by Ctrl-C.
-
-    Raises:
-        FairgymError: bad configuration, a folder that may not be written to, a full disk. What
-            was there before is as it was.
-    """
-    job = config.build()
-    keep_programs()
-    folder = RunFolder(out)
-    folder.admit(job.config, job.env, resume=resume, overwrite=overwrite)
-    if resume and folder.finished:
-        folder.check_policy(job.config)
-        return load(out)
-    start = _initial_state(job)
-    with folder.held():
-        folder.settle()
-        folder.admit(job.config, job.env, resume=resume, overwrite=overwrite)
-        replaced = overwrite and folder.config.exists()
-        target = folder.replacement if replaced else folder.current
-        if not (resume and target.read_summary()):
-            with contextlib.nullcontext() if target is folder else target.held():
-                if overwrite:
-                    target.clear()
-                if overwrite or not target.config.exists():
-                    origin, imports = provenance(job), needed_modules(job.config)
-                    target.write_config(Stored(job.config, job.env.version, origin, imports))
-                _train(job, target, start, progress, checkpoint_seconds)
-            folder.settle()
-    return load(out)
-
-
-def train_seeds(
-    config: RunConfig,
-    out: str | Path,
-    seeds: Sequence[int],
-    *,
-    resume: bool = False,
-    overwrite: bool = False,
-    progress: Callable[[int], contextlib.AbstractContextManager[Progress]] | None = None,
-    checkpoint_seconds: float = 5.0,
-) -> list[Run]:
-    """Train the same configuration with several seeds, in `out`/seed-N; compiled once.
-
-    Args:
-        config: configuration of the runs; its own seed does not count.
-        out: the folder that holds the run folders.
-        seeds: the seeds.
-        resume: as for `train`; finished seeds are passed over.
-        overwrite: as for `train`.
-        progress: seed -> context that yields what `train` takes.
-        checkpoint_seconds: as for `train`.
-
-    Raises:
-        FairgymError: as `train`; nothing is trained if one of the folders may not be written to.
-    """
-    if RunFolder(out).kind() == "run":
-        raise FairgymError(f"{out} is itself the folder of a run; several seeds take another one")
-    configs = [dataclasses.replace(config, seed=seed) for seed in seeds]
-    folders = [seed_folder(out, seed) for seed in seeds]
-    for one, folder in zip(configs, folders, strict=True):
-        job = one.build()
-        RunFolder(folder).admit(job.config, job.env, resume=resume, overwrite=overwrite)
-    runs = []
-    for one, folder in zip(configs, folders, strict=True):
-        with contextlib.nullcontext() if progress is None else progress(one.seed) as shown:
-            runs.append(
-                train(
-                    one,
-                    folder,
-                    resume=resume,
-                    overwrite=overwrite,
-                    progress=shown,
-                    checkpoint_seconds=checkpoint_seconds,
-                )
-            )
-    return runs
-
-
-def _initial_state(job: Job) -> Any:
-    """The state before the first update."""
+def initial_state(job: Job) -> Any:
+    """The training state before the first update."""
     return job.algorithm.init(
         jax.random.key(job.config.seed),
         job.env,
@@ -260,77 +198,3 @@ def _initial_state(job: Job) -> Any:
         params=job.params,
         fixed=job.fixed,
     )
-
-
-@interrupts.patiently("stopping after this epoch; Ctrl-C again ends it at once")
-def _train(
-    job: Job, folder: RunFolder, start: Any, progress: Progress | None, checkpoint_seconds: float
-) -> None:
-    """From the last checkpoint to the end."""
-    folder.clean()
-    algorithm, epochs = job.algorithm, job.algorithm.num_updates
-    checkpoints = folder.checkpoints
-    config = job.config.as_json()
-    latest = checkpoints.latest(start, len(folder.read_metrics()), config)
-    if latest is None:
-        # Read back too: a resumed run must not differ in anything, not even in weak types.
-        latest = decode(encode(start), start, folder.path)[0], 0
-    state, epoch = latest
-    lines = folder.cut_metrics(epoch)
-    before = lines[-1]["wall_time_s"] if lines else 0.0
-    began = saved = time.perf_counter()
-    if progress is not None:
-        progress(epoch, epochs, None)
-    kept = epoch
-    try:
-        while epoch < epochs:
-            after, log = algorithm.update(state)
-            line = {"epoch": epoch + 1, **_numbers(job.env, log)}
-            line["wall_time_s"] = round(before + time.perf_counter() - began, 3)
-            folder.append_metrics(line)
-            state, epoch = after, epoch + 1
-            lines.append(line)
-            if epoch == epochs or time.perf_counter() - saved >= checkpoint_seconds:
-                checkpoints.save(epoch, state, config)
-                kept, saved = epoch, time.perf_counter()
-            if progress is not None:
-                progress(epoch, epochs, line)
-            if epoch < epochs:
-                interrupts.look()
-    except KeyboardInterrupt:
-        if kept < epoch:
-            checkpoints.save(epoch, state, config)
-        raise
-    write_whole(folder.policy, encode(algorithm.policies(state), config=config))
-    folder.write_summary(_summary(job, lines, folder.read_config().provenance.get("started", "")))
-
-
-def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, Any]:
-    """The result in short; equal for equal runs but for the last three entries."""
-    last = lines[-1] if lines else {}
-    config = job.config
-    scores = [line.get(log_keys.OBJECTIVE) for line in lines]
-    return {
-        "environment": config.environment,
-        "algorithm": config.algorithm,
-        "objective_name": objective_text(config.objective),
-        "seed": config.seed,
-        "epochs": len(lines),
-        "objective": last.get(log_keys.OBJECTIVE),
-        "best_objective": max((score for score in scores if score is not None), default=None),
-        "metrics": log_keys.metrics_in(last),
-        "actions": {f"{a}/{element}": x for (a, element), x in log_keys.actions_in(last).items()},
-        "survived": last.get(log_keys.SURVIVED),
-        "started": started,
-        "finished": now(),
-        "wall_time_s": last.get("wall_time_s"),
-    }
-
-
-def _numbers(env: Environment, log: Mapping[str, Any]) -> dict[str, float | None]:
-    """A log as JSON numbers, objective and metrics first; what is not finite becomes null."""
-    values = {name: float(value) for name, value in jax.device_get(dict(log)).items()}
-    first = [log_keys.OBJECTIVE, *(log_keys.metric(name) for name in env.metrics)]
-    order = [name for name in first if name in values]
-    order += [name for name in values if name not in order]
-    return {name: values[name] if math.isfinite(values[name]) else None for name in order}

@@ -21,6 +21,7 @@ EXTRAS = {"matplotlib": "plot", "pyarrow": "data", "pandas": "importers", "ipums
 COMMANDS = {
     "train": ("train", "train", "train policies and leave a run folder"),
     "evaluate": ("evaluate", "evaluate", "measure runs beside fixed baselines"),
+    "simulate": ("simulate", "simulate", "compare fixed policies and parameters, without training"),
     "report": ("report", "report", "write one HTML page about runs"),
     "reproduce": ("reproduce", "reproduce", "reproduce published figures, with a verdict"),
     "bench": ("bench", "bench", "measure the speed of environments"),

@@ -6,6 +6,7 @@ from fairgym.training.devices import configure
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.loop import train, train_seeds
 from fairgym.training.run import Run, load, load_runs
+from fairgym.training.scenarios import Scenario, Simulation, simulate
 from fairgym.training.statistics import crossed_interval, mean_interval, paired_interval
 
 __all__ = [
@@ -13,6 +14,8 @@ __all__ = [
     "Job",
     "Run",
     "RunConfig",
+    "Scenario",
+    "Simulation",
     "configure",
     "crossed_interval",
     "evaluate",
@@ -21,6 +24,7 @@ __all__ = [
     "mean_interval",
     "paired_interval",
     "read_config_file",
+    "simulate",
     "train",
     "train_seeds",
 ]

@@ -110,14 +110,20 @@ def _read_yaml(text: str) -> Any:
 
 
 def _expanded(node: Any, known: dict[int, int]) -> int:
-    """Number of values that a node stands for once its aliases are replaced by what they name."""
+    """Number of values that a node stands for once its aliases are replaced by what they name.
+
+    Raises:
+        ValueError: it stands for too many, for itself, or names a key twice.
+    """
     if id(node) in known:
         if not known[id(node)]:
             raise ValueError("an alias in it stands for itself")
         return known[id(node)]
     known[id(node)] = 0
     count = 1
-    for part in node.value if isinstance(node.value, list) else ():
+    parts = node.value if isinstance(node.value, list) else ()
+    _once([part[0].value for part in parts if isinstance(part, tuple)])
+    for part in parts:
         for child in part if isinstance(part, tuple) else (part,):
             count += _expanded(child, known)
             if count > MOST_VALUES:
@@ -126,8 +132,25 @@ def _expanded(node: Any, known: dict[int, int]) -> int:
     return count
 
 
+def _read_json(text: str) -> Any:
+    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        _once([key for key, _ in pairs])
+        return dict(pairs)
+
+    return json.loads(text, object_pairs_hook=read)
+
+
+def _once(keys: list[Any]) -> None:
+    """Raise a ValueError for a key that is given twice, of which one would be lost."""
+    known: set[str] = set()
+    for key in keys:
+        if isinstance(key, str) and key in known:
+            raise ValueError(f"the key {key!r} is given twice")
+        known |= {key} if isinstance(key, str) else set()
+
+
 _PARSERS = {
-    ".json": json.loads,
+    ".json": _read_json,
     ".toml": tomllib.loads,
     ".yaml": _read_yaml,
     ".yml": _read_yaml,

@@ -1,0 +1,211 @@
+"""`fairgym simulate`: what would change, without training."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairgym.cli.parsing import flag, parse, repeated, typed
+from fairgym.core import FairgymError, check_shape
+from fairgym.core.files import require_path, require_writable, write_whole
+from fairgym.training.differences import words
+from fairgym.training.scenario_file import EPISODES, Plan, read_keys, read_scenarios
+from fairgym.training.scenarios import (
+    Scenario,
+    baseline_scenarios,
+    build_all,
+    default_baseline,
+    make_checked,
+)
+from fairgym.training.settings import Setting, environment_settings
+
+PROG = "fairgym simulate"
+HINT = "fairgym simulate ENVIRONMENT [flags]"
+CHANGED = "changed"  # name of the scenario that flags describe
+
+
+@typed(metavars={"scenarios": "FILE", "csv": "FILE"})
+@dataclasses.dataclass(frozen=True)
+class Common:
+    """Flags of every simulation.
+
+    Attributes:
+        baseline: fixed policies that the changes are made to; by default the environment's first
+            that is not all random.
+        scenarios: YAML, JSON or TOML file with named scenarios; episodes, seed, reference and the
+            environment's flags override it, the other changes have their place in the file.
+        reference: scenario that the others are compared with.
+        episodes: number of episodes of each scenario; 32 by default.
+        seed: seed of the episodes; 0 by default.
+        json: output as JSON: raw values.
+        csv: file for a table of every number, for a spreadsheet.
+    """
+
+    baseline: str | None = None
+    scenarios: str | None = None
+    reference: str | None = None
+    episodes: int | None = None
+    seed: int | None = None
+    json: bool = False
+    csv: str | None = None
+
+
+# Flags that may be given several times: name -> field of a scenario, metavar, help.
+CHANGES = {
+    "fix": (
+        "fixed",
+        "AGENT[.ELEMENT]=VALUE",
+        "changed decision of an agent, or of one element or group of it: a number, a change such"
+        " as +30%, random, first-come, or a rule as module:function.",
+    ),
+    "params": (
+        "params",
+        "NAME[.GROUP]=VALUE",
+        "changed parameter, or that of one group: a number, or a change such as +30%.",
+    ),
+}
+
+
+def simulate(arguments: Sequence[str]) -> None:
+    """Run the scenarios, and print what changes, for whom."""
+    from fairgym.training import devices
+
+    devices.configure()
+    plan, for_programs, csv = plan_of(arguments)
+    from fairgym.cli.effect_data import as_csv, as_json
+    from fairgym.cli.effect_tables import print_simulation, say
+    from fairgym.training.scenarios import simulate as run
+
+    found = run(
+        plan.environment,
+        plan.scenarios,
+        episodes=plan.episodes,
+        seed=plan.seed,
+        reference=plan.reference,
+        progress=say,
+    )
+    if csv is not None:
+        write_whole(csv, as_csv(found).encode())
+    if for_programs:
+        print(as_json(found))
+    else:
+        print_simulation(found)
+
+
+def plan_of(arguments: Sequence[str]) -> tuple[Plan, bool, Path | None]:
+    """The simulation that a command line asks for, whether to print JSON, and the table to write.
+
+    Raises:
+        FairgymError: anything unknown, missing or of the wrong type; it is said before the first
+            episode.
+    """
+    words = list(arguments)
+    environment = words.pop(0) if words and not words[0].startswith("-") else None
+    helping = any(word in ("-h", "--help") for word in words)
+    name = environment or _environment_of_file(words)
+    if name is None and not helping:
+        raise FairgymError(
+            "environment is not given; it takes a name right after simulate, or a file with"
+            f" scenarios: {HINT}"
+        )
+    settings = environment_settings(name) if name else []
+    given: Any = parse(_flags(settings, name), words, f"{PROG} {name or 'ENVIRONMENT'}")
+    own = {setting.name: getattr(given, f"env__{setting.name}") for setting in settings}
+    own = {key: value for key, value in own.items() if value is not None}
+    changes = {field: _pairs(flag, getattr(given, flag)) for flag, (field, *_) in CHANGES.items()}
+    assert name is not None
+    if given.scenarios is None:
+        plan = _from_flags(name, given, own, changes)
+    else:
+        for flag_name, value in (*changes.items(), ("baseline", given.baseline)):
+            if value:
+                raise FairgymError(
+                    f"{flag_name} is given beside a file of scenarios; a command takes one of"
+                    f" them, and {given.scenarios} has a place for it"
+                )
+        plan = read_scenarios(
+            given.scenarios,
+            environment=environment,
+            reference=given.reference,
+            episodes=given.episodes,
+            seed=given.seed,
+            environment_args=own,
+        )
+    build_all(plan.environment, plan.scenarios, plan.reference)
+    return plan, given.json, _csv(given.csv)
+
+
+def _from_flags(
+    name: str,
+    given: Any,
+    arguments: Mapping[str, Any],
+    changes: Mapping[str, Sequence[tuple[str, str]]],
+) -> Plan:
+    """A baseline as it is beside the same with changes; without any, the baselines."""
+    if given.baseline is None and not any(changes.values()):
+        scenarios = baseline_scenarios(name, arguments)
+    else:
+        env = make_checked(name, arguments)
+        baseline = given.baseline or default_baseline(env)
+        scenarios = [Scenario(words(baseline), (), (), arguments, baseline)]
+        if any(changes.values()):
+            scenarios.append(
+                Scenario(CHANGED, changes["fixed"], changes["params"], arguments, baseline)
+            )
+    return Plan(
+        name,
+        tuple(scenarios),
+        given.reference or scenarios[0].name,
+        check_shape("episodes", EPISODES if given.episodes is None else given.episodes, 1, 10**6),
+        check_shape("seed", given.seed or 0, 0, 2**32 - 1),
+    )
+
+
+def _flags(settings: Sequence[Setting], name: str | None) -> type[Any]:
+    """The class of all flags."""
+    fields: list[Any] = [
+        (field.name, field.type, dataclasses.field(default=field.default, metadata=field.metadata))
+        for field in dataclasses.fields(Common)
+    ]
+    fields += [repeated(flag, metavar, about) for flag, (_, metavar, about) in CHANGES.items()]
+    for setting in settings:
+        shown, aliases = setting.name.replace("_", "-"), []
+        if setting.name == "population":
+            shown, aliases = "population-size", ["--population"]
+        own = flag(setting, None, shown, *aliases, shown=setting.default)
+        fields.append((f"env__{setting.name}", *own[1:]))
+    doc = f"Simulate {name or 'an environment'} with fixed policies, without training.\n\n{HINT}"
+    return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc})
+
+
+def _environment_of_file(words: Sequence[str]) -> str | None:
+    """The environment that a file of scenarios names, if there is one."""
+    from fairgym.cli.train import peek
+
+    path = peek(words, "--scenarios")
+    found = None if path is None else read_keys(path).get("environment")
+    if found is not None and not isinstance(found, str):
+        raise FairgymError(f"environment in {path} is {found!r}; it takes a name")
+    return found
+
+
+def _pairs(name: str, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """KEY=VALUE texts, each key once."""
+    pairs = []
+    for text in given:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not (key and equals and value):
+            raise FairgymError(f"{name} is {text!r}; it takes {CHANGES[name][1]}")
+        if key in dict(pairs):
+            raise FairgymError(f"{name} names {key} twice; it takes each name once")
+        pairs.append((key, value))
+    return tuple(pairs)
+
+
+def _csv(given: str | None) -> Path | None:
+    """The file for the table, which can be written."""
+    if given is None:
+        return None
+    require_path(given, "csv")
+    require_writable(Path(given))
+    return Path(given)

@@ -1,0 +1,157 @@
+"""Files of scenarios: YAML, JSON or TOML."""
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fairgym.core import FairgymError, check_shape
+from fairgym.training.config import ALIASES, import_listed
+from fairgym.training.config_file import describe, read_config_file
+from fairgym.training.differences import words
+from fairgym.training.scenarios import Scenario, default_baseline, make_checked, pairs_of
+
+EPISODES = 32
+_SECTIONS = ("environment_args", "params", "fixed")
+_OWN = ("baseline", *_SECTIONS)
+_TOP = ("environment", "reference", "episodes", "seed", "scenarios", *_OWN)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Arguments of `fairgym.training.simulate`.
+
+    Attributes:
+        environment: name of the environment.
+        scenarios: the scenarios.
+        reference: name of the one that the others are compared with.
+        episodes: number of episodes of each.
+        seed: seed of the episodes.
+    """
+
+    environment: str
+    scenarios: tuple[Scenario, ...]
+    reference: str
+    episodes: int = EPISODES
+    seed: int = 0
+
+
+def read_scenarios(path: str | Path, **given: Any) -> Plan:
+    """The scenarios of a file.
+
+    Its key `scenarios` has the name of each scenario -> its `fixed`, `params`, `environment_args`
+    and `baseline`, as the fields of `Scenario`. The same keys at the top are common to all
+    scenarios, the reference included: a scenario's own changes are made on top of them. Further
+    keys: `environment`, `reference`, `episodes`, `seed`, and `imports`, a list of modules that are
+    imported first. Without `reference` the baseline with the common changes alone is added in
+    front, by its name in words.
+
+    Args:
+        path: the file.
+        **given: environment, reference, episodes, seed or environment_args that override the
+            file's; None counts as not given.
+
+    Raises:
+        FairgymError: the file cannot be read, or holds an unknown key or a value of another kind.
+    """
+    file = read_keys(path)
+    _check_keys(file, (*_TOP, "imports"), str(path))
+    several = file.get("scenarios")
+    if not isinstance(several, Mapping) or not several:
+        got = "not given" if several is None else "empty" if several == {} else describe(several)
+        raise FairgymError(
+            f"scenarios in {path} is {got}; it takes the name of each scenario with its changes"
+        )
+    for key, value in given.items():
+        if value is not None and key != "environment_args":
+            file[key] = value
+    for key in ("environment", "reference"):
+        if not isinstance(file.get(key, ""), str):
+            raise FairgymError(f"{key} in {path} is {file[key]!r}; it takes a name")
+    if not file.get("environment"):
+        raise FairgymError(
+            f"environment is not given; {path} takes it as a key, or the command takes its name"
+        )
+    environment = file["environment"]
+    common = Scenario("common to all", **_fields(file, f"{path}"))
+    overriding = given.get("environment_args") or {}
+    scenarios = []
+    for name, content in several.items():
+        where = f"scenario {name!r} in {path}"
+        if not isinstance(name, str):
+            raise FairgymError(f"the name of {where} is {describe(name)}; it takes a text")
+        if content is not None and not isinstance(content, Mapping):
+            raise FairgymError(f"{where} is {describe(content)}; it takes {', '.join(_OWN)}")
+        content = {_key(key): value for key, value in (content or {}).items()}
+        _check_keys(content, _OWN, where)
+        own = Scenario(name, **_fields(content, where))
+        scenarios.append(_on_top(own, common, overriding))
+    reference = file.get("reference", "")
+    if not reference:
+        base = _on_top(Scenario("the reference"), common, overriding)
+        baseline = base.baseline or default_baseline(
+            make_checked(environment, base.environment_args)
+        )
+        base = dataclasses.replace(base, name=words(baseline), baseline=baseline)
+        reference, scenarios = base.name, [base, *scenarios]
+    return Plan(
+        environment,
+        tuple(scenarios),
+        reference,
+        check_shape("episodes", file.get("episodes", EPISODES), 1, 1_000_000),
+        check_shape("seed", file.get("seed", 0), 0, 2**32 - 1),
+    )
+
+
+def read_keys(path: str | Path) -> dict[str, Any]:
+    """The keys of a file with their values; the modules that its key `imports` lists are imported.
+
+    Raises:
+        FairgymError: the file cannot be read, or a module not imported.
+    """
+    file = {_key(key): value for key, value in read_config_file(Path(path)).items()}
+    import_listed(file)
+    return file
+
+
+def _on_top(own: Scenario, common: Scenario, overriding: Mapping[str, Any]) -> Scenario:
+    """A scenario with what is common to all of them below its own changes."""
+    return dataclasses.replace(
+        own,
+        fixed=(*pairs_of(common.fixed), *pairs_of(own.fixed)),
+        params=(*pairs_of(common.params), *pairs_of(own.params)),
+        environment_args={**common.environment_args, **own.environment_args, **overriding},
+        baseline=own.baseline or common.baseline,
+    )
+
+
+def _fields(content: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The fields of a scenario; a section without anything in it is one that is not given."""
+    found = {key: content[key] for key in _OWN if content.get(key) is not None}
+    if not isinstance(found.get("baseline", ""), str):
+        raise FairgymError(f"baseline of {where} is {found['baseline']!r}; it takes a name")
+    for key in _SECTIONS:
+        if key in found and not isinstance(found[key], Mapping):
+            raise FairgymError(
+                f"{key} of {where} is {describe(found[key])}; it takes names with values"
+            )
+    arguments = found.get("environment_args", {})
+    if arguments:
+        found["environment_args"] = {_key(name): value for name, value in arguments.items()}
+    return found
+
+
+def _check_keys(content: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+    for key in content:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f" (perhaps {near[0]})" if near else ""
+            raise FairgymError(
+                f"unknown key {key!r}{hint} in {where}; there are: {', '.join(known)}"
+            )
+
+
+def _key(key: Any) -> str:
+    name = str(key).replace("-", "_")
+    return ALIASES.get(name, name)

@@ -1,0 +1,278 @@
+"""`fairgym simulate`: the questions of an analyst, the table, the files, and what is refused."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.cli import main
+from fairgym.cli.effect_tables import difference_text
+from fairgym.cli.simulate import plan_of
+from fairgym.policies import fixed_policies
+from fairgym.report.results import Estimate
+from fairgym.training import devices, evaluate
+
+ROOT = Path(__file__).parents[1]
+LOAN = "simulate loan --population 60 --horizon 20 --episodes 5 --seed 3"
+HEALTH = "simulate health --population 200 --horizon 14 --episodes 4"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test in an empty folder, with JAX as the tests have set it up."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(devices, "configure", lambda: None)
+    return tmp_path
+
+
+def told(capsys, words):
+    """What the command prints, a line per entry, and what it says of its progress."""
+    assert main(words.split()) == 0
+    out, err = capsys.readouterr()
+    return out.splitlines(), err.splitlines()
+
+
+def row(lines, label, after=""):
+    """Cells of the first row with this label, below the row that begins with `after`."""
+    cells = [[c.strip() for c in line.split("│")[1:-1]] for line in lines if "│" in line]
+    start = next((i for i, found in enumerate(cells) if found[0].startswith(after)), 0)
+    return next(found for found in cells[start:] if found[0] == label)
+
+
+def numbers(text):
+    """Numbers of a cell, in its order; signs as on a keyboard."""
+    plain = text.replace("−", "-").replace(",", "")
+    return [float(n) for n in re.findall(r"[-+]?\d+(?:\.\d+)?", plain)]
+
+
+def test_what_does_20_percent_relief_change(capsys, here):
+    lines, progress = told(capsys, f"{LOAN} --fix debt_management.relief=0.2 --csv numbers.csv")
+    assert progress == ["1 of 2: admit all no relief", "2 of 2: changed"]
+    assert lines[0] == (
+        "loan: 60 people, up to 20 months, 5 episodes of each scenario, with the same people and"
+        " the same luck; reference: admit all no relief."
+    )
+    assert lines[1] == "The bank fails in 0 of 5 episodes with “changed” (reference: 1)."
+    assert lines[2].startswith("A failure ends the episode: what is counted over it is then")
+    relief = [line for line in lines if "debt management: relief, disadvantaged" in line]
+    assert len(relief) == 1 and re.search(r"│ 0 +│ 0\.2 +│", relief[0])
+    # independent: two evaluations, and the t interval of their differences
+    env = fairgym.make("loan", population=60, horizon=20)
+    before, after = (
+        evaluate(
+            env,
+            env.default_params,
+            fixed_policies(
+                env, {"admissions": 0.0, "debt_management": r, "disbursement": "random"}
+            ),
+            jax.random.key(3),
+            5,
+            people_episodes=5,
+        )
+        for r in (0.0, 0.2)
+    )
+    defaults = after.totals.defaulted.astype(float) - before.totals.defaulted
+    label = "loans ended by default (loans)"
+    for cells, change in (
+        (row(lines, label), defaults.sum(axis=1)),
+        (row(lines, "advantaged", label), defaults[:, 0]),
+        (row(lines, "disadvantaged", label), defaults[:, 1]),
+    ):
+        half = 2.7764451 * change.std(ddof=1) / np.sqrt(5)
+        expected = [change.mean(), change.mean() - half, change.mean() + half]
+        assert numbers(cells[2]) == pytest.approx(expected, rel=0.01, abs=0.01)
+        assert ("no clear difference" in cells[2]) == (expected[1] <= 0 <= expected[2])
+    assert numbers(row(lines, label)[2])[2] < 0, "relief lowers defaults"
+    dollars = 1000.0 * (after.metrics["profit"].astype(float) - before.metrics["profit"])
+    assert numbers(row(lines, "Profit (dollars) ↑")[2])[0] == pytest.approx(dollars.mean(), abs=1)
+    rows = list(csv.DictReader((here / "numbers.csv").open()))
+    (profit,) = [r for r in rows if r["name"] == "profit" and r["scenario"] == "changed"]
+    assert profit["unit"] == "dollars" and profit["kind"] == "measure"
+    assert float(profit["difference"]) == pytest.approx(dollars.mean(), rel=1e-5)
+    assert float(profit["mean"]) - float(profit["reference_mean"]) == pytest.approx(
+        float(profit["difference"]), rel=1e-6
+    )
+    assert {r["group"] for r in rows} == {"", *env.groups}
+    reference = [r for r in rows if r["scenario"] == "admit all no relief"]
+    assert len(reference) == len(rows) / 2
+    assert {r["difference"] for r in reference} == {""}
+
+
+def test_json_holds_the_same_numbers(capsys):
+    words = f"{LOAN} --fix debt_management.relief=0.2 --params deposit_rate=+100% --json"
+    lines, _ = told(capsys, words)
+    reference, changed = json.loads("\n".join(lines))
+    assert (reference["scenario"], reference["reference"]) == ("admit all no relief", None)
+    assert (changed["scenario"], changed["reference"]) == ("changed", "admit all no relief")
+    assert reference["changes"] == [] and len(changed["changes"]) == 3
+    assert changed["changes"][0] == {
+        "section": "params",
+        "what": "deposit rate",
+        "unit": "per year",
+        "old": pytest.approx(0.03),
+        "new": pytest.approx(0.06),
+    }
+    assert (changed["episodes"], changed["seed"], changed["level"]) == (5, 3, 0.95)
+    assert changed["same_people"] and changed["failed_episodes"] == 0
+    keyed = [
+        {(r["kind"], r["name"], r["group"]): r for r in e["results"]} for e in (reference, changed)
+    ]
+    assert list(keyed[0]) == list(keyed[1])
+    for before, after in zip(*(k.values() for k in keyed), strict=True):
+        assert before["difference"] is None
+        difference = after["difference"]
+        if not (before["undefined_episodes"] or after["undefined_episodes"]):
+            assert difference["mean"] == pytest.approx(after["mean"] - before["mean"], abs=1e-4)
+            assert difference["low"] <= difference["mean"] <= difference["high"]
+
+
+def test_without_changes_the_baselines_are_simulated(capsys):
+    lines, progress = told(capsys, LOAN)
+    names = ["admit all no relief", "thresholds half no relief", "published fixed policy"]
+    assert progress == [f"{i} of 3: {name}" for i, name in enumerate(names, 1)]
+    head = next(line for line in lines if line.startswith("┃") and "no relief" in line)
+    assert "reference" in lines[0] and head
+    alone, progress = told(capsys, f"{LOAN} --baseline thresholds_half_no_relief")
+    assert progress == ["1 of 1: thresholds half no relief"]
+    assert alone[0] == "loan: 60 people, up to 20 months, 5 episodes; thresholds half no relief."
+    assert not any("What changes" in line for line in alone)
+    assert len(numbers(row(alone, "Profit (dollars) ↑")[1])) == 3, "mean and limits"
+
+
+def test_the_example_is_the_file_of_the_page_and_runs(capsys):
+    file = ROOT / "examples" / "scenarios.yaml"
+    assert f"```yaml\n{file.read_text()}```" in (ROOT / "docs" / "simulate.md").read_text()
+    words = f"simulate --scenarios {file} --population 60 --horizon 20 --episodes 5 --seed 3"
+    lines, progress = told(capsys, words)
+    assert len(progress) == 4 and progress[0] == "1 of 4: admit all no relief"
+    assert row(lines, "loans ended by default (loans)")[2].startswith("−")
+
+
+def test_the_python_of_the_page_runs():
+    """With fewer people, so that it takes no longer than it must."""
+    text = (ROOT / "docs" / "simulate.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    small = '{"population": 1_000, "horizon": 100}'
+    assert code.count(small) == 1 and code.count("episodes=8") == 1
+    code = code.replace(small, '{"population": 60, "horizon": 20}')
+    names: dict[str, Any] = {}
+    exec(code.replace("episodes=8", "episodes=5"), names)
+    assert names["low"] < names["mean"] < names["high"]
+
+
+FILE = """
+environment: loan
+environment_args: {population: 60, horizon: 20}
+episodes: 5
+seed: 3
+scenarios:
+  today: {}
+  relief:
+    fixed: {debt_management.relief: 0.2}
+  dearer deposits:
+    params: {deposit_rate: +100%}
+reference: today
+"""
+
+
+def test_scenarios_of_a_file_stand_side_by_side(capsys, here):
+    (here / "s.yaml").write_text(FILE)
+    lines, progress = told(capsys, "simulate --scenarios s.yaml")
+    assert progress == ["1 of 3: today", "2 of 3: relief", "3 of 3: dearer deposits"]
+    assert lines[0].endswith("reference: today (from the baseline admit all no relief).")
+    by_flags, _ = told(capsys, f"{LOAN} --fix debt_management.relief=0.2")
+    label = "loans ended by default (loans)"
+    assert row(lines, label)[:3] == row(by_flags, label)
+    assert len(row(lines, label)) == 4
+    other, _ = told(capsys, "simulate --scenarios s.yaml --reference relief --json")
+    assert [entry["reference"] for entry in json.loads("\n".join(other))] == [
+        None,
+        "relief",
+        "relief",
+    ]
+
+
+def test_flags_of_the_environment_apply_to_all_scenarios_of_a_file(here):
+    (here / "s.yaml").write_text(FILE)
+    plan, _, _ = plan_of("--scenarios s.yaml --population 30 --episodes 2 --seed 9".split())
+    assert (plan.episodes, plan.seed) == (2, 9)
+    assert [one.environment_args["population"] for one in plan.scenarios] == [30] * 3
+
+
+def test_differences_in_words():
+    assert difference_text(Estimate(1.2e6, 1.05e6, 1.36e6), "dollars") == (
+        "+1.20 million [+1.05, +1.36]"
+    )
+    assert difference_text(Estimate(-0.012, -0.015, -0.009), "share") == (
+        "−1.20 points [−1.50, −0.90]"
+    )
+    assert difference_text(Estimate(3.0, -1.0, 7.0), "people") == (
+        "+3.00 [−1.00, +7.00], no clear difference"
+    )
+    assert difference_text(Estimate(0.0, 0.0, 0.0), "people") == "no difference"
+    assert difference_text(Estimate(3.0, np.nan, np.nan), "people") == "+3.00"
+    assert difference_text(Estimate(np.nan, np.nan, np.nan), "share") == "undefined"
+
+
+BAD = [
+    ("simulate", "environment is not given; it takes a name right after simulate, or a file"),
+    ("simulate nope", "unknown environment 'nope'"),
+    ("simulate loan --fix x", "fix is 'x'; it takes AGENT"),
+    ("simulate loan --fix admissions=", "fix is 'admissions='; it takes AGENT"),
+    ("simulate loan --params 3", "params is '3'; it takes NAME"),
+    ("simulate loan --fix admissions=0 --fix admissions=1", "fix names admissions twice"),
+    ("simulate loan --fix bank=0", "unknown agent 'bank'"),
+    ("simulate loan --fix admissions.cut=0", "unknown element 'cut' of 'admissions'"),
+    ("simulate loan --fix admissions=high", "'high'; it takes 'random'"),
+    ("simulate loan --fix admissions=2", "it must lie in|from 0 to 1"),
+    ("simulate loan --fix admissions=nope_nope:rule", "nope_nope"),
+    ("simulate loan --params rate=0", "unknown parameter 'rate'"),
+    ("simulate loan --params deposit_rate=high", "deposit_rate is 'high'; it takes"),
+    ("simulate loan --params deposit_rate=-3", "deposit_rate is -3"),
+    ("simulate loan --params deposit_rate.advantaged=0", "deposit_rate"),
+    ("simulate loan --baseline nope", "unknown baseline 'nope'; there are: admit_all"),
+    ("simulate loan --reference nope", "reference is 'nope'; there are: admit all no relief"),
+    ("simulate loan --episodes 0", "episodes is 0; it takes a whole number from 1"),
+    ("simulate loan --episodes few", "episodes is 'few'; it takes a whole number"),
+    ("simulate loan --seed -1", "seed is -1; it takes a whole number from 0"),
+    ("simulate loan --population 1", "population is 1; it takes a whole number from 2"),
+    ("simulate loan --fx admissions=0", "unknown flag '--fx'; perhaps --fix is meant"),
+    ("simulate loan --csv", "--csv is given without a value"),
+    ("simulate loan --csv nowhere/to/x.csv --horizon 0", "horizon is 0"),
+    ("simulate loan --csv .", "is a directory|cannot be written"),
+    ("simulate --scenarios nope.yaml", "nope.yaml cannot be read: No such file"),
+    ("simulate loan --scenarios nope.txt", "ends in '.txt'; it takes .yaml"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD, ids=lambda x: x[:60])
+def test_bad_input_is_one_sentence_before_anything_runs(words, message, capsys, here):
+    assert main(words.split()) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1 and err.startswith("fairgym: "), err
+    assert re.search(message, err)
+    assert not list(here.iterdir()), "nothing is written"
+
+
+@pytest.mark.parametrize(
+    "flag", ["--fix admissions=0", "--params deposit_rate=0", "--baseline random"]
+)
+def test_changes_beside_a_file_are_refused(flag, capsys, here):
+    (here / "s.yaml").write_text(FILE)
+    assert main(f"simulate --scenarios s.yaml {flag}".split()) == 2
+    assert "given beside a file of scenarios" in capsys.readouterr().err
+
+
+def test_the_help_names_every_flag(capsys):
+    assert main(["simulate", "health", "--help"]) == 0
+    text = capsys.readouterr().out
+    for name in ("--fix", "--params", "--scenarios", "--reference", "--csv", "--population-size"):
+        assert name in text
+    assert main(["simulate", "--help"]) == 0

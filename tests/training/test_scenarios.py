@@ -109,6 +109,14 @@ def test_differences_are_those_of_two_evaluations_by_pairs(simulated, by_hand):
         owing = (((e.people_end["balance"] > 0) & (e.people_end["group"] == code)) for e in by_hand)
         check(found(simulated, "end", "repaying", group), *(o.sum(axis=1) for o in owing))
         assert moved[-1].any()
+    wait = found(simulated, "rate", "waited_per_disbursed")
+    check(wait, *(e.totals.waited.sum(axis=1) / e.totals.disbursed.sum(axis=1) for e in by_hand))
+    own = found(simulated, "rate", "waited_per_disbursed", "advantaged")
+    check(own, *(e.totals.waited[:, 0] / e.totals.disbursed[:, 0] for e in by_hand))
+    of_group = found(simulated, "rate", "waited_per_disbursed", "disadvantaged")
+    nobody = (before.totals.disbursed[:, 1] == 0).sum()
+    assert of_group.undefined.get("today", 0) == nobody > 0
+    assert (wait.quantity.title, wait.quantity.unit, wait.quantity.better) == ("Wait", "months", -1)
     total = [e.totals.defaulted.sum(axis=1) for e in by_hand]
     assert (check(found(simulated, "count", "defaulted"), *total) < 0).any(), "relief helps"
     check(found(simulated, "measure", "failed"), before.terminated, after.terminated)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairgym.core import Environment
 from fairgym.fairness import Direct, Rate
-from fairgym.report.labels import core_attribute_unit, has_people, metric_label
+from fairgym.report.labels import core_attribute_unit, has_people, metric_label, rate_title
 from fairgym.report.results import Estimate, estimate, ratio
 from fairgym.report.words import words
 from fairgym.training.evaluation import Evaluation
@@ -27,8 +27,8 @@ class Quantity:
 
     Attributes:
         kind: "measure" for what is told of everybody (metrics, failed episodes, their length),
-            "rate" for a group's rate, "count" for what is counted over the episode, "end" for
-            where people are at the end.
+            "rate" for a group's rate and for rates that are no metric, "count" for what is
+            counted over the episode, "end" for where people are at the end.
         name: metric, component, stage or attribute.
         title: in words, without the unit.
         group: the group that it is of; "" for everybody together.
@@ -112,8 +112,13 @@ def quantities(env: Environment) -> list[Quantity]:
     found = _lasting(env)
     for name, metric in env.metrics.items():
         found.append(_measure(env, name))
-        if isinstance(metric, Rate) and env.component_info[metric.numerator].per == "group":
-            found += _group_rates(env, name, metric)
+        if isinstance(metric, Rate):
+            found += _rates(env, name, metric, metric_label(env, name).title)[1:]
+        rate = getattr(metric, "rate", None)
+        if isinstance(rate, Rate) and rate not in env.metrics.values():
+            own = f"{rate.numerator}_per_{rate.denominator}"
+            if own not in {quantity.name for quantity in found}:
+                found += _rates(env, own, rate, rate_title(env, name))
     shown = {metric.component for metric in env.metrics.values() if isinstance(metric, Direct)}
     for name, info in env.component_info.items():
         if info.per or name not in shown:
@@ -168,25 +173,31 @@ def _measure(env: Environment, name: str) -> Quantity:
     return Quantity("measure", name, label.title, "", unit, -1 if label.flipped else 1, values)
 
 
-def _group_rates(env: Environment, name: str, rate: Rate) -> list[Quantity]:
-    label = metric_label(env, name)
-    unit, factor = in_plain_unit(label.unit)
+def _rates(env: Environment, name: str, rate: Rate, title: str) -> list[Quantity]:
+    """A rate of everybody, then of each group."""
+    unit, factor = in_plain_unit(rate.unit_in(env.component_info))
 
-    def of(code: int) -> Callable[[Evaluation], np.ndarray]:
+    def of(code: int | None) -> Callable[[Evaluation], np.ndarray]:
         def values(evaluation: Evaluation) -> np.ndarray:
             above, below = (
-                np.asarray(getattr(evaluation.totals, part), np.float64)[:, code]
-                for part in (rate.numerator, rate.denominator)
+                _total(evaluation, part, code) for part in (rate.numerator, rate.denominator)
             )
             return factor * ratio(above, below)
 
         return values
 
-    better = -1 if label.flipped else 1
+    groups = env.groups if env.component_info[rate.numerator].per == "group" else ()
     return [
-        Quantity("rate", name, label.title, group, unit, better, of(code))
-        for code, group in enumerate(env.groups)
+        Quantity("rate", name, title, group, unit, rate.sign, of(code))
+        for code, group in [(None, ""), *enumerate(groups)]
     ]
+
+
+def _total(evaluation: Evaluation, name: str, code: int | None) -> np.ndarray:
+    """A component of every episode: of everybody, or of one group."""
+    totals = np.asarray(getattr(evaluation.totals, name), np.float64)
+    totals = totals.reshape(evaluation.episodes, -1)
+    return totals.sum(axis=1) if code is None else totals[:, code]
 
 
 def _counts(env: Environment, name: str) -> list[Quantity]:
@@ -197,9 +208,7 @@ def _counts(env: Environment, name: str) -> list[Quantity]:
 
     def of(code: int | None) -> Callable[[Evaluation], np.ndarray]:
         def values(evaluation: Evaluation) -> np.ndarray:
-            totals = np.asarray(getattr(evaluation.totals, name), np.float64)
-            totals = totals.reshape(evaluation.episodes, -1)
-            total = totals.sum(axis=1) if code is None else totals[:, code]
+            total = _total(evaluation, name, code)
             return factor * (ratio(total, evaluation.lengths) if info.level else total)
 
         return values
@@ -253,7 +262,7 @@ def _changed_params(base: Built, one: Built) -> list[Change]:
             old, new = np.broadcast_arrays(old, new)
             parts = zip(base.env.groups, old, new, strict=True)
         for group, before, after in parts:
-            if before != after:
+            if not math.isclose(before, after, rel_tol=1e-6):  # float32 and float64 alike
                 what = words(name) + (f", {words(group)}" if group else "")
                 found.append(Change("params", what, info.unit, float(before), float(after)))
     return found

@@ -23,6 +23,7 @@ from fairgym.core import (
     per_group,
 )
 from fairgym.fairness import Disparity, Rate
+from fairgym.report import write_report
 from fairgym.report.labels import metric_labels
 from fairgym.report.results import Result
 from fairgym.training import Evaluation, RunConfig, train
@@ -46,8 +47,9 @@ def bare_run() -> Callable[..., Any]:
     """(configuration, environment, lines of the log, folder) -> a run as far as figures ask."""
 
     def make(config: RunConfig, env: Any, metrics: list[dict[str, Any]], folder: str) -> Any:
+        aim = types.SimpleNamespace(weights={})
         return types.SimpleNamespace(
-            config=config, env=env, metrics=metrics, folder=folder, provenance={}
+            config=config, env=env, metrics=metrics, folder=folder, provenance={}, objective=aim
         )
 
     return make
@@ -60,6 +62,13 @@ def seeds(tmp_path_factory):
     for seed in (0, 1):
         train(config(seed), folder / f"seed-{seed}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def written(seeds, tmp_path_factory):
+    """The page of these seeds."""
+    out = tmp_path_factory.mktemp("report") / "page.html"
+    return write_report([seeds], out, episodes=4)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import fairgym.report
 FLOORS = {
     "words": 1,
     "style": 1,
+    "card": 1,
     "html_table": 1,
     "template": 1,
     "grouping": 2,
@@ -20,6 +21,7 @@ FLOORS = {
     "episodes": 4,
     "findings": 4,
     "learning": 4,
+    "summary": 4,
     "tables": 4,
     "figures": 5,
     "html": 5,
@@ -52,6 +54,6 @@ def test_imports_go_down_six_floors():
 
 def test_words_and_numbers_need_no_matplotlib():
     folder = Path(fairgym.report.__file__).parent
-    for name in ("words", "html_table", "grouping", "labels", "results", "findings"):
+    for name in ("words", "html_table", "grouping", "labels", "results", "findings", "summary"):
         assert "matplotlib" not in (folder / f"{name}.py").read_text(encoding="utf-8")
         assert "style" not in imported(folder / f"{name}.py")

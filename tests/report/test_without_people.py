@@ -1,8 +1,10 @@
 """Reports of environments that are no societies of people: nothing on people, no empty section."""
 
 import dataclasses
+import html
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import jax
@@ -57,10 +59,12 @@ class Sites(Environment):
     groups: ClassVar[tuple[str, ...]] = SITES
     group_word: ClassVar[str] = "site"
     time_unit: ClassVar[str] = "hours"
+    failure: ClassVar[str] = "the alarm breaks"
     components: ClassVar[type[Components]] = Incidents
 
     horizon: int = 4
     compares: bool = False
+    fails: bool = False
 
     @property
     def default_params(self) -> SiteParams:
@@ -71,6 +75,10 @@ class Sites(Environment):
         rate = Rate("found", "occurred")
         fair = {"found_disparity": Disparity(rate)} if self.compares else {}
         return {"found": Direct("found"), "found_rate": rate, **fair}
+
+    @property
+    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
+        return {"sleep": {"guard": 0.0}} if self.fails else {}
 
     def observation_space(self, agent: str) -> EntitySpace:
         return EntitySpace(1, (Feature("incidents", 0, 4),), (Feature("time", 0, 4),))
@@ -93,23 +101,29 @@ class Sites(Environment):
     def transition(self, noise: Any, state: Any, actions: Any, params: Any) -> Any:
         occurred = 1.0 + noise
         counts = Incidents(occurred=occurred, found=occurred * actions["guard"])
-        return State(time=state.time + 1), counts, jnp.array(False)
+        broken = self.fails & (state.time == 1) & jnp.any(actions["guard"] > 0.0)
+        return State(time=state.time + 1), counts, broken
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["no-disparity", "disparity"])
-def report(request, tmp_path_factory) -> tuple[bool, str, set[str]]:
-    """Whether groups are compared, the page, and the names of its pictures."""
-    folder = tmp_path_factory.mktemp("sites")
+def written(folder: Path, **settings: bool) -> Path:
+    """The page of a run in such sites."""
     known = pytest.MonkeyPatch()
     known.setitem(environments._things, "sites", Sites)
     config = RunConfig(
         "sites",
-        environment_args={"compares": request.param},
+        environment_args=settings,
         algorithm_args={"epochs": 2, "episodes_per_epoch": 4},
     )
     train(config, folder / "run")
     path = write_report([folder / "run"], episodes=3)
     known.undo()
+    return path
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["no-disparity", "disparity"])
+def report(request, tmp_path_factory) -> tuple[bool, str, set[str]]:
+    """Whether groups are compared, the page, and the names of its pictures."""
+    path = written(tmp_path_factory.mktemp("sites"), compares=request.param)
     pictures = {path.stem for path in (path.parent / "figures").iterdir()}
     return request.param, path.read_text(encoding="utf-8"), pictures
 
@@ -130,6 +144,7 @@ def test_no_section_is_empty(report):
     shown = ["groups"] if compares else []
     drawn = ["group-rates"] if compares else []
     assert names == [
+        "short",
         "findings",
         "results",
         *shown,
@@ -145,3 +160,29 @@ def test_no_section_is_empty(report):
     assert titles["results"] == ("Rewards and disparities" if compares else "Rewards")
     assert titles.get("groups", "By site") == "By site"
     assert ("A disparity is" in page) == compares
+
+
+def test_a_failure_comes_first_and_is_not_bold(tmp_path):
+    page = html.unescape(written(tmp_path, compares=True, fails=True).read_text(encoding="utf-8"))
+    first, second, *_, last = re.findall(r"<li>(.*?)</li>", page.partition('id="words"')[0])
+    assert first == (
+        "The learned policy failed: in all 3 episodes the alarm breaks before the end, on average"
+        " after 2 of 4 hours. Its other numbers count the time until then: they do not compare"
+        " with those of policies that go on to the end."
+    )
+    assert second == "Guard decides about 2 sites over 4 hours, in a simulation."
+    assert last.startswith("By the objective the learned policy does ") and "“sleep”" in last
+    table = page.partition('id="results"')[2].partition("</table>")[0]
+    cells = re.findall(r"<td>(.*?)</td>", table)
+    learned, asleep = cells[::2], cells[1::2]
+    assert not any("best" in cell for cell in learned)
+    assert all("best" in cell for cell in asleep if cell[0] != "u" and " of 3" not in cell)
+    assert "learned policy<small>learned, failed</small>" in table
+    assert "sleep<small>fixed</small>" in table
+    assert learned[-1] == "3 of 3" and asleep[-1] == "0 of 3"
+    assert "From the card" not in page and "card says" not in page  # sites have none
+
+
+def test_sites_that_hold_say_so(report):
+    _, page, _ = report
+    assert "No policy failed: every episode reached its end." in page

@@ -53,12 +53,6 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def written(seeds, tmp_path_factory):
-    out = tmp_path_factory.mktemp("report") / "page.html"
-    return write_report([seeds], out, episodes=4)
-
-
-@pytest.fixture(scope="module")
 def both(seeds, other):
     """The page of two configurations, in its default place."""
     path = write_report([other, seeds], episodes=4)
@@ -118,7 +112,8 @@ def test_configurations_are_compared(both):
     page = Page(both)
     assert not page.open
     for name in ("objective uniform", "objective direct"):
-        assert f"“{name}” scores" in page.text  # each against the baselines by its own objective
+        # each against the baselines by its own objective
+        assert f"By the objective “{name}” " in page.text
         assert f"At the end: {name}" not in page.text  # that is drawn, not written
     by_group = page.text.partition("By group")[2].partition("What the policies achieve")[0]
     for name in ("objective uniform", "objective direct"):

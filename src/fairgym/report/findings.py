@@ -8,7 +8,6 @@ import numpy as np
 from fairgym.core import Element, log_keys
 from fairgym.report.grouping import RunGroup, Series
 from fairgym.report.labels import (
-    OBJECTIVE,
     MetricLabel,
     core_attribute_unit,
     disparities,
@@ -26,8 +25,9 @@ from fairgym.report.results import (
     group_gap,
     group_means,
     interval,
+    who,
 )
-from fairgym.report.words import number, title, words
+from fairgym.report.words import capital, number, title, words
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay
 
@@ -38,7 +38,7 @@ def findings(
     baselines: Sequence[Sequence[Result]],
     env: Any,
 ) -> list[str]:
-    """Sentences on the objective, every metric, people's standing, actions and what went wrong.
+    """Sentences on every metric, people's standing, actions and measures that are undefined.
 
     Args:
         groups: the configurations, with their runs.
@@ -46,11 +46,10 @@ def findings(
         baselines: for each of them the baselines, in its environment and by its objective.
         env: the environment, for names and units.
     """
-    found = [objective_sentence(*pair) for pair in zip(learned, baselines, strict=True)]
     first = [best(several) for several in baselines]
     names = {None if one is None else one.name for one in first}
     common = first[0] if len(names) == 1 and len({group.world for group in groups}) == 1 else None
-    found += [metric_sentence(name, learned, common, env) for name in env.metrics]
+    found = [metric_sentence(name, learned, common, env) for name in env.metrics]
     if has_people(env):
         found += [core_sentence(result, env, len(learned) > 1) for result in learned]
     for group in groups:
@@ -59,26 +58,6 @@ def findings(
     for result in (*learned, *fixed.values()):
         found += trouble_sentences(result, env)
     return found
-
-
-def objective_sentence(result: Result, baselines: Sequence[Result]) -> str:
-    """Objective of a learned policy beside that of the best baseline."""
-    own = result.estimate(OBJECTIVE)
-    text = f"{_who(result)} scores {interval(own)} on the training objective"
-    rule = best(baselines)
-    if rule is None:
-        return f"{text}."
-    other = rule.estimate(OBJECTIVE)
-    beside = f"“{rule.name}” with {interval(other)}"
-    gap = result.difference(rule, OBJECTIVE)
-    if not np.isfinite(gap.low):
-        return f"{text}; the best baseline is {beside}. One value each says nothing of chance."
-    if not gap.clear:
-        return f"{text}, no clear difference from the best baseline, {beside}: {interval(gap)}."
-    if gap.mean > 0:
-        few = "the baseline" if len(baselines) == 1 else f"all {len(baselines)} baselines"
-        return f"{text}, above {few}; the best of them is {beside}: {interval(gap)} more."
-    return f"{text}, below the best baseline, {beside}: {interval(gap.turned)} less."
 
 
 def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, env: Any) -> str:
@@ -108,11 +87,8 @@ def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, e
 
 
 def _verdict(result: Result, rule: Result | None, shown: MetricLabel) -> str:
-    """Comparison of a policy with a rule in the same episodes: better or worse, and by how much.
-
-    "" if that is unknown.
-    """
-    if rule is None:
+    """Verdict on a policy beside a rule in the same episodes, with its size; "" if none is due."""
+    if rule is None or result.ended_early[0]:  # a policy that failed is not called better
         return ""
     gap = result.difference(rule, shown)
     if not np.isfinite(gap.low):
@@ -235,28 +211,16 @@ def _after_number(unit: str) -> str:
 
 
 def trouble_sentences(result: Result, env: Any) -> list[str]:
-    """Episodes that ended early, and measures that could not be taken."""
-    sentences = []
-    early, episodes = result.ended_early
-    if early:
-        sentences.append(
-            f"{_who(result)}: {early} of {episodes} episodes ended before the horizon."
-        )
+    """Measures that could not be taken in some episodes."""
     values = {name: result.estimate(metric_label(env, name)) for name in env.metrics}
     undefined = [
         f"{metric_label(env, name).title.lower()} in {value.undefined} of {value.episodes}"
         for name, value in values.items()
         if value.undefined
     ]
-    if undefined:
-        sentences.append(
-            f"{_who(result)}: there are episodes in which a measure is undefined, because nobody"
-            f" counts in its denominator: {', '.join(undefined)}."
-        )
-    return sentences
-
-
-def _who(result: Result) -> str:
-    if not result.learned:
-        return f"Baseline “{result.name}”"
-    return "The learned policy" if result.name == "learned policy" else f"“{result.name}”"
+    if not undefined:
+        return []
+    return [
+        f"{capital(who(result))}: there are episodes in which a measure is undefined, because"
+        f" nobody counts in its denominator: {', '.join(undefined)}."
+    ]

@@ -7,35 +7,25 @@ from typing import Any
 import numpy as np
 
 from fairgym.fairness.plain import objective_text
+from fairgym.report.card import caveats, in_short
 from fairgym.report.grouping import RunGroup
 from fairgym.report.html_table import escaped, estimate_cell, table
 from fairgym.report.labels import MetricLabel, disparities, has_people, metric_labels
 from fairgym.report.results import Result, interval
+from fairgym.report.summary import glossary
 from fairgym.report.svg import Captioned, inline_svg, variables
 from fairgym.report.template import PAGE
 from fairgym.report.words import number, title, words
 from fairgym.training.differences import essence, flatten, plain
 from fairgym.training.settings import summary_line
 
-_READING = (
-    "Numbers are means over {episodes} that all policies face alike: the same {start} and the same"
-    " luck. Brackets hold the 95% interval of the mean: it allows for the luck of the episodes, and"
-    " for that of training where a configuration was trained with several seeds. Policies are"
-    " compared episode by episode: two are said to differ when the 95% interval of the mean"
-    " difference leaves out 0, which can be so although their own brackets overlap."
-)
-_READING_DISPARITIES = (
-    " A disparity is {apart} rates: 0 means that the groups fare alike. It is taken in each episode"
-    " and then averaged, whichever group is ahead, so it can be larger than {apart} mean rates."
-)
-
 
 def page(
     groups: Sequence[RunGroup],
     results: Sequence[Result],
+    first: Sequence[str],
     sentences: Sequence[str],
     figures: Mapping[str, Captioned],
-    episodes: int,
     sections: Sequence[tuple[str, str, str]] = (),
 ) -> str:
     """The whole page.
@@ -43,20 +33,27 @@ def page(
     Args:
         groups: the configurations.
         results: learned policies and baselines, as the table shows them.
+        first: the first lines: what failed, what was done and what came out.
         sentences: the key findings.
         figures: name -> figure with its heading and caption, in order.
-        episodes: number of episodes that each policy was measured in.
         sections: further tables after that of the results: id, heading and content (HTML).
     """
     env = groups[0].env
-    algorithms = list(dict.fromkeys(group.runs[0].config.algorithm for group in groups))
-    headline = f"{title(env.name)}: what {' and '.join(algorithms)} learned"
+    headline = f"{title(env.name)}: learned decisions beside fixed rules"
+    found = caveats(env)
     parts = [
         f"<h1>{escaped(headline)}</h1>",
         f'<p class="note">{escaped(_subtitle(groups))}</p>',
-        '<h2 id="findings">Key findings</h2><ul>',
-        *(f"<li>{escaped(sentence)}</li>" for sentence in sentences),
-        f'</ul><p class="note">{escaped(_reading(env, episodes))}</p>',
+        f'<h2 id="short">In short</h2>{_list(first)}',
+    ]
+    if found:
+        parts.append(
+            f"<p>The model's card says: “{escaped(in_short(found))}”"
+            ' <a href="#caveats">What the model leaves out is told at the end.</a></p>'
+        )
+    parts += [
+        f'<h3 id="words">Words of this page</h3>{_list(glossary(env))}',
+        f'<h2 id="findings">Key findings</h2>{_list(sentences)}',
         f'<h2 id="results">Rewards{" and disparities" if disparities(env) else ""}</h2>',
         result_table(results, env),
     ]
@@ -69,19 +66,19 @@ def page(
             f"<figcaption>{escaped(caption)}</figcaption></figure>"
         )
     parts += ['<h2 id="trained">What was trained</h2>', config_tables(groups)]
+    if found:
+        parts.append(f'<h2 id="caveats">From the card of {escaped(env.name)}</h2>')
+        for heading, paragraphs in found.items():
+            parts.append(f"<h3>{escaped(heading)}</h3>")
+            parts += [f"<p>{escaped(paragraph)}</p>" for paragraph in paragraphs]
     return PAGE.format(
         title=escaped(headline), light=variables(False), dark=variables(True), body="\n".join(parts)
     )
 
 
-def _reading(env: Any, episodes: int) -> str:
-    """Meaning of the page's numbers."""
-    counted = "one episode" if episodes == 1 else f"{plain(episodes)} episodes"
-    text = _READING.format(episodes=counted, start="people" if has_people(env) else "start")
-    if not disparities(env):
-        return text
-    apart = "gap between" if len(env.groups) == 2 else "standard deviation of"
-    return text + _READING_DISPARITIES.format(apart=f"the {apart} the groups'")
+def _list(lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{escaped(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>"
 
 
 def _subtitle(groups: Sequence[RunGroup]) -> str:
@@ -101,10 +98,12 @@ def result_table(results: Sequence[Result], env: Any) -> str:
     rows = [_result_row(metric, results) for metric in metric_labels(env)]
     ended = [result.ended_early for result in results]
     cells = [f"{early} of {count}" for early, count in ended]
-    rows.append(["Episodes that ended early<small>↓ lower is better</small>", *cells])
+    early = f"Episodes that failed<small>{escaped(env.failure)}; ↓ lower is better</small>"
+    rows.append([early, *cells])
     head = [
-        f"{escaped(result.name)}<small>{'learned' if result.learned else 'fixed'}</small>"
-        for result in results
+        f"{escaped(result.name)}<small>{'learned' if result.learned else 'fixed'}"
+        f"{', failed' if early else ''}</small>"
+        for result, (early, _) in zip(results, ended, strict=True)
     ]
     return table(["", *head], rows, "results") + (
         '<p class="note">Bold: the best mean of the row, and those that are not clearly apart from'

@@ -105,11 +105,21 @@ def interval(value: Estimate) -> str:
     return f"{mean} [{low}, {high}] {name}".rstrip()
 
 
+def who(result: Result) -> str:
+    """A policy within a sentence."""
+    if not result.learned:
+        return f"the baseline “{result.name}”"
+    return "the learned policy" if result.name == "learned policy" else f"“{result.name}”"
+
+
 def best(results: Sequence[Result]) -> Result | None:
-    """The one with the highest mean objective; None if none has a score."""
-    ranked = [(result.estimate(OBJECTIVE).mean, result) for result in results]
-    ranked = [pair for pair in ranked if np.isfinite(pair[0])]
-    return max(ranked, key=lambda pair: pair[0])[1] if ranked else None
+    """The highest mean objective, of policies that did not fail if there are any.
+
+    None if none has a score.
+    """
+    scores = [(not r.ended_early[0], float(r.estimate(OBJECTIVE).mean), r) for r in results]
+    scores = [score for score in scores if np.isfinite(score[1])]
+    return max(scores, key=lambda score: score[:2])[2] if scores else None
 
 
 def estimate(values: Sequence[np.ndarray]) -> Estimate:
@@ -149,6 +159,11 @@ def cumulative_rates(trace: Any, rate: Any, discount: float = 1.0) -> np.ndarray
 def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """Above / below in float64, NaN where `below` is 0."""
     return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0)
+
+
+def rate_values(result: Result, rate: Any, code: int) -> list[np.ndarray]:
+    """One group's rate over whole episodes, per evaluation; NaN where undefined."""
+    return [cumulative_rates(e.trace, rate, e.discount)[:, -1, code] for e in result.evaluations]
 
 
 def group_means(evaluations: Sequence[Any], rate: Any) -> list[float]:

@@ -11,9 +11,9 @@ from fairgym.report.results import (
     Estimate,
     Result,
     best,
-    cumulative_rates,
     estimate,
     interval,
+    rate_values,
     ratio,
 )
 from fairgym.report.words import number, words
@@ -31,8 +31,8 @@ def shown_beside(
 
 def group_rates_of(result: Result, rate: Any) -> list[Estimate]:
     """Each group's rate over whole episodes, with its interval; one entry per group."""
-    rates = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in result.evaluations]
-    return [estimate([r[:, code] for r in rates]) for code in range(rates[0].shape[1])]
+    groups = np.shape(getattr(result.evaluations[0].trace, rate.numerator))[-1]
+    return [estimate(rate_values(result, rate, code)) for code in range(groups)]
 
 
 def group_sizes(result: Result, groups: int) -> np.ndarray:

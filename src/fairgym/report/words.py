@@ -1,14 +1,25 @@
 """Names and numbers in a reader's words."""
 
 import math
+from collections.abc import Iterable
 
 from fairgym.training.differences import words
 
 
 def title(name: str) -> str:
     """A name in code as words, with a capital at the start."""
-    text = words(name)
+    return capital(words(name))
+
+
+def capital(text: str) -> str:
+    """The text with a capital at the start."""
     return text[:1].upper() + text[1:]
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a row: "a, b and c"."""
+    *most, last = list(names)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def magnitude(value: float) -> tuple[float, str]:

@@ -17,6 +17,7 @@ from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
 from fairgym.report.html import page
 from fairgym.report.results import Result
+from fairgym.report.summary import summary
 from fairgym.report.svg import png
 from fairgym.report.tables import people_sections, shown_beside
 from fairgym.training.comparison import Compared, compare
@@ -95,7 +96,8 @@ def write_report(
     sentences = findings(groups, measured.learned, measured.baselines, env)
     pairs = shown_beside(measured.learned, measured.baselines)
     sections = people_sections(pairs, env)
-    content = page(groups, measured.shown, sentences, figures, episodes, sections)
+    first = summary(groups, measured.learned, measured.baselines)
+    content = page(groups, measured.shown, first, sentences, figures, sections)
     make_folder(beside)
     for name, captioned in figures.items():
         write_whole(beside / f"{name}.png", png(captioned.figure))

@@ -1,0 +1,260 @@
+"""First lines of a report: what failed, who decided, and what came out for whom, in plain words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fairgym.report.grouping import RunGroup
+from fairgym.report.labels import OBJECTIVE, disparities, has_people, metric_label, rate_title
+from fairgym.report.results import Estimate, Result, best, estimate, interval, rate_values, who
+from fairgym.report.words import capital, listed, number, words
+from fairgym.training.differences import plain
+from fairgym.training.statistics import paired_interval
+
+MOST = 2  # configurations that have their own lines on the groups
+
+_KINDS = ("better in", "worse in", "no clear difference in", "too rarely defined to compare:")
+_WORDS = (
+    ("policy", "is a way of deciding: what an agent does with what it sees."),
+    ("baseline", "is a fixed rule, the same from the first day on; nothing of it is learned."),
+    ("episode", "is one simulated stretch of {steps}, with {start} and luck drawn anew."),
+    ("objective", "is the score that training was told to raise; higher is better."),
+    ("epoch", "is one round of training; a seed is the number that fixes its luck."),
+)
+_DISPARITY = (
+    "disparity",
+    "is {apart} the groups' rates: 0 means that the groups fare alike. It is taken in each episode"
+    " and then averaged, whichever group is ahead, so it can be larger than {apart} mean rates.",
+)
+_INTERVALS = (
+    "Brackets hold a 95% interval: a range made so that it holds the true mean 95 times in 100. It"
+    " allows for the luck of the episodes, and for that of training where a configuration was"
+    " trained with several seeds. Policies are compared episode by episode: two are said to differ"
+    " when the 95% interval of the mean difference leaves out 0, which can be so although their own"
+    " brackets overlap."
+)
+
+
+def summary(
+    groups: Sequence[RunGroup],
+    learned: Sequence[Result],
+    baselines: Sequence[Sequence[Result]],
+) -> list[str]:
+    """Sentences on failures, on what was done, and on what the learned policies achieve.
+
+    Args:
+        groups: the configurations, with their runs.
+        learned: their evaluations, in the same order.
+        baselines: for each of them the baselines, in its environment and by its objective.
+    """
+    failed, rules_failed = failures(groups, learned), rule_failures(groups, baselines)
+    found = failed + setting(groups, learned, baselines)
+    for group, result, rules in zip(groups, learned, baselines, strict=True):
+        found.append(verdict(result, rules))
+        rule = best(rules)
+        if rule is not None and len(groups) <= MOST and not result.ended_early[0]:
+            found += outcomes(result, rule, group.env, len(groups) > 1)
+    if not failed and not rules_failed:
+        found.append("No policy failed: every episode reached its end.")
+    return found + rules_failed
+
+
+# ---------------------------------------------------------------- failures
+
+
+def failures(groups: Sequence[RunGroup], learned: Sequence[Result]) -> list[str]:
+    """Sentences on learned policies that ended episodes early."""
+    found = []
+    for group, result in zip(groups, learned, strict=True):
+        early, count = result.ended_early
+        if not early:
+            continue
+        ended = [np.asarray(e.lengths)[np.asarray(e.terminated)] for e in result.evaluations]
+        when = f"{np.concatenate(ended).mean():,.1f}".removesuffix(".0")
+        found.append(
+            f"{capital(who(result))} failed: in {_of(early, count)} {group.env.failure} before"
+            f" the end, on average after {when} of {plain(group.env.horizon)}"
+            f" {group.env.time_unit}. Its other numbers count the time until then: they do not"
+            " compare with those of policies that go on to the end."
+        )
+    return found
+
+
+def rule_failures(groups: Sequence[RunGroup], baselines: Sequence[Sequence[Result]]) -> list[str]:
+    """Sentences on baselines that ended episodes early: one per world."""
+    found, seen = [], set()
+    for group, rules in zip(groups, baselines, strict=True):
+        failed = [(rule, *rule.ended_early) for rule in rules if rule.ended_early[0]]
+        if not failed or rules[0].world in seen:
+            continue
+        seen.add(rules[0].world)
+        where = f" ({group.world})" if group.world else ""
+        names = [f"“{rule.name}” in {_of(early, count)}" for rule, early, count in failed]
+        found.append(f"Baselines that failed{where}: {', '.join(names)}.")
+    return found
+
+
+def _of(early: int, count: int) -> str:
+    return f"all {count} episodes" if early == count > 1 else f"{early} of {count} episodes"
+
+
+# ---------------------------------------------------------------- what was done
+
+
+def setting(
+    groups: Sequence[RunGroup],
+    learned: Sequence[Result],
+    baselines: Sequence[Sequence[Result]],
+) -> list[str]:
+    """Sentences on who decides about whom for how long, and on how the policies were made."""
+    env = groups[0].env
+    sizes = " or ".join(dict.fromkeys(group.env.size_text for group in groups))
+    steps = " or ".join(plain(x) for x in sorted({group.env.horizon for group in groups}))
+    agents = listed(map(words, env.agents))
+    found = [
+        f"{capital(agents)} {'decides' if len(env.agents) == 1 else 'decide'} about {sizes} over"
+        f" {steps} {env.time_unit}, in a simulation."
+    ]
+    fixed = [agent for agent in env.agents if all(agent in group.fixed for group in groups)]
+    trained = [agent for agent in env.agents if agent not in fixed]
+    algorithms = listed(dict.fromkeys(group.runs[0].config.algorithm for group in groups))
+    some = listed(map(words, trained)) if fixed else "they" if len(trained) > 1 else "it"
+    text = f"A computer learned by trial and error ({algorithms}) how {some} should decide"
+    if fixed:
+        rule = "follows a fixed rule" if len(fixed) == 1 else "follow fixed rules"
+        text += f", while {listed(map(words, fixed))} {rule}"
+    found.append(f"{text}; it was told to raise {_aim(groups)}.")
+    episodes = sum(e.lengths.size for e in learned[0].evaluations[:1])
+    rules = max((len(several) for several in baselines), default=0)
+    counted = (
+        "baseline, a fixed rule" if rules == 1 else f"{rules} baselines, which are fixed rules"
+    )
+    policies = "policy was" if len(learned) == 1 else "policies were"
+    beside = f" beside {counted}, in" if rules else " in"
+    same = "one episode" if episodes == 1 else f"the same {plain(episodes)} episodes"
+    luck = "the same people with the same luck" if has_people(env) else "the same luck"
+    found.append(f"The learned {policies} then tried{beside} {same}: {luck} for all.")
+    return found
+
+
+def _aim(groups: Sequence[RunGroup]) -> str:
+    """The objective in words."""
+    if len({group.aim for group in groups}) > 1:
+        return "a score, the objective, of which each configuration has its own"
+    run = groups[0].runs[0]
+    objective, named = run.objective, run.config.objective
+    if isinstance(objective, Mapping):
+        return "a score, the objective, of which each agent has its own"
+    names = [words(name) for name, weight in objective.weights.items() if weight]
+    name = f" “{named}”" if isinstance(named, str) else ""
+    return f"one score, the objective{name}" + (f", made of {listed(names)}" if names else "")
+
+
+# ---------------------------------------------------------------- what came out
+
+
+def verdict(result: Result, rules: Sequence[Result]) -> str:
+    """Objective of a learned policy beside that of the best baseline."""
+    own = result.estimate(OBJECTIVE)
+    name = capital(who(result))
+    rule = best(rules)
+    if rule is None:
+        return f"{name} reaches {interval(own)} by the objective; no baseline is there to compare."
+    which = _among(rules)
+    numbers = f"{interval(own)} beside {interval(rule.estimate(OBJECTIVE))}"
+    gap = result.difference(rule, OBJECTIVE)
+    if not np.isfinite(gap.low):
+        return (
+            f"By the objective {who(result)} reaches {numbers} for {which}, “{rule.name}”. One"
+            " episode says nothing of chance."
+        )
+    way = "neither clearly better nor clearly worse"
+    if gap.clear:
+        way = "better" if gap.mean > 0 else "worse"
+    return (
+        f"By the objective {who(result)} does {way} than {which}, “{rule.name}”: {numbers}, a"
+        f" difference of {interval(gap)}."
+    )
+
+
+def _among(rules: Sequence[Result]) -> str:
+    """The best baseline by what it is the best of."""
+    held = [rule for rule in rules if not rule.ended_early[0]]
+    if len(rules) == 1:
+        return "the baseline"
+    if held and len(held) < len(rules):
+        return (
+            f"the best of the {len(held)} baselines that did not fail"
+            if len(held) > 1
+            else "the only baseline that did not fail"
+        )
+    return f"the best of {len(rules)} baselines"
+
+
+def outcomes(result: Result, rule: Result, env: Any, several: bool) -> list[str]:
+    """Sentences on what is better and what is worse than with a baseline, for all and per group.
+
+    Args:
+        result: a learned policy.
+        rule: a baseline in the same episodes.
+        env: the environment, for names and units.
+        several: True to name the policy, as one of several.
+    """
+    gaps = disparities(env)
+    rates = {name: metric.rate for name, metric in gaps.items()}
+    of_all, apart = [], []
+    for name in env.metrics:
+        label = metric_label(env, name)
+        pair = [one.estimate(label).mean for one in (result, rule)]
+        gap = result.difference(rule, label)
+        line = (words(label.title).lower(), pair, label.unit, gap, label.flipped)
+        (apart if name in gaps else of_all).append(line)
+    start = f"“{result.name}”, " if several else ""
+    beside = f"compared with “{rule.name}”"
+    found = [_sorted_line(f"{start}{beside}", of_all)]
+    traced = all(e.trace is not None for e in (*result.evaluations, *rule.evaluations))
+    for code, group in enumerate(env.groups if traced else ()):
+        lines = []
+        for name, rate in rates.items():
+            ours, theirs = (rate_values(one, rate, code) for one in (result, rule))
+            pair = [estimate(values).mean for values in (ours, theirs)]
+            unit = rate.unit_in(env.component_info)
+            gap = Estimate(*paired_interval(ours, theirs))
+            lines.append((rate_title(env, name).lower(), pair, unit, gap, rate.sign < 0))
+        found.append(_sorted_line(f"{start}for the {words(group)}, {beside}", lines))
+    found.append(_sorted_line(f"{start}differences between the groups, {beside}", apart))
+    return [sentence for sentence in found if sentence]
+
+
+def _sorted_line(start: str, lines: Iterable[tuple[str, Any, str, Estimate, bool]]) -> str:
+    """One sentence on what is better, worse, and not clearly different; "" for no line."""
+    kinds: dict[str, list[str]] = {kind: [] for kind in _KINDS}
+    better, worse, alike, unknown = kinds.values()
+    for what, (ours, theirs), unit, gap, flipped in lines:
+        if not gap.clear:
+            (alike if np.isfinite(gap.low) else unknown).append(what)
+            continue
+        shown = "" if unit in ("", "share") else f" {unit}"
+        kind = better if (gap.mean < 0) == flipped else worse
+        kind.append(f"{what} ({number(ours)}{shown} instead of {number(theirs)})")
+    parts = [f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names]
+    return f"{capital(start)}: {'; '.join(parts)}." if parts else ""
+
+
+# ---------------------------------------------------------------- words of the page
+
+
+def glossary(env: Any) -> list[str]:
+    """Meaning of the page's words, a line each."""
+    start = "people" if has_people(env) else "a start"
+    terms = [*_WORDS]
+    if disparities(env):
+        terms.append(_DISPARITY)
+    apart = "the gap between" if len(env.groups) == 2 else "the standard deviation of"
+    steps = f"{plain(env.horizon)} {env.time_unit}"
+    lines = []
+    for term, meaning in terms:
+        article = "An" if term[0] in "aeiou" else "A"
+        lines.append(f"{article} {term} {meaning.format(steps=steps, start=start, apart=apart)}")
+    return [*lines, _INTERVALS]

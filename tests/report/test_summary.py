@@ -1,0 +1,201 @@
+"""First lines of a page: failure, what was done, what came out for whom; words and caveats."""
+
+import html
+import re
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.core.registry import environments
+from fairgym.report import card, summary
+from fairgym.report.grouping import group_runs
+from fairgym.report.results import Result, best
+
+
+@pytest.fixture(scope="module")
+def page(written) -> str:
+    """A page of two real seeds, as text with marks."""
+    return written.read_text(encoding="utf-8")
+
+
+def plain(text: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+def test_the_first_lines_say_who_decided_and_what_came_out(page):
+    lines = [plain(x) for x in re.findall(r"<li>(.*?)</li>", page.partition('id="words"')[0])]
+    told = iter(lines)
+    if " failed: in " in lines[0]:  # whatever these tiny trainings came to
+        next(told)
+    assert next(told) == (
+        "Admissions, disbursement and debt management decide about 60 people over 20 months, in a"
+        " simulation."
+    )
+    assert next(told).startswith(
+        "A computer learned by trial and error (f-macem) how they should decide; it was told to"
+        " raise one score, the objective “uniform”, made of profit, admission rate, "
+    )
+    count = len(fairgym.make("loan", population=60, horizon=20).baselines)
+    assert next(told) == (
+        f"The learned policy was then tried beside {count} baselines, which are fixed rules, in the"
+        " same 4 episodes: the same people with the same luck for all."
+    )
+    assert re.match("By the objective the learned policy does (neither|better|worse)", next(told))
+    assert page.index('id="short"') < page.index('id="findings"') < page.index('id="results"')
+
+
+def test_every_word_is_explained_before_the_findings(page):
+    top = plain(page.partition('id="findings"')[0])
+    for word in ("policy", "baseline", "episode", "objective", "epoch", "disparity"):
+        assert re.search(rf"\bAn? {word} is ", top), word
+    assert "a seed is" in top and "95% interval: a range" in top and "leaves out 0" in top
+    assert "do not overlap" not in page
+
+
+def test_the_card_is_quoted_in_short_and_whole(page):
+    top, _, rest = page.partition('id="findings"')
+    text = card.caveats(fairgym.make("loan"))
+    assert "Do not use it, its scores or policies trained in it to decide about real" in plain(top)
+    assert 'href="#caveats"' in top and page.count('id="caveats"') == 1
+    end = plain(rest.partition('id="caveats"')[2])
+    assert all(paragraph in end for lines in text.values() for paragraph in lines)
+    assert "Race is imputed from score distributions, not observed" in end
+    assert "Not observed but imputed, from sources named in DATA_LICENSES.md" in end
+
+
+@pytest.mark.parametrize("name", ["loan", "loan_simple", "health", "education"])
+def test_every_built_in_environment_has_caveats(name):
+    path = Path(fairgym.__file__).parent / "environments" / name / "README.md"
+    section = path.read_text(encoding="utf-8").partition("## What it must not be used for\n")[2]
+    section = section.partition("\n## ")[0]
+    found = card.caveats(environments.get(name)())
+    assert list(found) == ["What it must not be used for", "The people"]
+    words = re.findall(r"[a-z]{3,}", re.sub(r"\]\([^)]*\)", "]", section))
+    assert re.findall(r"[a-z]{3,}", " ".join(found["What it must not be used for"])) == words
+    for text in (*found["The people"], *found["What it must not be used for"]):
+        assert not re.search(r"[`*#]|\]\(", text)
+    short = card.in_short(found)
+    assert short.startswith("Do not use it") and short.endswith("is lawful or fair.")
+
+
+def test_an_environment_without_a_card_has_none(country, tmp_path, monkeypatch):
+    assert card.caveats(country) == {} and card.in_short({}) == ""
+    mine = tmp_path / "README.md"
+    monkeypatch.setattr(card.inspect, "getfile", lambda _: str(tmp_path / "mine.py"))
+    mine.write_text("# Mine\n\n## The people\n\nMade up.\n")
+    assert card.caveats(country) == {}
+    mine.write_text(
+        "# Mine\n## What it must not be used for\n\nIt is a *toy* of [ours](a.md).\n\nNo <b>!\n\n"
+        "```python\ncode\n```\n| a | b |\n\n## More\nx\n"
+    )
+    found = card.caveats(country)
+    assert found == {card.USES: ["It is a toy of ours.", "No <b>!"]}
+    assert card.in_short(found) == "It is a toy of ours."
+    mine.write_bytes(b"\xff\xfe\x00")
+    assert card.caveats(country) == {}
+
+
+# ---------------------------------------------------------------- sentences
+
+
+def test_the_verdict_follows_the_paired_difference(made_up_result, made_up_evaluation):
+    base = [made_up_result("low", False, 0.2), made_up_result("base", False, 0.5)]
+
+    def say(value: float) -> str:
+        return summary.verdict(made_up_result("learned policy", True, value), base)
+
+    assert say(0.9) == (
+        "By the objective the learned policy does better than the best of 2 baselines, “base”:"
+        " 0.90 [0.88, 0.92] beside 0.50 [0.48, 0.52], a difference of 0.40 [0.40, 0.40]."
+    )
+    assert "does worse than the best of 2" in say(0.1) and "of −0.40 [−0.40, −0.40]." in say(0.1)
+    assert "does neither clearly better nor clearly worse than" in say(0.5)
+    single, rule = (
+        Result(name, learned, (made_up_evaluation(x, objective=np.array([x])),))
+        for name, learned, x in (("a", True, 0.9), ("b", False, 0.5))
+    )
+    assert summary.verdict(single, [rule]) == (
+        "By the objective “a” reaches 0.90 beside 0.50 for the baseline, “b”. One episode says"
+        " nothing of chance."
+    )
+    assert "no baseline is there" in summary.verdict(single, [])
+
+
+def test_a_baseline_that_failed_is_not_the_best(made_up_result):
+    ended = np.array([False, True, False, False])
+    rules = [
+        made_up_result("broke", False, 0.9, terminated=ended),
+        made_up_result("base", False, 0.5),
+    ]
+    assert best(rules) is rules[1] and best(rules[:1]) is rules[0]
+    own = made_up_result("learned policy", True, 0.7)
+    assert "better than the only baseline that did not fail, “base”" in summary.verdict(own, rules)
+
+
+def test_failures_come_first_and_say_what_failed_and_when(made_up_run, made_up_result):
+    group = group_runs([made_up_run(0, [1.0])])
+    ended = np.array([True, False, True, False])
+    lengths = np.array([3, 20, 4, 20])
+    broke = {"terminated": ended, "lengths": lengths}
+    own = made_up_result("learned policy", True, 0.5, **broke)
+    rules = [made_up_result("base", False, 0.4), made_up_result("rash", False, 0.1, **broke)]
+    lines = summary.summary(group, [own], [rules])
+    assert lines[0].startswith(
+        "The learned policy failed: in 2 of 4 episodes the bank fails before the end, on average"
+        " after 3.5 of 20 months. Its other numbers count the time until then"
+    )
+    assert lines[-1] == "Baselines that failed: “rash” in 2 of 4 episodes."
+    assert not any(line.startswith("Compared with") for line in lines)
+    fine = summary.summary(group, [made_up_result("learned policy", True, 0.5)], [rules[:1]])
+    assert fine[-1] == "No policy failed: every episode reached its end."
+    assert any(line.startswith("Compared with “base”: ") for line in fine)
+
+
+def test_what_is_better_for_whom(env, made_up_evaluation):
+    def result(name: str, learned: bool, approved: tuple[float, float], profit: float) -> Result:
+        shape = np.ones((4, 3, 2)) * np.array([1.0, 1.1, 0.9, 1.0])[:, None, None]
+        fields = dict.fromkeys(env.component_info, shape)
+        trace = types.SimpleNamespace(**(fields | {"approved": shape * approved}))
+        metrics = dict.fromkeys(env.metrics, np.full(4, 0.5))
+        metrics |= {
+            "profit": profit + np.array([0.0, 0.1, 0.2, 0.3]),
+            "admission_disparity": -np.full(4, approved[0] - approved[1]),
+        }
+        return Result(name, learned, (made_up_evaluation(0.5, metrics=metrics, trace=trace),))
+
+    own = result("learned policy", True, (0.75, 0.5), 3.0)
+    found = summary.outcomes(own, result("base", False, (0.5, 0.38), 4.0), env, False)
+    assert [line.partition(":")[0] for line in found] == [
+        "Compared with “base”",
+        "For the advantaged, compared with “base”",
+        "For the disadvantaged, compared with “base”",
+        "Differences between the groups, compared with “base”",
+    ]
+    assert "worse in profit (3.15 thousand dollars instead of 4.15)" in found[0]
+    assert "better in admission rate (0.75 instead of 0.50)" in found[1]
+    assert "better in admission rate (0.50 instead of 0.38)" in found[2]
+    assert "worse in admission disparity (0.25 instead of 0.12)" in found[3]
+    assert "no clear difference in wait" in found[3] and "no clear difference in" in found[0]
+    several = summary.outcomes(own, own, env, True)
+    assert several[1].startswith("“learned policy”, for the advantaged, compared with")
+
+
+def test_fixed_agents_and_several_configurations_are_told(made_up_run, made_up_result):
+    fixed = {"admissions": 0.5, "disbursement": "random"}
+    runs = [
+        made_up_run(0, [1.0], fixed=fixed),
+        made_up_run(0, [1.0], fixed=fixed, objective="direct"),
+    ]
+    for run in runs:
+        run.objective = types.SimpleNamespace(weights={"profit": 1.0, "default_rate": 0.0})
+    groups = group_runs(runs)
+    results = [made_up_result(group.name, True, 0.5) for group in groups]
+    _, made, tried = summary.setting(groups, results, [[], []])
+    assert "how debt management should decide, while admissions and disbursement follow" in made
+    assert made.endswith("raise a score, the objective, of which each configuration has its own.")
+    assert tried.startswith("The learned policies were then tried in the same 4 episodes")
+    (_, one, _) = summary.setting(groups[:1], results[:1], [[]])
+    assert one.endswith("raise one score, the objective “uniform”, made of profit.")

@@ -35,6 +35,7 @@ CENTRAL = {
     "fairgym.policies.named.with_fixed",
     "fairgym.policies.networks.equivariant",
     "fairgym.training.config.RunConfig",
+    "fairgym.training.parameters.with_params",
     "fairgym.training.statistics.mean_interval",
     "fairgym.training.statistics.paired_test",
 }

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.core import make
+from fairgym.training.parameters import params_settings
 from fairgym.training.settings import (
     Setting,
     algorithm_settings,
     environment_settings,
     members,
-    params_settings,
 )
 
 DIGITS = "9" * 400
@@ -147,12 +147,12 @@ def settings() -> list[tuple[str, str, str, Setting, Any]]:
     """Every setting of training once: environment, algorithm, flag, setting, declared range."""
     found, seen = [], set()
     for environment, algorithm in SYSTEMS.items():
-        params = make(environment).default_params
-        info = params.info()
+        env = make(environment)
+        info = env.default_params.info()
         several = [
             *environment_settings(environment),
             *algorithm_settings(algorithm),
-            *params_settings(params),
+            *params_settings(env),
         ]
         for setting in several:
             key = (setting.section, setting.name)

@@ -126,7 +126,7 @@ def test_bad_keys_and_types(given, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"params": {"deposit": 1}}, "unknown key 'params.deposit'"),
+        ({"params": {"deposit": 1}}, "unknown parameter 'deposit' .perhaps deposit_rate"),
         ({"algorithm_args": {"x": 1}}, "unknown key 'algorithm_args.x'"),
         ({"environment_args": {"x": 1}}, "unknown argument 'x' for loan"),
         ({"params": {"deposit_rate": -1}}, "deposit_rate is -1.0; it takes a number from 0 to 1"),

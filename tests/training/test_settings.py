@@ -6,11 +6,11 @@ import pytest
 
 from fairgym.algorithms import algorithms
 from fairgym.core.registry import environments
+from fairgym.training.parameters import params_settings
 from fairgym.training.settings import (
     algorithm_settings,
     environment_settings,
     field_docs,
-    params_settings,
 )
 
 # A noun phrase does not open with a genitive or a question, nor with what stands before a noun.
@@ -30,7 +30,7 @@ SETTINGS = {
 PARAMS = {
     f"{name}: {setting.name}": setting.help
     for name in environments.names()
-    for setting in params_settings(environments.get(name)().default_params)
+    for setting in params_settings(environments.get(name)())
 }
 
 

@@ -15,13 +15,13 @@ from fairgym.fairness.plain import objective_slug, objective_text, parse_objecti
 from fairgym.training.config import RunConfig, check_fields, import_listed, settings_of
 from fairgym.training.config_file import read_config_file
 from fairgym.training.folder import RunFolder, run_folders
+from fairgym.training.parameters import params_settings
 from fairgym.training.settings import (
     ALGORITHM,
     ENVIRONMENT,
     PARAMS,
     Setting,
     algorithm_settings,
-    params_settings,
 )
 
 PROG = "fairgym train"
@@ -277,8 +277,8 @@ def _as_used(settings: Sequence[Setting], config: RunConfig, words: Sequence[str
             names += ["--population-size"] if setting.name == "population" else []
             for text in filter(None, (peek(words, name) for name in names)):
                 arguments[setting.name] = setting.parse(text)
-    params = make(config.environment, **arguments).default_params
-    used = {setting.name: setting for setting in params_settings(params)}
+    env = make(config.environment, **arguments)
+    used = {setting.name: setting for setting in params_settings(env)}
     return [used.get(s.name, s) if s.section == PARAMS else s for s in settings]
 
 

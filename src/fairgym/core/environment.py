@@ -126,6 +126,19 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """Size of the system in words, for titles."""
         return f"{len(self.groups)} {self.group_word}s"
 
+    def parts_of(self, kind: str) -> tuple[str, ...]:
+        """Names of the parts of a kind that parameters may differ over, one number each.
+
+        Args:
+            kind: "group" or the word for the groups.
+
+        Raises:
+            FairgymError: there is no such kind.
+        """
+        if kind not in ("group", self.group_word):
+            raise FairgymError(f"{self.name} has no parts of the kind {kind!r}")
+        return self.groups
+
     # ------------------------------------------------------------------ what everybody calls
 
     @property
@@ -142,7 +155,11 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 
         Returns:
             `(obs, state)`: the observation of each agent, and the state.
+
+        Raises:
+            FairgymError: a parameter that may differ over parts has not one number for each.
         """
+        check_parts(self, params)
         state = self.initial_state(key, params)
         return self.observe(state, params), state
 
@@ -185,6 +202,17 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 def time_of(state: Any) -> Int[Array, ""]:
     """Number of steps made, which every state has (`State.time`)."""
     return state.time
+
+
+def check_parts(env: Environment, params: Params) -> None:
+    """Raise a FairgymError unless parameters with several numbers have one for each part."""
+    for name, info in params.info().items():
+        shape = jnp.shape(getattr(params, name))
+        if info.per and shape and shape != (len(env.parts_of(info.per)),):
+            raise FairgymError(
+                f"{name} has the shape {shape}; it takes one number, or one per {info.per}:"
+                f" {', '.join(env.parts_of(info.per))}"
+            )
 
 
 def require_agents(env: Environment, given: Mapping[str, Any], what: str) -> None:

@@ -9,12 +9,16 @@ import equinox as eqx
 import jax
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import Float
 
 from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
 
 # The largest number of single precision, in which everything is computed.
 LARGEST_NUMBER = float(np.finfo(np.float32).max)
+
+# A parameter that may differ over parts, such as regions: one number for all, or one for each.
+Number = float | Float[jax.Array, "..."]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,12 +30,15 @@ class ParamInfo:
         unit: "per year", "months", ...
         low: smallest allowed value.
         high: largest allowed value.
+        per: parts that it may differ over, one number each: "group", the environment's word for
+            its groups, or one of its partitions ("region"); "" if it is one number for all.
     """
 
     description: str
     unit: str = ""
     low: float = -math.inf
     high: float = math.inf
+    per: str = ""
 
 
 def param(
@@ -41,15 +48,18 @@ def param(
     unit: str = "",
     low: float = -math.inf,
     high: float = math.inf,
+    per: str = "",
 ) -> Any:
-    """Declare a field of a `Params` struct with its default, meaning and range."""
-    return eqx.field(default=default, metadata={"param": ParamInfo(description, unit, low, high)})
+    """Declare a field of a `Params` struct with its default, meaning and range, as `ParamInfo`."""
+    info = ParamInfo(description, unit, low, high, per)
+    return eqx.field(default=default, metadata={"param": info})
 
 
 class Params(Struct):
     """Base of the parameter structs: a frozen pytree of numbers, checked when it is made.
 
-    Values may be Python numbers or arrays (to vmap over); traced arrays are not checked.
+    Values may be Python numbers or arrays (to vmap over, or with one number per part where the
+    parameter is declared so); traced arrays are not checked.
 
     Examples:
         >>> from fairgym.core import Params, param

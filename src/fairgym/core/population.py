@@ -38,6 +38,10 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
         """
         return {}
 
+    def parts_of(self, kind: str) -> tuple[str, ...]:
+        """Names of the parts of a kind: the groups, or one of the partitions."""
+        return self.partitions.get(kind) or super().parts_of(kind)
+
     @property
     def size_text(self) -> str:
         """Number of people, in words."""

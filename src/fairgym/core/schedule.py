@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
+from fairgym.core.params import Number
 from fairgym.core.struct import Struct
 
 
@@ -74,15 +75,16 @@ class Construction(Struct):
         money: Float[Array, " places"],
         now: Int[Array, ""],
         *,
-        base_cost: float | Float[Array, ""],
-        unit_cost: float | Float[Array, ""],
-        base_time: float | Float[Array, ""],
-        unit_time: float | Float[Array, ""],
+        base_cost: Number,
+        unit_cost: Number,
+        base_time: Number,
+        unit_time: Number,
     ) -> "Construction":
         """Pay money in, and begin a project wherever the fund buys at least one unit.
 
         A project of n units costs base_cost + n unit_cost dollars and opens after
-        base_time + n unit_time steps, rounded up, at least one.
+        base_time + n unit_time steps, rounded up, at least one; each of the four is one number
+        for all places or one for each.
         """
         fund = self.fund + money
         units = jnp.floor(jnp.maximum(fund - base_cost, 0.0) / unit_cost)

@@ -141,6 +141,10 @@ class Wrapper(Environment[Any, Any, Any]):
         """Size of the system in words."""
         return self.env.size_text
 
+    def parts_of(self, kind: str) -> tuple[str, ...]:
+        """Names of the parts of a kind."""
+        return self.env.parts_of(kind)
+
     def observation_space(self, agent: str) -> EntitySpace:
         """Space of an agent's observations."""
         return self.env.observation_space(agent)

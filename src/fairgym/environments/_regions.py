@@ -3,27 +3,41 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from fairgym.core import improve_or_deteriorate, improvement_probability, moved, param
+from fairgym.core.params import Number
 from fairgym.environments._sampled import SampledParams
-
-Parameter = float | Float[Array, ""]
 
 
 class RegionParams(SampledParams):
     """Parameters of the environments in which a planner gives money to regions."""
 
-    improve_gain: float = param(
-        0.4, "R: what money adds at most to the chance to improve (table 8)", low=0.0, high=1.0
+    improve_gain: Number = param(
+        0.4,
+        "R: what money adds at most to the chance to improve (table 8)",
+        low=0.0,
+        high=1.0,
+        per="region",
     )
-    improve_slope: float = param(
-        16.0, "V times B-hat / N_g: how fast money works (table 8)", low=0.0, high=1000.0
+    improve_slope: Number = param(
+        16.0,
+        "V times B-hat / N_g: how fast money works (table 8)",
+        low=0.0,
+        high=1000.0,
+        per="region",
     )
-    improve_shift: float = param(
-        -4.0, "W (printed as +4, with which money changes nothing)", low=-100.0, high=100.0
+    improve_shift: Number = param(
+        -4.0,
+        "W (printed as +4, with which money changes nothing)",
+        low=-100.0,
+        high=100.0,
+        per="region",
     )
-    stay: float = param(0.2, "U: chance that features stay (table 8)", low=0.0, high=1.0)
+    stay: Number = param(
+        0.2, "U: chance that features stay (table 8)", low=0.0, high=1.0, per="region"
+    )
 
 
 class Move(NamedTuple):
@@ -41,9 +55,14 @@ class Move(NamedTuple):
     low: float
     high: float
 
-    def improvement(self, params: RegionParams) -> Parameter:
+    def improvement(self, params: RegionParams) -> Number:
         """Change of the feature when it improves."""
         return self.better * getattr(params, self.change)
+
+
+def of_people(value: Number, region: Int[Array, " people"]) -> Number:
+    """A parameter as people meet it: one number for all, or that of each person's region."""
+    return value if jnp.ndim(value) == 0 else jnp.asarray(value, jnp.float32)[region]
 
 
 def move_features(
@@ -54,8 +73,8 @@ def move_features(
     money: Float[Array, " regions"],
     params: RegionParams,
     *,
-    base: Parameter,
-    budget: Parameter,
+    base: Number,
+    budget: Number,
 ) -> dict[str, Float[Array, " people"]]:
     """Let every person's features improve, stay or deteriorate together.
 
@@ -79,7 +98,8 @@ def move_features(
         slope=params.improve_slope * money.shape[0] / budget,
         shift=params.improve_shift,
     )
-    direction = improve_or_deteriorate(uniform, improve[region], params.stay)
+    stay = of_people(params.stay, region)
+    direction = improve_or_deteriorate(uniform, improve[region], stay)
     after = dict(data)
     for name, move in moves.items():
         change = move.improvement(params)

@@ -24,6 +24,7 @@ from fairgym.fairness.plain import (
 )
 from fairgym.policies import fixed_policies
 from fairgym.policies.fixed import TAKES
+from fairgym.training.parameters import params_settings, with_params
 from fairgym.training.settings import (
     ALGORITHM,
     ENVIRONMENT,
@@ -31,7 +32,6 @@ from fairgym.training.settings import (
     Setting,
     algorithm_settings,
     environment_settings,
-    params_settings,
 )
 
 ALIASES = {"population_size": "population"}
@@ -66,7 +66,8 @@ class RunConfig:
     Attributes:
         environment: name of the environment.
         environment_args: fields of the environment's constructor (population, horizon, ...).
-        params: numbers that differ from the environment's default parameters.
+        params: numbers that differ from the environment's default parameters; where a parameter
+            may differ over regions, a list or a mapping too (`fairgym.training.parameters`).
         algorithm: name of the algorithm.
         algorithm_args: hyperparameters of the algorithm.
         objective: name of the objective, as `Objective.named` takes it; or its weights, metric ->
@@ -166,18 +167,7 @@ class RunConfig:
         env = make(
             self.environment, **{n: known[n].check(v) if n in known else v for n, v in arguments}
         )
-        params = env.default_params
-        given = {}
-        for setting in params_settings(params):
-            if setting.name in self.params:
-                value = setting.check(self.params[setting.name])
-                given[setting.name] = (
-                    np.asarray(value, np.float32) if isinstance(value, tuple) else value
-                )
-        unknown = [name for name in self.params if name not in given]
-        if unknown:
-            raise _unknown(unknown[0], [s.name for s in params_settings(params)], PARAMS)
-        params = params.replace(**given)
+        params = with_params(env, env.default_params, self.params.items())
         cls = algorithms.get(self.algorithm)
         known = {s.name: s for s in algorithm_settings(self.algorithm)}
         for name in self.algorithm_args:
@@ -209,7 +199,7 @@ class RunConfig:
         config = dataclasses.replace(
             self,
             environment_args=_values(env, environment_settings(self.environment)),
-            params=_values(params, params_settings(params)),
+            params=_values(params, params_settings(env)),
             algorithm_args=_values(algorithm, list(known.values())),
             objective=complete_objective(env, self.objective),
             objectives={agent: complete_objective(env, name) for agent, name in names.items()}
@@ -288,11 +278,10 @@ def settings_of(environment: str, algorithm: Any) -> list[Setting]:
     """
     if not isinstance(algorithm, str):
         raise FairgymError(f"algorithm is {algorithm!r}; it takes a name")
-    params = make(environment).default_params
     return [
         *environment_settings(environment),
         *algorithm_settings(algorithm),
-        *params_settings(params),
+        *params_settings(make(environment)),
     ]
 
 
@@ -315,7 +304,12 @@ def _values(thing: Any, settings: list[Setting]) -> dict[str, Any]:
     """The fields of a dataclass as JSON values."""
 
     def plain(value: Any) -> Any:
-        return np.asarray(value).tolist() if hasattr(value, "dtype") else value
+        if not hasattr(value, "dtype"):
+            return value
+        numbers = np.asarray(value)
+        if not numbers.ndim:
+            return numbers.tolist()
+        return [float(str(number)) for number in numbers]  # 0.1, not the float32 nearest to it
 
     return {s.name: plain(getattr(thing, s.name)) for s in settings}
 

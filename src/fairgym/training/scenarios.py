@@ -8,12 +8,12 @@ import jax
 import numpy as np
 
 from fairgym.core import Environment, FairgymError, Params, Policy, check_shape, make
-from fairgym.core.changes import changed_number, nearest
 from fairgym.policies import fixed_policies, with_fixed
 from fairgym.training.comparison import baselines_of
 from fairgym.training.differences import words
 from fairgym.training.evaluation import Evaluation, evaluate
-from fairgym.training.settings import environment_settings, params_settings
+from fairgym.training.parameters import with_params
+from fairgym.training.settings import environment_settings
 from fairgym.training.statistics import paired_interval
 
 Changes = Mapping[str, Any] | Sequence[tuple[str, Any]]
@@ -29,7 +29,7 @@ class Scenario:
         name: label, unique within a simulation.
         fixed: changed decisions: "agent", "agent.element" or "agent.group" -> "random",
             "first-come", "module:function", a number, or one number per element.
-        params: changed parameters: "name" or "name.group" -> number, or a text such as "+30%",
+        params: changed parameters: "name" or "name.region" -> number, or a text such as "+30%",
             relative to the value before the change.
         environment_args: constructor arguments of the environment that differ from its defaults.
         baseline: name of the baseline that the changes are made to; "" for `default_baseline`.
@@ -282,19 +282,6 @@ def make_checked(environment: str, arguments: Mapping[str, Any]) -> Environment:
 def pairs_of(changes: Changes) -> tuple[tuple[str, Any], ...]:
     """Changes in the order in which they are made."""
     return tuple(changes.items() if isinstance(changes, Mapping) else changes)
-
-
-def with_params(env: Environment, params: Params, changes: Sequence[tuple[str, Any]]) -> Params:
-    """Parameters with some of them changed: numbers, or changes such as "+30%"."""
-    known = [setting.name for setting in params_settings(params)]
-    for name, given in changes:
-        if name not in known:
-            raise FairgymError(
-                f"unknown parameter {name!r}{nearest(name, known)}; {env.name} takes:"
-                f" {', '.join(known)}"
-            )
-        params = params.replace(**{name: changed_number(name, given, getattr(params, name))})
-    return params
 
 
 def _build(scenario: Scenario, environment: str) -> Built:

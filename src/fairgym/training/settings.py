@@ -1,7 +1,8 @@
 """Settings of a run: the fields of its environment, parameters and algorithm.
 
 One table, made from the dataclasses themselves, serves the configuration files and the flags of
-the command line: adding a field to an environment or an algorithm adds a key and a flag.
+the command line: adding a field to an environment or an algorithm adds a key and a flag. The
+settings of parameters are in `parameters.py`.
 """
 
 import contextlib
@@ -12,10 +13,8 @@ import types
 import typing
 from typing import Any
 
-import numpy as np
-
 from fairgym.algorithms import algorithms
-from fairgym.core import FairgymError, Params
+from fairgym.core import FairgymError
 from fairgym.core.registry import environments
 
 ENVIRONMENT, PARAMS, ALGORITHM = "environment_args", "params", "algorithm_args"
@@ -132,20 +131,6 @@ def environment_settings(name: str) -> list[Setting]:
 def algorithm_settings(name: str) -> list[Setting]:
     """The hyperparameters of an algorithm."""
     return _of_dataclass(algorithms.get(name), ALGORITHM)
-
-
-def params_settings(params: Params) -> list[Setting]:
-    """The fields of an environment's parameters, each a number or a list of numbers."""
-    settings = []
-    for field in dataclasses.fields(params):
-        info = field.metadata.get("param")
-        about = "" if info is None else info.description
-        if info is not None and info.unit:
-            about += f" [{info.unit}]"
-        default = getattr(params, field.name)
-        kind = float if np.ndim(default) == 0 else tuple[float, ...]
-        settings.append(Setting(PARAMS, field.name, kind, default, about))
-    return settings
 
 
 def _of_dataclass(cls: Any, section: str) -> list[Setting]:

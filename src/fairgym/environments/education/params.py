@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.core import param
+from fairgym.core.params import Number
 from fairgym.environments._regions import RegionParams
 
 CALIBRATED_POPULATION = 10_000
@@ -156,8 +157,12 @@ class EducationParams(RegionParams):
     cost_gpa: float = param(-1.1, "beta_1 (table 8)", low=-100.0, high=0.0)
     cost_university: float = param(-1.1, "beta_2 (table 8)", low=-100.0, high=0.0)
     cost_experience: float = param(-1.1, "beta_3 (table 8)", low=-100.0, high=0.0)
-    improve_base: float = param(
-        0.39, "Q: chance that features improve without money, nearly (table 8)", low=0.0, high=1.0
+    improve_base: Number = param(
+        0.39,
+        "Q: chance that features improve without money, nearly (table 8)",
+        low=0.0,
+        high=1.0,
+        per="region",
     )
     gpa_change: float = param(
         0.01, "c of the baseline GPA when features move (not published)", low=0.0, high=4.0

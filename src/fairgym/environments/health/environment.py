@@ -198,7 +198,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
             "time": state.time,
             "total_profit": state.total_profit,
             "planner_budget": params.planner_budget + state.rollover,
-            "hospital_cost": params.hospital_cost,
+            "hospital_cost": jnp.mean(jnp.asarray(params.hospital_cost)),
             **by_region("beds", beds),
             **by_region("free_beds", beds - occupied),
             **by_region("premiums_paid", state.premiums_paid),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from fairgym.core import param
+from fairgym.core.params import Number
 from fairgym.environments._regions import RegionParams
 
 PUBLISHED_POPULATION = 10_000
@@ -31,20 +32,22 @@ class HealthParams(RegionParams):
         low=0.0,
         high=1e6,
     )
-    hospital_cost: float = param(
+    hospital_cost: Number = param(
         2000.0,
         "HOSPCOST, cost of a hospital stay (not published)",
         unit="dollars per month",
         low=0.0,
         high=1e6,
+        per="region",
     )
-    beds_at_start: float = param(
+    beds_at_start: Number = param(
         300.0,
         "beds of each region at the start (not published); the default is scaled with the"
         " population, a given value is taken as it is",
         unit="beds",
         low=0.0,
         high=1e6,
+        per="region",
     )
     months_of_premium_per_income: float = param(
         12.0,
@@ -54,14 +57,19 @@ class HealthParams(RegionParams):
         low=1e-6,
         high=1e6,
     )
-    illness_uninsured: float = param(
-        0.4, "A: what lack of coverage adds to the chance to fall ill (table 8)", low=0.0, high=1.0
+    illness_uninsured: Number = param(
+        0.4,
+        "A: what lack of coverage adds to the chance to fall ill (table 8)",
+        low=0.0,
+        high=1.0,
+        per="region",
     )
-    illness_risk: float = param(
+    illness_risk: Number = param(
         0.4,
         "B: chance to fall ill at a health risk of 5, coverage apart (table 8)",
         low=0.0,
         high=1.0,
+        per="region",
     )
     end_base: float = param(
         1.03, "D of the end of an illness: D^(E ILLTIME) (table 8)", low=1.0, high=10.0
@@ -85,8 +93,12 @@ class HealthParams(RegionParams):
         3.0, "G of mortality, per point of health risk (table 8)", low=0.0, high=100.0
     )
     survival_offset: float = param(-7.0, "H of mortality (table 8)", low=-100.0, high=100.0)
-    improve_base: float = param(
-        0.29, "Q: chance that features improve without money, nearly (table 8)", low=0.0, high=1.0
+    improve_base: Number = param(
+        0.29,
+        "Q: chance that features improve without money, nearly (table 8)",
+        low=0.0,
+        high=1.0,
+        per="region",
     )
     income_change: float = param(
         500.0,
@@ -101,29 +113,39 @@ class HealthParams(RegionParams):
     distress_change: float = param(
         0.2, "c of the six distress items (not published)", low=0.0, high=4.0
     )
-    bed_base_cost: float = param(
+    bed_base_cost: Number = param(
         3e7,
         "cost of any building project (table 8); the default is scaled with the population, a"
         " given value is taken as it is",
         unit="dollars",
         low=0.0,
         high=1e12,
+        per="region",
     )
-    bed_cost: float = param(1e6, "cost of each bed (table 8)", unit="dollars", low=1e-3, high=1e12)
-    build_base_time: float = param(
+    bed_cost: Number = param(
+        1e6,
+        "cost of each bed (table 8)",
+        unit="dollars",
+        low=1e-3,
+        high=1e12,
+        per="region",
+    )
+    build_base_time: Number = param(
         2.0,
         "months that any project takes (table 8 has 0.5 and 2 the other way round)",
         unit="months",
         low=0.0,
         high=1e6,
+        per="region",
     )
-    build_bed_time: float = param(
+    build_bed_time: Number = param(
         0.5,
         "months that each bed adds (table 8, see above); the default is scaled inversely with the"
         " population, a given value is taken as it is",
         unit="months",
         low=0.0,
         high=1e6,
+        per="region",
     )
 
     def at_population(self, population: int) -> "HealthParams":

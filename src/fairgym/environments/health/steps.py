@@ -11,10 +11,11 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Struct, divided_by_weight, fill_places
+from fairgym.core import Struct, by_group, divided_by_weight, fill_places
+from fairgym.core.params import Number
 from fairgym.data import Population
 from fairgym.data.sampling import columns_of
-from fairgym.environments._regions import move_features
+from fairgym.environments._regions import move_features, of_people
 from fairgym.environments.health import dynamics
 from fairgym.environments.health.params import HealthParams
 from fairgym.environments.health.spaces import PLANNER
@@ -121,7 +122,12 @@ def strikes(
     params: HealthParams,
 ) -> Bool[Array, " people"]:
     """True where illness strikes a healthy person in this month."""
-    chance = dynamics.falls_ill(insured, risk, params.illness_uninsured, params.illness_risk)
+    chance = dynamics.falls_ill(
+        insured,
+        risk,
+        of_people(params.illness_uninsured, state.group),
+        of_people(params.illness_risk, state.group),
+    )
     return state.illness_uniform < chance
 
 
@@ -147,18 +153,24 @@ def give_beds(
     illness: Illness,
     scores: Float[Array, " people"],
     free_beds: Float[Array, " regions"],
-    hospital_cost: float | Float[Array, ""],
+    hospital_cost: Number,
 ) -> Care:
     """Step 4: beds for the highest scores of each region; stays are paid for the insured."""
     in_hospital = state.stage == IN_HOSPITAL
     waiting = illness.fell_ill | (state.stage == WAITING)
     admitted = fill_places(scores, waiting, state.group, free_beds, noise.priority)
     in_hospital, waiting = in_hospital | admitted, waiting & ~admitted
+    paid_for = in_hospital & state.insured
+    if jnp.ndim(hospital_cost) == 0:
+        cost = hospital_cost * jnp.sum(paid_for, dtype=jnp.float32)
+    else:
+        stays = by_group(paid_for.astype(jnp.float32), state.group, free_beds.shape[0])
+        cost = jnp.sum(hospital_cost * stays)
     return Care(
         in_hospital=in_hospital,
         waiting=waiting,
         bed_since=jnp.where(admitted, state.time, state.bed_since),
-        cost=hospital_cost * jnp.sum(in_hospital & state.insured, dtype=jnp.float32),
+        cost=cost,
     )
 
 

@@ -112,7 +112,7 @@ class Clinic(fairgym.PopulationEnvironment):
         # 1. visits and vaccinations
         reach = jnp.stack([jnp.ones(()), 1 - params.distance * (1 - effort)])[state.group]
         visiting = susceptible & (noise.visit < params.visits * reach)
-        doses = self.population // 50
+        doses = max(1, self.population // 50)
         rows, given = fg.highest(actions["clinic"], visiting, doses, noise.tie)
         vaccinated = jnp.zeros_like(visiting).at[rows].set(given)
         # 2. infections

@@ -184,6 +184,16 @@ def test_nothing_runs_that_came_with_a_run_in_the_current_folder(given, run, her
     assert not (inside / "ran").exists()
 
 
+def test_a_rule_is_not_looked_for_in_the_run(run, here):
+    (here / "x" / "payload.py").write_text("import pathlib\npathlib.Path('ran').touch()\n")
+    forge(run, fixed={"split": "x.payload:rule"})
+    with pytest.raises(
+        FairgymError, match=r"x needs the rule 'x\.payload:rule' of 'split', but .*nothing is"
+    ):
+        load(run)
+    assert not (here / "ran").exists()
+
+
 def test_imports_of_a_mapping_are_names():
     with pytest.raises(FairgymError, match="imports is 'plug_mine'; it takes a list of names"):
         RunConfig.from_mapping({**GIVEN, "imports": "plug_mine"})

@@ -90,6 +90,8 @@ def read_config(path: Path) -> Stored:
 def _import(modules: Sequence[str], config: RunConfig, folder: Path) -> None:
     """Import the modules of a run, from elsewhere than its own folder: others may have made it.
 
+    Those of its rules, too, so that these are not looked for there later.
+
     Raises:
         FairgymError: one of them cannot be imported, and something that the run needs is not
             known without it.
@@ -97,6 +99,14 @@ def _import(modules: Sequence[str], config: RunConfig, folder: Path) -> None:
     made_by = folder
     while made_by.name == ".replacement" or re.fullmatch(r"seed-\d+", made_by.name):
         made_by = made_by.parent
+    for agent, rule in config.fixed.items():
+        if isinstance(rule, str) and ":" in rule:
+            try:
+                import_plugin(rule.partition(":")[0], outside=made_by)
+            except FairgymError as error:
+                raise FairgymError(
+                    f"{folder} needs the rule {rule!r} of {agent!r}, but {error}"
+                ) from error
     reasons = []
     for module in modules:
         try:

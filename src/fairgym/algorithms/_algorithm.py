@@ -17,6 +17,7 @@ from fairgym.core import (
     Registry,
     Struct,
     check_shape,
+    require_agent,
 )
 from fairgym.fairness import Objective
 from fairgym.fairness.plain import measuring
@@ -158,10 +159,7 @@ def objectives_of(
     """
     given = objective if isinstance(objective, Mapping) else dict.fromkeys(env.agents, objective)
     for agent in [*given, *fixed]:
-        if agent not in env.agents:
-            raise FairgymError(
-                f"unknown agent {agent!r}; {env.name} has the agents: {', '.join(env.agents)}"
-            )
+        require_agent(env, agent)
     trained = [agent for agent in env.agents if agent not in fixed]
     missing = [agent for agent in trained if agent not in given]
     if missing or not trained:

@@ -5,7 +5,7 @@ from fairgym.core.budget import divided_by_weight
 from fairgym.core.components import ComponentInfo, Components, component
 from fairgym.core.elements import Element, per_group
 from fairgym.core.entities import Entities
-from fairgym.core.environment import Environment, by_group, check_shape
+from fairgym.core.environment import Environment, by_group, check_shape, require_agent
 from fairgym.core.errors import FairgymError
 from fairgym.core.moves import improve_or_deteriorate, improvement_probability, moved
 from fairgym.core.observed import EntitySpace, Feature
@@ -86,6 +86,7 @@ __all__ = [
     "person_index",
     "record",
     "register_environment",
+    "require_agent",
     "rollout",
     "sample_rows",
 ]

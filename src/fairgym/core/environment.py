@@ -71,11 +71,19 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 
     @abc.abstractmethod
     def observation_space(self, agent: str) -> EntitySpace:
-        """Space of the agent's observations; the same object at every call."""
+        """Space of the agent's observations; the same object at every call.
+
+        Raises:
+            FairgymError: an unknown agent (`fairgym.core.require_agent`).
+        """
 
     @abc.abstractmethod
     def action_space(self, agent: str) -> ActionSpace:
-        """Space of the agent's actions; the same object at every call."""
+        """Space of the agent's actions; the same object at every call.
+
+        Raises:
+            FairgymError: an unknown agent (`fairgym.core.require_agent`).
+        """
 
     @abc.abstractmethod
     def initial_state(self, key: PRNGKeyArray, params: ParamsT) -> StateT:
@@ -166,7 +174,12 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     def advance(
         self, key: PRNGKeyArray, state: StateT, actions: Actions, params: ParamsT
     ) -> tuple[StateT, ComponentsT, Bool[Array, ""]]:
-        """`step` without observations: clip the actions, sample the noise, make the transition."""
+        """`step` without observations: clip the actions, sample the noise, make the transition.
+
+        Raises:
+            FairgymError: an agent's action is missing, or there is an unknown agent.
+        """
+        require_agents(self, actions, "action")
         clipped = {agent: self.action_space(agent).clip(actions[agent]) for agent in self.agents}
         return self.transition(self.noise(key, params), state, clipped, params)
 
@@ -215,13 +228,28 @@ def check_parts(env: Environment, params: Params) -> None:
             )
 
 
-def require_agents(env: Environment, given: Mapping[str, Any], what: str) -> None:
+def require_agents(env: Environment, given: Any, what: str) -> None:
     """Raise a FairgymError unless `given` has exactly one entry for each agent."""
-    missing = [agent for agent in env.agents if agent not in given]
-    unknown = [agent for agent in given if agent not in env.agents]
-    if missing or unknown:
-        problem = f"no {what} for {missing[0]!r}" if missing else f"unknown agent {unknown[0]!r}"
-        raise FairgymError(f"{problem}; {env.name} has the agents: {', '.join(env.agents)}")
+    if not isinstance(given, Mapping):
+        kind = "None" if given is None else f"a {type(given).__name__}"
+        raise _refused(
+            env, f"{kind} is given where a mapping has one {what} for each agent by name"
+        )
+    for agent in env.agents:
+        if agent not in given:
+            raise _refused(env, f"no {what} for {agent!r}")
+    for agent in given:
+        require_agent(env, agent)
+
+
+def require_agent(env: Environment, agent: str) -> None:
+    """Raise a FairgymError unless the environment has an agent of this name."""
+    if agent not in env.agents:
+        raise _refused(env, f"unknown agent {agent!r}")
+
+
+def _refused(env: Environment, problem: str) -> FairgymError:
+    return FairgymError(f"{problem}; {env.name} has the agents: {', '.join(env.agents)}")
 
 
 def check_actions(env: Environment, actions: Actions) -> None:

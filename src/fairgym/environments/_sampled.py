@@ -19,6 +19,7 @@ from fairgym.core import (
     check_shape,
     component,
     param,
+    require_agent,
 )
 from fairgym.data import Population, load_population
 from fairgym.data.sampling import group_shares, resample_people, whole_groups
@@ -147,10 +148,12 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
 
     def observation_space(self, agent: str) -> EntitySpace:
         """Space of the agent's observations: features of people present, and a shared context."""
+        require_agent(self, agent)
         return self._observation_spaces[agent]
 
     def action_space(self, agent: str) -> ActionSpace:
         """Space of the agent's actions."""
+        require_agent(self, agent)
         return self._action_spaces[agent]
 
     # ---------------------------------------------------------------- people and counts

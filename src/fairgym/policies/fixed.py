@@ -11,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.core import ActionSpace, Entities, FairgymError
+from fairgym.core import ActionSpace, Entities, FairgymError, require_agent
 from fairgym.core.plugins import load_object, reason_of
 from fairgym.policies.named import named_action
 
@@ -156,10 +156,7 @@ def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]
     """
     policies = {}
     for agent, value in specification.items():
-        if agent not in env.agents:
-            raise FairgymError(
-                f"unknown agent {agent!r}; {env.name} has the agents: {', '.join(env.agents)}"
-            )
+        require_agent(env, agent)
         space = env.action_space(agent)
         if isinstance(value, Mapping):
             value = named_action(space, agent, value.items())

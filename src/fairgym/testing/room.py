@@ -19,6 +19,7 @@ from fairgym.core import (
     State,
     Unit,
     component,
+    require_agent,
 )
 from fairgym.fairness import Direct, Metric
 
@@ -65,10 +66,12 @@ class Room(Environment[RoomState, Params, RoomComponents]):
 
     def observation_space(self, agent: str) -> EntitySpace:
         """The warmth, in one row."""
+        require_agent(self, agent)
         return self._SEEN
 
     def action_space(self, agent: str) -> ActionSpace:
         """The power of the heater."""
+        require_agent(self, agent)
         return self._POWER
 
     def initial_state(self, key: PRNGKeyArray, params: Params) -> RoomState:

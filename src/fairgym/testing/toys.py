@@ -34,6 +34,7 @@ from fairgym.core import (
     param,
     per_group,
     person_index,
+    require_agent,
     sample_rows,
 )
 from fairgym.fairness import Direct, Disparity, Metric, Rate
@@ -160,10 +161,12 @@ class Toy(PopulationEnvironment[ToyState, ToyParams, ToyComponents]):
 
     def observation_space(self, agent: str) -> EntitySpace:
         """Everybody, or the queue."""
+        require_agent(self, agent)
         return self._spaces[agent][0]
 
     def action_space(self, agent: str) -> ActionSpace:
         """Two levels, a score for each place in the queue, two shares."""
+        require_agent(self, agent)
         return self._spaces[agent][1]
 
     def initial_state(self, key: PRNGKeyArray, params: ToyParams) -> ToyState:

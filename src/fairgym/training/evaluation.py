@@ -21,7 +21,7 @@ from fairgym.core import (
     rollout,
 )
 from fairgym.core.batching import map_episodes
-from fairgym.core.environment import require_agents
+from fairgym.core.environment import require_agent, require_agents
 from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
 from fairgym.fairness.plain import measuring
@@ -164,6 +164,8 @@ def evaluate(
     require_agents(env, policies, "policy")
     check_shape("episodes", episodes, 1, 1_000_000)
     keep_programs()
+    for agent in objective if isinstance(objective, Mapping) else ():
+        require_agent(env, agent)
     objectives = _several(objective)
     env = measuring(env, objectives)
     params = jax.tree.map(jnp.asarray, params)

@@ -1,4 +1,4 @@
-"""What a run is continued as: the same one, or a longer one."""
+"""Continuation of a run: the same one, or a longer one."""
 
 from pathlib import Path
 

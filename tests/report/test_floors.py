@@ -18,6 +18,7 @@ FLOORS = {
     "results": 3,
     "actions": 4,
     "distributions": 4,
+    "effects": 4,
     "episodes": 4,
     "findings": 4,
     "learning": 4,

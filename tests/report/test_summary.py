@@ -35,8 +35,8 @@ def test_the_first_lines_say_who_decided_and_what_came_out(page):
         " simulation."
     )
     assert next(told).startswith(
-        "A computer learned by trial and error (f-macem) how they should decide; it was told to"
-        " raise one score, the objective “uniform”, made of profit, admission rate, "
+        "A computer learned by trial and error (algorithm f-macem) how they should decide; it was"
+        " told to raise one score, the objective “uniform”, made of profit, admission rate, "
     )
     count = len(fairgym.make("loan", population=60, horizon=20).baselines)
     assert next(told) == (

@@ -157,7 +157,7 @@ def test_no_section_is_empty(report):
     for name, _, content in sections:
         assert re.sub(r"<[^>]+>|\s", "", content), name
     titles = {name: title for name, title, _ in sections}
-    assert titles["results"] == ("Rewards and disparities" if compares else "Rewards")
+    assert titles["results"] == "All measures"
     assert titles.get("groups", "By site") == "By site"
     assert ("A disparity is" in page) == compares
 

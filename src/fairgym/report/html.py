@@ -10,7 +10,7 @@ from fairgym.fairness.plain import objective_text
 from fairgym.report.card import caveats, in_short
 from fairgym.report.grouping import RunGroup
 from fairgym.report.html_table import escaped, estimate_cell, table
-from fairgym.report.labels import MetricLabel, disparities, has_people, metric_labels
+from fairgym.report.labels import MetricLabel, has_people, metric_labels
 from fairgym.report.results import Result, interval
 from fairgym.report.summary import glossary
 from fairgym.report.svg import Captioned, inline_svg, variables
@@ -54,7 +54,7 @@ def page(
     parts += [
         f'<h3 id="words">Words of this page</h3>{_list(glossary(env))}',
         f'<h2 id="findings">Key findings</h2>{_list(sentences)}',
-        f'<h2 id="results">Rewards{" and disparities" if disparities(env) else ""}</h2>',
+        '<h2 id="results">All measures</h2>',
         result_table(results, env),
     ]
     for name, heading, content in sections:

@@ -29,10 +29,9 @@ _DISPARITY = (
 )
 _INTERVALS = (
     "Brackets hold a 95% interval: a range made so that it holds the true mean 95 times in 100. It"
-    " allows for the luck of the episodes, and for that of training where a configuration was"
-    " trained with several seeds. Policies are compared episode by episode: two are said to differ"
-    " when the 95% interval of the mean difference leaves out 0, which can be so although their own"
-    " brackets overlap."
+    " allows for the luck of the episodes, and for that of training where there are several seeds."
+    " Policies are compared episode by episode: two are said to differ when the 95% interval of the"
+    " mean difference leaves out 0, which can be so although their own brackets overlap."
 )
 
 
@@ -120,7 +119,8 @@ def setting(
     trained = [agent for agent in env.agents if agent not in fixed]
     algorithms = listed(dict.fromkeys(group.runs[0].config.algorithm for group in groups))
     some = listed(map(words, trained)) if fixed else "they" if len(trained) > 1 else "it"
-    text = f"A computer learned by trial and error ({algorithms}) how {some} should decide"
+    method = "algorithm" if " and " not in algorithms else "algorithms"
+    text = f"A computer learned by trial and error ({method} {algorithms}) how {some} should decide"
     if fixed:
         rule = "follows a fixed rule" if len(fixed) == 1 else "follow fixed rules"
         text += f", while {listed(map(words, fixed))} {rule}"

@@ -129,7 +129,8 @@ def install(folder, name, entries, monkeypatch, **modules):
 def installed(tmp_path, monkeypatch):
     """The registry of environments with three distributions: a whole one and two broken ones."""
     group = "[fairgym.environments]\n"
-    code = "from fairgym.core.registry import environments\nclass World: pass\n"
+    code = "from fairgym.core.registry import environments\nfrom fairgym.testing.toys import Toy\n"
+    code += "class World(Toy): pass\n"
     entries = "town = dist_world:World\nvillage = dist_village\nloan = dist_world:World\n"
     install(
         tmp_path / "a",
@@ -192,6 +193,44 @@ def test_an_entry_point_does_not_take_a_name_of_fairgyms_own(installed):
 def test_a_broken_entry_point_is_one_sentence_when_it_is_asked_for(name, message, installed):
     with pytest.raises(FairgymError, match=message):
         installed.get(name)
+
+
+class NoDataclass:
+    pass
+
+
+class Half(fairgym.Environment):
+    name, agents = "half", ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Unfinished(Half):
+    pass
+
+
+@dataclasses.dataclass(frozen=True)
+class NoDefault(Toy):
+    wells: int = dataclasses.field(kw_only=True)
+
+
+@pytest.mark.parametrize(
+    ("thing", "message"),
+    [
+        (NoDataclass, "the environment 'odd' is 'NoDataclass', which is no dataclass; it takes"),
+        (lambda: Toy(), "which is no dataclass"),
+        (Toy(), "which is no dataclass"),
+        (dataclasses.make_dataclass("Other", []), "'Other', which has no name, agents, reset"),
+        (Unfinished, "'Unfinished', which has no action_space, .*transition"),
+        (NoDefault, "'NoDefault', which has no default for its field 'wells'"),
+    ],
+)
+def test_what_is_no_environment_is_one_sentence(thing, message):
+    environments.register("odd")(thing)
+    try:
+        with pytest.raises(FairgymError, match=message):
+            fairgym.make("odd")
+    finally:
+        del environments._things["odd"], environments._registered_by["odd"]
 
 
 def test_a_name_of_fairgyms_own_is_not_taken():

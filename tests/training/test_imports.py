@@ -194,6 +194,19 @@ def test_a_rule_is_not_looked_for_in_the_run(run, here):
     assert not (here / "ran").exists()
 
 
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("later: 'Missing' = 3", "fields of World cannot be read .NameError: .*'Missing'"),
+        ("default_params = {'a': 1}", "default_params of toy are of type dict; it takes a subcl"),
+    ],
+)
+def test_what_others_got_wrong_is_one_sentence(lines, message, here):
+    (here / "plug_mine.py").write_text(MODULE.replace('"""A world."""', lines))
+    with pytest.raises(FairgymError, match=message):
+        RunConfig.from_mapping({**GIVEN, "imports": ["plug_mine"]})
+
+
 def test_imports_of_a_mapping_are_names():
     with pytest.raises(FairgymError, match="imports is 'plug_mine'; it takes a list of names"):
         RunConfig.from_mapping({**GIVEN, "imports": "plug_mine"})

@@ -22,7 +22,11 @@ from fairgym.core import (
 from fairgym.fairness import Objective
 from fairgym.fairness.plain import measuring
 
-algorithms = Registry("fairgym.algorithms", "algorithm")
+algorithms = Registry(
+    "fairgym.algorithms",
+    "algorithm",
+    members=("num_updates", "score_discount", "extended_by", "init", "update", "policies"),
+)
 
 Objectives = Objective | Mapping[str, Objective]
 

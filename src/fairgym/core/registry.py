@@ -1,11 +1,12 @@
 """Finding environments, algorithms and the like: in a folder, registered, or installed."""
 
 import contextlib
+import dataclasses
 import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any, TypeVar
 
@@ -26,6 +27,8 @@ class Registry:
             their own name; a hyphen in a name stands for the underscore of the module. It is
             also the name of the group of entry points.
         what: word for the things in messages.
+        members: what a thing has to have: given, it is a class whose fields are settings, a
+            dataclass that can be made without arguments.
         grouped: the modules of sub-packages register the things, not the sub-packages: `fig6` in
             `mafe` registers "mafe-fig6".
 
@@ -39,8 +42,10 @@ class Registry:
         True
     """
 
-    def __init__(self, package: str, what: str, *, grouped: bool = False) -> None:
-        self.package, self.what, self.grouped = package, what, grouped
+    def __init__(
+        self, package: str, what: str, *, members: Sequence[str] = (), grouped: bool = False
+    ) -> None:
+        self.package, self.what, self.members, self.grouped = package, what, members, grouped
         self._things: dict[str, Any] = {}
         self._registered_by: dict[str, str] = {}  # name -> module
         self._installed_by: dict[str, str] = {}  # name -> distribution and version
@@ -78,7 +83,8 @@ class Registry:
         """The thing of this name.
 
         Raises:
-            FairgymError: there is none, or the distribution that has it cannot be loaded.
+            FairgymError: there is none, the distribution that has it cannot be loaded, or it is
+                not of the kind that the registry holds.
         """
         if name not in self._things:
             if name in (modules := self._modules()):
@@ -89,7 +95,13 @@ class Registry:
             raise FairgymError(
                 f"unknown {self.what} {name!r}; there are: {', '.join(self.names())}"
             )
-        return self._things[name]
+        thing = self._things[name]
+        if self.members and (fault := _fault(thing, self.members)):
+            raise FairgymError(
+                f"the {self.what} {name!r} is {getattr(thing, '__qualname__', thing)!r}, which"
+                f" {fault}; it takes a dataclass whose fields all have defaults"
+            )
+        return thing
 
     def module_of(self, name: str) -> str | None:
         """The module whose import registers a thing; None if it is found without.
@@ -147,6 +159,21 @@ class Registry:
         return found
 
 
+def _fault(thing: Any, members: Sequence[str]) -> str:
+    """Reason why a thing cannot be made from settings; "" for none."""
+    if not (isinstance(thing, type) and dataclasses.is_dataclass(thing)):
+        return "is no dataclass"
+    missing = [name for name in members if not hasattr(thing, name)]
+    missing += sorted(getattr(thing, "__abstractmethods__", ()))
+    if missing:
+        return f"has no {', '.join(missing)}"
+    none = dataclasses.MISSING
+    for field in dataclasses.fields(thing):
+        if field.init and field.default is none and field.default_factory is none:
+            return f"has no default for its field {field.name!r}"
+    return ""
+
+
 def _module_that_runs() -> str:
     """The module that is being imported, or the script that is being run."""
     frame = sys._getframe()
@@ -170,7 +197,9 @@ def _public_modules(package: str) -> list[tuple[pkgutil.ModuleInfo, str]]:
     return [(m, f"{package}.{m.name}") for m in modules if not m.name.startswith("_")]
 
 
-environments = Registry("fairgym.environments", "environment")
+environments = Registry(
+    "fairgym.environments", "environment", members=("name", "agents", "reset", "component_info")
+)
 
 
 def make(name: str, **shapes: Any) -> Any:

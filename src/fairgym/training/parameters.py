@@ -114,6 +114,11 @@ def params_settings(env: Environment) -> list[Setting]:
     """
     settings: list[Setting] = []
     params = env.default_params
+    if not isinstance(params, Params):
+        raise FairgymError(
+            f"the default_params of {env.name} are of type {type(params).__name__}; it takes a"
+            " subclass of fairgym.core.Params"
+        )
     for field in dataclasses.fields(params):
         info = field.metadata.get("param")
         default = getattr(params, field.name)

@@ -15,6 +15,7 @@ from typing import Any
 
 from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError
+from fairgym.core.plugins import reason_of
 from fairgym.core.registry import environments
 
 ENVIRONMENT, PARAMS, ALGORITHM = "environment_args", "params", "algorithm_args"
@@ -134,8 +135,14 @@ def algorithm_settings(name: str) -> list[Setting]:
 
 
 def _of_dataclass(cls: Any, section: str) -> list[Setting]:
-    hints, docs = typing.get_type_hints(cls), field_docs(cls)
-    settings = []
+    docs, settings = field_docs(cls), []
+    try:
+        hints = typing.get_type_hints(cls)
+    except Exception as error:  # whatever the names in somebody's annotations stand for
+        raise FairgymError(
+            f"the types of the fields of {cls.__qualname__} cannot be read ({reason_of(error)}); it"
+            " takes types that its module imports"
+        ) from error
     for field in dataclasses.fields(cls):
         if not field.init or field.name.startswith("_"):
             continue

@@ -178,7 +178,7 @@ def test_the_folders_of_others_are_safe(run, capsys, here):
     (here / "mine" / "notes.txt").write_text("mine")
     for words, message in (
         (["loan", *SMALL, "--out", str(run)], "already holds a run"),
-        (["loan", *SMALL, "--epochs", "3", "--resume", "--out", str(run)], "epochs is 3, but the"),
+        (["loan", *SMALL, "--epochs", "1", "--resume", "--out", str(run)], "epochs is 1, but the"),
         (["loan", *SMALL, "--seeds", "0:2", "--out", str(run)], "is itself the folder of a run"),
         (["loan", *SMALL, "--overwrite", "--out", "mine"], "is not a fairgym run"),
         (["loan", *SMALL, "--out", "mine/notes.txt"], "is not a fairgym run"),

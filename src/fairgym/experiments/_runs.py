@@ -36,7 +36,8 @@ class Planned:
     def finished(self) -> bool:
         """True if there is nothing left to train."""
         folder = RunFolder(self.folder)
-        return folder.kind() == "run" and bool(folder.read_summary())
+        trained = folder.kind() == "run" and bool(folder.read_summary())
+        return trained and not folder.is_extended_by(self.config)
 
 
 def plan(

@@ -83,6 +83,15 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "opponent": "file",
         "json": bool,
     },
+    "simulate loan": {
+        "baseline": "name",
+        "scenarios": "path",
+        "reference": "name",
+        "episodes": int,
+        "seed": int,
+        "json": bool,
+        "csv": "path",
+    },
     "data describe loan": {"source": "name"},
     "demo": {"out": "path", "epochs": int, "population_size": int},
     "train loan": {

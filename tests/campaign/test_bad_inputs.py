@@ -16,13 +16,24 @@ from bad_flags import COMMANDS as COMMAND_FLAGS
 from bad_flags import flag_cases, setting_cases
 from bad_words import word_cases
 
-from fairgym.cli import COMMANDS, bench, data, demo, evaluate, main, report, reproduce, train
+from fairgym.cli import (
+    COMMANDS,
+    bench,
+    data,
+    demo,
+    evaluate,
+    main,
+    report,
+    reproduce,
+    simulate,
+    train,
+)
 from fairgym.training import devices
 
 ALL = os.environ.get("FAIRGYM_BAD_INPUTS") == "all"
 MOST = len("fairgym: ") + 2000 + len(" ... \n")
 JARGON = r"Traceback|__\w+__|NoneType|'\w+' object|object is not|\w+Error|\w+Warning"
-WORK = ("training.run._train", "training.evaluation._measure", "bench.command.measure")
+WORK = ("training.loop._train", "training.evaluation._measure", "bench.command.measure")
 RUN = "--algorithm grid-search --steps 2 --population 30 --horizon 3 --episodes 1".split()
 
 
@@ -112,6 +123,7 @@ FLAGS = {
     "report run": report.ReportFlags,
     "reproduce mafe-fig8": reproduce.ReproduceFlags,
     "bench loan": bench.BenchFlags,
+    "simulate loan": simulate.Common,
     "data describe loan": data.DescribeFlags,
     "demo": demo.DemoFlags,
 }

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.parsing import flag, parse, repeated, typed
+from fairgym.cli.train import peek
 from fairgym.core import FairgymError, check_shape
 from fairgym.core.files import require_path, require_writable, write_whole
 from fairgym.training.differences import words
 from fairgym.training.scenario_file import EPISODES, Plan, read_keys, read_scenarios
 from fairgym.training.scenarios import (
     Scenario,
+    baseline_of,
     baseline_scenarios,
     build_all,
     default_baseline,
@@ -41,13 +43,13 @@ class Common:
         csv: file for a table of every number, for a spreadsheet.
     """
 
-    baseline: str | None = None
-    scenarios: str | None = None
-    reference: str | None = None
+    baseline: str = ""
+    scenarios: str = ""
+    reference: str = ""
     episodes: int | None = None
     seed: int | None = None
     json: bool = False
-    csv: str | None = None
+    csv: str = ""
 
 
 # Flags that may be given several times: name -> field of a scenario, metavar, help.
@@ -110,11 +112,14 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, bool, Path | None]:
         )
     settings = environment_settings(name) if name else []
     given: Any = parse(_flags(settings, name), words, f"{PROG} {name or 'ENVIRONMENT'}")
+    for field in dataclasses.fields(Common):
+        if getattr(given, field.name) == "" == peek(words, f"--{field.name}"):
+            raise FairgymError(f"{field.name} is ''; it takes a text")
     own = {setting.name: getattr(given, f"env__{setting.name}") for setting in settings}
     own = {key: value for key, value in own.items() if value is not None}
     changes = {field: _pairs(flag, getattr(given, flag)) for flag, (field, *_) in CHANGES.items()}
     assert name is not None
-    if given.scenarios is None:
+    if not given.scenarios:
         plan = _from_flags(name, given, own, changes)
     else:
         for flag_name, value in (*changes.items(), ("baseline", given.baseline)):
@@ -126,7 +131,7 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, bool, Path | None]:
         plan = read_scenarios(
             given.scenarios,
             environment=environment,
-            reference=given.reference,
+            reference=given.reference or None,
             episodes=given.episodes,
             seed=given.seed,
             environment_args=own,
@@ -142,11 +147,12 @@ def _from_flags(
     changes: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Plan:
     """A baseline as it is beside the same with changes; without any, the baselines."""
-    if given.baseline is None and not any(changes.values()):
+    if not given.baseline and not any(changes.values()):
         scenarios = baseline_scenarios(name, arguments)
     else:
         env = make_checked(name, arguments)
         baseline = given.baseline or default_baseline(env)
+        baseline_of(env, baseline)
         scenarios = [Scenario(words(baseline), (), (), arguments, baseline)]
         if any(changes.values()):
             scenarios.append(
@@ -180,8 +186,6 @@ def _flags(settings: Sequence[Setting], name: str | None) -> type[Any]:
 
 def _environment_of_file(words: Sequence[str]) -> str | None:
     """The environment that a file of scenarios names, if there is one."""
-    from fairgym.cli.train import peek
-
     path = peek(words, "--scenarios")
     found = None if path is None else read_keys(path).get("environment")
     if found is not None and not isinstance(found, str):
@@ -202,9 +206,9 @@ def _pairs(name: str, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _csv(given: str | None) -> Path | None:
-    """The file for the table, which can be written."""
-    if given is None:
+def _csv(given: str) -> Path | None:
+    """The file for the table, which can be written; None if none is asked for."""
+    if not given:
         return None
     require_path(given, "csv")
     require_writable(Path(given))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.core import FairgymError, check_shape
+from fairgym.core.files import require_path
 from fairgym.training.config import ALIASES, import_listed
 from fairgym.training.config_file import describe, read_config_file
 from fairgym.training.differences import words
@@ -67,7 +68,7 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
         if value is not None and key != "environment_args":
             file[key] = value
     for key in ("environment", "reference"):
-        if not isinstance(file.get(key, ""), str):
+        if not isinstance(file.get(key), str | None):
             raise FairgymError(f"{key} in {path} is {file[key]!r}; it takes a name")
     if not file.get("environment"):
         raise FairgymError(
@@ -87,8 +88,8 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
         _check_keys(content, _OWN, where)
         own = Scenario(name, **_fields(content, where))
         scenarios.append(_on_top(own, common, overriding))
-    reference = file.get("reference", "")
-    if not reference:
+    reference = file.get("reference")
+    if reference is None:
         base = _on_top(Scenario("the reference"), common, overriding)
         baseline = base.baseline or default_baseline(
             make_checked(environment, base.environment_args)
@@ -110,6 +111,7 @@ def read_keys(path: str | Path) -> dict[str, Any]:
     Raises:
         FairgymError: the file cannot be read, or a module not imported.
     """
+    require_path(path, "scenarios")
     file = {_key(key): value for key, value in read_config_file(Path(path)).items()}
     import_listed(file)
     return file

@@ -158,7 +158,7 @@ def simulate(
     *,
     episodes: int = 32,
     seed: int = 0,
-    reference: str = "",
+    reference: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Simulation:
     """Run fixed policies, without training: several scenarios, side by side.
@@ -199,7 +199,7 @@ def simulate(
     if scenarios is None:
         scenarios = baseline_scenarios(environment)
     built = build_all(environment, scenarios, reference)
-    reference = reference or built[0].name
+    reference = built[0].name if reference is None else reference
     key, found = jax.random.key(seed), {}
     for number, one in enumerate(built, 1):
         if progress is not None:
@@ -209,14 +209,14 @@ def simulate(
 
 
 def build_all(
-    environment: str, scenarios: Iterable[Scenario], reference: str = ""
+    environment: str, scenarios: Iterable[Scenario], reference: str | None = None
 ) -> tuple[Built, ...]:
     """Build scenarios, and check that they can be compared.
 
     Args:
         environment: name of the environment.
         scenarios: the scenarios.
-        reference: name of one of them; "" for the first.
+        reference: name of one of them; the first by default.
 
     Raises:
         FairgymError: as `simulate`.
@@ -228,10 +228,10 @@ def build_all(
     for name in names:
         if names.count(name) > 1:
             raise FairgymError(f"two scenarios are named {name!r}; names differ")
-    if reference and reference not in names:
+    if reference is not None and reference not in names:
         raise FairgymError(f"reference is {reference!r}; there are: {', '.join(names)}")
     built = tuple(one.build(environment) for one in several)
-    base = built[names.index(reference) if reference else 0]
+    base = built[0 if reference is None else names.index(reference)]
     for one in built:
         if one.env.size_text != base.env.size_text or one.env.groups != base.env.groups:
             raise FairgymError(
@@ -268,6 +268,18 @@ def default_baseline(env: Environment) -> str:
     return next(iter(chosen or env.baselines))
 
 
+def baseline_of(env: Environment, name: str) -> Mapping[str, Any]:
+    """The specification of a baseline: agent -> policy.
+
+    Raises:
+        FairgymError: there is none of this name.
+    """
+    baselines = baselines_of(env, random=True)
+    if name not in baselines:
+        raise FairgymError(f"unknown baseline {name!r}; there are: {', '.join(baselines)}")
+    return baselines[name]
+
+
 def make_checked(environment: str, arguments: Mapping[str, Any]) -> Environment:
     """Make an environment of arguments from a file.
 
@@ -286,11 +298,8 @@ def pairs_of(changes: Changes) -> tuple[tuple[str, Any], ...]:
 
 def _build(scenario: Scenario, environment: str) -> Built:
     env = make_checked(environment, scenario.environment_args)
-    baselines = baselines_of(env, random=True)
     name = scenario.baseline or default_baseline(env)
-    if name not in baselines:
-        raise FairgymError(f"unknown baseline {name!r}; there are: {', '.join(baselines)}")
-    specification = with_fixed(env, baselines[name], pairs_of(scenario.fixed))
+    specification = with_fixed(env, baseline_of(env, name), pairs_of(scenario.fixed))
     missing = [agent for agent in env.agents if agent not in specification]
     if missing:
         raise FairgymError(

@@ -104,6 +104,21 @@ def test_what_does_20_percent_relief_change(capsys, here):
     assert {r["difference"] for r in reference} == {""}
 
 
+def test_what_do_30_percent_more_beds_in_the_south_change(capsys):
+    lines, _ = told(capsys, f"{HEALTH} --params beds_at_start.South=+30%")
+    assert lines[0].startswith("health: 200 people, up to 14 months, 4 episodes of each scenario")
+    assert "reference: premium half uniform planner." in lines[0]
+    (beds,) = [line for line in lines if "beds at start, South" in line]
+    assert re.search(r"│ 6 +│ 7\.8 +│ beds", beds)
+    died = "people who died"
+    assert numbers(row(lines, died)[2]), "of everybody"
+    south, north = row(lines, "South", died), row(lines, "Northeast", died)
+    assert numbers(south[2])[0] < 0 and north[2] == "no difference"
+    for label in ("Insured rate (%) ↑", "Mortality rate (%) ↓"):
+        assert row(lines, label)
+    assert "points" in row(lines, "Mortality rate (%) ↓")[2]
+
+
 def test_json_holds_the_same_numbers(capsys):
     words = f"{LOAN} --fix debt_management.relief=0.2 --params deposit_rate=+100% --json"
     lines, _ = told(capsys, words)
@@ -235,7 +250,11 @@ BAD = [
     ("simulate loan --params rate=0", "unknown parameter 'rate'"),
     ("simulate loan --params deposit_rate=high", "deposit_rate is 'high'; it takes"),
     ("simulate loan --params deposit_rate=-3", "deposit_rate is -3"),
-    ("simulate loan --params deposit_rate.advantaged=0", "deposit_rate"),
+    (
+        "simulate health --params beds_at_start.Moon=3",
+        "'changed': unknown region 'Moon' of beds_at_start; it takes one number, or one per region",
+    ),
+    ("simulate loan --params deposit_rate.advantaged=0", "deposit_rate is one number for all"),
     ("simulate loan --baseline nope", "unknown baseline 'nope'; there are: admit_all"),
     ("simulate loan --reference nope", "reference is 'nope'; there are: admit all no relief"),
     ("simulate loan --episodes 0", "episodes is 0; it takes a whole number from 1"),

@@ -260,10 +260,11 @@ def _changed_params(base: Built, one: Built) -> list[Change]:
             parts: Iterable[Any] = [("", old, new)]
         else:
             old, new = np.broadcast_arrays(old, new)
-            parts = zip(base.env.groups, old, new, strict=True)
-        for group, before, after in parts:
+            names = base.env.parts_of(info.per) if info.per else range(1, len(old) + 1)
+            parts = zip(map(str, names), old, new, strict=True)
+        for part, before, after in parts:
             if not math.isclose(before, after, rel_tol=1e-6):  # float32 and float64 alike
-                what = words(name) + (f", {words(group)}" if group else "")
+                what = words(name) + (f", {words(part)}" if part else "")
                 found.append(Change("params", what, info.unit, float(before), float(after)))
     return found
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from fairgym.core import Environment, FairgymError, Params, Policy, check_shape, make
@@ -239,7 +240,29 @@ def build_all(
                 f" {base.env.size_text}; people are compared with themselves, so that every"
                 " scenario takes as many"
             )
-    return built
+    return _of_equal_shapes(built)
+
+
+def _of_equal_shapes(built: Sequence[Built]) -> tuple[Built, ...]:
+    """The same scenarios, where a parameter that one of them has per part has so in all.
+
+    They then share one compiled program.
+    """
+    shapes = {
+        name: np.broadcast_shapes(*(np.shape(getattr(one.params, name)) for one in built))
+        for name in built[0].params.info()
+    }
+
+    def spread(one: Built) -> Built:
+        values = {name: getattr(one.params, name) for name in shapes}
+        changed = {
+            name: jnp.broadcast_to(jnp.asarray(value, jnp.float32), shapes[name])
+            for name, value in values.items()
+            if np.shape(value) != shapes[name]
+        }
+        return dataclasses.replace(one, params=one.params.replace(**changed))
+
+    return tuple(map(spread, built))
 
 
 def baseline_scenarios(

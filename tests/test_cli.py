@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairgym.cli import COMMANDS, main
+from fairgym.cli import COMMANDS, main, pairs
 from fairgym.cli import bench as bench_module
 from fairgym.cli import data as data_module
 from fairgym.cli import demo as demo_module
@@ -271,6 +271,87 @@ def test_flags_over_file_over_defaults(here):
     over = plan_of("loan --config a.yaml --fix admissions=0,0 --seed 5 --out x".split())
     assert over.config.fixed == {"admissions": [0.0, 0.0]} and over.config.seed == 5
     assert str(over.out) == "x"
+
+
+@pytest.mark.parametrize(
+    ("words", "agent", "expected"),
+    [
+        ("--fix debt_management.advantaged=0.3", "debt_management", [0.3, 0.18]),
+        ("--fix debt_management.relief=+50%", "debt_management", [0.18, 0.27]),
+        ("--fix Admissions.threshold=0.5", "admissions", [0.5, 0.5]),
+        ("--fix admissions=0.1 --fix admissions.disadvantaged=0.3", "admissions", [0.1, 0.3]),
+        ("--fix disbursement.priority=0.5", "disbursement", 0.5),
+        ("--fix disbursement=my_rules:oldest", "disbursement", "my_rules:oldest"),
+    ],
+)
+def test_elements_are_fixed_by_name_over_the_file(here, words, agent, expected):
+    (here / "a.yaml").write_text(
+        "environment: loan\npopulation: 60\nfixed:\n"
+        "  debt_management: {advantaged: 0.12, disadvantaged: 0.18}\n"
+    )
+    fixed = plan_of(f"loan --config a.yaml {words}".split()).config.fixed
+    assert fixed[agent] == (expected if isinstance(expected, str) else pytest.approx(expected))
+    if agent != "debt_management":
+        assert fixed["debt_management"] == {"advantaged": 0.12, "disadvantaged": 0.18}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--fix planner.Suoth=0.4", "unknown element 'Suoth' of 'planner' (perhaps South)"),
+        ("--fix planner.South=+30%", "there is no number that it changes; it takes a number"),
+        ("--fix planner=random --fix planner.South=1", "is 'random', which has no elements"),
+        ("--fix planner.South", "takes AGENT[.ELEMENT]=POLICY"),
+        ("--fix boss=1", "unknown agent 'boss'; health has the agents: insurer, hospital, planner"),
+        ("--fix insurer=nowhere_at_all:rule", "there is no module 'nowhere_at_all'"),
+        (
+            "--fix insurer=0.5 --fix hospital=random --fix planner.South=0.4",
+            "fixed names every agent; one of insurer, hospital, planner is left to train (fairgym"
+            " simulate runs fixed policies without training)",
+        ),
+        ("--params.beds-at-start Suoth=1", "unknown region 'Suoth' (perhaps South)"),
+        ("--params.beds-at-start 1,2", "beds_at_start has 2 numbers; it takes one number, or one"),
+        ("--params.max-premium South=1", "max_premium is 'South=1'; it takes a number"),
+    ],
+)
+def test_what_cannot_be_fixed_or_set(here, words, message, capsys):
+    assert main(["train", "health", "--population", "60", "--out", "x", *words.split()]) == 2
+    err = capsys.readouterr().err
+    assert message in err and err.count("\n") == 1
+    assert not (here / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("South=+30%,West=200", {"South": "+30%", "West": 200.0}),
+        ("1,2,3,4", (1.0, 2.0, 3.0, 4.0)),
+        ("-10%", "-10%"),
+        ("390", 390.0),
+    ],
+)
+def test_parameters_per_region_are_flags(text, given):
+    words = ["health", "--population", "1000", "--params.beds-at-start", text]
+    assert plan_of(words).config.params == {"beds_at_start": given}
+
+
+def test_parameters_per_region_of_a_file_stay(here):
+    (here / "a.yaml").write_text("environment: health\nbeds_at_start: {south: 390}\n")
+    plan = plan_of("--config a.yaml --params.bed-cost +10%".split())
+    assert plan.config.params == {"beds_at_start": {"South": 390.0}, "bed_cost": "+10%"}
+
+
+def test_help_names_the_elements_of_actions_and_parameters_per_region(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "500")
+    assert main(["train", "health", "--population", "60", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert (
+        "Elements: insurer: premium; hospital: priority; planner: hospital_infrastructure,"
+        " public_health, insurance_subsidies, rollover, hospital_infrastructure_GROUP,"
+        " public_health_GROUP, insurance_subsidies_GROUP (groups: Northeast, Midwest, South, West)."
+    ) in out
+    assert "--params.beds-at-start NUMBER|REGION=NUMBER,..." in out
+    assert "[beds]; one number, or one per region (default: 2.0)" in out
 
 
 def test_every_kind_of_flag():
@@ -585,7 +666,7 @@ def test_help_shows_the_parameters_that_will_be_used(monkeypatch, capsys, here):
         text = " ".join(capsys.readouterr().out.replace("│", " ").split())
         found = {}
         for name in names:
-            about = re.search(rf"--params\.{name} NUMBER (.*?)\(default: (.*?)\)", text)
+            about = re.search(rf"--params\.{name} NUMBER\S* (.*?)\(default: (.*?)\)", text)
             assert about is not None
             assert re.search(r"the default is scaled .*, a given value is taken as it is", about[1])
             found[name.replace("-", "_")] = float(about[2])
@@ -640,7 +721,7 @@ def test_every_flag_has_a_help_that_opens_with_a_noun_phrase(name):
 
 
 def test_repeated_flags_have_a_help_too():
-    for _, _, about in train_module.PAIRS.values():
+    for _, _, about in pairs.PAIRS.values():
         assert about.endswith(".") and about.split()[0] not in NO_NOUN
 
 

@@ -151,6 +151,8 @@ class TestWithFixed:
             ([("level", "my_rules:strict")], "level", "my_rules:strict"),
             ([("level", "0.1,0.9")], "level", [0.1, 0.9]),
             ([("level", "0.7")], "level", 0.7),
+            ([("rank", "random"), ("rank.score", 0.3)], "rank", 0.3),  # all that there is
+            ([("level", "random"), ("level.level", 0.3)], "level", [0.3, 0.3]),
             ([("level", 0.7), ("level.first", 0.1)], "level", [0.1, 0.7]),
             ([("level.first", 0.1), ("level", 0.7)], "level", 0.7),
             ([("split", {"first": 0.25}), ("split.first", "+100%")], "split", [0.5, 0.5]),

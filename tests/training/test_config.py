@@ -1,6 +1,6 @@
 import dataclasses
 import json
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import pytest
 
@@ -54,6 +54,22 @@ def test_built_configuration_is_complete_and_builds_the_same():
     assert not again.build().config.differences(job.config)
     changed = dataclasses.replace(job.config, seed=1)
     assert changed.differences(job.config) == [("seed", 1, 0)]
+
+
+def test_fixed_policies_by_the_names_of_elements(tmp_path):
+    """In files, kept as they are given."""
+    (tmp_path / "a.yaml").write_text(
+        "environment: health\npopulation: 60\nfixed: {planner: {South: 0.4}, hospital: random}\n"
+    )
+    config = RunConfig.from_mapping(read_config_file(tmp_path / "a.yaml"))
+    job = config.build()
+    assert job.config.fixed == {"planner": {"South": 0.4}, "hospital": "random"}
+    planner: Any = job.fixed["planner"]
+    expected = [0.25] * 4 + [0.2, 0.2, 0.4, 0.2] * 3
+    assert planner.action.tolist() == pytest.approx(expected)
+    assert RunConfig(**json.loads(json.dumps(job.config.as_json()))) == job.config
+    with pytest.raises(FairgymError, match=r"unknown element 'Suoth' of 'planner'"):
+        RunConfig("health", fixed={"planner": {"Suoth": 0.4}}).build()
 
 
 @pytest.mark.parametrize(

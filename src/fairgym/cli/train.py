@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.imports import as_words
-from fairgym.cli.parsing import flag, parse, repeated, typed
+from fairgym.cli.pairs import pair_fields, read_pairs
+from fairgym.cli.parsing import flag, parse, typed
 from fairgym.cli.printing import plain
 from fairgym.core import FairgymError, interrupts, make
 from fairgym.core.files import require_path
 from fairgym.fairness.plain import objective_slug, objective_text, parse_objective
-from fairgym.training.config import RunConfig, check_fields, import_listed, settings_of
+from fairgym.training.config import RunConfig, import_listed, settings_of
 from fairgym.training.config_file import read_config_file
 from fairgym.training.folder import RunFolder, run_folders
-from fairgym.training.parameters import params_settings
+from fairgym.training.parameters import Parameter, params_settings
 from fairgym.training.settings import (
     ALGORITHM,
     ENVIRONMENT,
@@ -54,22 +55,6 @@ class Common:
     config: str | None = None
     resume: bool = False
     overwrite: bool = False
-
-
-# Flags that may be given several times: name -> metavar, key of the configuration, help.
-PAIRS = {
-    "fix": (
-        "AGENT=POLICY",
-        "fixed",
-        "policy of an agent that is not trained: random, first-come, or numbers.",
-    ),
-    "bound": (
-        "METRIC=EPSILON",
-        "bounds",
-        "upper bound epsilon of a disparity, which then no longer weighs.",
-    ),
-    "agent_objective": ("AGENT=OBJECTIVE", "objectives", "objective of an agent that has its own."),
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,6 +127,7 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     words = list(arguments)
     named = words.pop(0) if words and not words[0].startswith("-") else None
     base = _base(words, named)
+    env = None  # that the help speaks of: the defaults of some parameters follow its size
     helping = any(word in ("-h", "--help") for word in words)
     if not isinstance(base.get("environment"), str):
         if not helping:
@@ -157,28 +143,22 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         base |= extra
         settings = settings_of(config.environment, config.algorithm)
         if helping:
-            settings = _as_used(settings, config, words)
+            env = _environment(settings, config, words)
+            used = {setting.name: setting for setting in params_settings(env)}
+            settings = [used.get(s.name, s) if s.section == PARAMS else s for s in settings]
     prog = f"{PROG} {config.environment}"
-    given: Any = parse(_flags(settings, config, base), words, prog)
+    given: Any = parse(_flags(settings, config, base, env), words, prog)
 
     sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
     for setting in settings:
         value = getattr(given, f"{setting.section}__{setting.name}")
         if setting.section != PARAMS or value is not None:
             sections[setting.section][setting.name] = value
-    pairs = {
-        key: {**getattr(config, key), **_pairs(name, getattr(given, name))}
-        for name, (_, key, _) in PAIRS.items()
-    }
+    sections[PARAMS] = {**config.params, **sections[PARAMS]}
+    pairs = read_pairs(config, given, sections[ENVIRONMENT])
     seeds = None if given.seeds is None else parse_seeds(given.seeds)
     if seeds is not None and given.seed is not None:
         raise FairgymError("seed and seeds are both given; a command takes one of them")
-    pairs["objectives"] |= {
-        agent: parse_objective(text)
-        for agent, text in pairs["objectives"].items()
-        if isinstance(text, str)
-    }
-    check_fields(pairs)
     config = RunConfig(
         environment=config.environment,
         algorithm=given.algorithm,
@@ -229,7 +209,9 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     return base
 
 
-def _flags(settings: Sequence[Setting], config: RunConfig, base: Mapping[str, Any]) -> type[Any]:
+def _flags(
+    settings: Sequence[Setting], config: RunConfig, base: Mapping[str, Any], env: Any
+) -> type[Any]:
     """The class of all flags, with the file's values as defaults."""
     fields: list[Any] = []
     for field in dataclasses.fields(Common):
@@ -245,12 +227,12 @@ def _flags(settings: Sequence[Setting], config: RunConfig, base: Mapping[str, An
             raise FairgymError(f"out is {default!r}; it takes a folder")
         again = dataclasses.field(default=default, metadata=field.metadata)
         fields.append((field.name, field.type, again))
-    fields += [repeated(name, metavar, about) for name, (metavar, _, about) in PAIRS.items()]
+    fields += pair_fields(env)
     taken = {field[0] for field in fields}
     for setting in settings:
         plain, aliases = setting.name.replace("_", "-"), []
         if setting.section == PARAMS:
-            name, default = f"params.{plain}", config.params.get(setting.name)
+            name, default = f"params.{plain}", None
         else:
             name = plain if setting.name not in taken else f"{setting.section}.{plain}"
             taken.add(setting.name)
@@ -259,17 +241,18 @@ def _flags(settings: Sequence[Setting], config: RunConfig, base: Mapping[str, An
             name, aliases = "population-size", ["--population"]
         about = dataclasses.replace(setting, name=f"{setting.section}__{setting.name}")
         shown = setting.default if default is None else default
-        field = flag(setting, default, name, *aliases, shown=shown)
+        metavar = None
+        if isinstance(setting, Parameter):
+            shown = config.params.get(setting.name, shown)
+            metavar = setting.metavar
+        field = flag(setting, default, name, *aliases, shown=shown, metavar=metavar)
         fields.append((about.name, *field[1:]))
     doc = f"Train policies in {config.environment} and leave a run folder.\n\n{HINT}"
     return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc})
 
 
-def _as_used(settings: Sequence[Setting], config: RunConfig, words: Sequence[str]) -> list[Setting]:
-    """The settings with the parameters' defaults for the environment of this file and these flags.
-
-    Some follow the number of people.
-    """
+def _environment(settings: Sequence[Setting], config: RunConfig, words: Sequence[str]) -> Any:
+    """The environment of this file and these flags, before the flags are parsed."""
     arguments = dict(config.environment_args)
     for setting in settings:
         if setting.section == ENVIRONMENT:
@@ -277,9 +260,7 @@ def _as_used(settings: Sequence[Setting], config: RunConfig, words: Sequence[str
             names += ["--population-size"] if setting.name == "population" else []
             for text in filter(None, (peek(words, name) for name in names)):
                 arguments[setting.name] = setting.parse(text)
-    env = make(config.environment, **arguments)
-    used = {setting.name: setting for setting in params_settings(env)}
-    return [used.get(s.name, s) if s.section == PARAMS else s for s in settings]
+    return make(config.environment, **arguments)
 
 
 def begun(out: str | Path) -> bool:
@@ -303,25 +284,6 @@ def peek(words: Sequence[str], name: str) -> str | None:
         elif word.startswith(f"{name}="):
             found = word.partition("=")[2]
     return found
-
-
-def _pairs(name: str, given: Sequence[str]) -> dict[str, Any]:
-    """KEY=VALUE texts; values are numbers where they read as such."""
-    pairs = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not (key and equals and value):
-            raise FairgymError(f"{name.replace('_', '-')} is {text!r}; it takes {PAIRS[name][0]}")
-        parts = [_number(part) for part in value.split(",")]
-        pairs[key] = value if None in parts else parts[0] if len(parts) == 1 else parts
-    return pairs
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ def with_fixed(
 
     Raises:
         FairgymError: an unknown agent or element, a value that is no number from 0 to 1, or a
-            change of elements of a policy that has none, such as "random".
+            change of some elements of a policy that has none, such as "random".
 
     Examples:
         >>> import fairgym
@@ -60,7 +60,7 @@ def with_fixed(
     for agent, values in named.items():
         space = env.action_space(agent)
         base = None
-        if agent in made:
+        if agent in made and not _whole(space, agent, values):
             base = _constant(space, agent, made[agent])
         action = np.asarray(named_action(space, agent, values, base))
         made[agent] = float(action[0]) if space.per_entity else action.tolist()
@@ -149,6 +149,13 @@ def _places(space: ActionSpace, agent: str, name: object) -> list[int]:
         f"unknown element {str(name)!r} of {agent!r}{nearest(str(name), known)}; its elements"
         f" are: {', '.join(space.names)}{further}"
     )
+
+
+def _whole(space: ActionSpace, agent: str, values: Iterable[tuple[str, Any]]) -> bool:
+    """True if the values are an action by themselves: they name all elements, none relative."""
+    named = [(value, _places(space, agent, name)) for name, value in values]
+    places = {place for _, found in named for place in found}
+    return len(places) == len(space.names) and not any(is_relative(value) for value, _ in named)
 
 
 def _number(what: str, given: Any, before: float | None) -> Any:

@@ -185,6 +185,7 @@ class RunConfig:
         if not trained:
             raise FairgymError(
                 f"fixed names every agent; one of {', '.join(env.agents)} is left to train"
+                " (fairgym simulate runs fixed policies without training)"
             )
         for agent in self.objectives:
             if agent not in trained:

@@ -37,6 +37,11 @@ class Parameter(Setting):
             return "a number"
         return f"one number, or one per {self.per}: {', '.join(self.parts)}"
 
+    @property
+    def metavar(self) -> str:
+        """Placeholder of the value in the help of its flag."""
+        return f"NUMBER|{self.per.upper()}=NUMBER,..." if self.parts else "NUMBER"
+
     def check(self, value: Any) -> Any:
         """The value of a configuration; names of parts are spelled as they are declared.
 

@@ -1,0 +1,61 @@
+"""Cards name every element of an action and every parameter that may differ over regions."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import fairgym
+from fairgym.cli import simulate, train
+from fairgym.core.changes import slug
+from fairgym.policies import with_fixed
+from fairgym.training.parameters import Parameter, params_settings, with_params
+from fairgym.training.scenarios import default_baseline, pairs_of
+
+CARDS = {
+    card.parent.name: card.read_text()
+    for card in (Path(fairgym.__file__).parent / "environments").glob("*/README.md")
+}
+
+
+def section(name):
+    found = re.search(r"\n## Names to change\n(.*?)\n## ", CARDS[name], re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def commands(name):
+    """The words of every command in the section, after fairgym."""
+    (block,) = re.findall(r"```sh\n(.*?)```", section(name), re.DOTALL)
+    return [shlex.split(line)[1:] for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_names_the_elements_and_the_parameters_per_region(name):
+    env, text = fairgym.make(name, population=60), section(name)
+    for agent in env.agents:
+        assert f"`{agent}`" in text
+        for element in env.action_space(agent).elements:
+            pattern = f"{slug(element.label)}_REGION"
+            assert f"`{element.name}`" in text or f"`{pattern}`" in text, element.name
+    per_region = {s.name for s in params_settings(env) if isinstance(s, Parameter) and s.parts}
+    said = re.findall(r"`(\w+)`", text.partition("These parameters are")[2].partition(". ")[0])
+    assert set(said) == per_region and len(said) == len(per_region)
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_the_examples_of_a_card_are_understood(name):
+    env = fairgym.make(name, population=60)
+    for command, *words in commands(name):
+        words += ["--population", "60"]
+        if command == "train":
+            config = train.plan_of(words).config
+            fixed, params = pairs_of(config.fixed), pairs_of(config.params)
+        else:
+            changed = simulate.plan_of(words)[0].scenarios[-1]
+            fixed, params = pairs_of(changed.fixed), pairs_of(changed.params)
+        assert fixed and params
+        base = env.baselines[default_baseline(env)]
+        assert with_fixed(env, base, fixed) != base
+        assert with_params(env, env.default_params, params) != env.default_params

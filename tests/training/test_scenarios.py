@@ -257,6 +257,22 @@ def test_a_system_without_people_is_simulated_too():
     assert not [e for e in effects(simulation) if e.quantity.kind == "end"]
 
 
+def test_rules_are_imported_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_routes.py").write_text(
+        "import jax.numpy as jnp\n\ndef even(observation, key):\n    return jnp.array([0.5])\n"
+    )
+    simulation = simulate(
+        "two_servers",
+        [Scenario("half", {"router": 0.5}), Scenario("rule", {"router": "my_routes:even"})],
+        episodes=4,
+    )
+    (change,) = changes(simulation, simulation.others[0])
+    assert tuple(change) == ("fixed", "router", "", "0.5", "my_routes:even")
+    waiting = found(simulation, "measure", "waiting").differences["rule"]
+    assert waiting.mean == waiting.low == waiting.high == 0.0
+
+
 def test_other_people_are_told_and_other_numbers_of_them_refused():
     simulation = simulate(
         "loan",

@@ -111,7 +111,7 @@ class TestConfiguration:
         assert job.objective.bounds == {"access_gini": 0.1}
 
     def test_the_example_of_the_docs(self):
-        page = (Path(__file__).parents[2] / "docs" / "own.md").read_text(encoding="utf-8")
+        page = (Path(__file__).parents[2] / "docs" / "own-metric.md").read_text(encoding="utf-8")
         (block,) = re.findall(r"```yaml\n(environment: .*?)```", page, re.DOTALL)
         assert len(block.splitlines()) <= 10
         job = RunConfig.from_mapping(yaml.safe_load(block)).build()

@@ -5,7 +5,7 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import jax.numpy as jnp
@@ -124,30 +124,96 @@ def python_of(page):
     return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 
 
-def test_the_page_on_writing_your_own_shows_code_that_runs(capsys):
-    """Its measure is evaluated, its figure drawn of made-up runs."""
+def page(name, smaller=None):
+    """The program of a page of the docs, with parts of it replaced by what takes less time."""
+    code = python_of(ROOT / "docs" / f"{name}.md")
+    for shown, instead in (smaller or {}).items():
+        assert code.count(shown) == 1, shown
+        code = code.replace(shown, instead)
+    return code
+
+
+def test_the_page_on_writing_your_own_shows_code_that_runs():
+    """Its figure is drawn of made-up runs."""
     names: dict[str, Any] = {"__name__": "page"}
-    exec(python_of(ROOT / "docs" / "own.md"), names)
-    assert float(capsys.readouterr().out.split()[0]) <= 0
+    exec(page("own"), names)
     lines = [{"metrics/profit": x, "metrics/access": -x} for x in (1.0, 2.0)]
     figure = names["metric_against_profit"]([SimpleNamespace(metrics=lines)], "access")
     (line,) = figure.axes[0].lines
     assert line.get_ydata().tolist() == [-1.0, -2.0]
 
 
+def test_the_page_on_metrics_shows_code_that_runs(capsys):
+    """Its metrics are what they say of the counts of its episode."""
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(page("own-metric"), names)
+    assert "access_ratio" in capsys.readouterr().out
+    totals, values = names["episode"].totals, names["values"]
+    rates = totals.disbursed / totals.applied
+    assert float(values["worst_access"]) == pytest.approx(float(rates.min()))
+    assert float(values["access_ratio"]) == pytest.approx(float(rates.min() / rates.max()))
+    assert float(values["access_disparity"]) == pytest.approx(float(rates.min() - rates.max()))
+    waits = totals.waited / totals.disbursed
+    longest = names["patient"].values(totals)["longest_wait"]
+    assert float(longest) == pytest.approx(-float(waits.max()))
+
+
+def test_the_page_on_algorithms_shows_the_example_and_trains_it(monkeypatch, tmp_path, capsys):
+    shown = ast.parse(python_of(ROOT / "docs" / "own-algorithm.md"))
+    example = ast.parse((EXAMPLES / "own_algorithm.py").read_text())
+    classes = [ast.dump(part) for part in example.body if isinstance(part, ast.ClassDef)]
+    assert [ast.dump(part) for part in shown.body if isinstance(part, ast.ClassDef)] == classes
+    monkeypatch.chdir(tmp_path)
+    # a checked example has a test of its own
+    monkeypatch.setattr("fairgym.testing.check_algorithm", lambda *args: None)
+    smaller = {
+        '"population": 300, "horizon": 30': '"population": 40, "horizon": 5',
+        '"epochs": 20': '"epochs": 2, "pairs": 2, "evaluation_episodes": 2',
+        "episodes=32": "episodes=4",
+    }
+    module = ModuleType("strategies")
+    monkeypatch.setitem(sys.modules, "strategies", module)
+    try:
+        exec(page("own-algorithm", smaller), vars(module))
+        assert len(module.run.metrics) == 2 and " -> " in capsys.readouterr().out
+    finally:
+        algorithms._things.pop("evolution-strategies", None)
+
+
+def test_the_page_on_traces_shows_code_that_runs(monkeypatch, tmp_path):
+    """With fewer people and steps; what it takes apart adds up to what the episode says."""
+    monkeypatch.chdir(tmp_path)
+    smaller = {
+        "population=1_000, horizon=60": "population=60, horizon=20",
+        "(1, 12, steps)": "(1, 2, steps)",
+        "key, 12, pick": "key, 2, pick",
+        "split(key, 8)": "split(key, 2)",
+    }
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(page("watch", smaller), names)
+    episode, steps, env = names["episode"], names["steps"], names["env"]
+    totals = episode.totals
+    rates = totals.approved / jnp.maximum(totals.applied, 1)
+    assert jnp.allclose(names["rates"][-1], rates)
+    counted = sum(count[steps] for count in episode.watched["census"].values())
+    assert int(counted.sum()) == 60
+    ended = env.people(episode.final_state)["qualification_score"]
+    first = env.people(episode.final_state)["group"] == 0
+    mean = float(jnp.mean(ended[first]))
+    assert float(names["qualification"][steps, 0]) == pytest.approx(mean, rel=1e-5)
+    assert (tmp_path / "qualification.png").stat().st_size > 5_000
+
+
 @pytest.mark.slow
 def test_getting_started_shows_code_that_runs(monkeypatch, tmp_path):
     """With fewer people, steps and epochs, so that it takes no longer than it must."""
-    code = python_of(ROOT / "docs" / "getting-started.md")
-    for shown, smaller in {
+    smaller = {
         "population=1_000": "population=100, horizon=5",
         '"population": 1_000': '"population": 100, "horizon": 5',
         '"epochs": 5': '"epochs": 1, "episodes_per_epoch": 4',
-    }.items():
-        assert code.count(shown) == 1
-        code = code.replace(shown, smaller)
+    }
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
-    exec(code, names)
+    exec(page("getting-started", smaller), names)
     assert 1 <= int(names["episode"].length) <= 5  # a bank may fail
     assert (tmp_path / "runs" / "python" / "summary.json").exists()

@@ -1,10 +1,17 @@
-"""Pages of the documentation: links lead somewhere, and the cards read well on the site."""
+"""Pages of the documentation: links lead somewhere, cards read well on the site, commands exist."""
 
+import contextlib
+import functools
+import io
 import re
+import shlex
 from pathlib import Path
 
 import cards
 import pytest
+
+from fairgym.cli import COMMANDS, main
+from fairgym.cli.imports import without_imports
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "https://github.com/fairgym/fairgym/blob/main/"
@@ -86,3 +93,41 @@ def test_links_between_cards_lead_to_pages_and_headings_of_the_site(name, tmp_pa
             page, _, anchor = target.partition("#")
             text = (tmp_path / (page or f"{name}.md")).read_text()
             assert not anchor or f"{{#{anchor}}}" in text, target
+
+
+# ------------------------------------------------------------------ commands
+
+HOW_TO = ["command-line", "getting-started", "own-algorithm", "own-metric"]
+
+
+def commands_of(page):
+    """Commands of the consoles on a page, as lists of words."""
+    blocks = re.findall(r"```(?:console|sh)\n(.*?)```", page.read_text(), re.DOTALL)
+    text = "\n".join(blocks).replace("\\\n", " ")
+    return [shlex.split(line) for line in re.findall(r"^(?:\$ )?fairgym (.*)", text, re.MULTILINE)]
+
+
+@functools.cache
+def help_of(*words):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main([*words, "--help"]) == 0
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", HOW_TO)
+def test_commands_on_the_pages_exist_with_their_flags(name):
+    for words in commands_of(ROOT / "docs" / f"{name}.md"):
+        given, _ = without_imports(words)
+        assert given[0] in COMMANDS, words
+        flags = {re.sub("=.*", "", word) for word in given if word.startswith("--")}
+        if "--hoizon" in flags:  # a mistake, whose sentence is shown
+            continue
+        named = given[: 2 if given[0] in ("train", "simulate") else 1]
+        known = help_of(*(word for word in named if not word.startswith("-")))
+        assert all(re.search(rf"{flag}\b", known) for flag in flags - {"--pairs"}), words
+
+
+def test_the_tour_shows_every_command():
+    tour = (ROOT / "docs" / "command-line.md").read_text()
+    assert all(f"fairgym {command}" in tour for command in COMMANDS)

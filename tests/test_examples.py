@@ -158,6 +158,7 @@ def test_the_page_on_metrics_shows_code_that_runs(capsys):
     assert float(longest) == pytest.approx(-float(waits.max()))
 
 
+@pytest.mark.slow
 def test_the_page_on_algorithms_shows_the_example_and_trains_it(monkeypatch, tmp_path, capsys):
     shown = ast.parse(python_of(ROOT / "docs" / "own-algorithm.md"))
     example = ast.parse((EXAMPLES / "own_algorithm.py").read_text())
@@ -180,6 +181,7 @@ def test_the_page_on_algorithms_shows_the_example_and_trains_it(monkeypatch, tmp
         algorithms._things.pop("evolution-strategies", None)
 
 
+@pytest.mark.slow
 def test_the_page_on_traces_shows_code_that_runs(monkeypatch, tmp_path):
     """With fewer people and steps; what it takes apart adds up to what the episode says."""
     monkeypatch.chdir(tmp_path)

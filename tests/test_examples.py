@@ -197,8 +197,7 @@ def test_the_page_on_traces_shows_code_that_runs(monkeypatch, tmp_path):
     totals = episode.totals
     rates = totals.approved / jnp.maximum(totals.applied, 1)
     assert jnp.allclose(names["rates"][-1], rates)
-    counted = sum(count[steps] for count in episode.watched["census"].values())
-    assert int(counted.sum()) == 60
+    assert sum(int(count[steps].sum()) for count in episode.watched["census"].values()) == 60
     ended = env.people(episode.final_state)["qualification_score"]
     first = env.people(episode.final_state)["group"] == 0
     mean = float(jnp.mean(ended[first]))

@@ -20,7 +20,6 @@ from fairgym import algorithms as fa
 from fairgym.fairness import Objective
 from fairgym.policies import equivariant, split_learned
 from fairgym.testing import check_algorithm
-from fairgym.training import evaluate
 
 
 # 1. What is learned, beside what every training state has: arrays, which checkpoints keep.
@@ -135,14 +134,13 @@ def main(epochs=20, seed=0):
     small = fairgym.make("loan_simple", population=40, horizon=5)
     check_algorithm(EvolutionStrategies(pairs=2, evaluation_episodes=2), small)
     env = fairgym.make("loan_simple", population=300, horizon=30)
-    objective = Objective.uniform(env)
-    learner = EvolutionStrategies(epochs=epochs)
+    objective, learner = Objective.uniform(env), EvolutionStrategies(epochs=epochs)
     states = [learner.init(jax.random.key(seed), env, objective)]
     for _ in range(learner.num_updates):
         states.append(learner.update(states[-1])[0])
     for name, state in (("untrained", states[0]), ("trained", states[-1])):
         policies, key = learner.policies(state), jax.random.key(1_000)
-        episodes = evaluate(env, env.default_params, policies, key, 32)
+        episodes = fairgym.evaluate(env, env.default_params, policies, key, 32)
         scores = jax.vmap(objective.score)(episodes.totals)
         print(f"{name}: objective {scores.mean():.3f} (standard deviation {scores.std():.3f})")
 

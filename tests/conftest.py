@@ -4,6 +4,7 @@ All of it has to happen before `fairgym` is imported for the first time.
 """
 
 import gc
+import json
 import os
 from importlib.metadata import version
 from pathlib import Path
@@ -40,6 +41,9 @@ jaxtyping.install_import_hook("fairgym", CHECKER)
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 25_000
 
+# What differs between equal runs.
+TIMES = ("started", "finished", "wall_time_s")
+
 
 @pytest.fixture(autouse=True, scope="module")
 def _few_memory_maps():
@@ -57,3 +61,19 @@ def fast_programs():
     jax.config.update("jax_disable_most_optimizations", False)
     yield
     jax.config.update("jax_disable_most_optimizations", before)
+
+
+@pytest.fixture(scope="session")
+def results():
+    """Folder -> everything that must be equal between equal runs."""
+
+    def read(folder):
+        folder = Path(folder)
+        summary = json.loads((folder / "summary.json").read_text())
+        lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        for values in (summary, *lines):
+            for name in TIMES:
+                values.pop(name, None)
+        return summary, lines, (folder / "policy.eqx").read_bytes()
+
+    return read

@@ -1,4 +1,3 @@
-import json
 import sys
 from pathlib import Path
 
@@ -17,7 +16,6 @@ SMALL = {
     "evaluation_episodes": 2,
     "hidden": 8,
 }
-TIMES = ("started", "finished", "wall_time_s")
 
 
 @pytest.fixture(scope="session")
@@ -30,19 +28,3 @@ def small():
 def finished(small, tmp_path_factory):
     """That run, uninterrupted; not to be written to."""
     return train(small, tmp_path_factory.mktemp("runs") / "small")
-
-
-@pytest.fixture(scope="session")
-def results():
-    """Folder -> everything that must be equal between equal runs."""
-
-    def read(folder):
-        folder = Path(folder)
-        summary = json.loads((folder / "summary.json").read_text())
-        lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-        for values in (summary, *lines):
-            for name in TIMES:
-                values.pop(name, None)
-        return summary, lines, (folder / "policy.eqx").read_bytes()
-
-    return read

@@ -184,9 +184,48 @@ FIELDS: dict[str, list[Any]] = {
     "environment_args": [3, [], "x", {"nope": 1}, {"population": "x"}, {"population": None}],
     "params": [3, [], "x", {"nope": 1}, {"deposit_rate": "x"}, {"deposit_rate": [1, 2]}],
     "algorithm_args": [3, [], "x", {"nope": 1}, {"epochs": "x"}, {"epochs": 3.5}],
+    "imports": [3, {}, True, [3], [[]], ["nope_nothing"], [""], ["../x"], ["a b"], [LONG], "x y"],
     "epocs": [3],
     "": [3],
 }
+# Files of scenarios: keys, and what the sentence names.
+SCENARIOS: list[tuple[Any, str]] = [
+    ([1], "holds a list"),
+    ({}, "scenarios"),
+    ({"scenarios": {}}, "scenarios"),
+    ({"scenarios": []}, "scenarios"),
+    ({"scenarios": "x"}, "scenarios"),
+    ({"scenarios": {"a": 3}}, "'a'"),
+    ({"scenarios": {"a": {"nope": 1}}}, "nope"),
+    ({"scenarios": {"a": {"params": 3}}}, "params"),
+    ({"scenarios": {"a": {"params": {"nope": 1}}}}, "nope"),
+    ({"scenarios": {"a": {"params": {"deposit_rate": "x"}}}}, "deposit_rate"),
+    ({"scenarios": {"a": {"params": {"deposit_rate": [1, 2]}}}}, "deposit_rate"),
+    ({"scenarios": {"a": {"params": {"deposit_rate": None}}}}, "deposit_rate"),
+    ({"scenarios": {"a": {"params": {"deposit_rate": float("nan")}}}}, "deposit_rate"),
+    ({"scenarios": {"a": {"params": {"deposit_rate": {"nope": 1}}}}}, "deposit_rate"),
+    ({"scenarios": {"a": {"fixed": 3}}}, "fixed"),
+    ({"scenarios": {"a": {"fixed": {"nope": 1}}}}, "nope"),
+    ({"scenarios": {"a": {"fixed": {"admissions": "x"}}}}, "admissions"),
+    ({"scenarios": {"a": {"fixed": {"admissions": None}}}}, "'a'"),
+    ({"scenarios": {"a": {"fixed": {"admissions": {"nope": 1}}}}}, "nope"),
+    ({"scenarios": {"a": {"fixed": {"admissions": [1, 2, 3]}}}}, "'a'"),
+    ({"scenarios": {"a": {"fixed": {"admissions": "nope:x"}}}}, "nope"),
+    ({"scenarios": {"a": {"baseline": 3}}}, "baseline"),
+    ({"scenarios": {"a": {"baseline": "nope"}}}, "nope"),
+    ({"scenarios": {"a": {"environment_args": {"population": "x"}}}}, "population"),
+    ({"scenarios": {"a": {"environment_args": {"nope": 1}}}}, "nope"),
+    ({"scenarios": {"a": {}}, "reference": "nope"}, "nope"),
+    ({"scenarios": {"a": {}}, "reference": 3}, "reference"),
+    ({"scenarios": {"a": {}}, "episodes": 0}, "episodes"),
+    ({"scenarios": {"a": {}}, "episodes": "x"}, "episodes"),
+    ({"scenarios": {"a": {}}, "seed": -1}, "seed"),
+    ({"scenarios": {"a": {}}, "seed": 2**64}, "seed"),
+    ({"scenarios": {"a": {}}, "imports": ["nope_nothing"]}, "nope_nothing"),
+    ({"scenarios": {"": {"fixed": {"nope": 1}}}}, "scenario"),
+    ({"scenarios": {LONG: {"nope": 1}}}, "nope"),
+    ({"scenarios": {"a": {}}, "epocs": 3}, "epocs"),
+]
 CONFIG = ("train", "loan", "--config")
 
 
@@ -230,7 +269,7 @@ def config_cases(number: int) -> list[Case]:
 def names_of(field: str, value: Any) -> tuple[str, ...]:
     """What a sentence about this field may name."""
     inside = tuple(f"{key}" for key in value) if isinstance(value, dict) else ()
-    return (field, field.removesuffix("s"), *inside)
+    return (field, field.removesuffix("s"), *inside, *(["module"] if field == "imports" else []))
 
 
 def at(name: str, make: Make) -> Make:
@@ -246,6 +285,18 @@ def one_file(content: Any) -> Make:
 def one(field: str, value: Any) -> Make:
     """Makes a.json with one key."""
     return one_file({field: value})
+
+
+def scenario_cases(number: int) -> list[Case]:
+    """Files for --scenarios."""
+    words = ("simulate", "loan", "--scenarios")
+    cases = [Case((*words, "a.json"), (name,), one_file(keys)) for keys, name in SCENARIOS]
+    for kind, make in NO_FILES.items():
+        name = f"{kind.replace(' ', '-')}.yaml"
+        cases.append(Case((*words, name), (name,), at(name, make)))
+    for name, content in some(list(CONFIG_FILES.items()), 15 * number, 0):
+        cases.append(Case((*words, name), (name, "scenarios", "epochs"), at(name, text(content))))
+    return cases
 
 
 # ------------------------------------------------------------------ run folders

@@ -23,6 +23,7 @@ WRONG = {
     int: [*NOTHING, "1.5", "1e3", "0x10", "nan", "inf", "-1", DIGITS, f"-{DIGITS}", "1" * 25, "½"],
     float: [*NOTHING, "nan", "-nan", "inf", "-inf", "1e999", DIGITS, "1e39", "-1e39", "1/2", "5%"],
     "name": ["nope", "", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "None"],
+    "other name": ["nope", "", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "nope "],
     "whole numbers": ["few", "", ",", "1,", "1.5,2", "0", "-5", f"1,{DIGITS}", "nan", "1;2", LONG],
     "seeds": [
         "",
@@ -76,21 +77,21 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "pages": "path",
         "list": bool,
     },
+    "simulate loan": {
+        "baseline": "other name",
+        "scenarios": "path",
+        "reference": "other name",
+        "episodes": int,
+        "seed": int,
+        "json": bool,
+        "csv": "path",
+    },
     "bench loan": {
         "populations": "whole numbers",
         "batches": "whole numbers",
         "repetitions": int,
         "opponent": "file",
         "json": bool,
-    },
-    "simulate loan": {
-        "baseline": "name",
-        "scenarios": "path",
-        "reference": "name",
-        "episodes": int,
-        "seed": int,
-        "json": bool,
-        "csv": "path",
     },
     "data describe loan": {"source": "name"},
     "demo": {"out": "path", "epochs": int, "population_size": int},
@@ -141,6 +142,7 @@ def flag_cases(number: int) -> list[Case]:
         for index, (field, kind) in enumerate(flags.items()):
             flag = f"--{field.replace('_', '-')}"
             names = (field, flag, field.removesuffix("es"), field.removesuffix("s"))
+            names += ("the name of a scenario",) * (field == "baseline")
             if kind is bool:
                 contrary = flag.replace("--", "--no-", 1)
                 cases += [Case((*words, f"{flag}=yes"), names), Case((*words, contrary), names)]

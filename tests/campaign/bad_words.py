@@ -42,6 +42,60 @@ WORDS = [
     (["data", "import", "meps", "a.xml", "b.xml"], "2 files"),
     *(([command], "no run folder is given") for command in ("evaluate", "report")),
     *(([command, "--episodes", "2"], "no run folder") for command in ("evaluate", "report")),
+    *((["simulate", word], "environment") for word in ("nope", "", "../loan", "a\0b", LONG)),
+    (["simulate"], "environment is not given"),
+    (["simulate", "loan", "health"], "unknown argument 'health'"),
+    # decisions and parameters that are changed
+    *((["simulate", "loan", "--fix", word], "fix is") for word in ("", "=", "x", "x=", "=1")),
+    *((["simulate", "loan", "--params", word], "params is") for word in ("", "=", "x", "x=", "=1")),
+    *(
+        (["simulate", "loan", "--fix", f"admissions={value}"], "scenario 'changed'")
+        for value in (
+            "nan",
+            "inf",
+            "2",
+            "-1",
+            "1,2,3",
+            "nope",
+            "nope:x",
+            "os:",
+            "+x%",
+            "--5%",
+            LONG,
+        )
+    ),
+    *(
+        (["simulate", "loan", "--fix", f"{name}=0.5"], name.partition(".")[0])
+        for name in ("bank", "admissions.nope", "admissions.", "bank.x", "admissions.threshold.x")
+    ),
+    (["simulate", "loan", "--fix", f"{LONG}=0.5"], "xxx"),
+    *(
+        (["simulate", "loan", "--params", f"deposit_rate={value}"], "deposit_rate")
+        for value in ("nan", "inf", "2", "-1", "x", "1,2", "+x%", "+1e39%", "+9999%", DIGITS, LONG)
+    ),
+    *(
+        (["simulate", "loan", "--params", f"{name}=0.5"], name.partition(".")[0])
+        for name in ("nope", "deposit_rate.nope", "deposit_rate.", "beds_at_start")
+    ),
+    (["simulate", "loan", *"--params deposit_rate=0 --params deposit_rate=1".split()], "twice"),
+    (["simulate", "loan", *"--population 10 --applicants 11".split()], "applicants is 11"),
+    (["simulate", "loan", "--reference", "nope", "--fix", "admissions=0"], "nope"),
+    (["simulate", "loan", "--csv", "/proc/x"], "/proc/x"),
+    (["simulate", "loan", "--csv", "run"], "run"),
+    # modules of others, for every command
+    *(
+        (["--import", word, "list"], word[:4])
+        for word in ("nope_nothing", "nope.nothing", "os.nope", "../x", "a b", "x.py", "1x", LONG)
+    ),
+    *((["--import", word, "list"], "--import") for word in ("", "-x", "--import")),
+    *(
+        ([*words.split(), "--import"], "--import")
+        for words in ("list", "train loan", "evaluate run")
+    ),
+    *(
+        ([*words.split(), "--import=nope_nothing"], "nope_nothing")
+        for words in ("version", "train loan", "evaluate run", "report run", "bench loan", "demo")
+    ),
     # settings that go together wrongly
     (["train", "loan", "--seed", "1", "--seeds", "0:2"], "seed and seeds"),
     (["train", "loan_simple", "--resume", "--overwrite", "--out", "run"], "resume and overwrite"),

@@ -11,7 +11,7 @@ import re
 import shutil
 
 import pytest
-from bad_files import config_cases, data_cases, run_cases
+from bad_files import config_cases, data_cases, run_cases, scenario_cases
 from bad_flags import COMMANDS as COMMAND_FLAGS
 from bad_flags import flag_cases, setting_cases
 from bad_words import word_cases
@@ -96,6 +96,7 @@ CASES = {
     "flags": flag_cases(NUMBER),
     "settings": setting_cases(NUMBER),
     "configurations": config_cases(NUMBER),
+    "scenarios": scenario_cases(NUMBER),
     "runs": run_cases(NUMBER),
     "data": data_cases(NUMBER),
 }

@@ -27,10 +27,10 @@ import fairgym.report.svg
 import fairgym.training.progress
 from fairgym.core.plugins import import_plugin
 from fairgym.experiments import Check, Experiment, Outcome, Size, experiments
-from fairgym.training import RunConfig, run
+from fairgym.training import RunConfig, loop
 
 import_plugin("two_servers")  # an environment that compiles quickly
-run.train.__kwdefaults__ = {**(run.train.__kwdefaults__ or {}), "checkpoint_seconds": 0.0}
+loop.train.__kwdefaults__ = {**(loop.train.__kwdefaults__ or {}), "checkpoint_seconds": 0.0}
 QUICK = Size(epochs=4, episodes=4, seeds=2)
 
 

@@ -342,12 +342,15 @@ READERS = [
     ("train", "loan_simple", "--resume", "--out", "run"),
     ("demo", "--out", "run"),
 ]
+ELSEWHERE = ("imports", "seeds", "out", "epocs", "")
 CONFIG_EDITS: dict[str, list[Any]] = {
     "format": [REMOVED, 3, "fairgym-run-0", []],
     "environment_version": [REMOVED, "1", True, None, 1.5],
     "provenance": [REMOVED, 3, [], {"versions": 3}, {"device": {"kind": []}}, {"started": 3}],
     "unknown": [1],
-    **{key: values for key, values in FIELDS.items() if key not in ("seeds", "out", "epocs", "")},
+    # modules are imported for what is not known without them
+    "imports": [value for value in FIELDS["imports"] if value == [3] or not isinstance(value, list)],
+    **{key: values for key, values in FIELDS.items() if key not in ELSEWHERE},
 }
 SPOILED: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda content: b"",

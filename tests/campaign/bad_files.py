@@ -349,7 +349,9 @@ CONFIG_EDITS: dict[str, list[Any]] = {
     "provenance": [REMOVED, 3, [], {"versions": 3}, {"device": {"kind": []}}, {"started": 3}],
     "unknown": [1],
     # modules are imported for what is not known without them
-    "imports": [value for value in FIELDS["imports"] if value == [3] or not isinstance(value, list)],
+    "imports": [
+        value for value in FIELDS["imports"] if value == [3] or not isinstance(value, list)
+    ],
     **{key: values for key, values in FIELDS.items() if key not in ELSEWHERE},
 }
 SPOILED: dict[str, Callable[[bytes], bytes]] = {

@@ -1,3 +1,5 @@
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -266,3 +268,20 @@ def test_a_system_without_people_is_measured_too():
     served, arrived = found.trace.served.sum(axis=1), found.trace.arrived.sum(axis=1)
     np.testing.assert_array_equal(served[:, 1], 0.0)
     np.testing.assert_allclose(found.metrics["served_gap"], -served[:, 0] / arrived[:, 0])
+
+
+def test_a_difference_counts_episodes_in_which_both_are_defined(measured):
+    def made_up(values: list[float], defined: list[bool]):
+        return dataclasses.replace(
+            measured,
+            metrics={"rate": np.array(values)},
+            defined={"rate": np.array(defined)},
+            terminated=np.zeros(3, bool),
+        )
+
+    ours = made_up([0.0, 0.5, 0.7], [False, True, True])  # 0/0 counts as 0 in means only
+    theirs = made_up([0.9, 0.4, 0.4], [True, True, True])
+    assert ours.difference(theirs, "rate") == pytest.approx(mean_interval([0.1, 0.3]))
+    assert ours.difference(theirs, "survived") == (0.0, 0.0, 0.0)
+    nowhere = made_up([0.0, 0.0, 0.0], [False] * 3)
+    assert np.isnan(ours.difference(nowhere, "rate")).all()

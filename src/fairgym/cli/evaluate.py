@@ -125,7 +125,8 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
     differences = Table(
         title=Text(f"Differences from {plain(reference)}, episode by episode"),
         caption="mean difference ± half of its 95% interval; better or worse where the interval"
-        " leaves out 0, which can be so although the intervals above overlap",
+        " leaves out 0, which can be so although the intervals above overlap; only episodes count"
+        " in which both are defined",
     )
     for shown, titles in ((table, columns), (differences, [title for title, _ in others])):
         shown.add_column("")
@@ -180,7 +181,9 @@ def _cell(mean: float, low: float, high: float, sign: int, starred: bool) -> str
 
 
 def _difference_cell(mean: float, low: float, high: float, sign: int) -> str:
-    """As in +0.012 ± 0.003 better."""
+    """As in +0.012 ± 0.003 better; "undefined" if there is no episode to compare."""
+    if not math.isfinite(mean):
+        return "undefined"
     text = _cell(mean, low, high, sign, False)
     text = text if sign * mean + 0.0 < 0.0 else f"+{text}"
     if low > 0.0 or high < 0.0:  # raw values: more is better

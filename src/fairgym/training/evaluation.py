@@ -91,6 +91,8 @@ class Evaluation:
     ) -> tuple[float, float, float]:
         """Mean difference from another policy in the same episodes, and its interval.
 
+        Only episodes count in which the value is defined for both; without one, all is NaN.
+
         Args:
             other: another policy, measured with the same key.
             name: as for `interval`.
@@ -99,7 +101,10 @@ class Evaluation:
         Raises:
             FairgymError: different numbers of episodes.
         """
-        return paired_interval(self.values(name), other.values(name), level)
+        ours, theirs = (
+            np.where(one.defined.get(name, True), one.values(name), np.nan) for one in (self, other)
+        )
+        return paired_interval(ours, theirs, level)
 
     def values(self, name: str) -> np.ndarray:
         """Value of every episode: a metric, "objective", or "survived" (1 if it did not fail)."""

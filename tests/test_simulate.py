@@ -294,4 +294,6 @@ def test_the_help_names_every_flag(capsys):
     text = capsys.readouterr().out
     for name in ("--fix", "--params", "--scenarios", "--reference", "--csv", "--population-size"):
         assert name in text
+    words = " ".join(text.replace("│", " ").split())
+    assert "hospital_infrastructure_GROUP" in words and "beds_at_start (per region)" in words
     assert main(["simulate", "--help"]) == 0

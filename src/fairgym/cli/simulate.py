@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairgym.cli.pairs import describe_elements
 from fairgym.cli.parsing import flag, parse, repeated, typed
 from fairgym.cli.train import peek
-from fairgym.core import FairgymError, check_shape
+from fairgym.core import FairgymError, check_shape, make
 from fairgym.core.files import require_path, require_writable, write_whole
 from fairgym.training.differences import words
 from fairgym.training.scenario_file import EPISODES, Plan, read_keys, read_scenarios
@@ -169,11 +170,15 @@ def _from_flags(
 
 def _flags(settings: Sequence[Setting], name: str | None) -> type[Any]:
     """The class of all flags."""
+    names = {} if name is None else _names(name)
     fields: list[Any] = [
         (field.name, field.type, dataclasses.field(default=field.default, metadata=field.metadata))
         for field in dataclasses.fields(Common)
     ]
-    fields += [repeated(flag, metavar, about) for flag, (_, metavar, about) in CHANGES.items()]
+    fields += [
+        repeated(flag, metavar, f"{about}{names.get(flag, '')}")
+        for flag, (_, metavar, about) in CHANGES.items()
+    ]
     for setting in settings:
         shown, aliases = setting.name.replace("_", "-"), []
         if setting.name == "population":
@@ -182,6 +187,17 @@ def _flags(settings: Sequence[Setting], name: str | None) -> type[Any]:
         fields.append((f"env__{setting.name}", *own[1:]))
     doc = f"Simulate {name or 'an environment'} with fixed policies, without training.\n\n{HINT}"
     return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc})
+
+
+def _names(environment: str) -> dict[str, str]:
+    """What can be changed in an environment, for the help: flag -> its names."""
+    env = make(environment)
+    info = env.default_params.info()
+    params = (f"{name} (per {about.per})" if about.per else name for name, about in info.items())
+    return {
+        "fix": f" Elements: {describe_elements(env)}.",
+        "params": f" Parameters: {', '.join(params)}.",
+    }
 
 
 def _environment_of_file(words: Sequence[str]) -> str | None:

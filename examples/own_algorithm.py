@@ -53,7 +53,6 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
     """
 
     extended_by: ClassVar[str] = "epochs"  # more of them extend a finished run
-
     epochs: int = 20
     pairs: int = 16
     perturbation_std: float = 0.3
@@ -120,9 +119,8 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
                 lambda z, w=weights, s=scale: s * jnp.tensordot(w, z, 1), noise[agent]
             )
         change, optimiser = self._optimiser.update(gradient, state.optimiser)
-        mean = optax.apply_updates(state.mean, change)
-        state = state.replace(mean=mean, optimiser=optimiser)
-        state = state.replace(key=next_key, updates=state.updates + 1)
+        learned = {"mean": optax.apply_updates(state.mean, change), "optimiser": optimiser}
+        state = state.replace(**learned, key=next_key, updates=state.updates + 1)
         # the log is that of the learned policies in episodes of their own
         keys = jax.random.split(mean_key, self.evaluation_episodes)
         measured = fa.run_episodes(state.env, state.params, self.policies(state), keys)

@@ -81,12 +81,10 @@ class Clinic(fairgym.PopulationEnvironment):
         return {"outreach": (seen, effort), "clinic": (seen, priority)}
 
     def observation_space(self, agent):
-        fg.require_agent(self, agent)
-        return self._spaces[agent][0]
+        return self._spaces[fg.require_agent(self, agent)][0]
 
     def action_space(self, agent):
-        fg.require_agent(self, agent)
-        return self._spaces[agent][1]
+        return self._spaces[fg.require_agent(self, agent)][1]
 
     # The people at the start: the second half lives in villages, 2% are ill.
     def initial_state(self, key, params):

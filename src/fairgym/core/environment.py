@@ -242,10 +242,11 @@ def require_agents(env: Environment, given: Any, what: str) -> None:
         require_agent(env, agent)
 
 
-def require_agent(env: Environment, agent: str) -> None:
-    """Raise a FairgymError unless the environment has an agent of this name."""
+def require_agent(env: Environment, agent: str) -> str:
+    """Return an agent's name, or raise a FairgymError unless the environment has the agent."""
     if agent not in env.agents:
         raise _refused(env, f"unknown agent {agent!r}")
+    return agent
 
 
 def _refused(env: Environment, problem: str) -> FairgymError:

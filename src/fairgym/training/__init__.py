@@ -5,6 +5,7 @@ from fairgym.training.config_file import read_config_file
 from fairgym.training.devices import configure
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.loop import train, train_seeds
+from fairgym.training.parameters import with_params
 from fairgym.training.run import Run, load, load_runs
 from fairgym.training.scenarios import Scenario, Simulation, simulate
 from fairgym.training.statistics import crossed_interval, mean_interval, paired_interval
@@ -27,4 +28,5 @@ __all__ = [
     "simulate",
     "train",
     "train_seeds",
+    "with_params",
 ]

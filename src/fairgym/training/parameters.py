@@ -159,7 +159,7 @@ def with_params(env: Environment, params: P, changes: Iterable[tuple[str, Any]])
 
     Examples:
         >>> import fairgym
-        >>> from fairgym.training.parameters import with_params
+        >>> from fairgym.training import with_params
         >>> env = fairgym.make("health", population=1_000, horizon=10)
         >>> with_params(env, env.default_params, [("beds_at_start.South", "+30%")]).beds_at_start
         Array([30., 30., 39., 30.], dtype=float32)

@@ -190,7 +190,7 @@ def _flags(settings: Sequence[Setting], name: str | None) -> type[Any]:
 
 
 def _names(environment: str) -> dict[str, str]:
-    """What can be changed in an environment, for the help: flag -> its names."""
+    """Names that the flags of changes take in an environment, for the help: flag -> sentence."""
     env = make(environment)
     info = env.default_params.info()
     params = (f"{name} (per {about.per})" if about.per else name for name, about in info.items())

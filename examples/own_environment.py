@@ -72,8 +72,7 @@ class Clinic(fairgym.PopulationEnvironment):
         gaps = {"incidence_disparity": Disparity(cases), "uptake_disparity": Disparity(doses)}
         return {"cost": cost, "incidence": cases, **gaps}
 
-    # Spaces are the same objects at every call, hence cached.
-    @cached_property
+    @cached_property  # spaces are the same objects at every call
     def _spaces(self):
         features = (fg.Feature("group"), fg.Feature("risk", 0, 2))
         seen = fg.EntitySpace(self.population, features, (fg.Feature("prevalence"),))
@@ -105,8 +104,7 @@ class Clinic(fairgym.PopulationEnvironment):
     def noise(self, key, params):
         return ClinicNoise(*jax.random.uniform(key, (3, self.population)))
 
-    # One week. Actions are clipped into their spaces before they get here.
-    def transition(self, noise, state, actions, params):
+    def transition(self, noise, state, actions, params):  # one week, of clipped actions
         effort = actions["outreach"][0]
         susceptible, ill = state.stage == SUSCEPTIBLE, state.stage == ILL
         # 1. visits and vaccinations

@@ -269,7 +269,8 @@ def config_cases(number: int) -> list[Case]:
 def names_of(field: str, value: Any) -> tuple[str, ...]:
     """What a sentence about this field may name."""
     inside = tuple(f"{key}" for key in value) if isinstance(value, dict) else ()
-    return (field, field.removesuffix("s"), *inside, *(["module"] if field == "imports" else []))
+    further = {"imports": ("module",), "objective": ("the weight of", "the metric")}
+    return (field, field.removesuffix("s"), *inside, *further.get(field, ("config.json",)))
 
 
 def at(name: str, make: Make) -> Make:
@@ -517,7 +518,7 @@ def data_cases(number: int) -> list[Case]:
         words = ("data", "import", source, name)
         for content in some(list(DATA.values()), 5 * number, place):
             cases.append(Case(words, (name,), at(name, text(content))))
-        for make in some(list(NO_FILES.values()), 3 * number, place):
+        for make in some(list(NO_FILES.values())[:-1], 3 * number, place):
             cases.append(Case(words, (name,), at(name, make)))
         for path in ("", LONG, "a\0b", "nowhere"):
             cases.append(Case((*words[:3], path), (path[:9] or "file", "a\\x00b", "'.'", ".xml")))

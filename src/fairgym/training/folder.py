@@ -109,7 +109,8 @@ class RunFolder:
             return "foreign"
         if all(is_temporary(name) or self._is_empty_checkpoints(name) for name in names):
             return "free"
-        return "run" if self.config in names and self._claims_to_be_a_run() else "foreign"
+        # looked at anew: another process may be beginning a run
+        return "run" if self.config.exists() and self._claims_to_be_a_run() else "foreign"
 
     def _is_empty_checkpoints(self, path: Path) -> bool:
         """True for the rest of a run that was killed before it wrote its config.json."""

@@ -474,6 +474,7 @@ DATA: dict[str, str | bytes] = {
     "no variables": '<codeBook xmlns="ddi:codebook:2_5" version="2.5"></codeBook>',
     "quote": 'id,loan_amnt\n1,"' + "x" * 10_000,
     "nul": "id,loan_amnt\n\0\0\0\n",
+    "no line": b"\0" * 2**21,
 }
 IMPORTS = {"lending-club": ".csv", "meps": ".xml", "higher-ed": ".xml"}
 CODE = {

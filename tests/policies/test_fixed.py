@@ -41,11 +41,11 @@ class TestConstant:
     @pytest.mark.parametrize(
         ("space", "value", "message"),
         [
-            (SPACES[1], 1.5, "is 1.5; it must lie in the space Unit"),
-            (SPACES[1], float("nan"), "is nan; it must lie in the space"),
+            (SPACES[1], 1.5, "is 1.5; it takes 2 numbers"),
+            (SPACES[1], float("nan"), "is nan; it takes 2 numbers"),
             (SPACES[1], (0.1, 0.2, 0.3), r"is \(0.1, 0.2, 0.3\); it takes one number, or 2"),
             (SPACES[1], "much", "is 'much'; it takes one number"),
-            (SPACES[2], 0.6, "is 0.6; it must lie in the space Shares"),
+            (SPACES[2], 0.6, "is 0.6; it takes 2 shares"),
         ],
     )
     def test_values_that_do_not_fit(self, space, value, message):
@@ -234,7 +234,10 @@ class TestFixedPolicies:
         [
             ({"boss": 1}, "unknown agent 'boss'; toy has the agents: level, rank, split"),
             ({"level": "lowest"}, "fixed policy of 'level' is 'lowest'; it takes 'random'"),
-            ({"level": 2}, "a constant action is 2"),
+            (
+                {"level": 2},
+                r"policy of 'level': a constant action is 2; it takes 2 numbers in \[0, 1\]",
+            ),
             ({"level": "first-come"}, "first come, first served needs"),
         ],
     )

@@ -303,7 +303,10 @@ BAD = [
         lambda: scenario("a", {"admissions.relief": 0.1}).build("loan"),
         "scenario 'a': unknown element 'relief' of 'admissions'",
     ),
-    (lambda: scenario("a", {"admissions": 2}).build("loan"), "scenario 'a': .*2.*must lie in"),
+    (
+        lambda: scenario("a", {"admissions": 2}).build("loan"),
+        "scenario 'a': .*2.*it takes 2 numbers",
+    ),
     (lambda: scenario("a", {"admissions": "x"}).build("loan"), "'a': .*'x'; it takes 'random'"),
     (
         lambda: scenario("a", params={"rate": 1}).build("loan"),

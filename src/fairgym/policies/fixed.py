@@ -57,9 +57,7 @@ class Constant(eqx.Module):
                     f" {space.shape[0]} numbers"
                 ) from error
             if not (traced or bool(space.contains(self.action))):
-                raise FairgymError(
-                    f"a constant action is {value!r}; it must lie in the space {space!r}"
-                )
+                raise FairgymError(f"a constant action is {value!r}; it takes {space.takes}")
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, "..."]:
         """The constant."""
@@ -162,7 +160,10 @@ def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]
             value = named_action(space, agent, value.items())
             value = value[0] if space.per_entity else value
         if not isinstance(value, str):
-            policies[agent] = Constant(space, value)
+            try:
+                policies[agent] = Constant(space, value)
+            except FairgymError as error:
+                raise FairgymError(f"the fixed policy of {agent!r}: {error}") from error
         elif value == "random":
             policies[agent] = Random(space)
         elif value == "first-come":

@@ -174,13 +174,7 @@ class RunConfig:
             if name not in known:
                 raise _unknown(name, known, ALGORITHM)
         algorithm = cls(**{n: known[n].check(v) for n, v in self.algorithm_args.items()})
-        fixed: dict[str, Policy] = {}
-        for agent, specification in self.fixed.items():
-            try:
-                fixed |= fixed_policies(env, {agent: specification})
-            except FairgymError as error:
-                about = "" if repr(agent) in str(error) else f"the fixed policy of {agent!r}: "
-                raise FairgymError(f"{about}{error}") from error
+        fixed = fixed_policies(env, self.fixed)
         trained = [agent for agent in env.agents if agent not in fixed]
         if not trained:
             raise FairgymError(
@@ -196,7 +190,7 @@ class RunConfig:
         names = {agent: self.objectives.get(agent, self.objective) for agent in trained}
         given = names if self.objectives else {"": self.objective}
         further = read_metrics(env, given.values())
-        built = {agent: self._objective(env, name, further) for agent, name in given.items()}
+        built = {agent: self._objective(env, name, further, agent) for agent, name in given.items()}
         config = dataclasses.replace(
             self,
             environment_args=_values(env, environment_settings(self.environment)),
@@ -211,8 +205,14 @@ class RunConfig:
         objective = built if self.objectives else built[""]
         return Job(config, measured, params, objective, fixed, algorithm)
 
-    def _objective(self, env: Environment, given: Any, further: Mapping[str, Metric]) -> Objective:
-        objective = read_objective(env, given, further)
+    def _objective(
+        self, env: Environment, given: Any, further: Mapping[str, Metric], agent: str
+    ) -> Objective:
+        try:
+            objective = read_objective(env, given, further)
+        except FairgymError as error:
+            about = f"the objective of {agent!r}: " if agent else ""
+            raise FairgymError(f"{about}{error}") from error
         return objective.bounded(self.bounds) if self.bounds else objective
 
     def _plain(self, objective: Any) -> Any:

@@ -25,6 +25,7 @@ SOURCE = "lending-club"
 POPULATION = "loan"
 FILE = "the Kaggle CSV of accepted loans, or the CSV compressed with gzip"
 ROWS_AT_ONCE = 50_000
+LONGEST_HEADER = 2**20  # bytes
 LARGEST = 1e9  # of any number of a loan; the file's highest income is below 1.2e8
 
 NEEDED = (
@@ -191,6 +192,13 @@ def _pieces(path: Path, progress: Callable[[int, int], None] | None) -> Iterator
             raise FairgymError(f"{path} is a zip archive: unpack it and import the CSV in it")
         packed = start.startswith(b"\x1f\x8b")
         binary: Any = gzip.GzipFile(fileobj=raw) if packed else raw
+        header = binary.readline(LONGEST_HEADER)
+        if len(header) == LONGEST_HEADER and not header.endswith(b"\n"):
+            raise FairgymError(
+                f"{path} has a first line of over {LONGEST_HEADER:,} bytes: expected the header of"
+                " the Lending Club CSV"
+            )
+        binary.seek(0)
         text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="replace", newline="")
         reader = pd.read_csv(
             text,

@@ -64,9 +64,11 @@ def not_refused(*_, **__):
 
 
 def content(folder):
-    """Everything in a folder: path -> kind, time of change, content."""
+    """Everything in a folder: path -> kind, time of change, content; without Python's own cache."""
     found = {}
     for path in sorted(folder.rglob("*")):
+        if "__pycache__" in path.parts:
+            continue
         about = path.lstat()
         regular = path.is_file() and not path.is_symlink() and about.st_size < 2**20
         read = path.read_bytes() if regular and os.access(path, os.R_OK) else about.st_size

@@ -1,9 +1,9 @@
 """Runs that are trained for longer: the same bits as if they had been so from the start."""
 
 import dataclasses
-import os
 
 import pytest
+from kills import killed_before
 from toy_algorithm import Toy, toy_config
 
 from fairgym.cli import main
@@ -13,10 +13,6 @@ from fairgym.training.folder import RunFolder
 
 # Renames and deletions while a run of two epochs is extended to five with every checkpoint.
 MOMENTS = 29
-
-
-class Killed(BaseException):
-    """Stands for the end of the process at this moment."""
 
 
 @pytest.fixture(scope="module")
@@ -63,33 +59,13 @@ def test_f_macem_extended_is_f_macem_trained_in_one_go(tmp_path, small, finished
 
 
 @pytest.mark.parametrize("moment", range(1, MOMENTS + 2))
-def test_killed_at_any_moment(tmp_path, monkeypatch, moment, results, whole):
+def test_killed_at_any_moment(tmp_path, moment, results, whole):
     """Before each rename and each deletion in turn: the old run is whole, or the longer comes."""
     short, longer, _ = whole
     train(toy_config(epochs=2), tmp_path)
-    count = 0
-
-    def counted(name):
-        call = getattr(os, name)
-
-        def function(*arguments, **options):
-            nonlocal count
-            count += 1
-            if count >= moment:  # and nothing after it
-                raise Killed
-            return call(*arguments, **options)
-
-        monkeypatch.setattr(os, name, function)
-
-    for name in ("replace", "unlink", "rmdir"):
-        counted(name)
-    killed = False
-    try:
+    with killed_before(moment) as killed:
         train(toy_config(epochs=5), tmp_path, resume=True, checkpoint_seconds=0)
-    except Killed:
-        killed = True
-    monkeypatch.undo()
-    assert killed == (moment <= MOMENTS)
+    assert bool(killed) == (moment <= MOMENTS)
     if (tmp_path / "summary.json").exists():
         assert results(tmp_path) in (short, longer)
         assert load(tmp_path).policies

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kills import killed_before
 from toy_algorithm import toy_config
 
 from fairgym.core import FairgymError
@@ -124,10 +125,6 @@ def test_two_never_hold_one_folder_in_200_races(tmp_path):
 # ------------------------------------------------------------------ replaced only by a whole run
 
 
-class Killed(BaseException):
-    """Stands for the end of the process at this moment."""
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, results):
     """The results of the old and of the new run, each trained by itself."""
@@ -181,32 +178,13 @@ def test_overwrite_on_a_full_disk_keeps_the_finished_run(
 
 
 @pytest.mark.parametrize("moment", range(1, 22))
-def test_overwrite_killed_at_any_moment(tmp_path, monkeypatch, moment, results, whole):
+def test_overwrite_killed_at_any_moment(tmp_path, moment, results, whole):
     """Before each rename and each deletion in turn: the old run is whole, or the new one comes."""
     old, new = whole
     train(toy_config(), tmp_path)
-    count = 0
-
-    def counted(name):
-        call = getattr(os, name)
-
-        def function(*arguments, **options):
-            nonlocal count
-            count += 1
-            if count >= moment:  # and nothing after it
-                raise Killed
-            return call(*arguments, **options)
-
-        monkeypatch.setattr(os, name, function)
-
-    for name in ("replace", "unlink", "rmdir"):
-        counted(name)
     config = toy_config(seed=1, epochs=2)
-    try:
+    with killed_before(moment):
         train(config, tmp_path, overwrite=True, checkpoint_seconds=0)
-    except Killed:
-        pass
-    monkeypatch.undo()
     if (tmp_path / "summary.json").exists():
         assert results(tmp_path) in (old, new)
     if RunFolder(tmp_path).current.read_config().config.seed == 1:  # the new one was begun

@@ -60,16 +60,17 @@ def by_hand():
     ]
 
 
-KNOWN: dict[int, dict[Any, Any]] = {}
+# Each simulation is kept beside its effects, so that no other one gets its id.
+KNOWN: dict[int, tuple[Any, dict[Any, Any]]] = {}
 
 
 def found(simulation, kind, name, group=""):
     if id(simulation) not in KNOWN:
-        told = effects(simulation)
-        KNOWN[id(simulation)] = {
-            (e.quantity.kind, e.quantity.name, e.quantity.group): e for e in told
+        told = {
+            (e.quantity.kind, e.quantity.name, e.quantity.group): e for e in effects(simulation)
         }
-    return KNOWN[id(simulation)][kind, name, group]
+        KNOWN[id(simulation)] = (simulation, told)
+    return KNOWN[id(simulation)][1][kind, name, group]
 
 
 def check(effect, before, after, name="relief"):

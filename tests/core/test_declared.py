@@ -173,3 +173,10 @@ def test_systems_of_people_are_known_from_others():
     assert isinstance(env, PopulationEnvironment) and env.size_text == "20 people"
     assert not issubclass(Environment, PopulationEnvironment)
     assert not hasattr(Environment, "people") and not hasattr(Environment, "census")
+
+
+@pytest.mark.parametrize("levels", [-1, 1])
+def test_a_feature_has_no_values_several_or_any(levels):
+    assert Feature("age").levels == 0
+    with pytest.raises(FairgymError, match=f"levels of the feature 'age' is {levels}; it takes 0"):
+        Feature("age", levels=levels)

@@ -26,6 +26,8 @@ class Feature:
         unit: "months", "dollars", ...; "" for a plain number.
         source: the source's name for it, in words.
         of: the categorical variable of which this column marks one value, such as "region".
+        levels: number of values, evenly spaced from `low` to `high`; 0 for a continuous feature.
+            Tables and networks with inputs in bits code a feature by it.
     """
 
     name: str
@@ -34,6 +36,19 @@ class Feature:
     unit: str = ""
     source: str = ""
     of: str = ""
+    levels: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the number of values.
+
+        Raises:
+            FairgymError: it is negative, or 1.
+        """
+        if self.levels < 0 or self.levels == 1:
+            raise FairgymError(
+                f"levels of the feature {self.name!r} is {self.levels}; it takes 0 for a"
+                " continuous feature, or a whole number from 2"
+            )
 
 
 @dataclasses.dataclass(frozen=True)

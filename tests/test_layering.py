@@ -21,6 +21,7 @@ FLOORS = (
     {"policies"},
     {"algorithms", "testing", "bench"},
     {"training"},
+    {"sweeps"},
     {"report"},
     {"experiments"},
     {"cli", "__init__"},  # the command line, and what `import fairgym` offers

@@ -17,7 +17,7 @@ from fairgym.experiments import Check, Experiment, Outcome, Size, Table, experim
 from fairgym.experiments._base import run_config
 from fairgym.experiments._markdown import training_time
 from fairgym.experiments._measurements import held_out_run, score
-from fairgym.experiments._runs import folder_name
+from fairgym.sweeps import folder_name
 from fairgym.training import devices
 
 SMALL = Size(people=40, epochs=3, episodes=4, seeds=2)

@@ -10,7 +10,7 @@ from fairgym.core import FairgymError
 from fairgym.core.files import make_folder, require_path, write_errors, write_whole
 from fairgym.experiments._base import Experiment, Outcome, experiments
 from fairgym.experiments._markdown import Making, cut_words, page_text, sources, training_time
-from fairgym.experiments._runs import Planned, Shown, finish, loaded, plan, unique
+from fairgym.sweeps.plan import Planned, Shown, finish, loaded, plan, unique
 from fairgym.training.run import Run
 
 

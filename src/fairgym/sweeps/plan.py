@@ -1,4 +1,4 @@
-"""Runs of experiments: their folders, which are finished, and training of the rest."""
+"""Plans of runs: their folders, which are finished, and training of the rest."""
 
 import contextlib
 import dataclasses

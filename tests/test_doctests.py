@@ -27,7 +27,7 @@ CENTRAL = {
     "fairgym.core.spaces.Shares",
     "fairgym.core.spaces.Unit",
     "fairgym.fairness.metrics.Direct",
-    "fairgym.fairness.metrics.Disparity",
+    "fairgym.fairness.disparities.Disparity",
     "fairgym.fairness.metrics.Rate",
     "fairgym.fairness.objective.Objective",
     "fairgym.policies.fixed.Constant",

@@ -1,6 +1,7 @@
 """The core: environments, spaces, components, rollouts and the registry."""
 
 from fairgym.core import log_keys
+from fairgym.core.auto_reset import AutoReset, StepOutcome
 from fairgym.core.budget import divided_by_weight
 from fairgym.core.components import ComponentInfo, Components, component
 from fairgym.core.elements import Element, per_group
@@ -26,15 +27,7 @@ from fairgym.core.spaces import (
 )
 from fairgym.core.state import PopulationState, State
 from fairgym.core.struct import Struct, person_index
-from fairgym.core.wrappers import (
-    AutoReset,
-    EndsAfter,
-    MoreMetrics,
-    NeverEnds,
-    StartsFrom,
-    StepOutcome,
-    Wrapper,
-)
+from fairgym.core.wrappers import EndsAfter, MoreMetrics, NeverEnds, StartsFrom, Wrapper
 
 __all__ = [
     "LARGEST_NUMBER",

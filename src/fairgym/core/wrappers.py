@@ -1,4 +1,4 @@
-"""Environments around an environment: another start, another end, automatic resets.
+"""Environments around an environment: another start, another end, further metrics.
 
 A wrapper is an environment itself and passes every member on to the one inside. It overrides what
 a subclass of `Environment` writes (`initial_state`, `transition`, ...); `reset`, `advance` and
@@ -10,20 +10,17 @@ a subclass of `Environment` writes (`initial_state`, `transition`, ...); `reset`
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.components import Components
-from fairgym.core.environment import Actions, Environment, Observations, check_actions, time_of
+from fairgym.core.environment import Actions, Environment, Observations
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import EntitySpace
 from fairgym.core.params import Params
 from fairgym.core.spaces import ActionSpace
-from fairgym.core.struct import Struct
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,17 +37,20 @@ class Wrapper(Environment[Any, Any, Any]):
         env: the environment inside.
     """
 
+    _outermost: ClassVar[bool] = False  # True for a wrapper that none may be put around
+
     env: Environment
 
     def __post_init__(self) -> None:
-        """Refuse to hide automatic resets, which are a matter of `step`.
+        """Refuse to hide a wrapper that is to be the outermost one.
 
         Raises:
             FairgymError: the environment inside is an `AutoReset`.
         """
-        if isinstance(self.env, AutoReset):
+        if isinstance(self.env, Wrapper) and self.env._outermost:
+            inside = type(self.env).__name__
             raise FairgymError(
-                f"{type(self).__name__} is put around AutoReset; AutoReset takes the outermost"
+                f"{type(self).__name__} is put around {inside}; {inside} takes the outermost"
                 " place, around all other wrappers"
             )
 
@@ -272,82 +272,10 @@ class MoreMetrics(Wrapper):
         return {**self.env.metrics, **dict(self.more)}
 
 
-class StepOutcome(Struct):
-    """One step with its end, kept apart from the start of the next episode.
-
-    Attributes:
-        components: components of the step.
-        terminated: True if the episode failed with this step.
-        truncated: True if it has reached the horizon.
-        final_state: the state after the step and before a reset.
-    """
-
-    components: Any
-    terminated: Bool[Array, ""]
-    truncated: Bool[Array, ""]
-    final_state: Any
-
-    @property
-    def done(self) -> Bool[Array, ""]:
-        """True if the episode ended with this step, in one way or the other."""
-        return self.terminated | self.truncated
-
-
-@dataclasses.dataclass(frozen=True)
-class AutoReset(Wrapper):
-    """The environment with a new episode after each one that terminates or is truncated.
-
-    `step` returns the first observation and state of the new episode in place of the last ones,
-    which are in `info` as "final_observation" and "final_state". `advance`, and `rollout` with
-    it, runs single episodes and does not reset.
-    """
-
-    def step_autoreset(
-        self, key: PRNGKeyArray, state: Any, actions: Actions, params: Any
-    ) -> tuple[Any, StepOutcome]:
-        """One step without observations, and a reset where the episode ends with it.
-
-        Args:
-            key: a fresh JAX key.
-            state: as returned by `reset` or this function.
-            actions: one array per agent, shaped as its action space.
-            params: as `default_params`.
-
-        Returns:
-            `(state, outcome)`: the state to go on from, and what the step came to.
-        """
-        step_key, reset_key = jax.random.split(key)
-        final, components, terminated = self.env.advance(step_key, state, actions, params)
-        outcome = StepOutcome(components, terminated, time_of(final) >= self.horizon, final)
-        state = lax.cond(
-            outcome.done, lambda: self.env.initial_state(reset_key, params), lambda: final
-        )
-        return state, outcome
-
-    def step(
-        self, key: PRNGKeyArray, state: Any, actions: Actions, params: Any
-    ) -> tuple[Observations, Any, Components, Bool[Array, ""], Bool[Array, ""], dict[str, Any]]:
-        """One step as `Environment.step`, and a reset where the episode ends with it.
-
-        Raises:
-            FairgymError: an agent's action is missing, unknown or of the wrong shape.
-        """
-        check_actions(self, actions)
-        state, end = self.step_autoreset(key, state, actions, params)
-        info = {
-            "final_observation": self.observe(end.final_state, params),
-            "final_state": end.final_state,
-        }
-        seen = self.observe(state, params)
-        return seen, state, end.components, end.terminated, end.truncated, info
-
-
 __all__ = [
-    "AutoReset",
     "EndsAfter",
     "MoreMetrics",
     "NeverEnds",
     "StartsFrom",
-    "StepOutcome",
     "Wrapper",
 ]

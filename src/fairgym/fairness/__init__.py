@@ -1,6 +1,7 @@
 """Metrics of reward and fairness, and the objectives made of them."""
 
-from fairgym.fairness.metrics import Direct, Disparity, Gini, GroupRatio, Metric, Rate, WorstGroup
+from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
+from fairgym.fairness.metrics import Direct, Metric, Rate
 from fairgym.fairness.objective import Objective
 
 __all__ = [

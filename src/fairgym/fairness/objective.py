@@ -11,7 +11,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import Environment, FairgymError
-from fairgym.fairness.metrics import GroupRatio, Metric
+from fairgym.fairness.disparities import GroupRatio
+from fairgym.fairness.metrics import Metric
 
 FRONTIER = "frontier"
 

@@ -19,15 +19,8 @@ from typing import Any
 
 from fairgym.core import Environment, FairgymError
 from fairgym.core.wrappers import MoreMetrics
-from fairgym.fairness.metrics import (
-    Direct,
-    Disparity,
-    Gini,
-    GroupRatio,
-    Metric,
-    Rate,
-    WorstGroup,
-)
+from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
+from fairgym.fairness.metrics import Direct, Metric, Rate
 from fairgym.fairness.objective import Objective, is_number
 
 CLASSES: dict[str, type[Any]] = {

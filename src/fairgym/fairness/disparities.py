@@ -1,0 +1,209 @@
+"""Measures of how far apart the groups' rates are, or of the group that fares worst."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fairgym.core import ComponentInfo
+from fairgym.fairness.metrics import Kind, Rate, label, ratio
+
+
+class _OfGroups:
+    """Measure of the groups' rates, by default of order 1 and in the unit of the rate."""
+
+    rate: Rate
+    unit: str
+
+    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
+        """The declared unit, else the rate's."""
+        return self.unit or self.rate.unit_in(info)
+
+    def value(self, totals: Any) -> Float[Array, ""]:
+        """The measure of these component sums."""
+        raise NotImplementedError
+
+    def normalised(self, totals: Any) -> Float[Array, ""]:
+        """The same: the value is of order 1 already."""
+        return self.value(totals)
+
+    def defined(self, totals: Any) -> Array:
+        """True if every group's denominator is positive."""
+        return jnp.all(getattr(totals, self.rate.denominator) > 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Disparity(_OfGroups):
+    """Difference of a rate between groups (MAFE, equations 3 and 4); 0 is parity.
+
+    Two groups: minus the absolute difference. More: minus the population standard deviation. Of a
+    rate of positive decisions it is the demographic parity difference; of such a rate among those
+    who qualify, the equal opportunity difference.
+
+    Attributes:
+        rate: the rate compared.
+        normalise_by_sum: divide by the sum of the groups' rates (table 8: waits, salaries).
+        title: the disparity in words; "" for those of the metric's name.
+        unit: unit of the value; "" for the rate's.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import Disparity, Rate
+        >>> totals = SimpleNamespace(admitted=jnp.array([6.0, 1.0]), applied=jnp.array([8.0, 4.0]))
+        >>> float(Disparity(Rate("admitted", "applied")).value(totals))
+        -0.5
+    """
+
+    rate: Rate
+    normalise_by_sum: bool = False
+    kind: Kind = dataclasses.field(default="fair", init=False)
+    title: str = label()
+    unit: str = label()
+
+    @property
+    def sign(self) -> int:
+        """Always -1: a gap, which is minus the value, is better the smaller it is."""
+        return -1
+
+    def value(self, totals: Any) -> Float[Array, ""]:
+        """The (never positive) disparity, in the unit of the rate."""
+        rates = self.rate.per_group(totals)
+        if rates.shape[0] == 2:
+            return -jnp.abs(rates[0] - rates[1])
+        return -jnp.std(rates)
+
+    def normalised(self, totals: Any) -> Float[Array, ""]:
+        """The disparity, divided by the sum of the rates if so declared."""
+        if not self.normalise_by_sum:
+            return self.value(totals)
+        return -ratio(-self.value(totals), jnp.sum(self.rate.per_group(totals)))
+
+
+@dataclasses.dataclass(frozen=True)
+class WorstGroup(_OfGroups):
+    """Rate of the group that fares worst: min_g r_g, or max_g r_g where less is better.
+
+    The maximin criterion (J. Rawls, A Theory of Justice, 1971), in machine learning the worst-group
+    performance (S. Sagawa et al., Distributionally Robust Neural Networks for Group Shifts, 2020).
+
+    Attributes:
+        rate: the rate of each group; its sign tells which side is worse.
+        title: the measure in words; "" for those of the metric's name.
+        unit: unit of the value; "" for the rate's.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import Rate, WorstGroup
+        >>> totals = SimpleNamespace(admitted=jnp.array([6.0, 1.0]), applied=jnp.array([8.0, 4.0]))
+        >>> float(WorstGroup(Rate("admitted", "applied")).value(totals))
+        0.25
+        >>> float(WorstGroup(Rate("admitted", "applied", sign=-1)).value(totals))
+        -0.75
+    """
+
+    rate: Rate
+    kind: Kind = dataclasses.field(default="rate", init=False)
+    title: str = label()
+    unit: str = label()
+
+    @property
+    def sign(self) -> int:
+        """The rate's."""
+        return self.rate.sign
+
+    def value(self, totals: Any) -> Float[Array, ""]:
+        """The smallest of the (signed) rates; that of a group with 0/0 is 0."""
+        return jnp.min(self.sign * self.rate.per_group(totals))
+
+
+class _Relative(_OfGroups):
+    """Measure of the groups' rates relative to each other: no unit, undefined if all are 0."""
+
+    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
+        """The declared unit."""
+        return self.unit
+
+    def defined(self, totals: Any) -> Array:
+        """True if every group's denominator, and the rate of one group at least, is positive."""
+        return super().defined(totals) & (jnp.max(self.rate.per_group(totals)) > 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupRatio(_Relative):
+    """Ratio of a rate between groups: min_g r_g / max_g r_g, from 0 to 1; 1 is parity.
+
+    Of a rate of positive decisions it is the demographic parity ratio, which the four-fifths rule
+    wants to be 0.8 at least (Uniform Guidelines on Employee Selection Procedures, 1978, 29 CFR
+    1607.4 D). It takes rates that are not negative.
+
+    Attributes:
+        rate: the rate compared; its sign does not matter.
+        title: the ratio in words; "" for those of the metric's name.
+        unit: unit of the value; "" for a number without one.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import GroupRatio, Rate
+        >>> totals = SimpleNamespace(admitted=jnp.array([6.0, 1.5]), applied=jnp.array([8.0, 4.0]))
+        >>> float(GroupRatio(Rate("admitted", "applied")).value(totals))
+        0.5
+    """
+
+    rate: Rate
+    kind: Kind = dataclasses.field(default="rate", init=False)
+    title: str = label()
+    unit: str = label()
+
+    @property
+    def sign(self) -> int:
+        """Always 1: the nearer to 1, the better."""
+        return 1
+
+    def value(self, totals: Any) -> Float[Array, ""]:
+        """The lowest rate over the highest; 0/0 is 0."""
+        rates = self.rate.per_group(totals)
+        return ratio(jnp.min(rates), jnp.max(rates))
+
+
+@dataclasses.dataclass(frozen=True)
+class Gini(_Relative):
+    """Gini coefficient over the groups' rates, G = sum_gh |r_g - r_h| / (2 n sum_g r_g).
+
+    C. Gini, Variabilità e mutabilità, 1912, as half of the relative mean absolute difference (A.
+    Sen, On Economic Inequality, 1973). The n groups count alike whatever their size; 0 is parity,
+    and 1 - 1/n the most. It takes rates that are not negative.
+
+    Attributes:
+        rate: the rate compared; its sign does not matter.
+        title: the coefficient in words; "" for those of the metric's name.
+        unit: unit of the value; "" for a number without one.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import Gini, Rate
+        >>> totals = SimpleNamespace(admitted=jnp.array([6.0, 1.0]), applied=jnp.array([8.0, 4.0]))
+        >>> float(Gini(Rate("admitted", "applied")).value(totals))
+        -0.25
+    """
+
+    rate: Rate
+    kind: Kind = dataclasses.field(default="fair", init=False)
+    title: str = label()
+    unit: str = label()
+
+    @property
+    def sign(self) -> int:
+        """Always -1: the coefficient, which is minus the value, is better the smaller it is."""
+        return -1
+
+    def value(self, totals: Any) -> Float[Array, ""]:
+        """Minus the coefficient; 0/0 is 0."""
+        rates = self.rate.per_group(totals)
+        differences = jnp.sum(jnp.abs(rates[:, None] - rates[None, :]))
+        return -ratio(differences, 2 * rates.shape[0] * jnp.sum(rates))

@@ -8,10 +8,11 @@ from fairgym.core.elements import Element, per_group
 from fairgym.core.entities import Entities
 from fairgym.core.environment import Environment, by_group, check_shape, require_agent
 from fairgym.core.errors import FairgymError
+from fairgym.core.memory import Memory, no_components
 from fairgym.core.moves import improve_or_deteriorate, improvement_probability, moved
 from fairgym.core.observed import EntitySpace, Feature
 from fairgym.core.params import LARGEST_NUMBER, ParamInfo, Params, param
-from fairgym.core.policy import Policy
+from fairgym.core.policy import AnyPolicy, Policy, RecurrentPolicy, decide, first_hidden
 from fairgym.core.population import PopulationEnvironment
 from fairgym.core.recording import RecordedStep, record
 from fairgym.core.registry import Registry, make, register_environment
@@ -32,6 +33,7 @@ from fairgym.core.wrappers import EndsAfter, MoreMetrics, NeverEnds, StartsFrom,
 __all__ = [
     "LARGEST_NUMBER",
     "ActionSpace",
+    "AnyPolicy",
     "AutoReset",
     "ComponentInfo",
     "Components",
@@ -44,6 +46,7 @@ __all__ = [
     "Episode",
     "FairgymError",
     "Feature",
+    "Memory",
     "MoreMetrics",
     "NeverEnds",
     "ParamInfo",
@@ -53,6 +56,7 @@ __all__ = [
     "PopulationEnvironment",
     "PopulationState",
     "RecordedStep",
+    "RecurrentPolicy",
     "Registry",
     "Schedule",
     "Shares",
@@ -65,8 +69,10 @@ __all__ = [
     "by_group",
     "check_shape",
     "component",
+    "decide",
     "divided_by_weight",
     "fill_places",
+    "first_hidden",
     "highest",
     "improve_or_deteriorate",
     "improvement_probability",
@@ -74,6 +80,7 @@ __all__ = [
     "make",
     "mean_over_present",
     "moved",
+    "no_components",
     "param",
     "per_group",
     "person_index",

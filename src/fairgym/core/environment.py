@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from fairgym.core.components import ComponentInfo, Components
 from fairgym.core.entities import Entities
 from fairgym.core.errors import FairgymError
+from fairgym.core.memory import Memory
 from fairgym.core.observed import EntitySpace
 from fairgym.core.params import Params
 from fairgym.core.spaces import ActionSpace, check_action
@@ -43,6 +44,10 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         time_unit: length of a step, in the plural ("months").
         failure: what it means that an episode ends before its horizon ("the bank fails").
         components: the struct that `step` emits.
+        default_objective: name of the objective of runs that do not name one
+            (`fairgym.fairness.Objective.named`).
+        benefit: component with one entry per stakeholder whose sums are what each of them has
+            got, the status of welfare objectives that name no component; "" where there is none.
         horizon: number of steps after which an episode is truncated.
     """
 
@@ -54,6 +59,8 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     time_unit: ClassVar[str] = "steps"
     failure: ClassVar[str] = "the system fails"
     components: ClassVar[type[Components]]
+    default_objective: ClassVar[str] = "uniform"
+    benefit: ClassVar[str] = ""
 
     horizon: int
 
@@ -134,18 +141,41 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """Size of the system in words, for titles."""
         return f"{len(self.groups)} {self.group_word}s"
 
+    @property
+    def axes(self) -> Mapping[str, tuple[str, ...]]:
+        """Kinds of parts that components and parameters may have an entry each for.
+
+        The word of a kind ("group", "person") -> names of its parts, in the order of the entries.
+        """
+        return {"group": self.groups, self.group_word: self.groups}
+
+    @property
+    def schemes(self) -> Mapping[str, Any]:
+        """Fairness schemes by name (`fairgym.fairness.Scheme`), scored in every rollout."""
+        return {}
+
+    @property
+    def memories(self) -> Mapping[str, Memory]:
+        """Memories by name that a run may put into the state (`fairgym.core.augmented`)."""
+        return {}
+
+    @property
+    def published(self) -> Mapping[str, float]:
+        """Weights of the published objective, over metrics and schemes by name."""
+        return {}
+
     def parts_of(self, kind: str) -> tuple[str, ...]:
         """Names of the parts of a kind that parameters may differ over, one number each.
 
         Args:
-            kind: "group" or the word for the groups.
+            kind: a word of `axes`, such as "group".
 
         Raises:
             FairgymError: there is no such kind.
         """
-        if kind not in ("group", self.group_word):
+        if kind not in self.axes:
             raise FairgymError(f"{self.name} has no parts of the kind {kind!r}")
-        return self.groups
+        return self.axes[kind]
 
     # ------------------------------------------------------------------ what everybody calls
 

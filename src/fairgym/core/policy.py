@@ -1,6 +1,7 @@
-"""The interface of policies."""
+"""The interfaces of policies, with and without a hidden state."""
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Array, PRNGKeyArray
 
@@ -22,3 +23,61 @@ class Policy(Protocol):
             key: a fresh JAX key, for policies that choose at random.
         """
         ...
+
+
+@runtime_checkable
+class RecurrentPolicy(Protocol):
+    """A policy with a hidden state, carried from one action to the next of an episode.
+
+    Its methods are pure and of JAX operations only. It is for hidden states that are learned (a
+    recurrent network) or private (a rule that counts by itself). A memory that everybody may know
+    belongs to the environment: `fairgym.core.augmented`.
+    """
+
+    def initial(self) -> Any:
+        """Hidden state at the start of an episode: a pytree of arrays."""
+        ...
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray, hidden: Any) -> tuple[Array, Any]:
+        """The action for this observation, and the next hidden state.
+
+        Args:
+            observation: the agent's observation.
+            key: a fresh JAX key, for policies that choose at random.
+            hidden: hidden state, as `initial` or the last call returned it.
+        """
+        ...
+
+
+AnyPolicy = Policy | RecurrentPolicy
+
+
+def first_hidden(policies: Mapping[str, AnyPolicy]) -> dict[str, Any]:
+    """Hidden states at the start of an episode, by name of agent; only of those that have one."""
+    return {
+        agent: policy.initial()
+        for agent, policy in policies.items()
+        if isinstance(policy, RecurrentPolicy)
+    }
+
+
+def decide(
+    policy: AnyPolicy, observation: Entities, key: PRNGKeyArray, hidden: Any = None
+) -> tuple[Array, Any]:
+    """The action of a policy with or without hidden state, and its next hidden state.
+
+    Args:
+        policy: the policy.
+        observation: the agent's observation.
+        key: a fresh JAX key.
+        hidden: hidden state; None for a policy without.
+
+    Returns:
+        `(action, hidden)`; the hidden state is None for a policy without.
+    """
+    if isinstance(policy, RecurrentPolicy):
+        return policy(observation, key, hidden)
+    return policy(observation, key), None
+
+
+__all__ = ["AnyPolicy", "Policy", "RecurrentPolicy", "decide", "first_hidden"]

@@ -38,9 +38,10 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
         """
         return {}
 
-    def parts_of(self, kind: str) -> tuple[str, ...]:
-        """Names of the parts of a kind: the groups, or one of the partitions."""
-        return self.partitions.get(kind) or super().parts_of(kind)
+    @property
+    def axes(self) -> Mapping[str, tuple[str, ...]]:
+        """Kinds of parts: the groups, and the partitions."""
+        return {**super().axes, **self.partitions}
 
     @property
     def size_text(self) -> str:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, PRNGKeyArray
 
 from fairgym.core.environment import Environment, check_shape, require_agents
-from fairgym.core.policy import Policy
+from fairgym.core.policy import AnyPolicy, decide, first_hidden
 from fairgym.core.struct import Struct
 
 
@@ -36,7 +37,7 @@ class RecordedStep(Struct):
 def record(
     env: Environment,
     params: Any,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, AnyPolicy],
     key: PRNGKeyArray,
     steps: int | None = None,
     *,
@@ -52,7 +53,7 @@ def record(
     Args:
         env: the environment.
         params: as `env.default_params`.
-        policies: agent -> policy.
+        policies: agent -> policy, with or without a hidden state.
         key: a JAX key.
         steps: number of steps, at most `env.horizon`, which is the default.
         pick: a pure function of a step whose result is stacked along a first axis `steps`; the
@@ -83,7 +84,9 @@ def record(
     steps = env.horizon if steps is None else check_shape("steps", steps, 1, env.horizon)
     reset_key, run_key = jax.random.split(key)
 
-    def step(before: Any, given: tuple[Array, Mapping[str, Array]]) -> tuple[Any, Any]:
+    def step(carry: tuple, given: tuple[Array, Mapping[str, Array]]) -> tuple[tuple, Any]:
+        before, hidden = carry
+        hidden = dict(hidden)
         policy_key, noise_key = jax.random.split(given[0])
         observations = env.observe(before, params)  # compiled away where nobody looks
         actions = {}
@@ -91,14 +94,27 @@ def record(
             if agent in script:
                 action = given[1][agent]
             else:
-                action = policies[agent](observations[agent], jax.random.fold_in(policy_key, place))
+                agent_key = jax.random.fold_in(policy_key, place)
+                action, new = decide(
+                    policies[agent], observations[agent], agent_key, hidden.get(agent)
+                )
+                if agent in hidden:  # kept by an agent that does not act in this step
+                    acts = before.time % env.periods.get(agent, 1) == 0
+                    hidden[agent] = _where(acts, new, hidden[agent])
             actions[agent] = env.action_space(agent).clip(action)
         noise = env.noise(noise_key, params)
         after, components, terminated = env.transition(noise, before, actions, params)
-        return after, pick(RecordedStep(before, noise, actions, after, components, terminated))
+        step = RecordedStep(before, noise, actions, after, components, terminated)
+        return (after, hidden), pick(step)
 
-    start = env.initial_state(reset_key, params)
+    policies = {agent: policy for agent, policy in policies.items() if agent not in script}
+    start = env.initial_state(reset_key, params), first_hidden(policies)
     return lax.scan(step, start, (jax.random.split(run_key, steps), script))[1]
+
+
+def _where(condition: Bool[Array, ""], new: Any, old: Any) -> Any:
+    """The new arrays where the condition holds, else the old ones."""
+    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), new, old)
 
 
 __all__ = ["RecordedStep", "record"]

@@ -11,7 +11,8 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.components import add_compensated
 from fairgym.core.environment import Environment, check_shape, require_agents
-from fairgym.core.policy import Policy
+from fairgym.core.memory import Memory
+from fairgym.core.policy import AnyPolicy, decide, first_hidden
 from fairgym.core.struct import Struct
 
 
@@ -29,6 +30,7 @@ class Episode(Struct):
             the end; None unless asked for.
         watched: results of `watch` of the state at the start and after each step, stacked along a
             first axis `horizon` + 1 and zero after the end; None without `watch`.
+        memories: what each memory holds after the last step, by name.
     """
 
     totals: Any
@@ -38,6 +40,7 @@ class Episode(Struct):
     mean_actions: dict[str, Float[Array, "..."]]
     trace: Any
     watched: Any
+    memories: dict[str, Any]
 
 
 class _Loop(Struct):
@@ -51,6 +54,8 @@ class _Loop(Struct):
     action_counts: dict[str, Float[Array, ""]]
     trace: Any
     watched: Any
+    memories: dict[str, Any]
+    hidden: dict[str, Any]
 
 
 def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArray]:
@@ -62,13 +67,14 @@ def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKey
 def rollout(
     env: Environment,
     params: Any,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, AnyPolicy],
     key: PRNGKeyArray,
     horizon: int | None = None,
     *,
     discount: float | Float[Array, ""] = 1.0,
     trace: bool = False,
     watch: Callable[[Any], Any] | None = None,
+    memories: Mapping[str, Memory] | None = None,
 ) -> Episode:
     """Run one episode. Pure: it jits, and vmaps over params, policies and keys.
 
@@ -79,12 +85,14 @@ def rollout(
     Args:
         env: the environment.
         params: as `env.default_params`.
-        policies: agent -> policy.
+        policies: agent -> policy, with or without a hidden state (`RecurrentPolicy`).
         key: a JAX key.
         horizon: number of steps, at most `env.horizon`, which is the default.
         discount: gamma of the sums, 1 for plain sums.
         trace: True if to return the components of every step.
         watch: a pure function of the state whose result is to be returned for every step.
+        memories: memories by name that are folded over the components of the steps; `env.schemes`
+            by default.
 
     Raises:
         FairgymError: an agent without a policy, an unknown agent, a horizon out of range.
@@ -102,14 +110,15 @@ def rollout(
     """
     require_agents(env, policies, "policy")
     steps = env.horizon if horizon is None else check_shape("horizon", horizon, 1, env.horizon)
+    folded: Mapping[str, Memory] = env.schemes if memories is None else memories
     reset_key, policy_key, noise_key = episode_keys(key)
     act = functools.partial(_act, env, params, policies)
 
     def body(loop: _Loop) -> _Loop:
         # two separate keys: where no policy uses its key, making it costs nothing
         step_key = jax.random.fold_in(noise_key, loop.step)
-        actions, sums, counts = act(loop.state, jax.random.fold_in(policy_key, loop.step))
-        state, components, terminated = env.advance(step_key, loop.state, actions, params)
+        acted = act(loop.state, loop.hidden, jax.random.fold_in(policy_key, loop.step))
+        state, components, terminated = env.advance(step_key, loop.state, acted.actions, params)
         totals, lost = add_compensated(
             loop.totals, loop.lost, jax.tree.map(lambda x: x * loop.discount, components)
         )
@@ -120,14 +129,17 @@ def rollout(
             discount=loop.discount * discount,
             terminated=terminated,
             step=loop.step + 1,
-            action_sums=jax.tree.map(jnp.add, loop.action_sums, sums),
-            action_counts=jax.tree.map(jnp.add, loop.action_counts, counts),
+            action_sums=jax.tree.map(jnp.add, loop.action_sums, acted.sums),
+            action_counts=jax.tree.map(jnp.add, loop.action_counts, acted.counts),
             trace=_set_row(loop.trace, components, loop.step) if trace else None,
             watched=_set_row(loop.watched, watch(state), loop.step + 1) if watch else None,
+            memories={n: m.update(loop.memories[n], components) for n, m in folded.items()},
+            hidden=acted.hidden,
         )
 
     state = env.initial_state(reset_key, params)
-    start = _before_first_step(_zeros(env, params, act, state, key), state)
+    start = _before_first_step(env, params, act, state, first_hidden(policies), key)
+    start = start.replace(memories={n: m.initial(start.totals) for n, m in folded.items()})
     if trace:
         start = start.replace(trace=_empty_rows(start.totals, steps))
     if watch:
@@ -150,54 +162,81 @@ def _episode(env: Environment, end: _Loop) -> Episode:
         },
         trace=end.trace,
         watched=end.watched,
+        memories=end.memories,
     )
+
+
+class _Acted(Struct):
+    """Actions of all agents; for each its sum over those it concerns, and how many these are."""
+
+    actions: dict[str, Array]
+    sums: dict[str, Array]
+    counts: dict[str, Array]
+    hidden: dict[str, Any]
 
 
 def _act_now(
     env: Environment,
     params: Any,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, AnyPolicy],
     agent: str,
     state: Any,
+    hidden: Any,
     key: PRNGKeyArray,
-) -> tuple[Array, Array, Array]:
-    """One agent's action, its sum over those it concerns, and how many these are."""
+) -> tuple[tuple[Array, Array, Array], Any]:
+    """One agent's action, its sum and count; and its next hidden state."""
     observation = env.observe(state, params)[agent]  # the other agents' is compiled away
     space = env.action_space(agent)
-    action = space.clip(policies[agent](observation, key))
-    return action, *space.counted(action, observation.mask)
+    action, hidden = decide(policies[agent], observation, key, hidden)
+    action = space.clip(action)
+    return (action, *space.counted(action, observation.mask)), hidden
 
 
 def _act(
-    env: Environment, params: Any, policies: Mapping[str, Policy], state: Any, key: PRNGKeyArray
-) -> tuple[dict, dict, dict]:
-    """Every agent's action, sum and count."""
+    env: Environment,
+    params: Any,
+    policies: Mapping[str, AnyPolicy],
+    state: Any,
+    hidden: Mapping[str, Any],
+    key: PRNGKeyArray,
+) -> _Acted:
+    """Every agent's action, where it acts now."""
     keys = jax.random.split(key, len(env.agents))
-    actions, sums, counts = {}, {}, {}
+    actions, sums, counts, after = {}, {}, {}, {}
     for agent, agent_key in zip(env.agents, keys, strict=True):
-        act_now = functools.partial(_act_now, env, params, policies, agent, state, agent_key)
+        before = hidden.get(agent)
+        act_now = functools.partial(
+            _act_now, env, params, policies, agent, state, before, agent_key
+        )
         period = env.periods.get(agent, 1)
         if period > 1:
             # an agent that does not act now costs nothing, its observation included
-            nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(act_now))
-            taken = lax.cond(state.time % period == 0, act_now, lambda n=nothing: n)
+            nothing = jax.tree.map(
+                lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(act_now)[0]
+            )
+            taken, new = lax.cond(
+                state.time % period == 0, act_now, lambda n=nothing, h=before: (n, h)
+            )
         else:
-            taken = act_now()
+            taken, new = act_now()
         actions[agent], sums[agent], counts[agent] = taken
-    return actions, sums, counts
+        if agent in hidden:
+            after[agent] = new
+    return _Acted(actions, sums, counts, after)
 
 
-def _zeros(env: Environment, params: Any, act: Any, state: Any, key: PRNGKeyArray) -> Any:
-    """Components, and sums and counts of actions, of nothing."""
-    shapes = jax.eval_shape(
-        lambda s: (env.advance(key, s, act(s, key)[0], params)[1], act(s, key)[1:]), state
-    )
-    return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-
-
-def _before_first_step(zeros: Any, state: Any) -> _Loop:
+def _before_first_step(
+    env: Environment, params: Any, act: Any, state: Any, hidden: dict[str, Any], key: PRNGKeyArray
+) -> _Loop:
     """Nothing summed up, and no rows for traces."""
-    components, (sums, counts) = zeros
+
+    def step(state: Any) -> Any:
+        acted = act(state, hidden, key)
+        components = env.advance(key, state, acted.actions, params)[1]
+        return components, acted.sums, acted.counts
+
+    shapes = jax.eval_shape(step, state)
+    components, sums, counts = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
     return _Loop(
         state=state,
         totals=components,
@@ -209,6 +248,8 @@ def _before_first_step(zeros: Any, state: Any) -> _Loop:
         action_counts=counts,
         trace=None,
         watched=None,
+        memories={},
+        hidden=hidden,
     )
 
 

@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from fairgym.core.components import Components
 from fairgym.core.environment import Actions, Environment, Observations
 from fairgym.core.errors import FairgymError
+from fairgym.core.memory import Memory
 from fairgym.core.observed import EntitySpace
 from fairgym.core.params import Params
 from fairgym.core.spaces import ActionSpace
@@ -141,9 +142,35 @@ class Wrapper(Environment[Any, Any, Any]):
         """Size of the system in words."""
         return self.env.size_text
 
-    def parts_of(self, kind: str) -> tuple[str, ...]:
-        """Names of the parts of a kind."""
-        return self.env.parts_of(kind)
+    @property
+    def axes(self) -> Mapping[str, tuple[str, ...]]:
+        """Kinds of parts, with their names."""
+        return self.env.axes
+
+    @property
+    def schemes(self) -> Mapping[str, Any]:
+        """Fairness schemes by name."""
+        return self.env.schemes
+
+    @property
+    def memories(self) -> Mapping[str, Memory]:
+        """Memories by name that a run may put into the state."""
+        return self.env.memories
+
+    @property
+    def published(self) -> Mapping[str, float]:
+        """Weights of the published objective."""
+        return self.env.published
+
+    @property
+    def default_objective(self) -> str:
+        """Name of the objective of runs that do not name one."""
+        return self.env.default_objective
+
+    @property
+    def benefit(self) -> str:
+        """Component that tells what each stakeholder got."""
+        return self.env.benefit
 
     def observation_space(self, agent: str) -> EntitySpace:
         """Space of an agent's observations."""

@@ -1,0 +1,161 @@
+"""Networks over observations whose rows are always the same entities, and tables over them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fairgym.core import Entities
+from fairgym.policies.coding import Inputs, TableCode
+
+
+class FlatNetwork(eqx.Module):
+    """A multi-layer perceptron with ReLU units over the numbers of an observation in a row.
+
+    Attributes:
+        layers: the layers; the last one has one output per option or element of the action.
+        inputs: the code of the observations; static.
+        space: the action space; static.
+    """
+
+    layers: tuple[eqx.nn.Linear, ...]
+    inputs: Inputs = eqx.field(static=True)
+    space: Any = eqx.field(static=True)
+
+    def __init__(
+        self, inputs: Inputs, space: Any, hidden: Sequence[int], key: PRNGKeyArray
+    ) -> None:
+        """Draw the weights, uniformly within one over the square root of the number of inputs.
+
+        Args:
+            inputs: the code of the observations.
+            space: the agent's action space.
+            hidden: number of units of each hidden layer.
+            key: a JAX key.
+        """
+        sizes = (inputs.size, *hidden, len(space.elements))
+        self.layers = linear_layers(sizes, key)
+        self.inputs, self.space = inputs, space
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
+        """The action for this observation; `key` is not used (the policy is deterministic)."""
+        return self.space.from_logits(self.logits(observation), observation.mask)
+
+    def logits(self, observation: Entities) -> Float[Array, " outputs"]:
+        """Outputs of the last layer."""
+        return self.outputs(self.inputs(observation))
+
+    def outputs(self, inputs: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
+        """Outputs of the last layer for inputs that are coded already."""
+        units = inputs
+        for layer in self.layers[:-1]:
+            units = jax.nn.relu(layer(units))
+        return self.layers[-1](units)
+
+
+class RecurrentNetwork(eqx.Module):
+    """Layers with ReLU units, a gated recurrent unit (GRU) and a linear layer.
+
+    A `RecurrentPolicy`: its hidden state is zero at the start of an episode. Cho et al. 2014,
+    https://arxiv.org/abs/1406.1078.
+
+    Attributes:
+        layers: the layers below the GRU.
+        cell: the GRU.
+        head: the layer above it, with one output per option or element of the action.
+        inputs: the code of the observations; static.
+        space: the action space; static.
+    """
+
+    layers: tuple[eqx.nn.Linear, ...]
+    cell: eqx.nn.GRUCell
+    head: eqx.nn.Linear
+    inputs: Inputs = eqx.field(static=True)
+    space: Any = eqx.field(static=True)
+
+    def __init__(
+        self, inputs: Inputs, space: Any, hidden: Sequence[int], units: int, key: PRNGKeyArray
+    ) -> None:
+        """Draw the weights.
+
+        Args:
+            inputs: the code of the observations.
+            space: the agent's action space.
+            hidden: number of units of each layer below the GRU.
+            units: size of the GRU's hidden state.
+            key: a JAX key.
+        """
+        layer_key, cell_key, head_key = jax.random.split(key, 3)
+        sizes = (inputs.size, *hidden)
+        self.layers = linear_layers(sizes, layer_key)
+        self.cell = eqx.nn.GRUCell(sizes[-1], units, key=cell_key)
+        self.head = eqx.nn.Linear(units, len(space.elements), key=head_key)
+        self.inputs, self.space = inputs, space
+
+    def initial(self) -> Float[Array, " units"]:
+        """Hidden state at the start of an episode."""
+        return jnp.zeros((self.cell.hidden_size,))
+
+    def __call__(
+        self, observation: Entities, key: PRNGKeyArray, hidden: Float[Array, " units"]
+    ) -> tuple[Array, Float[Array, " units"]]:
+        """The action for this observation, and the hidden state after it."""
+        outputs, hidden = self.outputs(self.inputs(observation), hidden)
+        return self.space.from_logits(outputs, observation.mask), hidden
+
+    def outputs(
+        self, inputs: Float[Array, " inputs"], hidden: Float[Array, " units"]
+    ) -> tuple[Float[Array, " outputs"], Float[Array, " units"]]:
+        """Outputs of the head for inputs that are coded already, and the next hidden state."""
+        hidden = self.cell(self._below(inputs), hidden)
+        return self.head(hidden), hidden
+
+    def unrolled(self, inputs: Float[Array, "steps inputs"]) -> Float[Array, "steps outputs"]:
+        """Outputs of the head at every step of an episode from its start."""
+
+        def step(hidden: Array, units: Array) -> tuple[Array, Array]:
+            hidden = self.cell(units, hidden)
+            return hidden, hidden
+
+        _, hidden = lax.scan(step, self.initial(), jax.vmap(self._below)(inputs))
+        return jax.vmap(self.head)(hidden)
+
+    def _below(self, inputs: Float[Array, " inputs"]) -> Float[Array, " units"]:
+        """Units of the last layer below the GRU."""
+        units = inputs
+        for layer in self.layers:
+            units = jax.nn.relu(layer(units))
+        return units
+
+
+class Table(eqx.Module):
+    """One number for each option in each observation; acts by the largest.
+
+    Attributes:
+        values: the numbers.
+        code: the code of the observations; static.
+        space: the action space; static.
+    """
+
+    values: Float[Array, "observations options"]
+    code: TableCode = eqx.field(static=True)
+    space: Any = eqx.field(static=True)
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
+        """The action for this observation; `key` is not used (the policy is deterministic)."""
+        return self.space.from_logits(self.logits(observation), observation.mask)
+
+    def logits(self, observation: Entities) -> Float[Array, " options"]:
+        """The numbers of this observation."""
+        return self.values[self.code.index(observation)[0]]
+
+
+def linear_layers(sizes: Sequence[int], key: PRNGKeyArray) -> tuple[eqx.nn.Linear, ...]:
+    """Linear layers between these numbers of units."""
+    keys = jax.random.split(key, max(len(sizes) - 1, 1))
+    pairs = zip(sizes[:-1], sizes[1:], keys, strict=False)
+    return tuple(eqx.nn.Linear(below, above, key=k) for below, above, k in pairs)

@@ -1,0 +1,114 @@
+"""Codes of observations, networks over them and tables, against plain NumPy."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fairgym.core import Entities, EntitySpace, FairgymError, Feature
+from fairgym.policies.coding import Inputs, TableCode
+from fairgym.policies.flat import FlatNetwork, RecurrentNetwork, Table
+
+COUNTED = EntitySpace(
+    2,
+    (Feature("present", levels=2), Feature("given", 0, 4, levels=5)),
+    (Feature("margin", -2, 2, levels=3),),
+)
+MIXED = EntitySpace(2, (Feature("given", 0, 100, levels=101), Feature("credit", 0.2, 0.9)))
+
+
+class Options:
+    """As much of an action space as a network asks for."""
+
+    elements = ("a", "b", "c")
+
+    def from_logits(self, logits, mask):
+        return jnp.argmax(logits).astype(jnp.int32)
+
+
+def seen(space, numbers):
+    rows = space.capacity * len(space.features)
+    numbers = np.asarray(numbers, np.float32)
+    features = jnp.asarray(numbers[:rows].reshape(space.capacity, -1))
+    return Entities(features, jnp.ones(space.capacity, bool), jnp.asarray(numbers[rows:]))
+
+
+def test_every_observation_has_a_number_of_its_own():
+    code = TableCode(COUNTED)
+    row = [(p, g) for p in (0, 1) for g in range(5)]
+    everything = [(*a, *b, m) for a, b in itertools.product(row, row) for m in (-2, 0, 2)]
+    assert code.size == len(everything) == 300
+    found = [code.index(seen(COUNTED, numbers)) for numbers in everything[::23]]
+    assert [int(index) for index, _ in found] == list(range(300))[::23]
+    assert all(bool(inside) for _, inside in found)
+
+
+@pytest.mark.parametrize("place, value", [(1, 5.0), (3, -1.0), (4, 4.0), (0, 2.0)])
+def test_an_observation_out_of_range_is_not_in_the_table(place, value):
+    numbers = [1.0, 4.0, 0.0, 0.0, 2.0]
+    numbers[place] = value
+    index, inside = TableCode(COUNTED).index(seen(COUNTED, numbers))
+    assert not bool(inside) and 0 <= int(index) < 300
+
+
+def test_a_table_takes_counted_features_only():
+    with pytest.raises(FairgymError, match="'credit' is a continuous feature; a table takes"):
+        TableCode(MIXED)
+
+
+def test_inputs_in_bits_and_scaled():
+    observation = seen(MIXED, [77, 0.9, 100, 0.2])
+    bits = [(n >> b) & 1 for n in (77, 100) for b in range(7)]
+    expected = [*bits[:7], 1.0, *bits[7:], 0.0]
+    binary = Inputs(MIXED, "binary")
+    assert binary.bits == (7, 1, 7, 1) and binary.size == 16
+    np.testing.assert_allclose(binary(observation), expected, atol=1e-6)
+    scaled = Inputs(MIXED)
+    np.testing.assert_allclose(scaled(observation), [0.77, 1.0, 1.0, 0.0], atol=1e-6)
+    assert scaled.size == 4
+    # 5 values from -2 to 2 are numbered from 0
+    margin = EntitySpace(1, (Feature("margin", -2, 2, levels=5),))
+    assert Inputs(margin, "binary")(seen(margin, [1.0])).tolist() == [1.0, 1.0, 0.0]
+
+
+def weights(layer):
+    return np.asarray(layer.weight), np.asarray(layer.bias)
+
+
+def test_networks_are_what_they_say():
+    inputs, key = Inputs(MIXED), jax.random.key(0)
+    flat = FlatNetwork(inputs, Options(), (4, 3), key)
+    observation = seen(MIXED, [77, 0.9, 100, 0.2])
+    x = np.array([0.77, 1.0, 1.0, 0.0], np.float32)
+    assert [layer.weight.shape for layer in flat.layers] == [(4, 4), (3, 4), (3, 3)]
+    units = x
+    for layer in flat.layers[:-1]:
+        weight, bias = weights(layer)
+        units = np.maximum(weight @ units + bias, 0.0)
+    weight, bias = weights(flat.layers[-1])
+    due = weight @ units + bias
+    np.testing.assert_allclose(flat.logits(observation), due, atol=1e-5)
+    assert int(flat(observation, key)) == int(np.argmax(due))
+
+    recurrent = RecurrentNetwork(inputs, Options(), (4,), 6, key)
+    rows = jax.random.normal(key, (3, 4))
+    hidden, one_by_one = recurrent.initial(), []
+    assert hidden.shape == (6,) and not hidden.any()
+    for row in rows:
+        outputs, hidden = recurrent.outputs(row, hidden)
+        one_by_one.append(outputs)
+    np.testing.assert_allclose(recurrent.unrolled(rows), jnp.stack(one_by_one), atol=1e-5)
+    action, after = recurrent(observation, key, hidden)
+    outputs, due = recurrent.outputs(inputs(observation), hidden)
+    assert int(action) == int(jnp.argmax(outputs)) and jnp.array_equal(after, due)
+
+
+def test_a_table_acts_by_its_largest_number():
+    code = TableCode(COUNTED)
+    observation = seen(COUNTED, [1, 4, 0, 0, 2])
+    index, _ = code.index(observation)
+    table = Table(jnp.zeros((code.size, 3)).at[index, 2].set(1.0), code, Options())
+    assert int(table(observation, jax.random.key(0))) == 2
+    assert table.logits(observation).tolist() == [0.0, 0.0, 1.0]

@@ -8,8 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fairgym.core import ActionSpace, Entities, EntitySpace, FairgymError, Feature
-from fairgym.core.spaces import PerEntity, Shares, Unit, check_action
+from fairgym.core import (
+    ActionSpace,
+    Entities,
+    EntitySpace,
+    FairgymError,
+    Feature,
+    PerEntity,
+    Shares,
+    Unit,
+)
+from fairgym.core.spaces import check_action
 
 SPACES = [
     PerEntity(5),

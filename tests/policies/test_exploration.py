@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fairgym.core import PerEntity, Shares, Unit
-from fairgym.policies.exploration import entropy, explore, init_log_std, log_probability
+from fairgym.core import Discrete, OneEntity, PerEntity, Shares, Unit
+from fairgym.policies.exploration import act, entropy, explore, init_log_std, log_probability
 
 LEVEL, SCORES = Unit(("low", "high")), PerEntity(3)
 ALL = jnp.ones(3, bool)
@@ -52,8 +52,61 @@ def test_samples_are_as_likely_as_is_said():
     """Their mean and spread, and the mean of minus their log-density, which is the entropy."""
     logits, log_std = jnp.array([0.4, -2.0]), jnp.log(jnp.array([0.5, 1.5]))
     keys = jax.random.split(jax.random.key(0), 20_000)
-    samples = jax.vmap(lambda key: explore(logits, log_std, key))(keys)
+    samples = jax.vmap(lambda key: explore(LEVEL, logits, log_std, ALL, key))(keys)
     np.testing.assert_allclose(samples.mean(0), logits, atol=0.05)
     np.testing.assert_allclose(samples.std(0), [0.5, 1.5], rtol=0.03)
     density = jax.vmap(lambda x: log_probability(LEVEL, logits, log_std, x, ALL))(samples)
-    assert float(entropy(log_std)) == pytest.approx(-float(density.mean()), abs=0.04)
+    assert float(entropy(LEVEL, logits, log_std, ALL)) == pytest.approx(
+        -float(density.mean()), abs=0.04
+    )
+
+
+class TestChoices:
+    """An option is drawn from the softmax of the logits, rows that are masked never."""
+
+    logits = jnp.array([0.5, -1.0, 2.0, 0.0])
+    none = jnp.zeros(0)
+
+    def test_there_are_no_standard_deviations(self):
+        assert init_log_std(Discrete(("a", "b")), 0.5).shape == (0,)
+
+    @pytest.mark.parametrize(
+        ("space", "mask"),
+        [
+            (Discrete(("a", "b", "c", "d")), [True]),
+            (OneEntity(4), [True, True, False, True]),
+            (OneEntity(3, none=True), [False, True, True]),
+        ],
+    )
+    def test_probabilities_entropy_and_samples_are_those_of_the_softmax(self, space, mask):
+        open_to = np.ones(4, bool)
+        if space.chooses_row:
+            open_to[: len(mask)] = mask
+        weight = np.where(open_to, np.exp(np.asarray(self.logits, float)), 0.0)
+        share = weight / weight.sum()
+        mask = jnp.array(mask)
+        for option in np.flatnonzero(open_to):
+            found = log_probability(space, self.logits, self.none, jnp.int32(option), mask)
+            np.testing.assert_allclose(found, np.log(share[option]), rtol=1e-5)
+        expected = -np.sum(share[open_to] * np.log(share[open_to]))
+        found = entropy(space, self.logits, self.none, mask)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        keys = jax.random.split(jax.random.key(0), 4000)
+        drawn = jax.vmap(lambda k: explore(space, self.logits, self.none, mask, k))(keys)
+        assert drawn.dtype == jnp.int32
+        np.testing.assert_allclose(np.bincount(drawn, minlength=4) / 4000, share, atol=0.03)
+        assert act(space, drawn[0], mask) == drawn[0]
+
+    def test_derivatives_are_finite_beside_masked_rows(self):
+        space, mask = OneEntity(4), jnp.array([True, False, True, False])
+
+        def bonus(logits):
+            likely = log_probability(space, logits, self.none, jnp.int32(2), mask)
+            return likely + entropy(space, logits, self.none, mask)
+
+        found = jax.grad(bonus)(self.logits)
+        a, b = np.exp(0.5), np.exp(2.0)
+        p = a / (a + b)
+        # d log(1 - p) / dx = -p; d entropy / dx = -p (1 - p) log(p / (1 - p)); x: the first logit
+        slope = -p - p * (1 - p) * np.log(p / (1 - p))
+        np.testing.assert_allclose(found, [slope, 0.0, -slope, 0.0], rtol=1e-4, atol=1e-6)

@@ -4,8 +4,8 @@ Schulman et al., "Proximal Policy Optimization Algorithms" (2017), https://arxiv
 steps of worlds that run side by side, generalised advantage estimation, clipped probability ratios,
 several epochs of minibatches over the same steps.
 
-Exploration is Gaussian noise on what a policy's sigmoid or softmax is applied to
-(`fairgym.policies.exploration`).
+Exploration is Gaussian noise on what a policy's sigmoid or softmax is applied to, or a random draw
+of one of the options (`fairgym.policies.exploration`).
 """
 
 import dataclasses
@@ -25,7 +25,14 @@ from fairgym.algorithms._algorithm import Objectives, check_at_least, check_insi
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
 from fairgym.algorithms._worlds import Step, acting, fixed_actions, observe_sampled
 from fairgym.core import AutoReset, Entities, Environment, log_keys
-from fairgym.policies.exploration import entropy, explore, init_log_std, log_probability
+from fairgym.policies.exploration import (
+    act,
+    entropy,
+    explore,
+    gaussian_entropy,
+    init_log_std,
+    log_probability,
+)
 
 
 class PpoState(GradientState):
@@ -33,7 +40,7 @@ class PpoState(GradientState):
 
     Attributes:
         log_std: per trained agent, log standard deviation of its exploration, one number per
-            element of the action (one in all for per-person actions).
+            element of the action (one in all for per-person actions, none for choices).
         optimiser: state of Adam over `learned` and `log_std`.
     """
 
@@ -159,9 +166,10 @@ class PpoLearner(GradientLearner[StateT]):
             keys = jax.random.split(act_key, len(actors))
             for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
                 own = seen.to_act_on(agent, actor.space)
-                logits = explore(actor.logits(own), state.log_std[agent], agent_key)
-                actions[agent] = actor.space.from_logits(logits, own.mask)
-                explored[agent] = actor.space.at_rows(logits, seen.rows[agent])
+                space, log_std = actor.space, state.log_std[agent]
+                raw = explore(space, actor.logits(own), log_std, own.mask, agent_key)
+                actions[agent] = act(space, raw, own.mask)
+                explored[agent] = space.at_rows(raw, seen.rows[agent])
             acts = {agent: acting(state.env, agent, world) for agent in actors}
             world, end = env.step_autoreset(step_key, world, actions, state.params)
             rewards = state.step_rewards(end.components)
@@ -220,7 +228,8 @@ class PpoLearner(GradientLearner[StateT]):
         state = state.replace(learned=learned, log_std=log_std, optimiser=optimiser, worlds=worlds)
         log = {name: jnp.mean(values) for name, values in losses.items()}
         log[log_keys.STEP_REWARD] = jnp.mean(steps.rewards)
-        for agent, own in log_std.items():
+        numbers = {agent: own for agent, own in log_std.items() if own.size}
+        for agent, own in numbers.items():
             log[log_keys.exploration(agent)] = jnp.mean(jnp.exp(own))
         return state, log
 
@@ -240,7 +249,7 @@ class PpoLearner(GradientLearner[StateT]):
             ratio = jnp.exp(now - before[agent])
             clipped = jnp.clip(ratio, 1.0 - self.clip_eps, 1.0 + self.clip_eps)
             surrogate += jnp.sum(acts * jnp.minimum(ratio * own, clipped * own)) / total
-            bonus += entropy(log_std[agent])
+            bonus += _entropy(nets.actors[agent], log_std[agent], steps, agent, acts / total)
             outside = (jnp.abs(ratio - 1.0) > self.clip_eps).astype(jnp.float32)
             clipped_share += jnp.sum(acts * outside) / total / len(nets.actors)
         values = jax.vmap(jax.vmap(nets.critic))(steps.observations, steps.present)
@@ -268,3 +277,16 @@ def _log_probability(
         return log_probability(actor.space, actor.logits(seen), log_std, explored, seen.mask)
 
     return jax.vmap(jax.vmap(one))(steps.observations[agent], steps.actions[agent])
+
+
+def _entropy(
+    actor: Any, log_std: Array, steps: Step, agent: str, weight: Float[Array, "worlds steps"]
+) -> Float[Array, ""]:
+    """Entropy of one agent's exploration, in the mean over steps where they differ in it."""
+    if not actor.space.discrete:
+        return gaussian_entropy(log_std)
+
+    def one(seen: Entities) -> Array:
+        return entropy(actor.space, actor.logits(seen), log_std, seen.mask)
+
+    return jnp.sum(weight * jax.vmap(jax.vmap(one))(steps.observations[agent]))

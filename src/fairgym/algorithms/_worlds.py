@@ -6,7 +6,8 @@ episode in it after each one that ends.
 Of a crowd the learners see a sample of at most `sampled_people` persons, drawn anew at every
 step: what they learn from are means over the people present, of which a sample's mean is an
 unbiased estimate. An agent with a per-person action still scores everybody; an agent with a
-group-level action acts, while it learns, on the sample. The learned policies see everybody.
+group-level action acts, while it learns, on the sample. The learned policies see everybody, and so
+does an agent that chooses one of the people, while it learns as well.
 """
 
 from collections.abc import Callable, Mapping
@@ -66,7 +67,7 @@ class Step(Struct):
         present: share of the places in an agent's observation (not of the sample) that hold a
             person, for each agent in acting order.
         actions: actions of the trained agents on the people of their samples, as the learner
-            counts them (PPO: the explored logits).
+            counts them (PPO: what was explored).
         acts: whether a trained agent acted at all in this step.
         rewards: rewards of the trained agents.
         done: whether the episode ended with this step.
@@ -108,7 +109,8 @@ def observe_sampled(
     keys = jax.random.split(key, len(env.agents))
     samples, rows = {}, {}
     for agent, agent_key in zip(env.agents, keys, strict=True):
-        samples[agent], rows[agent] = sample_people(everybody[agent], agent_key, sampled_people)
+        size = 0 if env.action_space(agent).chooses_row else sampled_people
+        samples[agent], rows[agent] = sample_people(everybody[agent], agent_key, size)
     present = [jnp.mean(everybody[agent].mask.astype(jnp.float32)) for agent in env.agents]
     return Seen(dict(everybody), samples, rows, jnp.stack(present))
 

@@ -30,12 +30,13 @@ from fairgym.algorithms._algorithm import (
     algorithms,
     check_at_least,
     check_inside,
+    objectives_of,
 )
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
 from fairgym.algorithms._networks import Networks, make_networks
 from fairgym.algorithms._replay import ReplayBuffer
 from fairgym.algorithms._worlds import Step, acting, fixed_actions, observe_sampled
-from fairgym.core import AutoReset, Entities, Environment, log_keys
+from fairgym.core import AutoReset, Entities, Environment, FairgymError, log_keys
 from fairgym.policies.networks import Standardiser
 
 
@@ -120,8 +121,18 @@ class FMaddpg(GradientLearner[FMaddpgState]):
     ) -> FMaddpgState:
         """Networks near the middle of every action, worlds at their start, an empty buffer.
 
-        Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
+        Arguments as in `fairgym.algorithms.Algorithm.init`.
+
+        Raises:
+            FairgymError: as there, or a trained agent chooses among options.
         """
+        for agent, _ in objectives_of(env, objective, fixed or {}):
+            if env.action_space(agent).discrete:
+                raise FairgymError(
+                    f"F-MADDPG takes agents whose actions are numbers, along which it follows the"
+                    f" critic's gradient; {agent!r} chooses among options: train it with another"
+                    f" algorithm, such as f-mappo, or give it a fixed policy"
+                )
         fields = self._init_fields(key, env, objective, params, fixed)
         learned, first = fields["learned"], GradientState(**fields)
         world = jax.tree.map(lambda x: x[0], first.worlds)

@@ -82,7 +82,8 @@ class GridSearch(Algorithm[GridSearchState]):
         Arguments as in `Algorithm.init`.
 
         Raises:
-            FairgymError: the agents have different objectives, or one of them divides shares.
+            FairgymError: the agents have different objectives, or one of them divides shares or
+                chooses among options.
         """
         fields = init_fields(key, env, objective, params, fixed)
         objectives: tuple[tuple[str, Any], ...] = fields["objectives"]
@@ -97,9 +98,10 @@ class GridSearch(Algorithm[GridSearchState]):
             elif space.independent:
                 best[agent] = jnp.full(space.shape, 0.5)
             else:
+                does = "chooses among options" if space.discrete else "divides shares"
                 raise FairgymError(
                     f"grid search takes agents that set numbers or score people;"
-                    f" {agent!r} divides shares: give it a fixed policy"
+                    f" {agent!r} {does}: give it a fixed policy"
                 )
         if not best:
             raise FairgymError("grid search takes at least one trained agent that sets numbers")

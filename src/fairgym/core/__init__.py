@@ -3,6 +3,7 @@
 from fairgym.core import log_keys
 from fairgym.core.auto_reset import AutoReset, StepOutcome
 from fairgym.core.budget import divided_by_weight
+from fairgym.core.choices import Discrete, OneEntity, option_logits
 from fairgym.core.components import ComponentInfo, Components, component
 from fairgym.core.elements import Element, per_group
 from fairgym.core.entities import Entities
@@ -19,15 +20,11 @@ from fairgym.core.registry import Registry, make, register_environment
 from fairgym.core.rollout import Episode, rollout
 from fairgym.core.schedule import Construction, Schedule
 from fairgym.core.selection import fill_places, highest, sample_rows
-from fairgym.core.spaces import (
-    ActionSpace,
-    PerEntity,
-    Shares,
-    Unit,
-    mean_over_present,
-)
+from fairgym.core.shares import Shares
+from fairgym.core.spaces import ActionSpace, mean_over_present
 from fairgym.core.state import PopulationState, State
 from fairgym.core.struct import Struct, person_index
+from fairgym.core.unit import PerEntity, Unit
 from fairgym.core.wrappers import EndsAfter, MoreMetrics, NeverEnds, StartsFrom, Wrapper
 
 __all__ = [
@@ -38,6 +35,7 @@ __all__ = [
     "ComponentInfo",
     "Components",
     "Construction",
+    "Discrete",
     "Element",
     "EndsAfter",
     "Entities",
@@ -49,6 +47,7 @@ __all__ = [
     "Memory",
     "MoreMetrics",
     "NeverEnds",
+    "OneEntity",
     "ParamInfo",
     "Params",
     "PerEntity",
@@ -81,6 +80,7 @@ __all__ = [
     "mean_over_present",
     "moved",
     "no_components",
+    "option_logits",
     "param",
     "per_group",
     "person_index",

@@ -23,7 +23,8 @@ class ComponentInfo:
         unit: "people", "thousand dollars", ...
         symbol: the symbol in the source.
         used_by: agents whose reward or fairness function it belongs to; empty means all.
-        per: "" for one number, otherwise the things with an entry each ("group", "region").
+        per: "" for one number, otherwise the axis, or axes, with an entry for each of its things
+            ("group", "region"); see `Environment.axes`.
         nonnegative: True if it can never be below zero.
         level: True for a state that is counted at every step, such as people insured: divided by
             the number of steps, its sum is a mean in the unit. False for events.
@@ -33,9 +34,14 @@ class ComponentInfo:
     unit: str
     symbol: str = ""
     used_by: tuple[str, ...] = ()
-    per: str = ""
+    per: str | tuple[str, ...] = ""
     nonnegative: bool = True
     level: bool = False
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the axes of the array, in order."""
+        return (self.per,) if isinstance(self.per, str) and self.per else tuple(self.per)
 
 
 def component(
@@ -44,7 +50,7 @@ def component(
     unit: str,
     symbol: str = "",
     used_by: tuple[str, ...] = (),
-    per: str = "",
+    per: str | tuple[str, ...] = "",
     nonnegative: bool = True,
     level: bool = False,
 ) -> Any:
@@ -54,7 +60,7 @@ def component(
 
 
 class Components(Struct):
-    """Base of the component structs: float32 fields, scalar or one entry per group."""
+    """Base of the component structs: float32 fields, scalar or with the declared axes."""
 
     @classmethod
     def info(cls) -> dict[str, ComponentInfo]:

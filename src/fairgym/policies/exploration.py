@@ -1,10 +1,13 @@
-"""Exploration of actions that are numbers: Gaussian noise on a network's outputs.
+"""Exploration of actions: Gaussian noise on numbers, random draws of choices.
 
-The noise is added to the logits, before the action space makes an action of them
-(`ActionSpace.from_logits`), so that whatever is explored lies inside the space. There is one
-standard deviation for each element of the action, learned as its logarithm. A per-entity action
-has a single element: its log-probability and entropy are means over the people present, so that a
-step with 3 people and one with 3,000 weigh alike.
+What is explored is `raw`: the logits of a network with noise added, before the action space makes
+an action of them (`ActionSpace.from_logits`), so that whatever is explored lies inside the space;
+or, for an agent that chooses among options, the option itself.
+
+Of numbers there is one standard deviation for each element of the action, learned as its
+logarithm. A per-entity action has a single element: its log-probability and entropy are means over
+the people present, so that a step with 3 people and one with 3,000 weigh alike. A choice has the
+probabilities of a softmax, and no standard deviations.
 """
 
 import math
@@ -13,43 +16,81 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core import ActionSpace
+from fairgym.core import ActionSpace, option_logits
 
 HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 def init_log_std(space: ActionSpace, std: float) -> Float[Array, " elements"]:
-    """Log standard deviations of the exploration, all of the same size."""
-    return jnp.full(len(space.elements), jnp.float32(math.log(std)))
+    """Log standard deviations of the exploration, all of the same size; none for a choice."""
+    elements = 0 if space.discrete else len(space.elements)
+    return jnp.full(elements, jnp.float32(math.log(std)))
 
 
 def explore(
-    logits: Float[Array, " action"], log_std: Float[Array, " elements"], key: PRNGKeyArray
-) -> Float[Array, " action"]:
-    """Sample logits around those of the network."""
-    return logits + jnp.exp(log_std) * jax.random.normal(key, logits.shape)
-
-
-def log_probability(
     space: ActionSpace,
-    logits: Float[Array, " action"],
+    logits: Float[Array, "..."],
     log_std: Float[Array, " elements"],
-    explored: Float[Array, " action"],
     mask: Bool[Array, " people"],
-) -> Float[Array, ""]:
-    """Log-density of explored logits: the sum over elements, or the mean over people present.
+    key: PRNGKeyArray,
+) -> Array:
+    """Sample around the logits of the network, or one of the options.
 
     Args:
         space: the agent's action space.
         logits: outputs of the network.
         log_std: log standard deviation of each element.
-        explored: the logits that were sampled.
+        mask: True for the rows of the observation that hold a person.
+        key: a JAX key.
+
+    Returns:
+        What `act` makes an action of, and `log_probability` takes.
+    """
+    if space.discrete:
+        return jax.random.categorical(key, option_logits(space, logits, mask)).astype(space.dtype)
+    return logits + jnp.exp(log_std) * jax.random.normal(key, logits.shape)
+
+
+def act(space: ActionSpace, raw: Array, mask: Bool[Array, " people"]) -> Array:
+    """The action that was explored."""
+    return raw if space.discrete else space.from_logits(raw, mask)
+
+
+def log_probability(
+    space: ActionSpace,
+    logits: Float[Array, "..."],
+    log_std: Float[Array, " elements"],
+    raw: Array,
+    mask: Bool[Array, " people"],
+) -> Float[Array, ""]:
+    """Log-density of explored logits (sum over elements, or mean over people), or of the option.
+
+    Args:
+        space: the agent's action space.
+        logits: outputs of the network.
+        log_std: log standard deviation of each element.
+        raw: what was sampled.
         mask: True for the rows of the observation that hold a person.
     """
-    z = (explored - logits) * jnp.exp(-log_std)
+    if space.discrete:
+        return jax.nn.log_softmax(option_logits(space, logits, mask))[raw]
+    z = (raw - logits) * jnp.exp(-log_std)
     return space.sum_over_elements(-0.5 * z**2 - log_std - HALF_LOG_2_PI, mask)
 
 
-def entropy(log_std: Float[Array, " elements"]) -> Float[Array, ""]:
-    """Differential entropy of the exploration, summed over elements."""
+def entropy(
+    space: ActionSpace,
+    logits: Float[Array, "..."],
+    log_std: Float[Array, " elements"],
+    mask: Bool[Array, " people"],
+) -> Float[Array, ""]:
+    """Entropy of the exploration: of the options, or differential and summed over elements."""
+    if space.discrete:
+        log = jax.nn.log_softmax(option_logits(space, logits, mask))
+        return -jnp.sum(jnp.exp(log) * log)
+    return gaussian_entropy(log_std)
+
+
+def gaussian_entropy(log_std: Float[Array, " elements"]) -> Float[Array, ""]:
+    """Differential entropy of Gaussian noise, whatever it is added to, summed over elements."""
     return jnp.sum(log_std + 0.5 + HALF_LOG_2_PI)

@@ -13,12 +13,12 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.core import ActionSpace, Entities, FairgymError, require_agent
 from fairgym.core.plugins import load_object, reason_of
-from fairgym.policies.named import named_action
+from fairgym.policies.named import named_action, option_of
 
 # What a fixed policy may be, in the words of messages.
 TAKES = (
-    "'random', 'first-come', a rule as 'module:function', a number, one number per element of the"
-    " action, or numbers by the names of elements"
+    "'random', 'first-come', a rule as 'module:function', the name of an option, a number, one"
+    " number per element of the action, or numbers by the names of elements"
 )
 
 
@@ -27,9 +27,9 @@ class Constant(eqx.Module):
 
     Args:
         space: the agent's action space.
-        value: one number for all elements, or one per element. Numbers that are traced, as those
-            that vmap varies, are known only when the program runs: they are not checked, and
-            environments clip them.
+        value: one number for all elements, or one per element; of a choice the number of an
+            option. Numbers that are traced, as those that vmap varies, are known only when the
+            program runs: they are not checked, and environments clip them.
 
     Raises:
         FairgymError: the value is not a number, or does not fit the space.
@@ -41,7 +41,7 @@ class Constant(eqx.Module):
         [0.5, 0.5]
     """
 
-    action: Float[Array, "..."]
+    action: Array
 
     def __init__(self, space: ActionSpace, value: Any) -> None:
         """Check the value and spread it over the space's shape."""
@@ -50,16 +50,15 @@ class Constant(eqx.Module):
         with now:  # what is known is checked now, even while a program is traced
             try:
                 numbers = value if traced else np.asarray(value, dtype=np.float32)
-                self.action = jnp.broadcast_to(jnp.asarray(numbers, jnp.float32), space.shape)
+                action = jnp.broadcast_to(jnp.asarray(numbers, jnp.float32), space.shape)
             except (TypeError, ValueError) as error:
-                raise FairgymError(
-                    f"a constant action is {value!r}; it takes one number, or"
-                    f" {space.shape[0]} numbers"
-                ) from error
-            if not (traced or bool(space.contains(self.action))):
+                takes = f"one number, or {space.shape[0]} numbers" if space.shape else space.takes
+                raise FairgymError(f"a constant action is {value!r}; it takes {takes}") from error
+            if not (traced or bool(space.contains(action))):
                 raise FairgymError(f"a constant action is {value!r}; it takes {space.takes}")
+            self.action = space.clip(action) if space.discrete else action
 
-    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, "..."]:
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
         """The constant."""
         return self.action
 
@@ -73,7 +72,7 @@ class Random(eqx.Module):
 
     space: Any = eqx.field(static=True)
 
-    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, "..."]:
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
         """A fresh sample."""
         return self.space.sample(key)
 
@@ -129,9 +128,10 @@ def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]
     Args:
         env: the environment.
         specification: agent -> "random", "first-come", a rule, one number, one number per
-            element of the action, or a mapping. A rule is named "module:function": a pure JAX
-            function `rule(observation, key) -> action`, imported from the current folder or
-            wherever Python finds modules. A mapping gives numbers to elements, or to all elements
+            element of the action, or a mapping. An agent that chooses takes the name of an option,
+            or its number. A rule is named "module:function": a pure JAX function
+            `rule(observation, key) -> action`, imported from the current folder or wherever Python
+            finds modules. A mapping gives numbers to elements, or to all elements
             of a group, by name; shares that it does not name divide the rest evenly.
 
     Returns:
@@ -159,6 +159,8 @@ def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]
         if isinstance(value, Mapping):
             value = named_action(space, agent, value.items())
             value = value[0] if space.per_entity else value
+        elif isinstance(value, str) and space.discrete:
+            value = option_of(space, value)
         if not isinstance(value, str):
             try:
                 policies[agent] = Constant(space, value)

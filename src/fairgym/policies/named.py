@@ -59,6 +59,7 @@ def with_fixed(
             made[agent] = read_policy(value) if isinstance(value, str) else value
     for agent, values in named.items():
         space = env.action_space(agent)
+        _require_numbers(space, agent)
         base = None
         if agent in made and not _whole(space, agent, values):
             base = _constant(space, agent, made[agent])
@@ -114,8 +115,9 @@ def named_action(
         their sum.
 
     Raises:
-        FairgymError: an unknown name, or a number outside of [0, 1].
+        FairgymError: an unknown name, a number outside of [0, 1], or an agent that chooses.
     """
+    _require_numbers(space, agent)
     held: dict[int, Any] = {}
     for name, value in values:
         for place in _places(space, agent, name):
@@ -133,6 +135,21 @@ def named_action(
     numbers = [held.get(place, number) for place, number in enumerate(start)]
     action = jnp.stack([jnp.asarray(n, jnp.float32) for n in numbers]) if traced else None
     return space.holding(np.array(numbers) if action is None else action, tuple(held))
+
+
+def option_of(space: ActionSpace, text: str) -> Any:
+    """The number of the option of this name, or the text itself where there is none."""
+    options = [place for place, name in enumerate(space.names) if slug(name) == slug(text)]
+    return options[0] if options else text
+
+
+def _require_numbers(space: ActionSpace, agent: str) -> None:
+    """Raise a FairgymError if the agent chooses an option."""
+    if space.discrete:
+        raise FairgymError(
+            f"{agent!r} chooses one option, and has no numbers that could be changed one by one; it"
+            f" takes {space.takes}"
+        )
 
 
 def _places(space: ActionSpace, agent: str, name: object) -> list[int]:

@@ -75,9 +75,10 @@ class EquivariantPolicy(eqx.Module):
 
     Layer 1 maps each person's standardised features (and the context, and if `pooled` the mean
     features of all people present) to `hidden` units. For a per-person action layer 2 maps each
-    person's units to that person's number. For a group-level action the units are first averaged
-    over the people present (a deep set), then layer 2 maps the average to the action: numbers
-    through a sigmoid, shares through a softmax per simplex.
+    person's units to that person's number, or to the logit of choosing this person. For a
+    group-level action the units are first averaged over the people present (a deep set), then
+    layer 2 maps the average to the action: numbers through a sigmoid, shares through a softmax per
+    simplex, options to the one with the highest logit.
 
     Attributes:
         first, first_bias: layer 1, `[hidden, features]` and `[hidden]`.
@@ -115,7 +116,7 @@ class EquivariantPolicy(eqx.Module):
             pooled: whether each person's units see the mean features of all people present.
         """
         features, context = scaling.shift.size, scaling.context_shift.size
-        outputs = len(space.elements)
+        outputs = space.outputs
         keys = jax.random.split(key, 4)
         self.first = jax.random.normal(keys[0], (hidden, features))
         self.of_context = jax.random.normal(keys[1], (hidden, context))
@@ -126,11 +127,11 @@ class EquivariantPolicy(eqx.Module):
         self.scaling = scaling
         self.space = space
 
-    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, " action"]:
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
         """The action for this observation; `key` is not used (the policy is deterministic)."""
         return self.space.from_logits(self.logits(observation), observation.mask)
 
-    def logits(self, observation: Entities) -> Float[Array, " action"]:
+    def logits(self, observation: Entities) -> Float[Array, " outputs"]:
         """Outputs of layer 2, any real numbers, which the space makes an action of."""
         scaling = self.scaling
         inputs = self.first.shape[1] + self.of_context.shape[1]
@@ -153,9 +154,13 @@ class EquivariantPolicy(eqx.Module):
         units = jax.nn.relu(weights @ observation.features.T + bias[:, None])
 
         second = self.second / jnp.sqrt(self.second.shape[1])
-        if self.space.per_entity:
-            return second[0] @ units + self.second_bias[0]
-        return second @ (units @ present / people) + self.second_bias
+        if not (self.space.per_entity or self.space.chooses_row):
+            return second @ (units @ present / people) + self.second_bias
+        rows = second[0] @ units + self.second_bias[0]
+        if self.space.outputs == 1:
+            return rows
+        nobody = second[1:] @ (units @ present / people) + self.second_bias[1:]
+        return jnp.concatenate([rows, nobody])
 
 
 def equivariant(

@@ -55,6 +55,10 @@ def spaces(case: Case) -> None:
             f"the action space of {agent!r} has {len(space.names)} names and counts"
             f" {jnp.size(total)} numbers",
         )
+        if space.chooses_row:
+            rows = case.env.observation_space(agent).capacity
+            right = space.outputs == len(space.names) - rows + 1
+            require(right, f"{agent!r} sees {rows} rows and chooses among {len(space.names)}")
 
 
 def structure(case: Case) -> None:
@@ -97,6 +101,9 @@ def observations(case: Case) -> None:
                 require(np.all(np.isfinite(values)), f"{where} has {part} that are not finite")
             empty = as_numpy(observation.features)[~as_numpy(observation.mask)]
             require(np.all(empty == 0.0), f"{where} has masked rows that are not zero")
+            if case.env.action_space(agent).chooses_row:
+                everybody = np.all(as_numpy(observation.mask))
+                require(everybody, f"{where} has masked rows, one of which it could choose")
             require(space.contains(observation), f"{where} is outside its space")
 
 
@@ -107,9 +114,8 @@ def components(case: Case) -> None:
             value = as_numpy(getattr(transition.result[2], name))
             where = f"component {name!r} of step {number}"
             require(value.dtype == np.float32, f"{where} is {value.dtype}; it takes float32")
-            shapes = {"": (), "group": (len(case.env.groups),)}
-            shape = shapes.get(info.per, value.shape[:1] or (0,))
-            what = f"one number per {info.per}" if info.per else "one number"
+            shape = tuple(len(case.env.parts_of(axis)) for axis in info.axes)
+            what = f"one number per {' and '.join(info.axes)}" if info.axes else "one number"
             require(value.shape == shape, f"{where} has shape {value.shape}; declared: {what}")
             require(np.all(np.isfinite(value)), f"{where} is not finite: {value}")
             if info.nonnegative:

@@ -1,5 +1,6 @@
 """Properties of environments of people: one function each."""
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -53,14 +54,26 @@ def numbering(case: Case) -> None:
     """Numbering the people differently changes their places in the results, and nothing else.
 
     State and noise are renumbered alike (`renumbered`), and both worlds run in lockstep under
-    policies that do not see the order. Their actions are rounded, so that there are ties.
+    policies that do not see the order. Their actions are rounded, so that there are ties. Where an
+    agent chooses one of the people, the same person is chosen in both worlds: of two who look
+    alike a policy would take the first.
     """
     env: Any = case.env
     params = case.params
+    spaces = {agent: env.action_space(agent) for agent in env.agents}
 
     def act(seen: Any) -> dict[str, Any]:
-        rough = {agent: jnp.round(x * 4) / 4 for agent, x in case.act(seen).items()}
-        return {agent: env.action_space(agent).clip(x) for agent, x in rough.items()}
+        rough = {
+            agent: x if spaces[agent].discrete else jnp.round(x * 4) / 4
+            for agent, x in case.act(seen).items()
+        }
+        return {agent: spaces[agent].clip(x) for agent, x in rough.items()}
+
+    def act_there(seen: Any, actions: dict[str, Any]) -> dict[str, Any]:
+        places = jnp.argsort(order)
+        same = {agent: a for agent, a in actions.items() if spaces[agent].chooses_row}
+        moved = {a: jnp.where(x < places.size, places[x], x) for a, x in same.items()}
+        return act(seen) | moved
 
     look = case.compiled("look", lambda state: (env.observe(state, params), env.people(state)))
     transition = case.compiled("transition", env.transition)
@@ -73,12 +86,28 @@ def numbering(case: Case) -> None:
         people = {name: column[order] for name, column in people.items()}
         what = f"after {number} steps, people renumbered"
         require_close(people, people_there, f"people {what}")
-        for agent in env.agents:
-            require_same_people(seen[agent], seen_there[agent], f"what {agent!r} sees {what}")
+        for agent, space in spaces.items():
+            where = f"what {agent!r} sees {what}"
+            if space.chooses_row:
+                require_close(seen[agent].permuted(order), seen_there[agent], where)
+            else:
+                require_same_people(seen[agent], seen_there[agent], where)
         noise = env.noise(jax.random.fold_in(case.key, number), params)
-        here, total, ended = transition(noise, here, act(seen), params)
-        there, *same = transition(renumber(noise, order), there, act(seen_there), params)
+        actions = act(seen)
+        actions_there = act_there(seen_there, actions)
+        here, total, ended = transition(noise, here, actions, params)
+        there, *same = transition(renumber(noise, order), there, actions_there, params)
         what = f"of step {number}, people renumbered"
-        require_close(total, same[0], f"components {what}")
+        require_close(_reordered(env, total, order), same[0], f"components {what}")
         require_close(ended, same[1], f"termination {what}")
         require_close(env.census(here), env.census(there), f"census {what}")
+
+
+def _reordered(env: Any, components: Any, order: jax.Array) -> Any:
+    """Components whose entries per person are in another order."""
+    per_person = {
+        name: jnp.take(getattr(components, name), order, axis=info.axes.index("person"))
+        for name, info in env.component_info.items()
+        if "person" in info.axes
+    }
+    return dataclasses.replace(components, **per_person)

@@ -1,0 +1,122 @@
+"""Actions that are shares: of a budget, and of its parts."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from fairgym.core.elements import Element, declared
+from fairgym.core.unit import Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class Shares(Vector):
+    """One or more simplexes laid end to end: each block is non-negative and sums to 1.
+
+    Attributes:
+        blocks: the shares of each simplex, in order; a text is taken as the name of an `Element`.
+            A block whose elements name another one in `of` splits that share further.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from fairgym.core import Shares, per_group
+        >>> space = Shares((("beds", "rest"), per_group("beds", ("north", "south"), of="beds")))
+        >>> action = space.clip(jnp.array([3.0, 1.0, 1.0, 1.0]))
+        >>> action.tolist(), space.splits(action)["beds"].tolist()
+        ([0.75, 0.25, 0.5, 0.5], [0.5, 0.5])
+    """
+
+    independent: ClassVar[bool] = False
+
+    blocks: tuple[tuple[Any, ...], ...]
+
+    def __post_init__(self) -> None:
+        """Make elements of texts."""
+        flat = iter(declared([element for block in self.blocks for element in block]))
+        blocks = tuple(tuple(next(flat) for _ in block) for block in self.blocks)
+        object.__setattr__(self, "blocks", blocks)
+
+    @property
+    def elements(self) -> tuple[Element, ...]:  # type: ignore[override]
+        """The shares, block after block."""
+        return tuple(element for block in self.blocks for element in block)
+
+    @property
+    def takes(self) -> str:
+        """Description of an action in words."""
+        parts = (f"{len(block)} shares that sum to 1" for block in self.blocks)
+        return ", then ".join(parts)
+
+    def split(self, action: Any) -> list[Any]:
+        """Cut an action into its blocks."""
+        parts, start = [], 0
+        for block in self.blocks:
+            parts.append(action[start : start + len(block)])
+            start += len(block)
+        return parts
+
+    def splits(self, action: Float[Array, " size"]) -> dict[str, Float[Array, " parts"]]:
+        """Name of each share that is split further -> the shares of its parts."""
+        blocks = zip(self.blocks, self.split(action), strict=True)
+        return {block[0].of: part for block, part in blocks if block[0].of}
+
+    def sample(self, key: PRNGKeyArray) -> Float[Array, " size"]:
+        """Sample each block uniformly from its simplex (a flat Dirichlet distribution)."""
+        keys = jax.random.split(key, len(self.blocks))
+        return jnp.concatenate(
+            [
+                jax.random.dirichlet(k, jnp.ones(len(block)))
+                for k, block in zip(keys, self.blocks, strict=True)
+            ]
+        )
+
+    def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
+        """True if the shape fits, no share is negative and every block sums to 1 (to 1e-4)."""
+        if jnp.shape(action) != self.shape:
+            return jnp.array(False)
+        sums = jnp.stack([jnp.sum(part) for part in self.split(action)])
+        return jnp.all(action >= 0.0) & jnp.all(jnp.abs(sums - 1.0) < 1e-4)
+
+    def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Set negative shares to 0 and divide each block by its sum; an empty block is uniform."""
+        parts = []
+        for part in self.split(jnp.nan_to_num(action, nan=0.0)):
+            # bounded and divided by the largest first: a sum of huge shares would overflow
+            part = jnp.clip(part, 0.0, 1e30)
+            largest = jnp.max(part)
+            part = jnp.where(largest > 0.0, part / jnp.where(largest > 0.0, largest, 1.0), 1.0)
+            parts.append(part / jnp.sum(part))
+        return jnp.concatenate(parts)
+
+    def holding(self, action: Any, held: Sequence[int]) -> Any:
+        """Scale the shares that do not hold to what the others of their block leave.
+
+        They divide it evenly if all of them are 0. Shares that hold are divided by their sum if it
+        is above 1 or the block has no others; a block of zeros is uniform.
+        """
+        holds = np.isin(np.arange(len(self.elements)), np.array(held, int))
+        blocks = zip(self.split(action), self.split(holds), strict=True)
+        xp = action.__array_namespace__()
+        return xp.concatenate([_filled(xp, part, fixed) for part, fixed in blocks])
+
+    def from_logits(
+        self, logits: Float[Array, " size"], mask: Bool[Array, " people"]
+    ) -> Float[Array, " size"]:
+        """A softmax for each block."""
+        return jnp.concatenate([jax.nn.softmax(part) for part in self.split(logits)])
+
+
+def _filled(xp: Any, part: Any, holds: np.ndarray) -> Any:
+    """One block of shares in which some hold; `xp` is NumPy or JAX's."""
+    given, others = xp.where(holds, part, 0.0), xp.where(holds, 0.0, part)
+    others = xp.where(xp.sum(others) > 0.0, others, 1.0 - holds)
+    total = xp.sum(given)
+    left = xp.maximum(1.0 - total, 0.0)
+    filled = given + others * left / xp.maximum(xp.sum(others), 1e-30)
+    divisor = total if holds.all() else xp.maximum(total, 1.0)
+    positive = divisor > 0.0
+    return xp.where(positive, filled / xp.where(positive, divisor, 1.0), 1.0 / len(holds))

@@ -1,0 +1,202 @@
+"""Actions that are numbers in [0, 1]: one for each row of an observation, or a short vector."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from fairgym.core.elements import Element, declared
+from fairgym.core.spaces import mean_over_present
+
+
+class _UnitInterval:
+    """Common part of `PerEntity` and `Unit`: every number lies in [0, 1] by itself."""
+
+    independent: ClassVar[bool] = True
+    discrete: ClassVar[bool] = False
+    chooses_row: ClassVar[bool] = False
+    dtype: ClassVar[Any] = jnp.float32
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one action."""
+        raise NotImplementedError
+
+    def sample(self, key: PRNGKeyArray) -> Float[Array, " size"]:
+        """Sample each number uniformly from [0, 1)."""
+        return jax.random.uniform(key, self.shape)
+
+    def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
+        """True if the shape fits and every number lies in [0, 1]."""
+        if jnp.shape(action) != self.shape:
+            return jnp.array(False)
+        return jnp.all((action >= 0.0) & (action <= 1.0))
+
+    def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Clip to [0, 1]; not-a-number becomes 0."""
+        return jnp.clip(jnp.nan_to_num(action, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+
+    def holding(self, action: Any, held: Sequence[int]) -> Any:
+        """The action itself: its numbers have no sum."""
+        return action
+
+
+@dataclasses.dataclass(frozen=True)
+class PerEntity(_UnitInterval):
+    """One number in [0, 1] for each row of the agent's observation.
+
+    Attributes:
+        capacity: number of rows, people and empty places alike.
+        element: meaning of the number; a text is taken as the name of an `Element`.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from fairgym.core import PerEntity
+        >>> PerEntity(3, "priority").clip(jnp.array([0.5, 2.0, -1.0])).tolist()
+        [0.5, 1.0, 0.0]
+    """
+
+    per_entity: ClassVar[bool] = True
+
+    capacity: int
+    element: Any = "score"
+
+    def __post_init__(self) -> None:
+        """Make the element of a text."""
+        object.__setattr__(self, "element", declared([self.element])[0])
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """The one element."""
+        return (self.element,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of the element."""
+        return tuple(element.name for element in self.elements)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one action: `(capacity,)`."""
+        return (self.capacity,)
+
+    @property
+    def outputs(self) -> int:
+        """One, for each row."""
+        return 1
+
+    @property
+    def takes(self) -> str:
+        """Description of an action in words."""
+        return f"{self.capacity} numbers in [0, 1], one for each row"
+
+    def from_logits(
+        self, logits: Float[Array, " people"], mask: Bool[Array, " people"]
+    ) -> Float[Array, " people"]:
+        """Sigmoids, 0 for rows without a person."""
+        return jnp.where(mask, jax.nn.sigmoid(logits), 0.0)
+
+    def counted(
+        self, action: Float[Array, " people"], mask: Bool[Array, " people"]
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Sum over the people present, and how many they are."""
+        present = jnp.sum(mask, dtype=jnp.float32)
+        return jnp.sum(jnp.where(mask, action, 0.0)), present
+
+    def at_rows(self, action: Array, rows: Int[Array, " sample"]) -> Array:
+        """The entries of these rows."""
+        return action[rows]
+
+    def sum_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
+        """Mean over the people present: there is one element."""
+        return mean_over_present(values, mask)
+
+    def mean_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
+        """Mean over the people present."""
+        return mean_over_present(values, mask)
+
+
+class Vector:
+    """Common part of `Unit` and `Shares`, in which an action is one short vector for everybody."""
+
+    per_entity: ClassVar[bool] = False
+    discrete: ClassVar[bool] = False
+    chooses_row: ClassVar[bool] = False
+    dtype: ClassVar[Any] = jnp.float32
+
+    elements: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the elements."""
+        return tuple(element.name for element in self.elements)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one action: `(number of elements,)`."""
+        return (len(self.elements),)
+
+    @property
+    def outputs(self) -> int:
+        """One for each element."""
+        return len(self.elements)
+
+    def by_name(self, action: Float[Array, " size"]) -> dict[str, Float[Array, ""]]:
+        """Name of each element -> its number."""
+        return {name: action[place] for place, name in enumerate(self.names)}
+
+    def counted(
+        self, action: Float[Array, " size"], mask: Bool[Array, " people"]
+    ) -> tuple[Float[Array, " size"], Float[Array, ""]]:
+        """The action itself, which counts once."""
+        return action, jnp.float32(1.0)
+
+    def at_rows(self, action: Array, rows: Int[Array, " sample"]) -> Array:
+        """The whole action: it concerns all rows."""
+        return action
+
+    def sum_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
+        """Sum over the elements."""
+        return jnp.sum(values)
+
+    def mean_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
+        """Mean over the elements."""
+        return jnp.mean(values)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit(Vector, _UnitInterval):
+    """A short vector of numbers in [0, 1].
+
+    Attributes:
+        elements: meanings of the numbers, in order; a text is taken as the name of an `Element`.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from fairgym.core import Unit, per_group
+        >>> space = Unit(per_group("threshold", ("north", "south")))
+        >>> space.names
+        ('threshold_north', 'threshold_south')
+        >>> bool(space.contains(jnp.array([0.2, 1.2])))
+        False
+    """
+
+    elements: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        """Make elements of texts."""
+        object.__setattr__(self, "elements", declared(self.elements))
+
+    @property
+    def takes(self) -> str:
+        """Description of an action in words."""
+        return f"{len(self.elements)} numbers in [0, 1]: {', '.join(self.names)}"
+
+    def from_logits(
+        self, logits: Float[Array, " size"], mask: Bool[Array, " people"]
+    ) -> Float[Array, " size"]:
+        """Sigmoids."""
+        return jax.nn.sigmoid(logits)

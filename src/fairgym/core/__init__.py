@@ -1,6 +1,7 @@
 """The core: environments, spaces, components, rollouts and the registry."""
 
 from fairgym.core import log_keys
+from fairgym.core.augmented import Augmented, AugmentedState, ShownMemory, augmented
 from fairgym.core.auto_reset import AutoReset, StepOutcome
 from fairgym.core.budget import divided_by_weight
 from fairgym.core.choices import Discrete, OneEntity, option_logits
@@ -31,6 +32,8 @@ __all__ = [
     "LARGEST_NUMBER",
     "ActionSpace",
     "AnyPolicy",
+    "Augmented",
+    "AugmentedState",
     "AutoReset",
     "ComponentInfo",
     "Components",
@@ -59,12 +62,14 @@ __all__ = [
     "Registry",
     "Schedule",
     "Shares",
+    "ShownMemory",
     "StartsFrom",
     "State",
     "StepOutcome",
     "Struct",
     "Unit",
     "Wrapper",
+    "augmented",
     "by_group",
     "check_shape",
     "component",

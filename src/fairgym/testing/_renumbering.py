@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fairgym.core import Entities
+from fairgym.core import AugmentedState, Entities
 from fairgym.testing._compare import (
     ABSOLUTE,
     RELATIVE,
@@ -27,16 +27,19 @@ def renumbered(tree: Any, order: Any) -> Any:
 
     Arrays are reordered along the axis that their struct declares as "people", as in
     `Float[Array, " people"]` or `dict[str, Float[Array, " people"]]`, and no others, however long.
-    The values of `fairgym.core.person_index` fields become the new numbers of the same people.
+    The values of `fairgym.core.person_index` fields become the new numbers of the same people. In
+    an augmented environment the world is renumbered; a memory of nothing yet is the same for all.
 
     Args:
-        tree: a struct, or a dict, tuple or list of structs.
+        tree: a struct, such as the state at the start, or a dict, tuple or list of structs.
         order: `order[i]` is the old number of the person whose new number is i.
 
     Raises:
         ConformanceError: an array whose axes are not declared.
     """
     order = jnp.asarray(order)
+    if isinstance(tree, AugmentedState):
+        return tree.replace(world=renumbered(tree.world, order))
     return _walk(tree, None, order, type(tree).__name__)
 
 

@@ -221,10 +221,9 @@ def _first(tree: Any, count: int) -> Any:
     return jax.tree.map(lambda x: np.asarray(x)[:count], tree)
 
 
-def _of_people(env: Environment) -> PopulationEnvironment | None:
-    """The system inside all wrappers, if it is one of people."""
-    system = env.unwrapped
-    return system if isinstance(system, PopulationEnvironment) else None
+def _of_people(env: Environment) -> Any:
+    """The environment, if the system inside all wrappers is one of people; else None."""
+    return env if isinstance(env.unwrapped, PopulationEnvironment) else None
 
 
 def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
@@ -244,7 +243,7 @@ def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " p
 
 
 def _columns(
-    system: PopulationEnvironment, state: Any, people: Mapping[str, Array]
+    system: Any, state: Any, people: Mapping[str, Array]
 ) -> dict[str, Float[Array, " people"]]:
     """Columns to sum up over the people of a part: themselves, stages and the core attribute."""
     counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(system.stages)}
@@ -255,9 +254,7 @@ def _columns(
     }
 
 
-def _ends(
-    system: PopulationEnvironment, states: Sequence[Any]
-) -> dict[str, Float[Array, "states groups"]]:
+def _ends(system: Any, states: Sequence[Any]) -> dict[str, Float[Array, "states groups"]]:
     """State of the groups at these moments; see `Evaluation.ends`."""
     columns = [_columns(system, state, system.people(state)) for state in states]
     return {

@@ -213,6 +213,22 @@ def test_scenarios_of_a_file_stand_side_by_side(capsys, here):
     ]
 
 
+def test_names_in_the_table_are_no_formulas(capsys, here):
+    """A spreadsheet would calculate what begins with =, +, - or @."""
+    names = ["=1+1", "+30% deposits", "@today", "-", "plain = name"]
+    scenarios = "".join(f"  '{name}': {{}}\n" for name in names)
+    head = FILE.partition("scenarios:")[0]
+    (here / "s.yaml").write_text(f"{head}scenarios:\n{scenarios}reference: '=1+1'\n")
+    told(capsys, "simulate --scenarios s.yaml --csv table.csv")
+    rows = list(csv.reader((here / "table.csv").open()))[1:]
+    shown = ["'=1+1", "'+30% deposits", "'@today", "'-", "plain = name"]
+    assert [row[0] for row in rows[: len(names)]] == shown
+    assert {row[1] for row in rows} == {"'=1+1"}
+    texts = [cell for row in rows for cell in row if not re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)]
+    assert not [text for text in texts if text.startswith(("=", "+", "-", "@"))]
+    assert any(cell.startswith("-") for row in rows for cell in row), "numbers stay numbers"
+
+
 def test_flags_of_the_environment_apply_to_all_scenarios_of_a_file(here):
     (here / "s.yaml").write_text(FILE)
     plan, _, _ = plan_of("--scenarios s.yaml --population 30 --episodes 2 --seed 9".split())
@@ -242,6 +258,7 @@ BAD = [
     ("simulate loan --fix admissions=", "fix is 'admissions='; it takes AGENT"),
     ("simulate loan --params 3", "params is '3'; it takes NAME"),
     ("simulate loan --fix admissions=0 --fix admissions=1", "fix names admissions twice"),
+    ("simulate loan --fix admissions=0 --fix Admissions=1", "fix names Admissions twice"),
     ("simulate loan --fix bank=0", "unknown agent 'bank'"),
     ("simulate loan --fix admissions.cut=0", "unknown element 'cut' of 'admissions'"),
     ("simulate loan --fix admissions=high", "'high'; it takes 'random'"),

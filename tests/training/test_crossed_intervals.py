@@ -125,6 +125,26 @@ def test_several_seeds_beside_a_fixed_policy_are_a_table_of_differences():
     assert paired_interval(ours, [theirs]) == paired_interval(ours, theirs)
 
 
+def test_the_difference_of_two_sides_with_seeds_by_hand():
+    """The rest of the layout counts once: it is in the seeds' variances and in the episodes'."""
+    ours = np.array([[1.0, 3.0, 5.0, 2.0], [3.0, 6.0, 6.0, 1.0]])
+    theirs = np.array([[0.0, 1.0, 4.0, 3.0], [1.0, 1.0, 3.0, 1.0], [2.0, 2.0, 0.0, 0.0]])
+
+    def rest(table):
+        rows, columns = table.mean(axis=1, keepdims=True), table.mean(axis=0)
+        left = np.sum((table - rows - columns + table.mean()) ** 2)
+        return left / (len(table) - 1) / 3 / table.size
+
+    gaps = ours.mean(axis=0) - theirs.mean(axis=0)
+    seeds = stats.t.ppf(0.975, 1) ** 2 * np.var(ours.mean(axis=1), ddof=1) / 2
+    seeds += stats.t.ppf(0.975, 2) ** 2 * np.var(theirs.mean(axis=1), ddof=1) / 3
+    luck = np.var(gaps, ddof=1) / 4 - rest(ours) - rest(theirs)
+    assert luck > 0, "else the test does not see what is taken off"
+    half = math.sqrt(seeds + stats.t.ppf(0.975, 3) ** 2 * luck)
+    expected = (gaps.mean(), gaps.mean() - half, gaps.mean() + half)
+    assert paired_interval(ours, theirs) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(("first", "second"), [(3, 3), (2, 5), (4, 1), (1, 1)])
 @pytest.mark.parametrize(
     ("spread", "theirs_spread", "shared"),

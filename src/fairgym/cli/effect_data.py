@@ -11,6 +11,7 @@ from fairgym.report.results import Estimate
 from fairgym.training.scenarios import Built, Simulation
 
 LEVEL = 0.95
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # first letters of what is calculated
 COLUMNS = (
     "scenario reference kind name title group unit mean low high reference_mean difference"
     " difference_low difference_high clear undefined_episodes episodes"
@@ -44,7 +45,11 @@ def as_json(simulation: Simulation) -> str:
 
 
 def as_csv(simulation: Simulation) -> str:
-    """A line for each scenario and quantity; what is not known is empty."""
+    """A line for each scenario and quantity; what is not known is empty.
+
+    A text that a spreadsheet would take for a formula, such as the name "+30% beds", has an
+    apostrophe in front, by which spreadsheets know texts.
+    """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -63,8 +68,12 @@ def as_csv(simulation: Simulation) -> str:
                 "clear": "" if not difference else "yes" if difference["clear"] else "no",
                 "episodes": simulation.episodes,
             }
-            writer.writerow([row[column] for column in COLUMNS])
+            writer.writerow([_cell(row[column]) for column in COLUMNS])
     return stream.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 
 def _ordered(simulation: Simulation) -> tuple[Built, ...]:

@@ -67,7 +67,9 @@ def read_pairs(config: RunConfig, given: Any, arguments: Mapping[str, Any]) -> d
     Raises:
         FairgymError: a flag that is no pair, an unknown agent or element, or a wrong value.
     """
-    fixed, bounds, objectives = (_pairs(name, getattr(given, name)) for name in PAIRS)
+    fixed, bounds, objectives = (
+        split_pairs(name, takes, getattr(given, name)) for name, (takes, *_) in PAIRS.items()
+    )
     changed: dict[str, Any] = {
         "fixed": dict(config.fixed),
         "bounds": {**config.bounds, **{metric: _number(text) for metric, text in bounds}},
@@ -82,14 +84,28 @@ def read_pairs(config: RunConfig, given: Any, arguments: Mapping[str, Any]) -> d
     return changed
 
 
-def _pairs(name: str, given: Sequence[str]) -> list[tuple[str, str]]:
-    pairs = []
+def split_pairs(name: str, takes: str, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """KEY=VALUE texts, each key once, whatever its capital letters.
+
+    Args:
+        name: name of the flag.
+        takes: form of its value, for messages.
+        given: the texts.
+
+    Raises:
+        FairgymError: a text without a key or a value, or a key twice.
+    """
+    pairs: list[tuple[str, str]] = []
     for text in given:
-        key, equals, value = text.partition("=")
+        key, equals, value = (part.strip() for part in text.partition("="))
         if not (key and equals and value):
-            raise FairgymError(f"{name.replace('_', '-')} is {text!r}; it takes {PAIRS[name][0]}")
+            raise FairgymError(f"{name.replace('_', '-')} is {text!r}; it takes {takes}")
+        if slug(key) in {slug(known) for known, _ in pairs}:
+            raise FairgymError(
+                f"{name.replace('_', '-')} names {key} twice; it takes each name once"
+            )
         pairs.append((key, value))
-    return pairs
+    return tuple(pairs)
 
 
 def _number(text: str) -> float | str:

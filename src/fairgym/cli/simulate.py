@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.cli.pairs import describe_elements
+from fairgym.cli.pairs import describe_elements, split_pairs
 from fairgym.cli.parsing import flag, parse, repeated, typed
 from fairgym.cli.train import peek
 from fairgym.core import FairgymError, check_shape, make
@@ -118,7 +118,10 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, bool, Path | None]:
             raise FairgymError(f"{field.name} is ''; it takes a text")
     own = {setting.name: getattr(given, f"env__{setting.name}") for setting in settings}
     own = {key: value for key, value in own.items() if value is not None}
-    changes = {field: _pairs(flag, getattr(given, flag)) for flag, (field, *_) in CHANGES.items()}
+    changes = {
+        field: split_pairs(flag, takes, getattr(given, flag))
+        for flag, (field, takes, _) in CHANGES.items()
+    }
     assert name is not None
     if not given.scenarios:
         plan = _from_flags(name, given, own, changes)
@@ -207,19 +210,6 @@ def _environment_of_file(words: Sequence[str]) -> str | None:
     if found is not None and not isinstance(found, str):
         raise FairgymError(f"environment in {path} is {found!r}; it takes a name")
     return found
-
-
-def _pairs(name: str, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """KEY=VALUE texts, each key once."""
-    pairs = []
-    for text in given:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not (key and equals and value):
-            raise FairgymError(f"{name} is {text!r}; it takes {CHANGES[name][1]}")
-        if key in dict(pairs):
-            raise FairgymError(f"{name} names {key} twice; it takes each name once")
-        pairs.append((key, value))
-    return tuple(pairs)
 
 
 def _csv(given: str) -> Path | None:

@@ -86,9 +86,13 @@ class Params(Struct):
             )
             low, high = max(info.low, -LARGEST_NUMBER), min(info.high, LARGEST_NUMBER)
             if not (number and np.all((value >= low) & (value <= high))):
+                got = f"is {value!r}"
+                if number and isinstance(value, np.ndarray) and value.ndim:
+                    wrong = value[~((value >= low) & (value <= high))]
+                    got = f"has the entry {wrong[0]:g}"
                 raise FairgymError(
-                    f"{type(self).__name__}.{field.name} is {value!r}; it takes a number"
-                    f" from {low:g} to {high:g}"
+                    f"{type(self).__name__}.{field.name} {got}; it takes a number from {low:g} to"
+                    f" {high:g}"
                 )
 
     @classmethod

@@ -125,7 +125,7 @@ def setting(
         rule = "follows a fixed rule" if len(fixed) == 1 else "follow fixed rules"
         text += f", while {listed(map(words, fixed))} {rule}"
     found.append(f"{text}; it was told to raise {_aim(groups)}.")
-    episodes = sum(e.lengths.size for e in learned[0].evaluations[:1])
+    episodes = learned[0].evaluations[0].lengths.size
     rules = max((len(several) for several in baselines), default=0)
     counted = (
         "baseline, a fixed rule" if rules == 1 else f"{rules} baselines, which are fixed rules"

@@ -46,17 +46,11 @@ class Parameter(Setting):
         """The value of a configuration; names of parts are spelled as they are declared.
 
         Raises:
-            FairgymError: it is no number, or has another number of parts or unknown ones.
+            FairgymError: it is no number, or has another number of parts, unknown ones, or one
+                twice.
         """
         if isinstance(value, Mapping) and self.parts:
-            known = {slug(part): part for part in self.parts}
-            for part in value:
-                if slug(part) not in known:
-                    raise FairgymError(
-                        f"unknown {self.per} {str(part)!r}{nearest(str(part), self.parts)} of"
-                        f" {self.name}; it takes {self.takes}"
-                    )
-            return {known[slug(part)]: self._one(part, entry) for part, entry in value.items()}
+            return self._by_name(value.items())
         if isinstance(value, list | tuple) and self.parts:
             if len(value) != len(self.parts):
                 raise FairgymError(f"{self.name} has {len(value)} numbers; it takes {self.takes}")
@@ -77,7 +71,7 @@ class Parameter(Setting):
         parts = text.split(",")
         if self.parts and "=" in text:
             pairs = [part.partition("=") for part in parts]
-            return self.check({name.strip(): entry for name, _, entry in pairs})
+            return self._by_name((name.strip(), entry) for name, _, entry in pairs)
         if self.parts and len(parts) > 1:
             return self.check(parts)
         try:
@@ -105,6 +99,20 @@ class Parameter(Setting):
             place = self.parts.index(part)
             numbers[place] = changed_number(f"{self.name}.{part}", entry, numbers[place])
         return numbers[0] if len(set(numbers)) == 1 else jnp.array(numbers, jnp.float32)
+
+    def _by_name(self, pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+        """Names of parts as they are declared, with their values."""
+        known, found = {slug(part): part for part in self.parts}, {}
+        for part, entry in pairs:
+            if slug(part) not in known:
+                raise FairgymError(
+                    f"unknown {self.per} {str(part)!r}{nearest(str(part), self.parts)} of"
+                    f" {self.name}; it takes {self.takes}"
+                )
+            if known[slug(part)] in found:
+                raise FairgymError(f"{self.name} names {part} twice; it takes each {self.per} once")
+            found[known[slug(part)]] = self._one(part, entry)
+        return found
 
     def _one(self, part: object, value: Any) -> Any:
         """A number, or a relative change as it is."""

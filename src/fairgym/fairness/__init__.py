@@ -1,16 +1,72 @@
-"""Metrics of reward and fairness, and the objectives made of them."""
+"""Metrics of reward and fairness, schemes of fairness over time, and objectives made of them."""
 
+from fairgym.fairness.aggregations import (
+    Aggregation,
+    AllEqual,
+    AlphaFair,
+    GeneralisedGini,
+    Last,
+    Least,
+    Mean,
+    Nash,
+    Rawlsian,
+    RelaxedParity,
+    Sum,
+    Temporal,
+    Utilitarian,
+)
 from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
+from fairgym.fairness.filters import Always, EachTime, Filter, When
+from fairgym.fairness.memories import Counter, Full, Min, Recent, Reset, Status
 from fairgym.fairness.metrics import Direct, Metric, Rate
 from fairgym.fairness.objective import Objective
+from fairgym.fairness.schemes import (
+    Extended,
+    Judged,
+    Scheme,
+    StakeholderFirst,
+    TimepointFirst,
+    unfairness,
+)
+from fairgym.fairness.tables import component_rows
 
 __all__ = [
+    "Aggregation",
+    "AllEqual",
+    "AlphaFair",
+    "Always",
+    "Counter",
     "Direct",
     "Disparity",
+    "EachTime",
+    "Extended",
+    "Filter",
+    "Full",
+    "GeneralisedGini",
     "Gini",
     "GroupRatio",
+    "Judged",
+    "Last",
+    "Least",
+    "Mean",
     "Metric",
+    "Min",
+    "Nash",
     "Objective",
     "Rate",
+    "Rawlsian",
+    "Recent",
+    "RelaxedParity",
+    "Reset",
+    "Scheme",
+    "StakeholderFirst",
+    "Status",
+    "Sum",
+    "Temporal",
+    "TimepointFirst",
+    "Utilitarian",
+    "When",
     "WorstGroup",
+    "component_rows",
+    "unfairness",
 ]

@@ -1,7 +1,6 @@
 """Objectives: weighted sums of metrics, and reward under bounds on disparity."""
 
 import dataclasses
-import math
 import numbers
 import reprlib
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import Environment, FairgymError
+from fairgym.fairness.checks import is_number
 from fairgym.fairness.disparities import GroupRatio
 from fairgym.fairness.metrics import Metric
 
@@ -249,16 +249,6 @@ class Objective:
     def values(self, totals: Any) -> dict[str, Float[Array, ""]]:
         """Every metric's raw value by name, weighted here or not."""
         return {name: metric.value(totals) for name, metric in self.metrics.items()}
-
-
-def is_number(value: Any) -> bool:
-    """True for a finite number that fits a float."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        return False
 
 
 def _known(name: str, metrics: Mapping[str, Metric]) -> None:

@@ -19,9 +19,10 @@ from typing import Any
 
 from fairgym.core import Environment, FairgymError
 from fairgym.core.wrappers import MoreMetrics
+from fairgym.fairness.checks import is_number
 from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
 from fairgym.fairness.metrics import Direct, Metric, Rate
-from fairgym.fairness.objective import Objective, is_number
+from fairgym.fairness.objective import Objective
 
 CLASSES: dict[str, type[Any]] = {
     cls.__name__: cls for cls in (Direct, Rate, Disparity, WorstGroup, GroupRatio, Gini)

@@ -1,0 +1,31 @@
+"""Checks of numbers that users give."""
+
+import math
+import numbers
+from typing import Any
+
+from fairgym.core import FairgymError
+
+
+def is_number(value: Any) -> bool:
+    """True for a finite number that fits a float."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
+
+
+def require_number(what: str, value: Any, low: float, high: float | None = None) -> None:
+    """Raise a FairgymError unless a value is a number in a range.
+
+    Args:
+        what: name of the value.
+        value: the value.
+        low: lower end, allowed.
+        high: upper end, allowed; None for no upper end.
+    """
+    if not is_number(value) or value < low or (high is not None and value > high):
+        takes = f"from {low:g}" + ("" if high is None else f" to {high:g}")
+        raise FairgymError(f"{what} is {value!r}; it takes a number {takes}")

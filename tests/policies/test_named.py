@@ -156,6 +156,14 @@ class TestWithFixed:
             ([("level", 0.7), ("level.first", 0.1)], "level", [0.1, 0.7]),
             ([("level.first", 0.1), ("level", 0.7)], "level", 0.7),
             ([("split", {"first": 0.25}), ("split.first", "+100%")], "split", [0.5, 0.5]),
+            # one after the other, as those of parameters
+            ([("level.first", 0.4), ("level.first", "+50%")], "level", [0.6, 0.4]),
+            ([("level.level", "-50%"), ("level.first", "+100%")], "level", [0.2, 0.2]),
+            (
+                [("level", "random"), ("level.level", 0.4), ("level.first", "+50%")],
+                "level",
+                [0.6, 0.4],
+            ),
         ],
     )
     def test_one_change(self, changes, agent, expected):

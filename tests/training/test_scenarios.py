@@ -255,6 +255,12 @@ def test_a_system_without_people_is_simulated_too():
     effect = found(simulation, "measure", "waiting")
     assert effect.differences["half"].mean == pytest.approx((waiting[1] - waiting[0]).mean())
     assert effect.quantity.better == -1 and effect.differences["half"].high < 0
+    for code, queue in enumerate(("left", "right")):  # of components per "group" or "queue"
+        for name in ("arrived", "served"):
+            counts = getattr(simulation.evaluations["half"].totals, name)[:, code]
+            told = found(simulation, "count", name, queue)
+            assert told.means["half"].mean == pytest.approx(counts.mean())
+        assert found(simulation, "rate", "served_rate", queue).means["half"].mean > 0
     assert not [e for e in effects(simulation) if e.quantity.kind == "end"]
 
 

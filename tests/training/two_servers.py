@@ -24,7 +24,7 @@ class Queues(core.State):
 class Jobs(core.Components):
     waiting: Float[Array, ""] = core.component("jobs left waiting", unit="jobs")
     arrived: Float[Array, " groups"] = core.component("jobs arrived", unit="jobs", per="group")
-    served: Float[Array, " groups"] = core.component("jobs served", unit="jobs", per="group")
+    served: Float[Array, " groups"] = core.component("jobs served", unit="jobs", per="queue")
 
 
 @fairgym.register_environment("two_servers")

@@ -104,8 +104,8 @@ def named_action(
         space: the agent's action space.
         agent: its name, for messages.
         values: pairs of a name (of an element, a group, or the label that elements of several
-            groups share) and a number, which may be a text or a relative change; of two for one
-            element the later counts.
+            groups share) and a number, which may be a text or a relative change; those of one
+            element are taken one after the other.
         base: the action that the other elements come from; None if there is none: then the other
             shares divide what remains evenly, and of other spaces all elements must be named.
 
@@ -122,7 +122,7 @@ def named_action(
     for name, value in values:
         for place in _places(space, agent, name):
             before = None if base is None else float(base[place])
-            held[place] = _number(f"{agent}.{name}", value, before)
+            held[place] = _number(f"{agent}.{name}", value, held.get(place, before))
     missing = [name for place, name in enumerate(space.names) if place not in held]
     if base is None and missing and space.independent:
         raise FairgymError(
@@ -169,17 +169,21 @@ def _places(space: ActionSpace, agent: str, name: object) -> list[int]:
 
 
 def _whole(space: ActionSpace, agent: str, values: Iterable[tuple[str, Any]]) -> bool:
-    """True if the values are an action by themselves: they name all elements, none relative."""
-    named = [(value, _places(space, agent, name)) for name, value in values]
-    places = {place for _, found in named for place in found}
-    return len(places) == len(space.names) and not any(is_relative(value) for value, _ in named)
+    """True if the values are an action by themselves: all elements, none relative to another."""
+    known: set[int] = set()
+    for name, value in values:
+        places = set(_places(space, agent, name))
+        if is_relative(value) and not places <= known:
+            return False
+        known |= places
+    return len(known) == len(space.names)
 
 
 def _number(what: str, given: Any, before: float | None) -> Any:
     """The number meant, from 0 to 1; a traced one as it is."""
-    if isinstance(given, Tracer):
-        return given
-    number = changed_number(what, given, before)
+    number = given if isinstance(given, Tracer) else changed_number(what, given, before)
+    if isinstance(number, Tracer):  # also of a relative change of a traced number
+        return number
     if not 0.0 <= number <= 1.0:
         of = f", which makes {number:g} of {before:g}" if is_relative(given) else ""
         raise FairgymError(f"{what} is {given!r}{of}; it takes a number from 0 to 1")

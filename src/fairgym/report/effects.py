@@ -186,10 +186,9 @@ def _rates(env: Environment, name: str, rate: Rate, title: str) -> list[Quantity
 
         return values
 
-    groups = env.groups if env.component_info[rate.numerator].per == "group" else ()
     return [
         Quantity("rate", name, title, group, unit, rate.sign, of(code))
-        for code, group in [(None, ""), *enumerate(groups)]
+        for code, group in [(None, ""), *enumerate(_groups(env, rate.numerator))]
     ]
 
 
@@ -213,11 +212,16 @@ def _counts(env: Environment, name: str) -> list[Quantity]:
 
         return values
 
-    groups = env.groups if info.per == "group" else ()
     return [
         Quantity("count", name, title, group, unit, 0, of(code))
-        for code, group in [(None, ""), *enumerate(groups)]
+        for code, group in [(None, ""), *enumerate(_groups(env, name))]
     ]
+
+
+def _groups(env: Environment, component: str) -> tuple[str, ...]:
+    """The groups that a component has an entry for each of; none if it has other entries."""
+    own = env.component_info[component].axes in (("group",), (env.group_word,))
+    return env.groups if own else ()
 
 
 def _ends(env: Any) -> list[Quantity]:

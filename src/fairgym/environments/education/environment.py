@@ -71,6 +71,8 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     time_unit: ClassVar[str] = "semesters"
     failure: ClassVar[str] = "the university or the employer fails"
     core_attribute: ClassVar[str] = "baseline_gpa"
+    # salaries: university, employer and planner all work on what people earn
+    benefit: ClassVar[str] = "salaries"
     components: ClassVar[type[Components]] = EducationComponents
     group_features: ClassVar[tuple[str, ...]] = ("minority",)
     published_profit: ClassVar[PublishedProfit] = PROFIT

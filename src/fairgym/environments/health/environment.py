@@ -72,6 +72,8 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     time_unit: ClassVar[str] = "months"
     failure: ClassVar[str] = "the insurer fails"
     core_attribute: ClassVar[str] = "health_risk"
+    # months in health: insurance, hospitals and public money all serve them
+    benefit: ClassVar[str] = "healthy"
     components: ClassVar[type[Components]] = HealthComponents
     group_features: ClassVar[tuple[str, ...]] = REGIONS
     published_profit: ClassVar[PublishedProfit] = PROFIT

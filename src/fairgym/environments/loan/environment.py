@@ -66,6 +66,8 @@ class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
     time_unit: ClassVar[str] = "months"
     failure: ClassVar[str] = "the bank fails"
     core_attribute: ClassVar[str] = "qualification_score"
+    # loans paid out: people come to the bank for a loan
+    benefit: ClassVar[str] = "disbursed"
     components: ClassVar[type[Components]] = LoanComponents
     published_profit: ClassVar[PublishedProfit] = PROFIT
 

@@ -70,6 +70,8 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     groups: ClassVar[tuple[str, ...]] = GROUPS
     failure: ClassVar[str] = "the bank fails"
     core_attribute: ClassVar[str] = "qualification_score"
+    # loans paid out: people come to the bank for a loan
+    benefit: ClassVar[str] = "disbursed"
     components: ClassVar[type[Components]] = LoanComponents
 
     population: int = 500

@@ -1,0 +1,88 @@
+"""Welfare by name, against NumPy; names that there are not."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.core import FairgymError, Wrapper
+from fairgym.fairness import component_rows
+from fairgym.fairness.welfare import is_welfare, welfare_scheme
+from fairgym.testing.toys import Toy
+
+ENV = Toy(population=12, horizon=6)
+LOG = {"time": [0, 1, 1, 2], "group": [0, 0, 1, 1], "treated": [1, 2, 1, 3]}  # 3 and 4 in all
+WELFARE = {
+    "nash:treated": (np.log(4 * 5), np.log(7 * 7)),
+    "max-min:treated": (3.0, 6.0),
+    "gini:treated": (3.5 - 0.25, 6.0),
+    "alpha:0:treated": (7.0, 12.0),
+    "alpha:2:treated": (2 - 1 / 4 - 1 / 5, 2 - 2 / 7),
+}
+
+
+@pytest.mark.parametrize("name", WELFARE)
+def test_welfare_at_the_end_over_that_of_equal_shares(name):
+    scheme = welfare_scheme(ENV, name)
+    expected, normaliser = WELFARE[name]
+    assert is_welfare(name)
+    assert float(scheme.of_trace(component_rows(LOG, ["treated"]))[0]) == pytest.approx(
+        expected, rel=1e-6
+    )
+    assert scheme.normaliser == pytest.approx(normaliser, rel=1e-6)
+    assert scheme.title.endswith(" of people times the level of their group")
+
+
+class Useful(Wrapper):
+    """A toy whose benefit is declared."""
+
+    @property
+    def benefit(self):
+        return "served"
+
+
+def test_without_a_component_it_is_of_the_benefit():
+    assert welfare_scheme(Useful(ENV), "gini") == welfare_scheme(ENV, "gini:served")
+    assert welfare_scheme(Useful(ENV), "alpha:1") == welfare_scheme(ENV, "alpha:1:served")
+
+
+@pytest.mark.parametrize("name", ["loan", "loan_simple", "health", "education"])
+def test_every_environment_declares_its_benefit(name):
+    """A level is there in every step, so that a year of it is twelve months."""
+    env = fairgym.make(name, population=100, horizon=24)
+    scheme, info = welfare_scheme(env, "max-min"), env.component_info[env.benefit]
+    steps = 24 if info.level else 1
+    assert scheme.normaliser == pytest.approx(steps * 100 / len(env.groups))
+
+
+BAD = [
+    ("fair", "welfare is 'fair'; it takes: nash, max-min, gini or alpha:ALPHA"),
+    ("alpha", "welfare is 'alpha'; it takes alpha:ALPHA with a number from 0"),
+    ("alpha:-1:treated", "'alpha:-1:treated'; it takes alpha:ALPHA with a number from 0"),
+    ("alpha:treated", "'alpha:treated'; it takes alpha:ALPHA with a number from 0"),
+    ("alpha:inf", "'alpha:inf'; it takes alpha:ALPHA with a number from 0"),
+    ("nash:", "welfare is 'nash:', without a component after the colon"),
+    ("nash", "'nash', and toy declares no benefit; it takes nash:COMPONENT with one of: members"),
+    ("nash:gain", "component is 'gain'; of toy it takes one with an entry per stakeholder: mem"),
+    ("nash:other", "component is 'other'; of toy it takes one with an entry per stakeholder"),
+]
+
+
+@pytest.mark.parametrize(("name", "message"), BAD)
+def test_other_names_are_refused_in_a_sentence(name, message):
+    with pytest.raises(FairgymError, match=message):
+        welfare_scheme(ENV, name)
+
+
+def test_losses_have_no_welfare():
+    """The log of a negative number."""
+
+    class Loss(Wrapper):
+        @property
+        def component_info(self):
+            info = self.env.component_info
+            return info | {"treated": dataclasses.replace(info["treated"], nonnegative=False)}
+
+    with pytest.raises(FairgymError, match="'nash:treated', of 'treated', which may be negative"):
+        welfare_scheme(Loss(ENV), "nash:treated")

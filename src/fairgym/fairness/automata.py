@@ -1,0 +1,250 @@
+"""Automata: status functions for which a finite memory is enough.
+
+After Alamdari et al. (2024), section 5.1. A status function U of finitely many values is
+*value-regular* if for each value v a finite automaton accepts exactly the traces with U = v
+(definition 5.3). Then the automata side by side are
+a memory that U is a function of (theorem 5.4: `of_values`, `Product`); and whenever U is a function
+of a finite state and memory, it is value-regular (theorem 5.5: `of_states`).
+
+A letter of the alphabet A x S, an action and the state that it led to, is a number from 0.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from fairgym.core import FairgymError, check_shape
+
+Word = tuple[int, ...]
+LARGEST = 10_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Automaton:
+    """A deterministic finite automaton (Q, Sigma, delta, q0, Acc).
+
+    Attributes:
+        transitions: delta: for each state, the next one by letter.
+        start: q0.
+        accepting: Acc, in order.
+
+    Examples:
+        >>> from fairgym.fairness.automata import Automaton
+        >>> even = Automaton(transitions=((0, 1), (1, 0)), start=0, accepting=(0,))
+        >>> even.accepts((1, 0, 1)), even.accepts((1, 0, 0))
+        (True, False)
+    """
+
+    transitions: tuple[tuple[int, ...], ...]
+    start: int
+    accepting: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Check that all states exist, and that every state has all letters."""
+        states = range(len(self.transitions))
+        letters = {len(row) for row in self.transitions}
+        named = {self.start, *self.accepting, *itertools.chain(*self.transitions)}
+        if len(letters) != 1 or not named <= set(states):
+            raise FairgymError(
+                f"an automaton has {len(states)} states, rows of the lengths {sorted(letters)} and"
+                f" names the states {sorted(named)}; it takes rows of one length, and states from 0"
+                f" to {len(states) - 1}"
+            )
+
+    def accepts(self, word: Iterable[int]) -> bool:
+        """True if the word leads from the start to an accepting state."""
+        state = self.start
+        for letter in word:
+            state = self.transitions[state][letter]
+        return state in self.accepting
+
+    def minimal(self) -> "Automaton":
+        """The smallest automaton of the same language, numbered from the start on.
+
+        Two automata accept the same words if and only if these are equal.
+        """
+        table = np.asarray(self.transitions)
+        classes = np.isin(np.arange(len(table)), self.accepting).astype(int)
+        while True:  # states that some letter sends to different classes are told apart
+            rows = np.column_stack([classes, classes[table]])
+            finer = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+            if finer.max() == classes.max():
+                break
+            classes = finer
+        member = {int(c): state for state, c in enumerate(finer)}
+        accepting = {int(finer[state]) for state in self.accepting}
+        found = _explored(
+            int(finer[self.start]),
+            lambda c, letter: int(finer[table[member[c], letter]]),
+            lambda c: c in accepting,
+            table.shape[1],
+        )
+        reached = next(iter(found.values())).transitions
+        return found.get(True, Automaton(reached, 0, ()))
+
+
+def of_states(
+    start: Any,
+    step: Callable[[Any, int], Any],
+    value: Callable[[Any], Hashable],
+    alphabet: int,
+    most: int = LARGEST,
+) -> dict[Any, Automaton]:
+    """Automata of a status function of a finite state: theorem 5.5.
+
+    Args:
+        start: (s_init, m_init), or any other state.
+        step: (s, m) and a letter (a, s') -> (s', mu(m, a, s')).
+        value: U' of the state; anything that can be hashed, such as a tuple.
+        alphabet: number of letters.
+        most: largest number of states.
+
+    Returns:
+        For each value of a state that can be reached the smallest automaton that accepts exactly
+        the words that lead to such states.
+
+    Raises:
+        FairgymError: more states than `most`.
+    """
+    check_shape("alphabet", alphabet, 1, 1_000_000)
+    found = _explored(start, step, value, alphabet, most)
+    return {v: automaton.minimal() for v, automaton in found.items()}
+
+
+def of_values(
+    value: Callable[[Word], Hashable], alphabet: int, depth: int, most: int = LARGEST
+) -> dict[Any, Automaton]:
+    """Automata of a status function of words: the regular languages of definition 5.3.
+
+    Two words are in one state if all words of `depth` letters at most, put behind them, make no
+    difference (Myhill and Nerode). That is then tried out on all words two letters longer.
+
+    Args:
+        value: U(s_init, sigma) of every word sigma, the empty one included.
+        alphabet: number of letters.
+        depth: length of the words that tell states apart.
+        most: largest number of states; one that counts without end has more.
+
+    Returns:
+        For each value the smallest automaton that accepts exactly the words with that value.
+
+    Raises:
+        FairgymError: more states than `most`, or states that the depth does not tell apart.
+    """
+    check_shape("alphabet", alphabet, 1, 1_000_000)
+    check_shape("depth", depth, 0, 100)
+
+    def words(longest: int) -> Iterable[Word]:
+        for length in range(longest + 1):
+            yield from itertools.product(range(alphabet), repeat=length)
+
+    ends = list(words(depth))
+    first: dict[tuple, Word] = {}  # what follows a word -> the first word that is followed so
+
+    def state(word: Word) -> Word:
+        return first.setdefault(tuple(value(word + end) for end in ends), word)
+
+    found = _explored(state(()), lambda word, a: state((*word, a)), value, alphabet, most)
+    for word in words(depth + 2):
+        v = value(word)
+        if v not in found or not found[v].accepts(word):
+            raise FairgymError(
+                f"depth is {depth}, which does not tell the states of the function apart: the word"
+                f" {word} has the value {v!r}; it takes a larger one"
+            )
+    return {v: automaton.minimal() for v, automaton in found.items()}
+
+
+def _explored(
+    start: Any,
+    step: Callable[[Any, int], Any],
+    value: Callable[[Any], Hashable],
+    alphabet: int,
+    most: int = LARGEST,
+) -> dict[Any, Automaton]:
+    """The states that can be reached, as one automaton per value; they differ in what accepts."""
+    number, order, rows = {start: 0}, [start], []
+    for state in order:  # grows on the way
+        row = []
+        for letter in range(alphabet):
+            following = step(state, letter)
+            if following not in number:
+                if len(order) >= most:
+                    raise FairgymError(
+                        f"the function has more than {most:,} states; value-regular ones have"
+                        " finitely many"
+                    )
+                number[following] = len(order)
+                order.append(following)
+            row.append(number[following])
+        rows.append(tuple(row))
+    accepting: dict[Any, list[int]] = {}
+    for state in order:
+        accepting.setdefault(value(state), []).append(number[state])
+    return {v: Automaton(tuple(rows), 0, tuple(states)) for v, states in accepting.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Product:
+    """Automata side by side as a memory: theorem 5.4.
+
+    It remembers one state per automaton; U is the value of the one that accepts.
+
+    Attributes:
+        automata: the automata.
+        values: status vector of each.
+        letter: function from components to the letter of a step. (The components of a step are a
+            function of the states around it and the action.)
+    """
+
+    automata: tuple[Automaton, ...]
+    values: tuple[tuple[float, ...], ...]
+    letter: Callable[[Any], Int[Array, ""]]
+
+    def __post_init__(self) -> None:
+        """Check that there is a value for each automaton."""
+        if not self.automata or len(self.automata) != len(self.values):
+            raise FairgymError(
+                f"Product has {len(self.automata)} automata and {len(self.values)} values; it takes"
+                " one or more, and one value each"
+            )
+
+    @classmethod
+    def of(
+        cls, automata: Mapping[Any, Automaton], letter: Callable[[Any], Int[Array, ""]]
+    ) -> "Product":
+        """The product of automata by their status vectors, as `of_values` returns them."""
+        values = tuple(tuple(float(u) for u in value) for value in automata)
+        return cls(tuple(automata.values()), values, letter)
+
+    def initial(self, like: Any) -> Int[Array, " automata"]:
+        """The start of each automaton."""
+        return jnp.asarray([one.start for one in self.automata], jnp.int32)
+
+    def update(self, memory: Int[Array, " automata"], components: Any) -> Int[Array, " automata"]:
+        """The next state of each automaton."""
+        largest = max(len(one.transitions) for one in self.automata)
+        letters = len(self.automata[0].transitions[0])
+        table = np.zeros((len(self.automata), largest, letters), np.int32)
+        for place, one in enumerate(self.automata):
+            table[place, : len(one.transitions)] = one.transitions
+        places = jnp.arange(len(self.automata))
+        return jnp.asarray(table)[places, memory, self.letter(components)]
+
+    def accepting(self, memory: Int[Array, " automata"]) -> Array:
+        """True for each automaton that accepts the steps so far: for one of them."""
+        return jnp.stack(
+            [
+                jnp.any(memory[place] == jnp.asarray(one.accepting or (-1,)))
+                for place, one in enumerate(self.automata)
+            ]
+        )
+
+    def status(self, memory: Int[Array, " automata"]) -> Float[Array, " stakeholders"]:
+        """The value of the automaton that accepts."""
+        return self.accepting(memory).astype(jnp.float32) @ jnp.asarray(self.values, jnp.float32)

@@ -5,6 +5,7 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -156,6 +157,51 @@ def test_the_page_on_metrics_shows_code_that_runs(capsys):
     waits = totals.waited / totals.disbursed
     longest = names["patient"].values(totals)["longest_wait"]
     assert float(longest) == pytest.approx(-float(waits.max()))
+
+
+def test_the_page_on_fairness_over_time_shows_code_that_runs():
+    """The vaccines of figure 1 by hand, and one score in four ways."""
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(page("fairness-over-time", {"population=200": "population=40"}), names)
+    first, both = names["scores"].values()
+    assert first == {
+        "long-term": 0.0,
+        "every two months": -40.0,  # 40 and 0 after two months
+        "anytime": -20.0 - 40.0 - 20.0,
+        "at each 40,000": -40.0,
+        "stakeholder-first": -2 * (10.0 + 20.0 + 10.0) ** 2,
+    }
+    assert set(both.values()) == {0.0}
+    ways = [float(names[way]) for way in ("in_rollout", "on_trace", "rewards", "from_table")]
+    loans = jnp.cumsum(names["episode"].trace.disbursed, axis=0)[jnp.array([5, 11])]
+    assert ways == pytest.approx([float(jnp.log1p(loans).sum())] * 4, rel=1e-6)
+    assert set(names["automata"]) == {(0, 0), (0, 1), (1, 0), (1, 1)}
+
+
+def test_the_page_on_schemes_shows_code_that_runs():
+    """Its aggregation, status and filter are what they say, of the counts of its episode."""
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(page("own-scheme"), names)
+    trace = names["episode"].trace
+    loans = jnp.cumsum(trace.disbursed, axis=0)
+    yearly = loans[11::12].mean(1) - 0.5 * (loans.max(1, keepdims=True) - loans)[11::12].mean(1)
+    judged = names["episode"].memories["yearly"]
+    assert float(names["yearly"].score(judged)) == pytest.approx(float(yearly.sum()), rel=1e-6)
+    shares = loans / jnp.maximum(jnp.cumsum(trace.applied, axis=0), 1)
+    each = shares.mean(1) - (shares.max(1, keepdims=True) - shares).mean(1)
+    defaulted = trace.defaulted.sum(1) > 0
+    assert defaulted.any()
+    assert float(names["score"]) == pytest.approx(float(each[defaulted].sum()), rel=1e-5)
+
+
+def test_the_map_of_definitions_names_what_there_is():
+    """Definitions 4.1 to 5.8 of fairness over time, less the theorem of convergence."""
+    text = (ROOT / "docs" / "fairness-over-time.md").read_text().split("## Where the")[1]
+    rows = [line for line in text.splitlines() if re.match(r"\| \d", line)]
+    found = {number for row in rows for number in re.findall(r"\d\.\d+", row.split("|")[1])}
+    assert found == {f"4.{n}" for n in range(1, 12)} | {f"5.{n}" for n in (1, 2, 3, 4, 5, 6, 8)}
+    for name in re.findall(r"`(fairgym\.[\w.]+)`", text):
+        assert resolve_name(name).__doc__, name
 
 
 @pytest.mark.slow

@@ -109,7 +109,7 @@ class StakeholderFirst:
 
     def score(self, memory: dict[str, Array]) -> Float[Array, ""]:
         """Minus the sum of the squares."""
-        return -jnp.sum(self.overall(memory) ** 2)
+        return 0.0 - jnp.sum(self.overall(memory) ** 2)
 
 
 class Judged(Struct):

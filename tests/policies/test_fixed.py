@@ -207,7 +207,7 @@ class TestRules:
             ("RULES:whole", r"returns int32 of shape \(2,\); it takes float32"),
             ("RULES:nothing", "returns NoneType; it takes"),
             ("RULES:branching", r"of 'level' fails .Tracer.*it takes a pure JAX function"),
-            ("RULES", "is 'rules_.*'; it takes 'random', 'first-come', a rule as 'module:"),
+            ("RULES", "is 'rules_.*'; it takes 'random', a rule by name or as 'module:"),
         ],
     )
     def test_rules_that_cannot_act(self, rules, rule, message):

@@ -8,7 +8,13 @@ from fairgym.core.choices import Discrete, OneEntity, option_logits
 from fairgym.core.components import ComponentInfo, Components, component
 from fairgym.core.elements import Element, per_group
 from fairgym.core.entities import Entities
-from fairgym.core.environment import Environment, by_group, check_shape, require_agent
+from fairgym.core.environment import (
+    Environment,
+    by_group,
+    check_flag,
+    check_shape,
+    require_agent,
+)
 from fairgym.core.errors import FairgymError
 from fairgym.core.memory import Memory, no_components
 from fairgym.core.moves import improve_or_deteriorate, improvement_probability, moved
@@ -71,6 +77,7 @@ __all__ = [
     "Wrapper",
     "augmented",
     "by_group",
+    "check_flag",
     "check_shape",
     "component",
     "decide",

@@ -157,12 +157,14 @@ class OneEntity(Choice):
     """One row of the agent's observation, or none of them.
 
     The agent sees everybody, row i is entity i, and no row is masked: who is absent is told by a
-    feature, since choosing somebody absent is an act as well.
+    feature, since to choose somebody absent is an act as well.
 
     Attributes:
         capacity: number of rows.
         none: True if the agent may choose nobody, which is option number `capacity`.
         entity: word for what a row holds.
+        present: name of the feature that is 1 for who is there and 0 for who is absent; "" if
+            nobody is ever absent.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -177,6 +179,7 @@ class OneEntity(Choice):
     capacity: int
     none: bool = False
     entity: str = "person"
+    present: str = ""
 
     def __post_init__(self) -> None:
         """Check the size."""

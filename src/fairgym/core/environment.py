@@ -122,9 +122,9 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Fixed joint policies to compare with: name -> agent -> specification.
 
-        Names are slugs. A specification is "random", "first-come", a rule "module:function", one
-        number, one number per element of the action, or numbers by the names of the elements
-        (`fairgym.policies.fixed_policies` builds them).
+        Names are slugs. A specification is "random", the name of a rule ("first-come"), a rule
+        "module:function", the name of an option, one number, one number per element of the action,
+        or numbers by the names of the elements (`fairgym.policies.fixed_policies` builds them).
         """
         return {"random": dict.fromkeys(self.agents, "random")}
 
@@ -294,6 +294,13 @@ def check_shape(name: str, value: Any, low: int, high: int) -> int:
     """Return a constructor argument as an int, or raise a FairgymError that names it."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low} to {high}")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return a constructor argument that is True or False, or raise a FairgymError."""
+    if not isinstance(value, bool):
+        raise FairgymError(f"{name} is {value!r}; it takes True or False")
     return value
 
 

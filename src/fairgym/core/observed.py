@@ -28,6 +28,8 @@ class Feature:
         of: the categorical variable of which this column marks one value, such as "region".
         levels: number of values, evenly spaced from `low` to `high`; 0 for a continuous feature.
             Tables and networks with inputs in bits code a feature by it.
+        fixed: True if it never changes and depends on the row alone, such as the group of person i;
+            tables and networks that know the rows apart leave it out.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Feature:
     source: str = ""
     of: str = ""
     levels: int = 0
+    fixed: bool = False
 
     def __post_init__(self) -> None:
         """Check the number of values.

@@ -1,8 +1,10 @@
 """Policies: learnable equivariant networks and fixed rules."""
 
-from fairgym.policies.fixed import Constant, FirstCome, Function, Random, fixed_policies
+from fairgym.policies.fixed import Constant, Function, Random, fixed_policies
 from fairgym.policies.named import with_fixed
 from fairgym.policies.networks import EquivariantPolicy, Standardiser, equivariant, split_learned
+from fairgym.policies.rules import rules
+from fairgym.policies.rules.first_come import FirstCome
 
 __all__ = [
     "Constant",
@@ -13,6 +15,7 @@ __all__ = [
     "Standardiser",
     "equivariant",
     "fixed_policies",
+    "rules",
     "split_learned",
     "with_fixed",
 ]

@@ -29,12 +29,18 @@ class _Code:
 
     @property
     def declared(self) -> tuple[Feature, ...]:
-        """Feature of each number: those of the rows one after another, then the context's."""
-        return self.space.features * self.space.capacity + self.space.context
+        """Feature of each number: those of the rows one after another, then the context's.
+
+        Fixed features are left out: the place of a row tells them.
+        """
+        of_rows = tuple(feature for feature in self.space.features if not feature.fixed)
+        return of_rows * self.space.capacity + self.space.context
 
     def numbers(self, observation: Entities) -> Float[Array, " numbers"]:
         """Numbers of an observation in the order of `declared`."""
-        return jnp.concatenate([observation.features.reshape(-1), observation.context])
+        kept = [place for place, feature in enumerate(self.space.features) if not feature.fixed]
+        rows = observation.features[:, np.array(kept, int)]
+        return jnp.concatenate([rows.reshape(-1), observation.context])
 
     def level(self, observation: Entities) -> Float[Array, " numbers"]:
         """Place of each number among the values of its feature, from 0; any if out of range.

@@ -9,16 +9,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray
 
 from fairgym.core import ActionSpace, Entities, FairgymError, require_agent
 from fairgym.core.plugins import load_object, reason_of
 from fairgym.policies.named import named_action, option_of
+from fairgym.policies.rules import rules
 
 # What a fixed policy may be, in the words of messages.
 TAKES = (
-    "'random', 'first-come', a rule as 'module:function', the name of an option, a number, one"
-    " number per element of the action, or numbers by the names of elements"
+    "'random', a rule by name or as 'module:function', the name of an option, a number, one number"
+    " per element of the action, or numbers by the names of elements"
 )
 
 
@@ -77,36 +78,6 @@ class Random(eqx.Module):
         return self.space.sample(key)
 
 
-class FirstCome(eqx.Module):
-    """First come, first served: the longest-waiting person has the highest score.
-
-    Args:
-        env: the environment.
-        agent: the agent that orders a queue.
-        feature: name of the observed time; "time_waited" by default.
-
-    Raises:
-        FairgymError: the agent does not score people, or does not see the feature.
-    """
-
-    column: int = eqx.field(static=True)
-
-    def __init__(self, env: Any, agent: str, feature: str = "time_waited") -> None:
-        """Find the column of the waiting time."""
-        names = [f.name for f in env.observation_space(agent).features]
-        if feature not in names or not env.action_space(agent).per_entity:
-            raise FairgymError(
-                f"first come, first served needs an agent that scores people and sees {feature!r};"
-                f" {agent!r} sees: {', '.join(names)}"
-            )
-        self.column = names.index(feature)
-
-    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, " capacity"]:
-        """Waiting time over waiting time plus one: rises with the wait, stays below 1."""
-        waited = jnp.maximum(observation.features[:, self.column], 0.0)
-        return jnp.where(observation.mask, waited / (waited + 1.0), 0.0)
-
-
 class Function(eqx.Module):
     """A hand-written rule.
 
@@ -122,17 +93,21 @@ class Function(eqx.Module):
         return self.rule(observation, key)
 
 
-def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]:
+def fixed_policies(
+    env: Any, specification: Mapping[str, Any], params: Any = None
+) -> dict[str, Any]:
     """Build fixed policies from plain values, as in `env.baselines` and in run configurations.
 
     Args:
         env: the environment.
-        specification: agent -> "random", "first-come", a rule, one number, one number per
-            element of the action, or a mapping. An agent that chooses takes the name of an option,
-            or its number. A rule is named "module:function": a pure JAX function
+        specification: agent -> "random", the name of one of `fairgym.policies.rules`
+            ("first-come"), a rule of one's own, one number, one number per element of the action,
+            or a mapping. An agent that chooses takes the name of an option,
+            or its number. A rule of one's own is named "module:function": a pure JAX function
             `rule(observation, key) -> action`, imported from the current folder or wherever Python
             finds modules. A mapping gives numbers to elements, or to all elements
             of a group, by name; shares that it does not name divide the rest evenly.
+        params: parameters of the environment, for rules that know them; its defaults if None.
 
     Returns:
         Agent -> policy, for the agents named.
@@ -168,12 +143,15 @@ def fixed_policies(env: Any, specification: Mapping[str, Any]) -> dict[str, Any]
                 raise FairgymError(f"the fixed policy of {agent!r}: {error}") from error
         elif value == "random":
             policies[agent] = Random(space)
-        elif value == "first-come":
-            policies[agent] = FirstCome(env, agent)
         elif ":" in value:
             policies[agent] = _rule(env, agent, value)
+        elif value in rules:
+            policies[agent] = rules.get(value)(env, agent, params)
         else:
-            raise FairgymError(f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}")
+            raise FairgymError(
+                f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}; named rules are:"
+                f" {', '.join(rules.names())}"
+            )
     return policies
 
 

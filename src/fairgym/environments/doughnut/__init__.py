@@ -1,0 +1,7 @@
+"""The doughnut shop: who gets the next doughnut (Alamdari et al. 2024, section 6.1)."""
+
+from fairgym.environments.doughnut.environment import Doughnut
+from fairgym.environments.doughnut.params import DoughnutParams
+from fairgym.environments.doughnut.types import DoughnutComponents, DoughnutNoise, DoughnutState
+
+__all__ = ["Doughnut", "DoughnutComponents", "DoughnutNoise", "DoughnutParams", "DoughnutState"]

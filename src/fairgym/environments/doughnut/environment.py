@@ -1,0 +1,210 @@
+"""The doughnut shop (Alamdari et al. 2024, "Remembering to Be Fair", section 6.1)."""
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from fairgym.core import (
+    Components,
+    Entities,
+    EntitySpace,
+    Feature,
+    Memory,
+    OneEntity,
+    PopulationEnvironment,
+    check_flag,
+    check_shape,
+    register_environment,
+    require_agent,
+)
+from fairgym.environments.doughnut.params import DoughnutParams
+from fairgym.environments.doughnut.types import (
+    AT_COUNTER,
+    DoughnutComponents,
+    DoughnutNoise,
+    DoughnutState,
+)
+from fairgym.fairness import (
+    Direct,
+    Disparity,
+    Full,
+    Metric,
+    Min,
+    Nash,
+    Rate,
+    Rawlsian,
+    Reset,
+    Scheme,
+    StakeholderFirst,
+    When,
+)
+
+PRESENT = Feature("present", 0, 1, source="whether the person is at the counter", levels=2)
+
+
+@register_environment("doughnut")
+@dataclasses.dataclass(frozen=True)
+class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComponents]):
+    """A shop that bakes one doughnut in each step, and a server who says whose it is.
+
+    It is wasted if that person is not at the counter. The published reward is the log of Nash
+    welfare of all doughnuts so far, in each step in which none is wasted.
+
+    Args:
+        population: number of people.
+        horizon: number of steps.
+        shows_time: True if the server sees the time as well.
+
+    Raises:
+        FairgymError: an argument out of range.
+    """
+
+    name: ClassVar[str] = "doughnut"
+    agents: ClassVar[tuple[str, ...]] = ("server",)
+    stages: ClassVar[tuple[str, ...]] = ("absent", "at_counter")
+    groups: ClassVar[tuple[str, ...]] = ("customers",)
+    core_attribute: ClassVar[str] = "present"
+    default_objective: ClassVar[str] = "published"
+    # doughnuts are all that people come for
+    benefit: ClassVar[str] = "handed_out"
+    components: ClassVar[type[Components]] = DoughnutComponents
+
+    population: int = 5
+    horizon: int = 100
+    shows_time: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the shapes."""
+        check_shape("population", self.population, 1, 1_000)
+        check_shape("horizon", self.horizon, 1, 100_000)
+        check_flag("shows_time", self.shows_time)
+
+    # ---------------------------------------------------------------- declarations
+
+    @property
+    def default_params(self) -> DoughnutParams:
+        """Everybody is at the counter in four steps of five."""
+        return DoughnutParams()
+
+    @property
+    def axes(self) -> Mapping[str, tuple[str, ...]]:
+        """The people are told apart."""
+        return {**super().axes, "person": self._action_space.names}
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Doughnuts that are not wasted; doughnuts per visit, and how far people differ in them."""
+        per_visit = Rate("handed_out", "visits", unit="doughnuts per visit")
+        return {
+            "handed_out": Direct("handed_out", normaliser=float(self.horizon)),
+            "per_visit": per_visit,
+            "per_visit_disparity": Disparity(per_visit),
+        }
+
+    @property
+    def schemes(self) -> Mapping[str, Scheme]:
+        """Fairness of what each person has got so far; "welfare" is the published one.
+
+        It is log-Nash welfare in every step in which no doughnut is wasted (A.4.1).
+        """
+        got = Full("handed_out")
+        return {
+            "welfare": Scheme.bounded(got, Nash(), When("handed_out")),
+            "long_term": Scheme.long_term(got, Nash()),
+            "worst_off": Scheme.long_term(got, Rawlsian()),
+            "balance": Scheme(got, StakeholderFirst()),
+        }
+
+    @property
+    def published(self) -> Mapping[str, float]:
+        """The welfare of all steps."""
+        return {"welfare": 1.0}
+
+    @property
+    def memories(self) -> Mapping[str, Memory]:
+        """Those of section 6.1: of the doughnuts that each person has got."""
+        return {
+            "full": Full("handed_out"),
+            "min": Min("handed_out"),
+            "reset": Reset("handed_out"),
+        }
+
+    @property
+    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
+        """The paper's Oracle, which takes turns, and random choices."""
+        return {
+            "take_turns": {"server": "take-turns"},
+            "random_present": {"server": "random-present"},
+            **super().baselines,
+        }
+
+    @cached_property
+    def _observation_space(self) -> EntitySpace:
+        time = Feature("time", 0, self.horizon, "steps", levels=self.horizon + 1)
+        return EntitySpace(self.population, (PRESENT,), (time,) if self.shows_time else ())
+
+    @cached_property
+    def _action_space(self) -> OneEntity:
+        return OneEntity(self.population, present="present")
+
+    def observation_space(self, agent: str) -> EntitySpace:
+        """Everybody, present or not."""
+        require_agent(self, agent)
+        return self._observation_space
+
+    def action_space(self, agent: str) -> OneEntity:
+        """The person who gets the doughnut."""
+        require_agent(self, agent)
+        return self._action_space
+
+    # ---------------------------------------------------------------- start
+
+    def initial_state(self, key: PRNGKeyArray, params: DoughnutParams) -> DoughnutState:
+        """Everybody is at the counter with the chance of any other step."""
+        nobody = jnp.zeros((self.population,), jnp.int32)
+        arrival = jax.random.uniform(key, (self.population,))
+        return DoughnutState(time=jnp.int32(0), group=nobody, stage=_arrived(arrival, params))
+
+    # ---------------------------------------------------------------- looking
+
+    def people(self, state: DoughnutState) -> dict[str, Float[Array, " population"]]:
+        """Presence of each person at the counter."""
+        return {"present": (state.stage == AT_COUNTER).astype(jnp.float32)}
+
+    def observe(self, state: DoughnutState, params: DoughnutParams) -> dict[str, Entities]:
+        """Everybody, present or not, and the time if it is shown."""
+        everybody = jnp.ones((self.population,), bool)
+        context = {"time": state.time} if self.shows_time else {}
+        return {"server": self._observation_space.view(self.people(state), everybody, context)}
+
+    # ---------------------------------------------------------------- one step
+
+    def noise(self, key: PRNGKeyArray, params: DoughnutParams) -> DoughnutNoise:
+        """A uniform number for everybody."""
+        return DoughnutNoise(arrival=jax.random.uniform(key, (self.population,)))
+
+    def transition(
+        self,
+        noise: DoughnutNoise,
+        state: DoughnutState,
+        actions: Mapping[str, Any],
+        params: DoughnutParams,
+    ) -> tuple[DoughnutState, DoughnutComponents, Bool[Array, ""]]:
+        """Hand out the doughnut, and see who comes next."""
+        present = self.people(state)["present"]
+        handed_out = jax.nn.one_hot(actions["server"], self.population) * present
+        components = DoughnutComponents(
+            handed_out=handed_out, visits=present, wasted=1.0 - jnp.sum(handed_out)
+        )
+        state = state.replace(time=state.time + 1, stage=_arrived(noise.arrival, params))
+        return state, components, jnp.array(False)
+
+
+def _arrived(arrival: Float[Array, " people"], params: DoughnutParams) -> Any:
+    """Stage of each person: at the counter with their chance p_i."""
+    return (arrival < params.presence).astype(jnp.int32)

@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 import fairgym
-from fairgym.core import Components, FairgymError, Memory, Wrapper, component
+from fairgym.core import Components, FairgymError, Memory, Wrapper, augmented, component
 from fairgym.fairness import Counter, Filter, Full, Min, Recent, Reset, Status
 
 
@@ -168,6 +168,16 @@ class TestShown:
         axis, (feature,) = Counter(4).features(self.ENV)
         assert (axis, feature.high, feature.levels) == ("", 3.0, 4)
         assert Counter(4).shown(jnp.int32(3))["steps_in_period"] == 3.0
+
+    def test_a_status_and_the_memory_of_a_filter_go_together(self):
+        """Both U and B are functions of such a state (section 5.3)."""
+        both = augmented(augmented(self.ENV, Counter(5)), Full("disbursed"))
+        seen = [f.name for f in both.observation_space("admissions").context]
+        assert seen[-3:] == [
+            "steps_in_period",
+            "remembered_disbursed_0",
+            "remembered_disbursed_1",
+        ]
 
     def test_a_component_of_nobody_is_refused(self):
         with pytest.raises(FairgymError, match="component is 'profit'; of loan_simple it takes"):

@@ -316,6 +316,8 @@ def test_parts_that_do_not_fit_are_refused_in_a_sentence():
     rows = Rows(jnp.zeros((2, 2)))
     with pytest.raises(FairgymError, match="component is 'loans', which is none; it takes: disb"):
         Scheme.long_term(Full("loans"), Nash()).of_trace(rows)
+    with pytest.raises(FairgymError, match="the trace has no rows; a score takes one or more"):
+        scheme.of_trace(Rows(jnp.zeros((0, 2))))
     with pytest.raises(FairgymError, match="component is 'loans'; it takes: disbursed"):
         Scheme.bounded(Full("disbursed"), Nash(), When("loans")).of_trace(rows)
 

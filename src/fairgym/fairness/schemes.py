@@ -6,6 +6,7 @@ scores the components that a rollout returned, and scores a table of logged deci
 """
 
 import dataclasses
+import functools
 from typing import Any, Protocol, runtime_checkable
 
 import jax
@@ -279,7 +280,7 @@ class Scheme:
     def of_trace(
         self, trace: Any, length: int | Int[Array, ""] | None = None
     ) -> tuple[Float[Array, ""], Float[Array, " steps"]]:
-        """Score of components recorded step by step. Pure: it jits, and vmaps over traces.
+        """Score of components recorded step by step. Pure: it vmaps over traces and lengths.
 
         Args:
             trace: components stacked along a first axis: `Episode.trace`, or `component_rows`.
@@ -287,19 +288,30 @@ class Scheme:
 
         Returns:
             `(score, scores)`: the score at the end, and the score after each row.
+
+        Raises:
+            FairgymError: the trace has no rows, or no such component.
         """
-        first = jax.tree.map(lambda x: x[0], trace)
+        rows = jax.tree.leaves(trace)[0].shape[0]
+        if not rows:
+            raise FairgymError("the trace has no rows; a score takes one or more")
+        return _folded(self, trace, jnp.asarray(rows if length is None else length))
 
-        def step(judged: Judged, row: Any) -> tuple[Judged, Array]:
-            components, number = row
-            after = self.update(judged, components)
-            if length is not None:
-                after = jax.tree.map(lambda a, b: jnp.where(number < length, a, b), after, judged)
-            return after, self.score(after)
 
-        steps = jax.tree.leaves(trace)[0].shape[0]
-        end, scores = lax.scan(step, self.initial(first), (trace, jnp.arange(steps)))
-        return self.score(end), scores
+@functools.partial(jax.jit, static_argnums=0)  # equal schemes are compiled once
+def _folded(scheme: Scheme, trace: Any, length: Int[Array, ""]) -> tuple[Array, Array]:
+    """Score at the end of a trace, and after each of its rows."""
+
+    def step(judged: Judged, row: Any) -> tuple[Judged, Array]:
+        components, number = row
+        after = scheme.update(judged, components)
+        after = jax.tree.map(lambda a, b: jnp.where(number < length, a, b), after, judged)
+        return after, scheme.score(after)
+
+    rows = jax.tree.leaves(trace)[0].shape[0]
+    start = scheme.initial(jax.tree.map(lambda x: x[0], trace))
+    end, scores = lax.scan(step, start, (trace, jnp.arange(rows)))
+    return scheme.score(end), scores
 
 
 def _require(what: str, value: Any, protocol: Any, takes: str) -> None:

@@ -1,8 +1,9 @@
 import io
+import re
 
 from rich.console import Console
 
-from fairgym.training.progress import shown
+from fairgym.training.progress import shown, shown_together
 
 
 def tell(progress, epochs=3):
@@ -35,3 +36,27 @@ def test_a_bar_on_a_terminal():
         tell(progress)
     text = out.getvalue()
     assert "compiling" in text and "epoch 3/3" in text and "objective 0.3750" in text
+
+
+def test_several_at_once_leave_a_line_each():
+    out = io.StringIO()
+    with shown_together(Console(file=out)) as each, each("a") as one, each("b") as other:
+        one(0, 2, None)
+        other(0, 2, None)
+        one(2, 2, {"objective": 0.5})
+    lines = out.getvalue().splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["a", "b", "a"]
+    assert lines[2].startswith("a: epoch 2/2  objective 0.5000")
+
+    out = io.StringIO()
+    with shown_together(Console(file=out, force_terminal=True, width=120)) as each:
+        with each("a") as one:
+            one(0, 2, None)
+            with each("b") as other:
+                one(2, 2, {"objective": 0.5})
+                other(1, 2, {"objective": None})
+    text = out.getvalue()
+    assert "a: compiling" in text  # a bar, while it goes on
+    lines = re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]", "", text).replace("\r", "\n").splitlines()
+    assert lines.count("b  epoch 1/2  objective undefined") == 1
+    assert lines.count("a  epoch 2/2  objective 0.5000") == 1

@@ -25,6 +25,7 @@ class ReproduceFlags:
         seeds: number of seeds; that of the scale by default.
         out: folder for runs, pages and figures; runs in it are reused and resumed.
         pages: folder for pages and figures, instead of OUT.
+        workers: number of processes that train, each one run at a time; results are the same.
         list: names of the experiments, and nothing else.
     """
 
@@ -33,6 +34,7 @@ class ReproduceFlags:
     seeds: int | None = None
     out: str = "runs/reproduce"
     pages: str | None = None
+    workers: int = 1
     list: bool = False
 
 
@@ -59,6 +61,7 @@ def reproduce(arguments: Sequence[str]) -> None:
             seeds=flags.seeds,
             out=flags.out,
             pages=flags.pages,
+            workers=flags.workers,
             say=lambda text: print(plain(text), flush=True),
             done=_show,
         )

@@ -45,6 +45,7 @@ class Common:
         config: YAML, JSON or TOML file with settings; flags override it.
         resume: continuation of the run in OUT, whose settings are read from there.
         overwrite: replacement of the run in OUT, which stays until the new one is finished.
+        workers: number of processes that train several seeds, each one at a time.
     """
 
     algorithm: str = "f-macem"
@@ -55,6 +56,7 @@ class Common:
     config: str | None = None
     resume: bool = False
     overwrite: bool = False
+    workers: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Plan:
         seeds: the seeds of several runs; None for one run.
         resume: as for `fairgym.training.train`.
         overwrite: as for `fairgym.training.train`.
+        workers: number of processes.
     """
 
     config: RunConfig
@@ -74,6 +77,7 @@ class Plan:
     seeds: tuple[int, ...] | None
     resume: bool
     overwrite: bool
+    workers: int
 
 
 def train(arguments: Sequence[str]) -> None:
@@ -85,7 +89,6 @@ def train(arguments: Sequence[str]) -> None:
     if plan.resume and not plan.overwrite and not begun(plan.out):
         raise _nothing_to_resume(plan.out)
     from fairgym.training.loop import train as train_one
-    from fairgym.training.loop import train_seeds
     from fairgym.training.progress import shown
 
     def last_words() -> str:
@@ -99,13 +102,7 @@ def train(arguments: Sequence[str]) -> None:
             with shown(what) as progress:
                 runs = [train_one(plan.config, plan.out, progress=progress, **options)]
         else:
-            runs = train_seeds(
-                plan.config,
-                plan.out,
-                plan.seeds,
-                progress=lambda seed: shown(f"{what}, seed {seed}"),
-                **options,
-            )
+            runs = _train_seeds(plan, plan.seeds, **options)
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(last_words()) from stop
     for run in runs:
@@ -116,6 +113,22 @@ def train(arguments: Sequence[str]) -> None:
             f"{plain(run.folder)}: objective {text} after {summary['epochs']} epochs,"
             f" {summary['wall_time_s']:.0f} s"
         )
+
+
+def _train_seeds(plan: Plan, seeds: Sequence[int], **options: bool) -> list[Any]:
+    """Train several seeds, and return the runs."""
+    from fairgym.sweeps import engine_of, failure_of, loaded, plan_seeds
+    from fairgym.training.progress import shown_together
+
+    engine = engine_of(plan.workers)
+    planned = plan_seeds(plan.config, plan.out, seeds, **options)
+    with shown_together() as shown:
+        failed = engine.run(
+            planned, lambda one: shown(one.label), lambda text: print(plain(text), flush=True)
+        )
+    if failed:
+        raise failure_of(failed, len(planned))
+    return loaded({"": planned})[""]
 
 
 def plan_of(arguments: Sequence[str]) -> Plan:
@@ -157,6 +170,8 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     sections[PARAMS] = {**config.params, **sections[PARAMS]}
     pairs = read_pairs(config, given, sections[ENVIRONMENT])
     seeds = None if given.seeds is None else parse_seeds(given.seeds)
+    if seeds is None and given.workers != 1:
+        raise FairgymError(f"workers is {given.workers}; one run takes 1, several seeds more")
     if seeds is not None and given.seed is not None:
         raise FairgymError("seed and seeds are both given; a command takes one of them")
     config = RunConfig(
@@ -174,7 +189,7 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     if given.out is not None:
         require_path(given.out, "out")
         out = Path(given.out)
-    return Plan(config, out, seeds, given.resume, given.overwrite)
+    return Plan(config, out, seeds, given.resume, given.overwrite, given.workers)
 
 
 def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:

@@ -179,7 +179,8 @@ def _module_that_runs() -> str:
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
-    return str(frame.f_globals.get("__name__", "__main__"))
+    name = str(frame.f_globals.get("__name__", "__main__"))
+    return "__main__" if name == "__mp_main__" else name  # the script, read again by a worker
 
 
 def _distribution(entry: metadata.EntryPoint) -> str:

@@ -1,5 +1,6 @@
 """Reproduction of experiments: plan, train what is missing, measure, plot, write the page."""
 
+import contextlib
 import dataclasses
 import tempfile
 import time
@@ -10,7 +11,8 @@ from fairgym.core import FairgymError
 from fairgym.core.files import make_folder, require_path, write_errors, write_whole
 from fairgym.experiments._base import Experiment, Outcome, experiments
 from fairgym.experiments._markdown import Making, cut_words, page_text, sources, training_time
-from fairgym.sweeps.plan import Planned, Shown, finish, loaded, plan, unique
+from fairgym.sweeps import Engine, Failed, Planned, engine_of, failure_of, loaded, plan, unique
+from fairgym.training.progress import Shown, shown_together
 from fairgym.training.run import Run
 
 
@@ -40,6 +42,7 @@ def reproduce(
     seeds: int | None = None,
     out: str | Path = "runs/reproduce",
     pages: str | Path | None = None,
+    workers: int = 1,
     say: Callable[[str], None] = print,
     shown: Shown | None = None,
     done: Callable[[Reproduced], None] | None = None,
@@ -52,17 +55,19 @@ def reproduce(
         seeds: Number of seeds; that of the scale by default.
         out: Folder of the runs.
         pages: Folder that pages are written to, with figures in its `images`; `out` by default.
+        workers: Number of processes that train, each one run at a time; 1 for this process. The
+            results are the same bits.
         say: Called with a line about what is done besides training.
         shown: Words for a run -> a context that yields a `Progress`; plain lines or a bar by
             default.
         done: Called with each result as soon as its page is written.
 
     Raises:
-        FairgymError: An unknown name, a number out of its range, a folder that cannot be used.
-            It is raised before anything is written.
+        FairgymError: An unknown name, a number out of its range, a folder that cannot be used; it
+            is raised before anything is written. Or runs that failed; it is raised when all others
+            are trained, and the pages of experiments that do without them are written.
     """
-    if shown is None:
-        from fairgym.training.progress import shown
+    engine = engine_of(workers)
     for field, given in (("out", out), ("pages", out if pages is None else pages)):
         require_path(given, field)
     out = Path(out)
@@ -82,18 +87,16 @@ def reproduce(
     if every:
         finished = sum(one.finished for one in every)
         say(f"{total} runs in {out / 'runs'}, {finished} of them finished")
-    places: dict[Path, int] = {}
-
-    def train(planned: dict[str, list[Planned]]) -> dict[str, list[Run]]:
-        for one in unique(one for several in planned.values() for one in several):
-            place = places.setdefault(one.folder, len(places) + 1)
-            finish(one, shown, place, max(total, place))
-        return loaded(planned)
-
+    train = _Training(engine, shown, say, total)
     results = []
     for name, experiment, size, planned in todo:
         here = train(planned)  # a run that an earlier experiment has trained is passed over
-        here |= train(plan(experiment.then(size, here), range(size.seeds), out))
+        if here is not None:
+            more = train(plan(experiment.then(size, here), range(size.seeds), out))
+            here = None if more is None else here | more
+        if here is None:
+            say(f"{name}: left out, as runs of it failed")
+            continue
         began = time.perf_counter()
         say(f"{name}: measuring and plotting ...")
         outcome = experiment.conclude(experiment.measure(size, here, range(size.seeds)))
@@ -111,7 +114,49 @@ def reproduce(
         results.append(_write(experiment, outcome, making, where))
         if done is not None:
             done(results[-1])
+    if train.failed:
+        raise failure_of(list(train.failed.values()), len(train.places))
     return results
+
+
+class _Training:
+    """Training of the runs of all experiments.
+
+    Args:
+        engine: What trains them.
+        shown: Words for a run -> a context that yields a `Progress`; None for the usual one.
+        say: Called with lines.
+        total: Number of runs that are known of.
+
+    Attributes:
+        places: Run folder -> its number, in the order of mention.
+        failed: Run folder -> its failure.
+    """
+
+    def __init__(
+        self, engine: Engine, shown: Shown | None, say: Callable[[str], None], total: int
+    ) -> None:
+        self.engine, self.shown, self.say, self.total = engine, shown, say, total
+        self.places: dict[Path, int] = {}
+        self.failed: dict[Path, Failed] = {}
+
+    def __call__(self, planned: dict[str, list[Planned]]) -> dict[str, list[Run]] | None:
+        """Train what is not finished; the runs by key, or None if one of them has failed."""
+        every = unique(one for several in planned.values() for one in several)
+        for one in every:
+            self.places.setdefault(one.folder, len(self.places) + 1)
+        ahead = [one for one in every if one.folder not in self.failed and not one.finished]
+        if ahead:
+            with contextlib.nullcontext(self.shown) if self.shown else shown_together() as shown:
+                failed = self.engine.run(ahead, lambda one: shown(self._label(one)), self.say)
+            self.failed |= {failure.run.folder: failure for failure in failed}
+        if any(one.folder in self.failed for one in every):
+            return None
+        return loaded(planned)
+
+    def _label(self, one: Planned) -> str:
+        place = self.places[one.folder]
+        return f"run {place} of {max(self.total, place)}: {one.label}"
 
 
 def _prepare(where: Path) -> None:

@@ -1,21 +1,16 @@
 """Plans of runs: their folders, which are finished, and training of the rest."""
 
-import contextlib
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fairgym.core import make
 from fairgym.fairness.plain import objective_slug, objective_text
 from fairgym.training.config import RunConfig
-from fairgym.training.folder import RunFolder, seed_folder
-from fairgym.training.loop import Progress, train
+from fairgym.training.folder import RunFolder, require_seeds_folder, seed_folder
 from fairgym.training.run import Run, load
-
-# Words for a run -> a context that yields the `progress` of `train`.
-Shown = Callable[[str], contextlib.AbstractContextManager[Progress]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,18 +21,33 @@ class Planned:
         config: Complete configuration, seed included.
         folder: Its run folder.
         label: The run in words.
+        resume: True if what was begun in the folder goes on.
+        overwrite: True if it is replaced.
     """
 
     config: RunConfig
     folder: Path
     label: str
+    resume: bool = True
+    overwrite: bool = False
 
     @property
     def finished(self) -> bool:
         """True if there is nothing left to train."""
         folder = RunFolder(self.folder)
-        trained = folder.kind() == "run" and bool(folder.read_summary())
+        trained = self.resume and folder.kind() == "run" and bool(folder.read_summary())
         return trained and not folder.is_extended_by(self.config)
+
+    @property
+    def program(self) -> Path:
+        """Name of what is compiled for it, equal for runs that differ in their seeds only."""
+        return self.folder.parent
+
+    def again(self) -> "Planned":
+        """The same run after it was cut off: what it has begun goes on."""
+        if self.overwrite and not RunFolder(self.folder).replacement.config.exists():
+            return self
+        return dataclasses.replace(self, resume=True, overwrite=False)
 
 
 def plan(
@@ -58,6 +68,37 @@ def plan(
             folder = seed_folder(out / "runs" / name, seed)
             RunFolder(folder).admit(one, job.env, resume=True, overwrite=False)
             found[key].append(Planned(one, folder, f"{label}, seed {seed}"))
+    return found
+
+
+def plan_seeds(
+    config: RunConfig,
+    out: Path,
+    seeds: Sequence[int],
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+) -> list[Planned]:
+    """Return the runs of one configuration with several seeds, in `out`/seed-N.
+
+    Args:
+        config: Configuration of the runs; its own seed does not count.
+        out: The folder that holds the run folders.
+        seeds: The seeds.
+        resume: As for `fairgym.train`.
+        overwrite: As for `fairgym.train`.
+
+    Raises:
+        FairgymError: As `fairgym.train_seeds`; nothing is written.
+    """
+    require_seeds_folder(out)
+    job = config.build()
+    found = []
+    for seed in seeds:
+        one, folder = dataclasses.replace(job.config, seed=seed), seed_folder(out, seed)
+        RunFolder(folder).admit(one, job.env, resume=resume, overwrite=overwrite)
+        label = f"{config.environment}, {config.algorithm}, seed {seed}"
+        found.append(Planned(one, folder, label, resume, overwrite))
     return found
 
 
@@ -91,20 +132,6 @@ def _trained(config: RunConfig) -> list[str]:
 def unique(planned: Iterable[Planned]) -> list[Planned]:
     """Return each run once, in the order of its first mention."""
     return list({one.folder: one for one in planned}.values())
-
-
-def finish(one: Planned, shown: Shown, number: int, total: int) -> None:
-    """Train one run unless it is finished; what was interrupted goes on where it stopped.
-
-    Args:
-        one: The run.
-        shown: Words for a run -> a context that yields its progress.
-        number: Number of this run among all.
-        total: Number of all runs.
-    """
-    if not one.finished:
-        with shown(f"run {number} of {total}: {one.label}") as progress:
-            train(one.config, one.folder, resume=True, progress=progress)
 
 
 def loaded(planned: dict[str, list[Planned]]) -> dict[str, list[Run]]:

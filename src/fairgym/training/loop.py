@@ -10,13 +10,13 @@ from typing import Any
 
 import jax
 
-from fairgym.core import Environment, FairgymError, interrupts, log_keys
+from fairgym.core import Environment, interrupts, log_keys
 from fairgym.core.files import write_whole
 from fairgym.fairness.plain import objective_text
 from fairgym.training.checkpoint import decode, encode
 from fairgym.training.config import Job, RunConfig
 from fairgym.training.devices import keep_programs
-from fairgym.training.folder import RunFolder, seed_folder
+from fairgym.training.folder import RunFolder, require_seeds_folder, seed_folder
 from fairgym.training.provenance import needed_modules, now, provenance
 from fairgym.training.run import Run, initial_state, load
 from fairgym.training.stored import Stored
@@ -110,8 +110,7 @@ def train_seeds(
     Raises:
         FairgymError: as `train`; nothing is trained if one of the folders may not be written to.
     """
-    if RunFolder(out).kind() == "run":
-        raise FairgymError(f"{out} is itself the folder of a run; several seeds take another one")
+    require_seeds_folder(out)
     configs = [dataclasses.replace(config, seed=seed) for seed in seeds]
     folders = [seed_folder(out, seed) for seed in seeds]
     for one, folder in zip(configs, folders, strict=True):

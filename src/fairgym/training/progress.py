@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rich import progress as bars
@@ -10,6 +10,9 @@ from rich.console import Console
 
 from fairgym.core import log_keys
 from fairgym.training.loop import Progress
+
+# Words for a training -> a context that yields the argument `progress` of `fairgym.train`.
+Shown = Callable[[str], contextlib.AbstractContextManager[Progress]]
 
 
 @contextlib.contextmanager
@@ -25,10 +28,41 @@ def shown(label: str, console: Console | None = None) -> Iterator[Progress]:
     """
     console = console or Console()
     if console.is_terminal:
-        with _bar(label, console) as progress:
-            yield progress
+        with _display(console) as display:
+            yield _bar(label, display)[1]
     else:
         yield _Lines(label, console)
+
+
+@contextlib.contextmanager
+def shown_together(console: Console | None = None) -> Iterator[Shown]:
+    """Show trainings that go on side by side; of one that has ended a line stays.
+
+    Args:
+        console: place of the output; standard output by default.
+
+    Yields:
+        A function like `shown`, for several contexts at once.
+    """
+    console = console or Console()
+    if not console.is_terminal:
+        yield lambda label: contextlib.nullcontext(_Lines(label, console))
+        return
+
+    @contextlib.contextmanager
+    def one(label: str) -> Iterator[Progress]:
+        task, update = _bar(label, display)
+        try:
+            yield update
+        finally:
+            (bar,) = [bar for bar in display.tasks if bar.id == task]
+            words = [bar.description, bar.fields["count"], bar.fields["objective"]]
+            display.remove_task(task)
+            text = "  ".join(filter(None, words))
+            console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    with _display(console) as display:
+        yield one
 
 
 class _Lines:
@@ -52,9 +86,8 @@ class _Lines:
         self.console.file.flush()
 
 
-@contextlib.contextmanager
-def _bar(label: str, console: Console) -> Iterator[Progress]:
-    columns = (
+def _display(console: Console) -> bars.Progress:
+    return bars.Progress(
         bars.TextColumn("{task.description}", markup=False),
         bars.BarColumn(bar_width=24),
         bars.TextColumn("{task.fields[count]}"),
@@ -62,26 +95,30 @@ def _bar(label: str, console: Console) -> Iterator[Progress]:
         bars.TextColumn("left"),
         bars.TimeRemainingColumn(),
         bars.TextColumn("{task.fields[objective]}"),
+        console=console,
     )
-    with bars.Progress(*columns, console=console) as display:
-        task = display.add_task(f"{label}: preparing ...", total=None, count="", objective="")
 
-        def update(epoch: int, epochs: int, line: Mapping[str, Any] | None) -> None:
-            if line is None and epoch < epochs:
-                display.update(task, description=f"{label}: compiling ...", refresh=True)
-                return
-            objective = "" if line is None else f"objective {_objective(line)}"
-            display.update(
-                task,
-                description=label,
-                total=epochs,
-                completed=epoch,
-                count=f"epoch {epoch}/{epochs}",
-                objective=objective,
-                refresh=True,
-            )
 
-        yield update
+def _bar(label: str, display: bars.Progress) -> tuple[bars.TaskID, Progress]:
+    """A bar, and what moves it."""
+    task = display.add_task(f"{label}: preparing ...", total=None, count="", objective="")
+
+    def update(epoch: int, epochs: int, line: Mapping[str, Any] | None) -> None:
+        if line is None and epoch < epochs:
+            display.update(task, description=f"{label}: compiling ...", refresh=True)
+            return
+        objective = "" if line is None else f"objective {_objective(line)}"
+        display.update(
+            task,
+            description=label,
+            total=epochs,
+            completed=epoch,
+            count=f"epoch {epoch}/{epochs}",
+            objective=objective,
+            refresh=True,
+        )
+
+    return task, update
 
 
 def _objective(line: Mapping[str, Any]) -> str:

@@ -1,0 +1,331 @@
+"""Engines: what trains the runs of a plan, in this process or in several.
+
+Results are the same bits whichever engine trains. A worker process has as many devices as this one,
+for an algorithm that spreads its episodes over devices rounds sums differently on another number of
+them; and as many threads, for so do products of large matrices.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import connection
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import jax
+
+from fairgym.core import FairgymError, check_shape, interrupts
+from fairgym.sweeps import _worker
+from fairgym.sweeps.plan import Planned, unique
+from fairgym.training.loop import Progress, train
+from fairgym.training.provenance import needed_modules
+
+TRIES = 3  # of a run whose worker process dies
+MOST_WORKERS = 256
+_PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
+
+# A run -> a context that yields the `progress` of `train`.
+Show = Callable[[Planned], contextlib.AbstractContextManager[Progress]]
+
+
+class Failed(NamedTuple):
+    """A run that could not be trained.
+
+    Attributes:
+        run: The run.
+        sentence: The reason.
+    """
+
+    run: Planned
+    sentence: str
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Training of the runs of a plan."""
+
+    def run(
+        self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
+    ) -> list[Failed]:
+        """Train each run that is not finished; what was begun before goes on.
+
+        A run that fails does not keep the others from being trained.
+
+        Args:
+            planned: The runs.
+            show: A run -> a context that yields its progress.
+            say: Called with a line about what happens besides.
+
+        Returns:
+            The runs that failed by an error of their own, which are not tried again, and those
+            that were given up.
+        """
+        ...
+
+
+def engine_of(workers: int) -> Engine:
+    """Return the engine for a number of worker processes; for 1 this process itself.
+
+    Raises:
+        FairgymError: a number below 1 or above 256.
+    """
+    workers = check_shape("workers", workers, 1, MOST_WORKERS)
+    return Local() if workers == 1 else Processes(workers)
+
+
+def failure_of(failed: Sequence[Failed], runs: int) -> FairgymError:
+    """Return one error for all runs that failed.
+
+    Args:
+        failed: The failures.
+        runs: Number of all runs.
+    """
+    labels: dict[str, list[str]] = {}
+    for one in failed:
+        labels.setdefault(one.sentence, []).append(one.run.label)
+    text = "; ".join(f"{reason} ({_listed(names)})" for reason, names in labels.items())
+    return FairgymError(f"{len(failed)} of {runs} runs failed: {text}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f"; and {len(names) - 3} more" if len(names) > 3 else ""
+    return "; ".join(names[:3]) + more
+
+
+class Local:
+    """Training in this process, one run after another; equal programs are compiled once."""
+
+    def run(
+        self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
+    ) -> list[Failed]:
+        """Train as `Engine.run` tells."""
+        failed = []
+        for one in unique(planned):
+            if not one.finished:
+                try:
+                    with show(one) as progress:
+                        train(
+                            one.config,
+                            one.folder,
+                            resume=one.resume,
+                            overwrite=one.overwrite,
+                            progress=progress,
+                        )
+                except FairgymError as error:
+                    failed.append(Failed(one, str(error)))
+        return failed
+
+
+class Processes:
+    """Training in worker processes, each of which trains one run at a time.
+
+    A worker that dies is replaced, and its run taken up again from its last checkpoint, up to three
+    times. Ctrl-C stops every run after its epoch; no worker outlives this process. Programs that
+    one worker has compiled are found by the others, so the runs are handed out such that no two
+    compile the same one while there is something else to do.
+
+    Args:
+        workers: Largest number of processes.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        # Several processes share a graphics card only if none of them, nor this one, takes all of
+        # its memory when it begins.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+    def run(
+        self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
+    ) -> list[Failed]:
+        """Train as `Engine.run` tells.
+
+        Raises:
+            FairgymError: No worker can be started.
+        """
+        waiting = [one for one in unique(planned) if not one.finished]
+        crew = _Crew(waiting, min(self.workers, len(waiting)), show, say)
+        with interrupts.patiently(_PATIENT):
+            try:
+                while crew.busy:
+                    crew.hand_out()
+                    crew.hear(0.2)
+                    interrupts.look()
+            except KeyboardInterrupt:
+                crew.stop()
+                raise
+            finally:
+                crew.end()
+        return crew.failed
+
+
+class _Worker:
+    """A worker process, seen from the one that began it."""
+
+    def __init__(self, devices: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_worker.work, args=(theirs, devices), daemon=True)
+        with _deaf():
+            self.process.start()
+        theirs.close()  # so that reading ends when the process does
+        self.ready = False
+        self.task: Planned | None = None
+        self.compiled = False  # the task's program
+        self.programs: set[Path] = set()
+        self.progress: Progress | None = None
+        self.shown = contextlib.ExitStack()
+
+    def begin(self, one: Planned, show: Show) -> None:
+        """Give it a run."""
+        self.task, self.compiled = one, False
+        self.programs.add(one.program)
+        self.progress = self.shown.enter_context(show(one))
+        imports = needed_modules(one.config)
+        order = _worker.Order(one.config, one.folder, imports, one.resume, one.overwrite)
+        self.tell(order)
+
+    def tell(self, message: Any) -> None:
+        """Send it something; that it has died is noticed when it is listened to."""
+        with contextlib.suppress(OSError):
+            self.pipe.send(message)
+
+    def let_go(self) -> Planned | None:
+        """Return the run that it had, which it has no more."""
+        self.shown.close()
+        task, self.task, self.progress = self.task, None, None
+        return task
+
+    def end(self) -> None:
+        """End it, wherever it is."""
+        self.shown.close()
+        self.pipe.close()
+        self.process.kill()
+        self.process.join()
+
+
+class _Crew:
+    """The workers of one plan, and what is left to do."""
+
+    def __init__(
+        self, waiting: list[Planned], size: int, show: Show, say: Callable[[str], None]
+    ) -> None:
+        self.waiting, self.size, self.show, self.say = waiting, size, show, say
+        self.workers: list[_Worker] = []
+        self.failed: list[Failed] = []
+        self.deaths: dict[Path, int] = {}  # by run folder
+        self.stillborn = 0  # workers in a row that died before they were ready
+        self.devices = jax.local_device_count() if jax.default_backend() == "cpu" else 0
+
+    @property
+    def busy(self) -> bool:
+        """True while something is left to do."""
+        return bool(self.waiting) or any(worker.task for worker in self.workers)
+
+    def hand_out(self) -> None:
+        """Give every idle worker a run, and begin workers where some are missing."""
+        for worker in self.workers:
+            if self.waiting and worker.ready and worker.task is None:
+                one = self._choose(worker)
+                self.waiting.remove(one)
+                worker.begin(one, self.show)
+        idle = sum(worker.task is None for worker in self.workers)
+        for _ in range(min(self.size - len(self.workers), len(self.waiting) - idle)):
+            self.workers.append(_Worker(self.devices))
+
+    def _choose(self, worker: _Worker) -> Planned:
+        """The first run of a program that the worker has, else of one that none is compiling."""
+        compiling = {w.task.program for w in self.workers if w.task and not w.compiled}
+
+        def cost(one: Planned) -> int:
+            return 0 if one.program in worker.programs else 2 if one.program in compiling else 1
+
+        return min(self.waiting, key=cost)
+
+    def hear(self, seconds: float | None) -> None:
+        """Listen to the workers for this long, or until one says something; None: any time."""
+        talking = connection.wait([worker.pipe for worker in self.workers], seconds)
+        for worker in [worker for worker in self.workers if worker.pipe in talking]:
+            try:
+                message = worker.pipe.recv()
+            except (EOFError, OSError):
+                self._lose(worker)
+            else:
+                self._answer(worker, *message)
+
+    def _answer(self, worker: _Worker, word: str, *rest: Any) -> None:
+        if word == _worker.READY:
+            worker.ready, self.stillborn = True, 0
+        elif word == _worker.PROGRESS:
+            worker.compiled |= rest[-1] is not None
+            if worker.progress is not None:
+                worker.progress(*rest)
+        else:
+            task = worker.let_go()
+            if task is not None and word == _worker.FAILED:
+                self.failed.append(Failed(task, *rest))
+                self.say(f"{task.label} failed: {rest[0]}")
+
+    def _lose(self, worker: _Worker) -> None:
+        """Take note of a death, and put the dead worker's run first in the queue."""
+        self.workers.remove(worker)
+        worker.process.join()  # only then are the locks of its run folder free
+        cause, task = _cause(worker.process.exitcode), worker.let_go()
+        worker.pipe.close()
+        if not worker.ready:
+            self.stillborn += 1
+            if self.stillborn == TRIES:
+                raise FairgymError(
+                    f"worker processes end before they begin ({cause}); more than one takes memory"
+                    ' for each, and a script takes `if __name__ == "__main__":` before what trains'
+                )
+        if task is None:
+            return
+        deaths = self.deaths[task.folder] = self.deaths.get(task.folder, 0) + 1
+        if deaths < TRIES:
+            self.waiting.insert(0, task.again())
+            self.say(f"{task.label}: its process died ({cause}); another one takes it up again")
+        else:
+            sentence = f"its process died {deaths} times ({cause})"
+            self.failed.append(Failed(task, f"{sentence}; perhaps it takes fewer workers"))
+            self.say(f"{task.label}: {sentence}; it is given up")
+
+    def stop(self) -> None:
+        """Let every run end its epoch and keep it; those that wait are not begun."""
+        self.waiting.clear()
+        for worker in self.workers:
+            worker.progress = None  # what shows it may be what was interrupted
+            worker.tell(_worker.STOP)
+        while self.busy:
+            self.hear(None)
+            self.waiting.clear()  # of a worker that died meanwhile
+
+    def end(self) -> None:
+        """End all workers."""
+        for worker in self.workers:
+            worker.end()
+
+
+def _cause(code: int | None) -> str:
+    """End of a process, in words."""
+    if code is not None and code < 0:
+        with contextlib.suppress(ValueError):
+            return f"killed by {signal.Signals(-code).name}"
+    return f"exit code {code}"
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Begin a process that never hears a terminal's Ctrl-C, not even while it starts."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # which sets the mask itself, if the first process begins it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

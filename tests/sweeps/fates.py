@@ -1,0 +1,53 @@
+"""A toy algorithm that meets its fate in the third update, as long as files say so.
+
+The environment variable FATES names a folder: a file "FATE-N" in it is one time that the fate is
+met, and "updates" lists who did which update.
+"""
+
+import dataclasses
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+from typing import ClassVar
+
+from toy_algorithm import Toy
+
+from fairgym.algorithms import algorithms
+from fairgym.core import FairgymError
+from fairgym.training import loop
+
+if multiprocessing.parent_process() is not None:  # a checkpoint after each update, in workers
+    loop.train.__kwdefaults__ = {**(loop.train.__kwdefaults__ or {}), "checkpoint_seconds": 0.0}
+
+
+@algorithms.register("fated")
+@dataclasses.dataclass(frozen=True)
+class Fated(Toy):
+    """A random walk with an end.
+
+    Attributes:
+        fate: what happens: "killed", "doomed", "refused", "broken" or "slow".
+        step: length of a step.
+    """
+
+    extended_by: ClassVar[str] = ""
+
+    fate: str = ""
+
+    def update(self, state):
+        fates, number = Path(os.environ["FATES"]), int(state.updates)
+        with (fates / "updates").open("a") as log:
+            log.write(f"{os.getpid()} {self.fate} {number}\n")
+        if (fates / "slow").exists():
+            time.sleep(0.05)
+        marks = sorted(fates.glob(f"{self.fate}-*")) if number == 2 else []
+        for mark in marks[:1]:
+            mark.unlink()
+            if self.fate == "refused":
+                raise FairgymError("step is bad; it takes a good one")
+            if self.fate == "broken":
+                raise ZeroDivisionError("a bug")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().update(state)

@@ -112,6 +112,19 @@ def test_a_project_costs_and_takes_what_it_says(money, fund, units, wait):
     assert opening == ({4 + wait: units} if units else {})
 
 
+@pytest.mark.parametrize("name", [*COSTS, *TIMES])
+def test_every_place_builds_at_its_own_prices(name):
+    """As three systems of one place each, with its price for all."""
+    prices, money = numbers([1.0, 5.0, 2.2]), [38.0, 38.0, 38.0]
+    together = invested(Construction.at_start(3, STEPS), money, 0, **{name: prices})
+    built = []
+    for number, (price, paid) in enumerate(zip(prices, money, strict=True)):
+        alone = invested(Construction.at_start(1, STEPS), [paid], 0, **{name: price})
+        assert place(together, number) == place(alone)
+        built.append(place(alone)[1])
+    assert built[0] != built[1] != built[2] != built[0]
+
+
 def test_no_project_opens_in_the_step_that_it_begins_in():
     start = Construction.at_start(1, STEPS)
     at_once = invested(start, [40.0], 4, base_time=0.0, unit_time=0.0)

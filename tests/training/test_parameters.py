@@ -11,6 +11,7 @@ import pytest
 
 import fairgym
 from fairgym.core import FairgymError
+from fairgym.environments.health.steps import strikes
 from fairgym.policies import fixed_policies
 from fairgym.training import RunConfig
 from fairgym.training.parameters import Parameter, params_settings, with_params
@@ -167,6 +168,24 @@ def test_beds_of_one_region_are_beds_of_that_region():
     params = with_params(HEALTH, HEALTH.default_params, [("beds_at_start.South", "+30%")])
     state = HEALTH.initial_state(jax.random.key(0), params)
     assert state.beds.tolist() == [30.0, 30.0, 39.0, 30.0]
+
+
+@pytest.mark.parametrize("differs", ["illness_uninsured", "illness_risk"])
+def test_illness_strikes_by_the_numbers_of_the_own_region(differs):
+    """Equation (10) in NumPy, with another number in each region."""
+    state = HEALTH.initial_state(jax.random.key(0), HEALTH.default_params)
+    people = state.group.size
+    uniform, insured = np.linspace(0.0, 1.0, people), np.arange(people) % 2 == 0
+    state = state.replace(illness_uniform=jnp.array(uniform, jnp.float32))
+    given: dict[str, Any] = {"illness_uninsured": 0.2, "illness_risk": 0.3}
+    given[differs] = [0.05, 0.5, 0.3, 0.4]
+    lists = {name: jnp.array(x, jnp.float32) for name, x in given.items()}
+    risk = jnp.full(people, 3.0, jnp.float32)
+    ill = strikes(state, jnp.array(insured), risk, HEALTH.default_params.replace(**lists))
+    uninsured, slope = (np.broadcast_to(x, 4)[state.group] for x in given.values())
+    chance = np.where(insured, 0.0, uninsured) + slope * 3.0 / 5.0
+    clear = np.abs(chance - uniform) > 1e-6
+    np.testing.assert_array_equal(ill[clear], (chance > uniform)[clear])
 
 
 def test_illness_of_one_region_is_illness_of_that_region():

@@ -173,10 +173,28 @@ def table9(good: bool) -> Any:
     return {name: {batch: near(seconds, 1e-6) for batch in (1, 100)} for name in names}
 
 
+def vaccines(good: bool) -> Any:
+    after, both = [[20, 0], [40, 0], [40, 20], [40, 40]], [[10, 10], [20, 20], [30, 30], [40, 40]]
+    none = np.zeros(4)
+    fair = {"long-term": none, "every two months": none, "anytime": none, "stakeholder-first": none}
+    apart = {
+        "long-term": np.array([-20, -40, -20, 0]),
+        "every two months": np.array([0, -40, -40, -40]),
+        "anytime": np.array([-20, -60, -80, -80]),
+        # A is 10, 20, 10, 0 above the mean, B as much below
+        "stakeholder-first": -2 * np.cumsum([10, 20, 10, 0]) ** 2,
+    }
+    data = {
+        "one after the other": {"received": np.array(after), "scores": apart},
+        "half and half": {"received": np.array(both), "scores": fair},
+    }
+    return data if good else dict(reversed(data.items()))
+
+
 MADE_UP: dict[str, Callable[[bool], Any]] = {
     f"mafe-{function.__name__}": function
     for function in (fig5, fig6, fig7, fig8, fig9, fig10, fig11, table9)
-}
+} | {"fairqcm-fig1": vaccines}
 
 
 @pytest.mark.parametrize("name", MADE_UP)
@@ -206,6 +224,18 @@ def test_the_actions_of_figure_10_are_those_of_its_page():
     shown = [line.strip("| ").split(" | ")[:3] for line in lines.splitlines()[2:]]
     (table,) = experiments.get("mafe-fig10")().conclude(fig10(True)).tables
     assert [list(row[:3]) for row in table.rows] == shown
+
+
+def test_the_vaccines_of_figure_1_by_hand():
+    experiment = experiments.get("fairqcm-fig1")()
+    found = experiment.measure(experiment.size("paper", seeds=7), {}, range(0))
+    expected = vaccines(True)
+    assert list(found) == list(expected)
+    for plan, one in expected.items():
+        np.testing.assert_array_equal(found[plan]["received"], one["received"])
+        assert list(found[plan]["scores"]) == list(one["scores"])
+        for name, scores in one["scores"].items():
+            np.testing.assert_array_equal(found[plan]["scores"][name], scores, name)
 
 
 # ---------------------------------------------------------------- parts

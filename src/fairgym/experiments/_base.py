@@ -42,7 +42,7 @@ class Size:
         episodes: Episodes per epoch of training.
         held_out: Episodes in which a learned policy is measured, that it was not trained in.
         weights: Values of a weight, each of which is run.
-        seeds: Number of seeds: 0, 1, ...
+        seeds: Number of seeds, which are 0, 1, ...; none where nothing is random.
     """
 
     people: int | None = None
@@ -68,7 +68,7 @@ class Size:
 
     def _given(self) -> list[tuple[str, Any]]:
         pairs = [(name, getattr(self, name)) for name in _WORDS]
-        return [(name, value) for name, value in pairs if value is not None]
+        return [(name, value) for name, value in pairs if value not in (None, 0)]
 
     def training(self) -> dict[str, int]:
         """Length of training as hyperparameters of F-MACEM and of the gradient learners."""
@@ -240,7 +240,7 @@ class Experiment(abc.ABC):
         if scale not in self.sizes:
             raise FairgymError(f"scale is {scale!r}; it takes: {', '.join(self.sizes)}")
         size = self.sizes[scale]
-        if seeds is None:
+        if seeds is None or not size.seeds:  # which is nothing to choose where nothing is random
             return size
         if isinstance(seeds, bool) or not isinstance(seeds, int) or not 2 <= seeds <= 1_000:
             raise FairgymError(

@@ -15,6 +15,12 @@ from fairgym.report.words import number
 from fairgym.training.provenance import source_commit
 from fairgym.training.statistics import bootstrap_interval, mean_interval
 
+_INTERVALS = (
+    "A check holds if the whole 95% interval is where the claim says. These are means over"
+    " seeds with Student's t interval; p is that of an exact sign-flip test, which with n seeds"
+    " is never below 2 / 2^n."
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class Making:
@@ -74,9 +80,7 @@ def page_text(
         outcome.caption,
         "## The claim as checks",
         table_text(_check_table(outcome.checks)),
-        "A check holds if the whole 95% interval is where the claim says. These are means over"
-        " seeds with Student's t interval; p is that of an exact sign-flip test, which with n seeds"
-        " is never below 2 / 2^n.",
+        _INTERVALS if making.size.seeds else "The numbers are exact: nothing in it is random.",
         *(text for table in outcome.tables for text in (table.caption, table_text(table))),
         "## How it was made",
         _facts(experiment, making),
@@ -122,10 +126,9 @@ def sources(runs: Iterable[Any]) -> dict[str, list[str]]:
 
 def _facts(experiment: Experiment, making: Making) -> str:
     size = making.size
-    lines = [
-        f"Size: {', '.join(size.words())} (0 to {size.seeds - 1}).",
-        f"{cut_words(experiment, making).capitalize()}.",
-    ]
+    lines = [f"{cut_words(experiment, making).capitalize()}."]
+    if size.seeds:
+        lines.insert(0, f"Size: {', '.join(size.words())} (0 to {size.seeds - 1}).")
     if making.runs:
         lines.append(
             f"Time: {_duration(making.training_s)} to train {making.runs} runs (each epoch counted"

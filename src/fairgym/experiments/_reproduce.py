@@ -105,7 +105,7 @@ def reproduce(
             name=name,
             scale=scale,
             size=size,
-            seeds_given=seeds is not None,
+            seeds_given=seeds is not None and size.seeds > 0,
             training_s=sum(map(training_time, runs)),
             runs=len(runs),
             sources=sources(runs),

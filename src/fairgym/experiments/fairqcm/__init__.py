@@ -1,0 +1,1 @@
+"""Figures of "Remembering to Be Fair": one module each, with the claim that is published."""

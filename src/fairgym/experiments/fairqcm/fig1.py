@@ -1,0 +1,121 @@
+"""Two plans for vaccines: equal in the end, and not on the way."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fairgym import experiments as ex
+from fairgym.fairness import Full, RelaxedParity, Scheme, StakeholderFirst, component_rows
+from fairgym.report import style
+from fairgym.report.words import number
+
+COUNTRIES = ("A", "B")
+MONTHS = 4
+# Plan -> shipments to the two countries by month, in thousands.
+PLANS = {
+    "one after the other": [(20, 0), (20, 0), (0, 20), (0, 20)],
+    "half and half": [(10, 10)] * MONTHS,
+}
+RECEIVED = Full("vaccines")
+SCHEMES = {
+    "long-term": Scheme.long_term(RECEIVED, RelaxedParity()),
+    "every two months": Scheme.periodic(RECEIVED, RelaxedParity(), period=2),
+    "anytime": Scheme.anytime(RECEIVED, RelaxedParity()),
+    "stakeholder-first": Scheme(RECEIVED, StakeholderFirst()),
+}
+
+
+@ex.experiments.register("fairqcm-fig1")
+class FairqcmFig1(ex.Experiment):
+    """Plans for 80,000 vaccines, scored by schemes that look at different points in time."""
+
+    title = "Two plans for vaccines"
+    source = "Remembering to Be Fair, figure 1"
+    claim = (
+        "both processes result in an equal distribution of vaccines at the end; monthly evaluation"
+        " shows that the first process favours A for a time"
+    )
+    sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(seeds=0))
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """Plan -> vaccines so far by month and country, and score so far by scheme and month."""
+        data = {}
+        for plan, shipments in PLANS.items():
+            table = {
+                "month": [month for month in range(MONTHS) for _ in COUNTRIES],
+                "country": list(COUNTRIES) * MONTHS,
+                "vaccines": [amount for month in shipments for amount in month],
+            }
+            rows = component_rows(table, ["vaccines"], time="month", stakeholder="country")
+            data[plan] = {
+                "received": np.cumsum(shipments, axis=0),
+                "scores": {
+                    name: np.asarray(scheme.of_trace(rows)[1]) for name, scheme in SCHEMES.items()
+                },
+            }
+        return data
+
+    def conclude(self, data: Any) -> ex.Outcome:
+        """Differences between the plans in the score of each scheme."""
+        scores = [one["scores"] for one in data.values()]
+        ends = {name: [float(one[name][-1]) for one in scores] for name in scores[0]}
+        (first, _) = ends["long-term"]
+        ahead = np.subtract(*next(iter(data.values()))["received"].T)
+        checks = [
+            _exact("in the end both plans are equally fair (difference)", ends["long-term"], 0),
+            _exact("and perfectly so (long-term score)", [first, 0.0], 0),
+            ex.Check(
+                "one after the other, A is ahead after each month but the last (thousands, least)",
+                *[float(ahead[:-1].min())] * 3,
+                holds=bool((ahead[:-1] > 0).all() and ahead[-1] == 0),
+            ),
+            *(
+                _exact(f"{name}: half and half is fairer (by)", values, 1)
+                for name, values in ends.items()
+                if name != "long-term"
+            ),
+        ]
+        rows = [[name, *map(number, values)] for name, values in ends.items()]
+        return ex.Outcome(
+            figures={"": _plot(data)},
+            caption="Above, all that each country has received so far; below, the score so far of"
+            " schemes with relaxed demographic parity, minus the difference between the two. The"
+            " long-term score is that of the last month alone.",
+            tables=[ex.Table(["scheme", *data], rows, "Scores of the plans; 0 is perfectly fair.")],
+            checks=checks,
+        )
+
+
+def _exact(statement: str, values: Sequence[float], sign: int) -> ex.Check:
+    """A check of the second number less the first: 0, or above 0 for a sign of 1."""
+    difference = values[1] - values[0]
+    holds = difference > 0 if sign else difference == 0
+    return ex.Check(statement, difference, difference, difference, bool(holds))
+
+
+@style.styled
+def _plot(data: Any) -> Figure:
+    figure, axes = style.panels(2 * len(data), len(data), 2.4, sharex=True, sharey="row")
+    months = np.arange(1, MONTHS + 1)
+    for above, below, (plan, one) in zip(axes, axes[len(data) :], data.items(), strict=False):
+        for code, country in enumerate(COUNTRIES):
+            shifted = months + 0.2 * (2 * code - 1)  # side by side
+            colour = style.group_colour(code)
+            above.bar(shifted, one["received"][:, code], 0.36, color=colour, label=country)
+        style.set_title(above, plan)
+        for index, name in enumerate(("every two months", "anytime")):
+            line = {**style.policy_line(index), "linestyle": style.DASHES[index]}
+            below.step(months, one["scores"][name], where="post", label=name, **line)
+        below.set_xlabel("month")
+        below.set_xticks(months)
+    _label(axes[0], "thousand vaccines so far")
+    _label(axes[len(data)], "score so far")
+    return figure
+
+
+def _label(panel: Axes, text: str) -> None:
+    panel.set_ylabel(text)
+    panel.legend(loc="best", fontsize=8)

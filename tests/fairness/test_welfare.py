@@ -7,6 +7,7 @@ import pytest
 
 import fairgym
 from fairgym.core import FairgymError, Wrapper
+from fairgym.core.registry import environments
 from fairgym.fairness import component_rows
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
 from fairgym.testing.toys import Toy
@@ -47,13 +48,15 @@ def test_without_a_component_it_is_of_the_benefit():
     assert welfare_scheme(Useful(ENV), "alpha:1") == welfare_scheme(ENV, "alpha:1:served")
 
 
-@pytest.mark.parametrize("name", ["loan", "loan_simple", "health", "education"])
+@pytest.mark.parametrize("name", environments.names())
 def test_every_environment_declares_its_benefit(name):
     """A level is there in every step, so that a year of it is twelve months."""
-    env = fairgym.make(name, population=100, horizon=24)
+    people = 4 if name == "lending_pool" else 60
+    env = fairgym.make(name, population=people, horizon=24)
     scheme, info = welfare_scheme(env, "max-min"), env.component_info[env.benefit]
     steps = 24 if info.level else 1
-    assert scheme.normaliser == pytest.approx(steps * 100 / len(env.groups))
+    stakeholders = len(env.parts_of(info.axes[0]))
+    assert scheme.normaliser == pytest.approx(steps * people / stakeholders)
 
 
 BAD = [

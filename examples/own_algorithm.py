@@ -111,7 +111,7 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
         # the gradient of each agent's own score, of which only the ranks count
         gradient = {}
         for agent, objective in state.objectives:
-            scores = jax.vmap(objective.score)(episodes.totals)
+            scores = jax.vmap(objective.score)(episodes.totals, episodes.memories)
             scores = jnp.where(jnp.isfinite(scores), scores, -jnp.inf)
             weights = jnp.argsort(jnp.argsort(scores)) / (scores.size - 1) - 0.5
             scale = -1.0 / (scores.size * std)  # minus: optimisers descend
@@ -139,7 +139,7 @@ def main(epochs=20, seed=0):
     for name, state in (("untrained", states[0]), ("trained", states[-1])):
         policies, key = learner.policies(state), jax.random.key(1_000)
         episodes = fairgym.evaluate(env, env.default_params, policies, key, 32)
-        scores = jax.vmap(objective.score)(episodes.totals)
+        scores = jax.vmap(objective.score)(episodes.totals, episodes.memories)
         print(f"{name}: objective {scores.mean():.3f} (standard deviation {scores.std():.3f})")
 
 

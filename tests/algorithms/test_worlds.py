@@ -46,7 +46,9 @@ def test_a_sample_of_many_gives_everybody_the_same_chance():
 def test_the_world_after_an_end_is_a_new_one():
     env = Toy(population=8, horizon=5, places=3)
     state = learner("f-mappo", num_envs=3).init(jax.random.key(0), env, Objective.uniform(env))
-    assert np.unique(np.asarray(state.worlds.skill)).size == 24, "worlds differ from the start"
+    assert np.unique(np.asarray(state.worlds.state.skill)).size == 24, (
+        "worlds differ from the start"
+    )
 
 
 def test_worlds_of_a_wrapped_environment_end_as_the_wrapper_says():

@@ -149,7 +149,7 @@ class TestUse:
         bounded = objective.bounded({"treated_disparity": 0.1})
         multipliers = jnp.array([2.0])
         assert bounded.step_reward(step, 7, multipliers) == pytest.approx(
-            float(bounded.score(episode, multipliers)), rel=1e-5
+            float(bounded.score(episode, None, multipliers)), rel=1e-5
         )
 
     def test_what_a_step_leaves_undefined_costs_nothing(self):
@@ -160,7 +160,7 @@ class TestUse:
         assert objective.step_reward(one) == pytest.approx(0.5 * 0.5)
         bounded = Objective.weighted(ENV, {}).bounded({"served_disparity": 0.1})
         assert bounded.step_reward(one, 1, jnp.array([3.0])) == 0.0
-        assert bounded.score(one, jnp.array([3.0])) == pytest.approx(-3.0 * 0.4)
+        assert bounded.score(one, None, jnp.array([3.0])) == pytest.approx(-3.0 * 0.4)
 
     def test_half_of_the_weight_is_on_direct_rewards(self):
         weights = Objective.half_direct(ENV).weights
@@ -212,7 +212,9 @@ class TestBounded:
         plain = float(objective.score(totals()))
         assert plain == pytest.approx(-0.5)
         multipliers = jnp.array([2.0, 5.0])
-        assert objective.score(totals(), multipliers) == pytest.approx(plain - 2 * 0.3 + 5 * 0.1)
+        assert objective.score(totals(), None, multipliers) == pytest.approx(
+            plain - 2 * 0.3 + 5 * 0.1
+        )
 
     def test_multipliers_rise_while_broken_and_never_fall_below_zero(self):
         objective = Objective.direct(ENV).bounded(0.1)
@@ -223,7 +225,7 @@ class TestBounded:
     def test_without_bounds_there_is_nothing_to_raise(self):
         objective = Objective.direct(ENV)
         assert objective.excess(totals()).shape == objective.initial_multipliers().shape == (0,)
-        assert objective.score(totals(), jnp.zeros(0)) == objective.score(totals())
+        assert objective.score(totals(), None, jnp.zeros(0)) == objective.score(totals())
 
     def test_dual_ascent_solves_a_constrained_problem(self):
         """Maximise -(a - 0.3)^2 - (b - 0.8)^2 subject to |a - b| < 0.2: a = 0.45, b = 0.65.
@@ -242,7 +244,7 @@ class TestBounded:
             return SimpleNamespace(gain=gain, levels=pair, ones=jnp.ones(2))
 
         def best(multipliers):
-            scores = jax.vmap(lambda p: objective.score(outcome(p), multipliers))(pairs)
+            scores = jax.vmap(lambda p: objective.score(outcome(p), None, multipliers))(pairs)
             return pairs[jnp.argmax(scores)]
 
         def ascend(multipliers, _):

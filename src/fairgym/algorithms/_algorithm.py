@@ -20,7 +20,7 @@ from fairgym.core import (
     require_agent,
 )
 from fairgym.fairness import Objective
-from fairgym.fairness.plain import measuring
+from fairgym.fairness.measuring import measuring
 
 algorithms = Registry(
     "fairgym.algorithms",

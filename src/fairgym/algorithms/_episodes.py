@@ -95,13 +95,13 @@ def log_episodes(
         fail.
     """
     own = {
-        agent: jnp.mean(jax.vmap(objective.score)(episodes.totals))
+        agent: jnp.mean(jax.vmap(objective.score)(episodes.totals, episodes.memories))
         for agent, objective in objectives
     }
     log = {log_keys.OBJECTIVE: jnp.mean(jnp.stack(list(own.values())))}
     if len({objective for _, objective in objectives}) > 1:
         log |= {log_keys.objective(agent): value for agent, value in own.items()}
-    log |= log_metrics(env, episodes.totals)
+    log |= log_metrics(env, episodes.totals, episodes.memories)
     for agent, action in episodes.mean_actions.items():
         names, means = env.action_space(agent).names, jnp.mean(action, axis=0).reshape(-1)
         log |= {log_keys.action(agent, n): x for n, x in zip(names, means, strict=True)}
@@ -109,16 +109,20 @@ def log_episodes(
     return log
 
 
-def log_metrics(env: Environment, totals: Components) -> dict[str, Array]:
-    """Means over episodes of every metric ("metrics/NAME") and of the sums of terms.
+def log_metrics(
+    env: Environment, totals: Components, memories: Mapping[str, Any] | None = None
+) -> dict[str, Array]:
+    """Means over episodes of every metric and scheme ("metrics/NAME") and of the sums of terms.
 
     The terms are the normalised metrics, summed by kind ("terms/direct", "terms/rate",
-    "terms/fair"). They do not follow from the raw means: some normalisers are the episode's own
-    (`Disparity.normalise_by_sum`).
+    "terms/fair"), and the normalised scores of schemes ("terms/scheme"). They do not follow from
+    the raw means: some normalisers are the episode's own (`Disparity.normalise_by_sum`).
 
     Args:
         env: the environment.
         totals: component sums of the episodes, with a first axis over them.
+        memories: memories of the schemes after the episodes (`Episode.memories`); without them
+            schemes are left out.
     """
     log = {
         log_keys.metric(name): jnp.mean(jax.vmap(metric.value)(totals))
@@ -128,6 +132,12 @@ def log_metrics(env: Environment, totals: Components) -> dict[str, Array]:
         mean = jnp.mean(jax.vmap(metric.normalised)(totals))
         key = log_keys.term(metric.kind)
         log[key] = log.get(key, 0.0) + mean
+    for name, judged in (memories or {}).items():
+        scheme = env.schemes[name]
+        score = jnp.mean(jax.vmap(scheme.score)(judged))
+        log[log_keys.metric(name)] = score
+        key = log_keys.term("scheme")
+        log[key] = log.get(key, 0.0) + score / scheme.normaliser
     return log
 
 

@@ -1,8 +1,9 @@
 """The outer loop of learners that follow gradients: collect steps, learn from them, measure.
 
 The reward of a step is equation (5) of MAFE, appendix D.6: the objective on the step's own
-components (`Objective.step_reward`). An episode's end, by failure or at the horizon, is the end of
-the sum that is maximised; the value after it is 0.
+components (`Objective.step_reward`), and the gains of the fairness schemes that it weighs, whose
+memories are carried along (`Objective.step`). An episode's end, by failure or at the horizon, is
+the end of the sum that is maximised; the value after it is 0.
 """
 
 import dataclasses
@@ -28,8 +29,15 @@ from fairgym.algorithms._algorithm import (
 )
 from fairgym.algorithms._episodes import log_episodes, log_multipliers, run_episodes
 from fairgym.algorithms._networks import Networks
-from fairgym.algorithms._worlds import first_states, scan_state, spread_over_devices
-from fairgym.core import Components, Environment
+from fairgym.algorithms._worlds import (
+    World,
+    first_judged,
+    first_worlds,
+    scan_state,
+    spread_over_devices,
+    where,
+)
+from fairgym.core import AutoReset, Environment, StepOutcome, first_hidden
 from fairgym.core.batching import map_episodes, replicated
 from fairgym.policies import split_learned
 
@@ -38,13 +46,13 @@ class GradientState(TrainState):
     """The training state of a gradient learner.
 
     Attributes:
-        worlds: states of the environment in which experience is collected.
+        worlds: copies of the environment in which experience is collected, stacked.
         multipliers: per trained agent, one multiplier per bound of its objective.
         learned: the learned arrays of actors and critic.
         skeleton: the same networks without them.
     """
 
-    worlds: Any
+    worlds: World
     multipliers: tuple[Float[Array, " bounds"], ...]
     learned: Any
     skeleton: Any
@@ -59,13 +67,31 @@ class GradientState(TrainState):
         """Actors and critic."""
         return eqx.combine(self.learned, self.skeleton)
 
-    def step_rewards(self, components: Components) -> Float[Array, " agents"]:
-        """Reward of each trained agent for one step (equation 5)."""
-        rewards = [
-            objective.step_reward(components, self.env.horizon, multipliers)
-            for (_, objective), multipliers in zip(self.objectives, self.multipliers, strict=True)
+    def go_on(
+        self, world: World, actions: Mapping[str, Array], hidden: Any, key: PRNGKeyArray
+    ) -> tuple[World, StepOutcome, Float[Array, " agents"]]:
+        """One step of a world, and a new episode where one ends with it.
+
+        Args:
+            world: the world before the step.
+            actions: the actions of all agents.
+            hidden: hidden states of the agents that are not trained, after the step.
+            key: a JAX key.
+
+        Returns:
+            `(world, outcome, rewards)`: the world to go on from, what the step came to, and the
+            reward of each trained agent for it (equation 5, and the gains of fairness schemes).
+        """
+        state, end = AutoReset(self.env).step_autoreset(key, world.state, actions, self.params)
+        steps = [
+            objective.step(judged, end.components, self.env.horizon, multipliers)
+            for (_, objective), judged, multipliers in zip(
+                self.objectives, world.judged, self.multipliers, strict=True
+            )
         ]
-        return jnp.stack(rewards)
+        first = first_judged(self.env, self.params, self.objectives), first_hidden(self.fixed)
+        judged, hidden = where(end.done, first, (tuple(after for after, _ in steps), hidden))
+        return World(state, judged, hidden), end, jnp.stack([reward for _, reward in steps])
 
 
 StateT = TypeVar("StateT", bound=GradientState)
@@ -169,7 +195,9 @@ class GradientLearner(Algorithm[StateT]):
         trained = tuple(agent for agent, _ in objectives)
         learned, skeleton = split_learned(self._networks(env, params, trained, net_key))
         return fields | {
-            "worlds": first_states(env, params, jax.random.split(world_key, self.num_envs)),
+            "worlds": first_worlds(
+                env, params, objectives, fields["fixed"], jax.random.split(world_key, self.num_envs)
+            ),
             "multipliers": tuple(o.initial_multipliers() for _, o in objectives),
             "learned": learned,
             "skeleton": skeleton,

@@ -23,8 +23,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.algorithms._algorithm import Objectives, check_at_least, check_inside
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
-from fairgym.algorithms._worlds import Step, acting, fixed_actions, observe_sampled
-from fairgym.core import AutoReset, Entities, Environment, log_keys
+from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
+from fairgym.core import Entities, Environment, log_keys
 from fairgym.policies.exploration import (
     act,
     entropy,
@@ -150,18 +150,18 @@ class PpoLearner(GradientLearner[StateT]):
 
     # ---------------------------------------------------------------- experience
 
-    def _run(self, state: StateT, item: tuple[Any, PRNGKeyArray]) -> tuple[Any, Step, Any]:
+    def _run(self, state: StateT, item: tuple[World, PRNGKeyArray]) -> tuple[World, Step, Any]:
         """Run one world: the world after `num_steps` steps, these, and the last observations."""
-        env, (world, key) = AutoReset(state.env), item
-        actors = state.networks.actors
+        (world, key), actors = item, state.networks.actors
 
-        def observe(world: Any, key: PRNGKeyArray) -> Any:
-            return observe_sampled(state.env, state.params, world, key, self.sampled_people)
+        def observe(world: World, key: PRNGKeyArray) -> Any:
+            return observe_sampled(state.env, state.params, world.state, key, self.sampled_people)
 
-        def step(world: Any, key: PRNGKeyArray) -> tuple[Any, Step]:
+        def step(world: World, key: PRNGKeyArray) -> tuple[World, Step]:
             seen_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
             seen = observe(world, seen_key)
-            actions = fixed_actions(state.env, state.fixed, seen.everybody, fixed_key)
+            everybody = seen.everybody
+            actions, hidden = fixed_actions(state.env, state.fixed, everybody, fixed_key, world)
             explored = {}
             keys = jax.random.split(act_key, len(actors))
             for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
@@ -170,9 +170,8 @@ class PpoLearner(GradientLearner[StateT]):
                 raw = explore(space, actor.logits(own), log_std, own.mask, agent_key)
                 actions[agent] = act(space, raw, own.mask)
                 explored[agent] = space.at_rows(raw, seen.rows[agent])
-            acts = {agent: acting(state.env, agent, world) for agent in actors}
-            world, end = env.step_autoreset(step_key, world, actions, state.params)
-            rewards = state.step_rewards(end.components)
+            acts = {agent: acting(state.env, agent, world.state) for agent in actors}
+            world, end, rewards = state.go_on(world, actions, hidden, step_key)
             return world, Step(seen.samples, seen.present, explored, acts, rewards, end.done)
 
         last_key, key = jax.random.split(key)

@@ -10,7 +10,7 @@ group-level action acts, while it learns, on the sample. The learned policies se
 does an agent that chooses one of the people, while it learns as well.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -20,14 +20,60 @@ from jax import lax
 from jax.sharding import NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
-from fairgym.core import Entities, Environment, Struct
+from fairgym.core import Entities, Environment, Struct, decide, first_hidden, no_components
 from fairgym.core.batching import episode_mesh
+from fairgym.fairness import Objective
 
 
 @eqx.filter_jit
 def first_states(env: Environment, params: Any, keys: Key[Array, " worlds"]) -> Any:
     """States at the start of an episode, one for each key."""
     return jax.vmap(lambda key: env.initial_state(key, params))(keys)
+
+
+class World(Struct):
+    """A copy of the environment in which experience is collected.
+
+    Attributes:
+        state: state of the environment.
+        judged: per trained agent, memories of the schemes that its objective weighs.
+        hidden: hidden states of the agents that are not trained and have one, by name.
+    """
+
+    state: Any
+    judged: tuple[dict[str, Any], ...]
+    hidden: dict[str, Any]
+
+
+def first_judged(
+    env: Environment, params: Any, objectives: Sequence[tuple[str, Objective]]
+) -> tuple[dict[str, Any], ...]:
+    """Memories of the schemes that objectives weigh, at the start of an episode.
+
+    Args:
+        env: the environment.
+        params: its parameters.
+        objectives: pairs (agent, objective).
+    """
+    if not any(objective.weighed_schemes for _, objective in objectives):
+        return tuple({} for _ in objectives)  # without tracing a step
+    like = no_components(env, params)
+    return tuple(objective.initial(like) for _, objective in objectives)
+
+
+def first_worlds(
+    env: Environment,
+    params: Any,
+    objectives: Sequence[tuple[str, Objective]],
+    fixed: Mapping[str, Any],
+    keys: Key[Array, " worlds"],
+) -> World:
+    """Worlds at the start of an episode, one for each key, stacked along a first axis."""
+    memories = first_judged(env, params, objectives), first_hidden(fixed)
+    judged, hidden = jax.tree.map(
+        lambda x: jnp.broadcast_to(x, (len(keys), *jnp.shape(x))), memories
+    )
+    return World(state=first_states(env, params, keys), judged=judged, hidden=hidden)
 
 
 def sample_people(
@@ -116,7 +162,7 @@ def observe_sampled(
 
 
 def acting(env: Environment, agent: str, world: Any) -> Bool[Array, ""]:
-    """True if the agent acts in this step."""
+    """True if the agent acts in this step, in a world with this state."""
     return world.time % env.periods.get(agent, 1) == 0
 
 
@@ -125,14 +171,32 @@ def fixed_actions(
     fixed: Mapping[str, Any],
     observations: Mapping[str, Entities],
     key: PRNGKeyArray,
-) -> dict[str, Array]:
-    """Actions of the agents that are not trained, by name."""
+    world: World,
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Actions of the agents that are not trained, and their next hidden states, by name.
+
+    Args:
+        env: the environment.
+        fixed: the policies of these agents, with or without a hidden state.
+        observations: observations of all agents.
+        key: a JAX key.
+        world: the world, for its time and hidden states.
+    """
     keys = jax.random.split(key, len(env.agents))
-    return {
-        agent: fixed[agent](observations[agent], agent_key)
-        for agent, agent_key in zip(env.agents, keys, strict=True)
-        if agent in fixed
-    }
+    actions, hidden = {}, dict(world.hidden)
+    for agent, agent_key in zip(env.agents, keys, strict=True):
+        if agent not in fixed:
+            continue
+        before = hidden.get(agent)
+        actions[agent], after = decide(fixed[agent], observations[agent], agent_key, before)
+        if agent in hidden:
+            hidden[agent] = where(acting(env, agent, world.state), after, before)
+    return actions, hidden
+
+
+def where(condition: Bool[Array, ""], one: Any, other: Any) -> Any:
+    """Arrays of one pytree if the condition holds, else those of another of its structure."""
+    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), one, other)
 
 
 def scan_state(

@@ -196,7 +196,9 @@ class FMacem(Algorithm[FMacemState]):
         # Rank by each agent's objective and fit its block of the Gaussian to the elite
         mean, spread, multipliers, scores = {}, {}, [], {}
         for (agent, objective), multiplier in zip(state.objectives, state.multipliers, strict=True):
-            score = jax.vmap(lambda t, o=objective, m=multiplier: o.score(t, m))(results.totals)
+            score = jax.vmap(lambda t, j, o=objective, m=multiplier: o.score(t, j, m))(
+                results.totals, results.memories
+            )
             scores[agent] = score = jnp.where(jnp.isfinite(score), score, -jnp.inf)
             elite = jax.lax.top_k(score, self.elites)[1]
             best = jax.tree.map(lambda x, e=elite: x[e], candidates[agent])
@@ -267,7 +269,7 @@ class FMacem(Algorithm[FMacemState]):
         found = {
             log_keys.OBJECTIVE: jnp.mean(jnp.where(jnp.isfinite(first), first, 0.0)),
             f"{log_keys.OBJECTIVE}_best": jnp.where(jnp.isfinite(best), best, 0.0),
-            **log_metrics(state.env, results.totals),
+            **log_metrics(state.env, results.totals, results.memories),
             log_keys.SURVIVED: survived(results),
             "steps": jnp.sum(results.length).astype(jnp.float32),
         }

@@ -35,8 +35,8 @@ from fairgym.algorithms._algorithm import (
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
 from fairgym.algorithms._networks import Networks, make_networks
 from fairgym.algorithms._replay import ReplayBuffer
-from fairgym.algorithms._worlds import Step, acting, fixed_actions, observe_sampled
-from fairgym.core import AutoReset, Entities, Environment, FairgymError, log_keys
+from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
+from fairgym.core import Entities, Environment, FairgymError, log_keys
 from fairgym.policies.networks import Standardiser
 
 
@@ -154,13 +154,13 @@ class FMaddpg(GradientLearner[FMaddpgState]):
     # ---------------------------------------------------------------- experience
 
     def _step(
-        self, state: GradientState, world: Any, key: Array, uniform: Array
-    ) -> tuple[Any, Step]:
+        self, state: GradientState, world: World, key: Array, uniform: Array
+    ) -> tuple[World, Step]:
         """One step of one world with noisy, or with uniform, actions."""
-        env, actors = AutoReset(state.env), state.networks.actors
+        actors = state.networks.actors
         seen_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
-        seen = observe_sampled(state.env, state.params, world, seen_key, self.sampled_people)
-        actions = fixed_actions(state.env, state.fixed, seen.everybody, fixed_key)
+        seen = observe_sampled(state.env, state.params, world.state, seen_key, self.sampled_people)
+        actions, hidden = fixed_actions(state.env, state.fixed, seen.everybody, fixed_key, world)
         stored_actions, acts = {}, {}
         keys = jax.random.split(act_key, len(actors))
         for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
@@ -174,14 +174,13 @@ class FMaddpg(GradientLearner[FMaddpgState]):
 
             sampled = functools.partial(space.sample, uniform_key)
             action = actions[agent] = lax.cond(uniform, sampled, noisy)
-            acts[agent] = acting(state.env, agent, world)
+            acts[agent] = acting(state.env, agent, world.state)
             of_sample = space.at_rows(action, seen.rows[agent])
             counts = seen.samples[agent].mask & acts[agent] if space.per_entity else acts[agent]
             stored_actions[agent] = jnp.where(counts, of_sample, 0.0)
-        world, end = env.step_autoreset(step_key, world, actions, state.params)
+        world, end, rewards = state.go_on(world, actions, hidden, step_key)
         encoders = state.networks.critic.encoders
         stored = {agent: _stored(s, encoders[agent].scaling) for agent, s in seen.samples.items()}
-        rewards = state.step_rewards(end.components)
         return world, Step(stored, seen.present, stored_actions, acts, rewards, end.done)
 
     def _round(self, state: FMaddpgState, key: Array) -> tuple[FMaddpgState, dict[str, Array]]:
@@ -189,7 +188,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         collect_key, learn_key = jax.random.split(key)
         uniform = state.buffer.added * self.num_envs < self.learning_starts
 
-        def run(item: tuple[Any, Array]) -> tuple[Any, Step]:
+        def run(item: tuple[World, Array]) -> tuple[World, Step]:
             world, key = item
             keys = jax.random.split(key, self.num_steps)
             return lax.scan(lambda w, k: self._step(state, w, k, uniform), world, keys)

@@ -176,5 +176,5 @@ class GridSearch(Algorithm[GridSearchState]):
         )
         score = state.objectives[0][1].score
         episodes = jax.tree.map(lambda x: x.reshape(count, self.episodes, *x.shape[1:]), episodes)
-        scores = jnp.mean(jax.vmap(jax.vmap(score))(episodes.totals), axis=1)
+        scores = jnp.mean(jax.vmap(jax.vmap(score))(episodes.totals, episodes.memories), axis=1)
         return jnp.where(jnp.isfinite(scores), scores, -jnp.inf), episodes

@@ -38,7 +38,9 @@ class Common:
     Attributes:
         algorithm: name of the algorithm; fairgym list shows all.
         objective: objective of the trained agents: uniform, direct, direct-fair, direct-fair-rate,
-            half-direct or frontier:LAMBDA; or weights of metrics: METRIC=WEIGHT,METRIC=WEIGHT.
+            half-direct, published or frontier:LAMBDA; the welfare nash, max-min, gini or
+            alpha:ALPHA, of the system's benefit or as in nash:COMPONENT; or weights:
+            METRIC=WEIGHT,METRIC=WEIGHT.
         seed: seed of everything random in the run.
         seeds: seeds of several runs, in OUT/seed-N: START:STOP or a list such as 0,3,7.
         out: run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default.
@@ -49,7 +51,7 @@ class Common:
     """
 
     algorithm: str = "f-macem"
-    objective: str = "uniform"
+    objective: str = ""
     seed: int | None = None
     seeds: str | None = None
     out: str | None = None

@@ -21,12 +21,12 @@ def objective(agent: str) -> str:
 
 
 def metric(name: str) -> str:
-    """Raw value of a metric."""
+    """Raw value of a metric or scheme."""
     return f"{_METRICS}/{name}"
 
 
 def term(kind: str) -> str:
-    """Sum of the normalised metrics of one kind: "direct", "rate" or "fair"."""
+    """Sum of the normalised metrics of one kind: "direct", "rate", "fair" or "scheme"."""
     return f"{_TERMS}/{kind}"
 
 
@@ -57,7 +57,7 @@ def candidates(key: str) -> str:
 
 
 def metrics_in(line: Mapping[str, Any]) -> dict[str, Any]:
-    """The metrics of a log line: name -> value."""
+    """The metrics and schemes of a log line: name -> value."""
     return _under(_METRICS, line)
 
 

@@ -285,18 +285,25 @@ class NeverEnds(Wrapper):
 
 @dataclasses.dataclass(frozen=True)
 class MoreMetrics(Wrapper):
-    """The environment with further metrics after its own.
+    """The environment with further metrics and fairness schemes after its own.
 
     Attributes:
         more: name and metric of each; functions of the environment's components.
+        more_schemes: name and scheme of each; folds over the environment's components.
     """
 
     more: tuple[tuple[str, Any], ...]
+    more_schemes: tuple[tuple[str, Any], ...] = ()
 
     @property
     def metrics(self) -> Mapping[str, Any]:
         """The metrics of the environment inside, then the further ones."""
         return {**self.env.metrics, **dict(self.more)}
+
+    @property
+    def schemes(self) -> Mapping[str, Any]:
+        """The schemes of the environment inside, then the further ones."""
+        return {**self.env.schemes, **dict(self.more_schemes)}
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Objectives: weighted sums of metrics, and reward under bounds on disparity."""
+"""Objectives: weighted sums of metrics and fairness schemes, and reward under bounds."""
 
 import dataclasses
 import numbers
@@ -10,16 +10,20 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import Environment, FairgymError
+from fairgym.fairness import weights as _weights
 from fairgym.fairness.checks import is_number
 from fairgym.fairness.disparities import GroupRatio
 from fairgym.fairness.metrics import Metric
-
-FRONTIER = "frontier"
+from fairgym.fairness.schemes import Scheme
+from fairgym.fairness.welfare import is_welfare, welfare_scheme
 
 
 @dataclasses.dataclass(frozen=True)
 class Objective:
     """maximise sum_k alpha_k R^(k) + sum_m beta_m F^(m) (MAFE, equation 1), over normalised terms.
+
+    A term is a metric, or a fairness scheme (Alamdari et al. 2024, definition 4.7), whose score
+    depends on the course of the episode: it is carried from step to step as a memory.
 
     With `bounds` it is the constrained form: maximise the weighted sum subject to
     |disparity| < epsilon for each bounded metric. The learner keeps one multiplier per bound,
@@ -28,8 +32,9 @@ class Objective:
 
     Attributes:
         metrics: the metrics by name.
-        weights: weight of each metric; metrics without one weigh 0.
+        weights: weight of each metric or scheme; those without one weigh 0.
         bounds: epsilon of each bounded metric, on its raw (not normalised) value.
+        schemes: the schemes by name.
 
     Examples:
         >>> import fairgym
@@ -45,12 +50,19 @@ class Objective:
     metrics: Mapping[str, Metric]
     weights: Mapping[str, float]
     bounds: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    schemes: Mapping[str, Scheme] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the names."""
-        for field, numbers_given in (("weights", self.weights), ("bounds", self.bounds)):
+        for name in self.schemes:
+            if name in self.metrics:
+                raise FairgymError(f"{name!r} is a metric and a scheme; it takes two names")
+        for field, known, numbers_given in (
+            ("weights", {**self.metrics, **self.schemes}, self.weights),
+            ("bounds", self.metrics, self.bounds),
+        ):
             for name, number in numbers_given.items():
-                _known(name, self.metrics)
+                _known(name, known)
                 if not is_number(number):
                     given = reprlib.repr(number)
                     raise FairgymError(f"{field} of {name!r} is {given}; it takes a number")
@@ -64,7 +76,8 @@ class Objective:
                 )
 
     def _parts(self) -> tuple[tuple[tuple[str, Any], ...], ...]:
-        return tuple(tuple(part.items()) for part in (self.metrics, self.weights, self.bounds))
+        parts = (self.metrics, self.weights, self.bounds, self.schemes)
+        return tuple(tuple(part.items()) for part in parts)
 
     def __eq__(self, other: object) -> bool:
         """Same names and numbers in the same order: multipliers follow the order of `bounds`."""
@@ -78,38 +91,35 @@ class Objective:
 
     @classmethod
     def weighted(cls, env: Environment, weights: Mapping[str, float]) -> "Objective":
-        """Weights by metric name."""
-        return cls(env.metrics, dict(weights))
+        """Weights by name of metric, scheme or welfare (`fairgym.fairness.welfare`)."""
+        known = {**env.metrics, **env.schemes}
+        welfare = {n: welfare_scheme(env, n) for n in weights if n not in known and is_welfare(n)}
+        return cls(env.metrics, dict(weights), schemes={**env.schemes, **welfare})
 
     @classmethod
     def uniform(cls, env: Environment) -> "Objective":
         """Every metric weighs alike: 1 / (K + M) each."""
-        return cls._of_kinds(env, ("direct", "rate", "fair"))
+        return cls.named(env, "uniform")
 
     @classmethod
     def direct(cls, env: Environment) -> "Objective":
         """Only direct rewards (MAFE, section 6.2, setting 1)."""
-        return cls._of_kinds(env, ("direct",))
+        return cls.named(env, "direct")
 
     @classmethod
     def direct_fair(cls, env: Environment) -> "Objective":
         """Direct rewards and disparities, weighted alike (setting 2)."""
-        return cls._of_kinds(env, ("direct", "fair"))
+        return cls.named(env, "direct-fair")
 
     @classmethod
     def direct_fair_rate(cls, env: Environment) -> "Objective":
         """Direct, disparities and rates, weighted alike (setting 3): the same as uniform."""
-        return cls._of_kinds(env, ("direct", "fair", "rate"))
+        return cls.named(env, "direct-fair-rate")
 
     @classmethod
     def half_direct(cls, env: Environment) -> "Objective":
         """Half of the weight on direct rewards, the rest shared by the disparities (D.6)."""
-        direct, fair = (
-            [name for name, metric in env.metrics.items() if metric.kind == kind]
-            for kind in ("direct", "fair")
-        )
-        weights = {name: 0.5 / len(direct) for name in direct}
-        return cls(env.metrics, weights | {name: 0.5 / len(fair) for name in fair})
+        return cls.weighted(env, _weights.half_direct(env))
 
     @classmethod
     def frontier(cls, env: Environment, lam: float) -> "Objective":
@@ -118,12 +128,16 @@ class Objective:
         Raises:
             FairgymError: lambda outside [0, 1].
         """
-        if not (isinstance(lam, numbers.Real) and 0.0 <= lam <= 1.0):
-            raise FairgymError(f"lambda is {lam!r}; it takes a number from 0 to 1")
-        rewards = [name for name, metric in env.metrics.items() if metric.kind != "fair"]
-        fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
-        weights = {name: lam / len(rewards) for name in rewards}
-        return cls(env.metrics, weights | {name: (1.0 - lam) / len(fair) for name in fair})
+        return cls.weighted(env, _weights.frontier(env, lam))
+
+    @classmethod
+    def published(cls, env: Environment) -> "Objective":
+        """The published objective of the system, over metrics and schemes.
+
+        Raises:
+            FairgymError: the environment declares none.
+        """
+        return cls.weighted(env, _weights.published(env))
 
     @classmethod
     def named(cls, env: Environment, name: str) -> "Objective":
@@ -131,36 +145,13 @@ class Objective:
 
         Args:
             env: the environment whose metrics it weighs.
-            name: "uniform", "direct", "direct-fair", "direct-fair-rate", "half-direct" or
-                "frontier:LAMBDA".
+            name: "uniform", "direct", "direct-fair", "direct-fair-rate", "half-direct",
+                "published", "frontier:LAMBDA"; or a welfare, such as "nash", "max-min:COMPONENT".
 
         Raises:
             FairgymError: any other name.
         """
-        simple = {
-            "uniform": cls.uniform,
-            "direct": cls.direct,
-            "direct-fair": cls.direct_fair,
-            "direct-fair-rate": cls.direct_fair_rate,
-            "half-direct": cls.half_direct,
-        }
-        if name in simple:
-            return simple[name](env)
-        kind, _, lam = name.partition(":")
-        try:
-            if kind == FRONTIER:
-                return cls.frontier(env, float(lam))
-        except ValueError:
-            pass
-        raise FairgymError(
-            f"objective is {name!r}; it takes: {', '.join(simple)}, or frontier:LAMBDA with"
-            " LAMBDA from 0 to 1"
-        )
-
-    @classmethod
-    def _of_kinds(cls, env: Environment, kinds: tuple[str, ...]) -> "Objective":
-        names = [name for name, metric in env.metrics.items() if metric.kind in kinds]
-        return cls(env.metrics, {name: 1.0 / len(names) for name in names})
+        return cls.weighted(env, _weights.named_weights(env, name))
 
     def bounded(self, bounds: Mapping[str, float] | float) -> "Objective":
         """This objective under bounds: |disparity| < epsilon.
@@ -178,21 +169,76 @@ class Objective:
 
     # ---------------------------------------------------------------- use
 
+    @property
+    def weighed_schemes(self) -> dict[str, Scheme]:
+        """Schemes that have a weight, by name."""
+        return {name: self.schemes[name] for name in self.weights if name in self.schemes}
+
     def score(
-        self, totals: Any, multipliers: Float[Array, " bounds"] | None = None
+        self,
+        totals: Any,
+        memories: Mapping[str, Any] | None = None,
+        multipliers: Float[Array, " bounds"] | None = None,
     ) -> Float[Array, ""]:
         """Equation (1) on the discounted component sums of an episode.
 
         Args:
             totals: component sums.
+            memories: memories of the schemes at the end of the episode, by name
+                (`Episode.memories`); only those that have a weight are needed.
             multipliers: multipliers of the bounds, in their order; None leaves bounds out.
+
+        Raises:
+            FairgymError: the memory of a scheme is missing.
         """
         total = jnp.float32(0.0)
-        for name, weight in self.weights.items():
+        for name, weight in self._weighed_metrics():
             total = total + weight * self.metrics[name].normalised(totals)
+        for name, scheme in self.weighed_schemes.items():
+            if name not in (memories or {}):
+                raise FairgymError(
+                    f"the objective weighs the scheme {name!r}, which takes a memory of the whole"
+                    " episode (Episode.memories)"
+                )
+            value = scheme.score((memories or {})[name]) / scheme.normaliser
+            total = total + self.weights[name] * value
         if multipliers is not None and self.bounds:
             total = total - jnp.sum(multipliers * self.excess(totals))
         return total
+
+    def initial(self, like: Any) -> dict[str, Any]:
+        """Memories of the weighed schemes at the start of an episode, by name.
+
+        Args:
+            like: components of the right shapes, all zero (`fairgym.core.no_components`).
+        """
+        return {name: scheme.initial(like) for name, scheme in self.weighed_schemes.items()}
+
+    def step(
+        self,
+        memories: Mapping[str, Any],
+        components: Any,
+        steps: int = 1,
+        multipliers: Float[Array, " bounds"] | None = None,
+    ) -> tuple[dict[str, Any], Float[Array, ""]]:
+        """The memories after a step, and its reward: `step_reward` and the gains of the schemes.
+
+        A scheme's gain is the change of its score. With `steps` 1, gains and direct rewards of an
+        episode add up to its score; with T, the mean of the step rewards is its score.
+
+        Args:
+            memories: as returned by `initial` or the last step.
+            components: components of the step.
+            steps: as for `step_reward`.
+            multipliers: as for `score`.
+        """
+        reward = self.step_reward(components, steps, multipliers)
+        after = {}
+        for name, scheme in self.weighed_schemes.items():
+            after[name] = scheme.update(memories[name], components)
+            gain = scheme.gain(memories[name], after[name])
+            reward = reward + self.weights[name] * gain * (steps / scheme.normaliser)
+        return after, reward
 
     def step_reward(
         self,
@@ -200,7 +246,7 @@ class Objective:
         steps: int = 1,
         multipliers: Float[Array, " bounds"] | None = None,
     ) -> Float[Array, ""]:
-        """Equation (5): the same weighted sum on the components of a single step.
+        """Equation (5): the weighted sum of metrics on the components of a single step.
 
         The normaliser of a direct reward is that of a whole episode, of which a step has 1 /
         `steps`; rates and disparities are those of the step's own components, and count 0 where
@@ -214,7 +260,7 @@ class Objective:
             multipliers: as for `score`.
         """
         total = jnp.float32(0.0)
-        for name, weight in self.weights.items():
+        for name, weight in self._weighed_metrics():
             metric = self.metrics[name]
             value = metric.normalised(components) * (steps if metric.kind == "direct" else 1)
             total = total + weight * jnp.where(metric.defined(components), value, 0.0)
@@ -222,6 +268,10 @@ class Objective:
             known = jnp.stack([self.metrics[name].defined(components) for name in self.bounds])
             total = total - jnp.sum(multipliers * jnp.where(known, self.excess(components), 0.0))
         return total
+
+    def _weighed_metrics(self) -> list[tuple[str, float]]:
+        """Pairs (metric, weight), in the order of the weights."""
+        return [(name, w) for name, w in self.weights.items() if name in self.metrics]
 
     def excess(self, totals: Any) -> Float[Array, " bounds"]:
         """Excess of each bounded disparity over its bound; not above 0 where the bound is kept."""
@@ -251,6 +301,6 @@ class Objective:
         return {name: metric.value(totals) for name, metric in self.metrics.items()}
 
 
-def _known(name: str, metrics: Mapping[str, Metric]) -> None:
-    if name not in metrics:
-        raise FairgymError(f"unknown metric {name!r}; there are: {', '.join(metrics)}")
+def _known(name: str, known: Mapping[str, Any]) -> None:
+    if name not in known:
+        raise FairgymError(f"unknown metric {name!r}; there are: {', '.join(known)}")

@@ -18,11 +18,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairgym.core import Environment, FairgymError
-from fairgym.core.wrappers import MoreMetrics
 from fairgym.fairness.checks import is_number
 from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
 from fairgym.fairness.metrics import Direct, Metric, Rate
 from fairgym.fairness.objective import Objective
+from fairgym.fairness.schemes import Scheme
+from fairgym.fairness.welfare import is_welfare, welfare_scheme
 
 CLASSES: dict[str, type[Any]] = {
     cls.__name__: cls for cls in (Direct, Rate, Disparity, WorstGroup, GroupRatio, Gini)
@@ -52,16 +53,19 @@ def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) 
         named = Objective.named(env, given)
         return dataclasses.replace(named, metrics=metrics) if further else named
     weights, _ = _parts(given)
+    schemes = {**env.schemes, **read_schemes(env, [given])}
+    known = {**metrics, **schemes}
     for name, weight in weights.items():
-        if name not in metrics:
+        if name not in known:
             raise FairgymError(
                 f"the objective weighs {_short(name)}, which is no metric of {env.name}; there"
-                f" are: {', '.join(metrics)}"
+                f" are: {', '.join(known)}"
             )
         if not is_number(weight):
             raise FairgymError(f"the weight of {name!r} is {_short(weight)}; it takes a number")
     # in the order of the metrics, so that equal weights are summed alike
-    return Objective(metrics, {name: float(weights[name]) for name in metrics if name in weights})
+    ordered = {name: float(weights[name]) for name in known if name in weights}
+    return Objective(metrics, ordered, schemes=schemes)
 
 
 def check_objective(what: str, given: Any) -> None:
@@ -100,6 +104,27 @@ def read_metrics(env: Environment, given: Iterable[Any]) -> dict[str, Metric]:
                 raise FairgymError(f"the metric {name!r} exists already; it takes another name")
             found[name] = metric
     return {name: found[name] for name in sorted(found)}
+
+
+def read_schemes(env: Environment, given: Iterable[Any]) -> dict[str, Scheme]:
+    """The schemes of welfare that objectives name, by name, in the order of the names.
+
+    Args:
+        env: the environment whose components they are made of.
+        given: names of objectives, or plain data.
+
+    Raises:
+        FairgymError: a welfare that the environment has no component for.
+    """
+    names: set[str] = set()
+    for objective in given:
+        if isinstance(objective, str):
+            names.add(objective)
+        else:
+            weights, further = _parts(objective)
+            names |= {name for name in weights if isinstance(name, str)} - set(further)
+    names -= {*env.metrics, *env.schemes}
+    return {name: welfare_scheme(env, name) for name in sorted(names) if is_welfare(name)}
 
 
 _RESERVED = ("objective", "survived")
@@ -220,6 +245,13 @@ def plain_objective(env: Environment, objective: Objective) -> dict[str, Any]:
                 " another name"
             )
     weights = {name: float(weight) for name, weight in objective.weights.items()}
+    there = {**env.schemes, **read_schemes(env, [weights])}
+    for name, scheme in objective.weighed_schemes.items():
+        if there.get(name) != scheme:
+            raise FairgymError(
+                f"the objective weighs a scheme {name!r} of its own, which a configuration cannot"
+                f" hold; it takes those of {env.name} and welfare by name"
+            )
     return {WEIGHTS: weights, METRICS: further} if further else weights
 
 
@@ -293,25 +325,6 @@ def parse_objective(text: str) -> str | dict[str, float]:
 def objective_slug(given: Any) -> str:
     """An objective in names of folders: its name, or "weighted"."""
     return given.replace(":", "-") if isinstance(given, str) else "weighted"
-
-
-# ---------------------------------------------------------------- use
-
-
-def measuring(env: Environment, objectives: Iterable[Objective]) -> Environment:
-    """The environment with the metrics that objectives bring along beside its own.
-
-    Args:
-        env: the environment.
-        objectives: objectives in it; a name that the environment has is its own metric.
-    """
-    return with_metrics(env, {n: m for one in objectives for n, m in one.metrics.items()})
-
-
-def with_metrics(env: Environment, metrics: Mapping[str, Metric]) -> Environment:
-    """The environment with those of these metrics whose names it has not yet."""
-    more = tuple((name, metric) for name, metric in metrics.items() if name not in env.metrics)
-    return MoreMetrics(env, more) if more else env
 
 
 def _short(value: Any) -> str:

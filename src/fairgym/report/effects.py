@@ -119,6 +119,7 @@ def quantities(env: Environment) -> list[Quantity]:
             own = f"{rate.numerator}_per_{rate.denominator}"
             if own not in {quantity.name for quantity in found}:
                 found += _rates(env, own, rate, rate_title(env, name))
+    found += [_measure(env, name) for name in env.schemes]
     shown = {metric.component for metric in env.metrics.values() if isinstance(metric, Direct)}
     for name, info in env.component_info.items():
         if info.per or name not in shown:

@@ -49,7 +49,7 @@ def findings(
     first = [best(several) for several in baselines]
     names = {None if one is None else one.name for one in first}
     common = first[0] if len(names) == 1 and len({group.world for group in groups}) == 1 else None
-    found = [metric_sentence(name, learned, common, env) for name in env.metrics]
+    found = [metric_sentence(name, learned, common, env) for name in (*env.metrics, *env.schemes)]
     if has_people(env):
         found += [core_sentence(result, env, len(learned) > 1) for result in learned]
     for group in groups:
@@ -61,7 +61,7 @@ def findings(
 
 
 def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, env: Any) -> str:
-    """One metric of every learned policy beside the baseline with the best objective."""
+    """One metric or scheme of every learned policy beside the baseline with the best objective."""
     shown = metric_label(env, name)
     unit = _after_number(shown.unit)
 

@@ -20,11 +20,11 @@ class MetricLabel:
     """One metric, or the objective, as it is shown.
 
     Attributes:
-        name: as in `env.metrics`; "objective" for the objective.
+        name: as in `env.metrics` or `env.schemes`; "objective" for the objective.
         title: in words.
         unit: unit of the shown value; "" for a number without one.
         flipped: whether the shown value is minus the program's.
-        kind: "objective", "direct", "rate" or "fair".
+        kind: "objective", "direct", "rate", "fair" or "scheme".
         nonnegative: whether the shown value cannot be below 0.
     """
 
@@ -72,12 +72,14 @@ OBJECTIVE = MetricLabel("objective", "Objective", "", False, "objective")
 
 
 def metric_labels(env: Environment) -> list[MetricLabel]:
-    """Labels of the objective and of every metric of an environment, in its order."""
-    return [OBJECTIVE, *(metric_label(env, name) for name in env.metrics)]
+    """Labels of the objective and of every metric and scheme of an environment, in its order."""
+    return [OBJECTIVE, *(metric_label(env, name) for name in (*env.metrics, *env.schemes))]
 
 
 def metric_label(env: Environment, name: str) -> MetricLabel:
-    """Label of one metric of an environment."""
+    """Label of one metric or scheme of an environment."""
+    if name in env.schemes:
+        return MetricLabel(name, env.schemes[name].title or title(name), "", False, "scheme")
     metric, info = env.metrics[name], env.component_info
     counted = getattr(getattr(metric, "rate", metric), "numerator", None)
     nonnegative = metric.kind == "fair" or (counted is not None and info[counted].nonnegative)

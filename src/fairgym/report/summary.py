@@ -204,7 +204,7 @@ def outcomes(result: Result, rule: Result, env: Any, several: bool) -> list[str]
     gaps = disparities(env)
     rates = {name: metric.rate for name, metric in gaps.items()}
     of_all, apart = [], []
-    for name in env.metrics:
+    for name in (*env.metrics, *env.schemes):
         label = metric_label(env, name)
         pair = [one.estimate(label).mean for one in (result, rule)]
         gap = result.difference(rule, label)

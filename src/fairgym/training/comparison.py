@@ -133,7 +133,7 @@ def baselines_of(env: Environment, *, random: bool = False) -> dict[str, Mapping
 def _setting(run: Run) -> tuple[str, str]:
     config = run.config.as_json()
     world = {name: config[name] for name in _WORLD} | {"discount": run.discount}
-    world["metrics"] = list(run.env.metrics)
+    world["metrics"] = [*run.env.metrics, *run.env.schemes]
     aim = {name: config[name] for name in _AIM}
     return json.dumps(world, sort_keys=True), json.dumps(aim, sort_keys=True)
 

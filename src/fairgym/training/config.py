@@ -13,11 +13,12 @@ import numpy as np
 from fairgym.algorithms import Algorithm, algorithms
 from fairgym.core import Environment, FairgymError, Params, Policy, make
 from fairgym.core.plugins import import_plugin
+from fairgym.core.registry import environments
 from fairgym.fairness import Metric, Objective
+from fairgym.fairness.measuring import measuring
 from fairgym.fairness.plain import (
     check_objective,
     complete_objective,
-    measuring,
     plain_objective,
     read_metrics,
     read_objective,
@@ -72,7 +73,8 @@ class RunConfig:
         algorithm_args: hyperparameters of the algorithm.
         objective: name of the objective, as `Objective.named` takes it; or its weights, metric ->
             number; or {"weights": ..., "metrics": ...} with further metrics as plain data
-            (`fairgym.fairness.plain`). An `Objective` is turned into such data.
+            (`fairgym.fairness.plain`). An `Objective` is turned into such data; if empty, it is
+            the environment's `default_objective`.
         objectives: agents with an objective of their own (non-cooperative): agent -> the same.
         bounds: disparities that are bounded instead of weighed: metric -> epsilon.
         fixed: agents that are not trained: agent -> "random", "first-come", a rule
@@ -92,7 +94,7 @@ class RunConfig:
     params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     algorithm: str = "f-macem"
     algorithm_args: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    objective: str | Mapping[str, Any] | Objective = "uniform"
+    objective: str | Mapping[str, Any] | Objective = ""
     objectives: Mapping[str, str | Mapping[str, Any] | Objective] = dataclasses.field(
         default_factory=dict
     )
@@ -107,6 +109,9 @@ class RunConfig:
             own = {agent: self._plain(objective) for agent, objective in self.objectives.items()}
             object.__setattr__(self, "objectives", own)
         check_fields({field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
+        if self.objective == "":
+            default = environments.get(self.environment).default_objective
+            object.__setattr__(self, "objective", default)
 
     @classmethod
     def from_mapping(cls, given: Mapping[str, Any]) -> "RunConfig":

@@ -24,7 +24,7 @@ from fairgym.core.batching import map_episodes
 from fairgym.core.environment import require_agent, require_agents
 from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
-from fairgym.fairness.plain import measuring
+from fairgym.fairness.measuring import measuring
 from fairgym.training.devices import keep_programs
 from fairgym.training.statistics import mean_interval, paired_interval
 
@@ -37,8 +37,8 @@ class Evaluation:
     """Episodes of one joint policy, measured; NumPy arrays, first axis the episodes.
 
     Attributes:
-        metrics: metric name -> raw value, more is better; 0/0 counts as 0.
-        defined: metric name -> False where the value is 0/0.
+        metrics: name of a metric or scheme -> raw value, more is better; 0/0 counts as 0.
+        defined: the same names -> False where the value is 0/0.
         objective: the score (mean over agents that have their own); None without an objective.
         lengths: steps made.
         terminated: True where the episode failed before its horizon.
@@ -56,6 +56,7 @@ class Evaluation:
         ends: state of each group at the start and after the last step: {"people", each stage:
             numbers of people; the core attribute: its sum}, arrays (episodes, 2, groups). Empty
             unless asked for, and for environments without people.
+        memories: memories of the schemes after the last step, by name.
     """
 
     metrics: dict[str, np.ndarray]
@@ -71,6 +72,7 @@ class Evaluation:
     discount: float = 1.0
     parts: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     ends: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    memories: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def episodes(self) -> int:
@@ -81,7 +83,7 @@ class Evaluation:
         """Mean over the episodes and its interval.
 
         Args:
-            name: a metric, "objective", or "survived" (the share that did not fail).
+            name: a metric or scheme, "objective", or "survived" (the share that did not fail).
             level: probability that the interval holds the mean.
         """
         return mean_interval(self.values(name), level)
@@ -107,7 +109,7 @@ class Evaluation:
         return paired_interval(ours, theirs, level)
 
     def values(self, name: str) -> np.ndarray:
-        """Value of every episode: a metric, "objective", or "survived" (1 if it did not fail)."""
+        """Value of every episode: a measure, "objective", or "survived" (1 if it did not fail)."""
         if name == "survived":
             return 1.0 - self.terminated
         found = self.objective if name == "objective" else self.metrics[name]
@@ -121,10 +123,11 @@ class Evaluation:
         """The same episodes, scored by another objective.
 
         Args:
-            objective: objective of all agents, one per agent, or None for no score.
+            objective: objective of all agents, one per agent, or None for no score. The schemes
+                that it weighs are those of the environment, or have been measured.
         """
         objectives = _several(objective)
-        scores = [np.asarray(jax.vmap(one.score)(self.totals)) for one in objectives]
+        scores = [np.asarray(jax.vmap(one.score)(self.totals, self.memories)) for one in objectives]
         mean = np.mean(scores, axis=0) if scores else None
         return dataclasses.replace(self, objective=mean)
 
@@ -155,7 +158,7 @@ def evaluate(
         key: a JAX key.
         episodes: number of episodes.
         objective: score of the episodes: one objective for all agents, or one per agent. Metrics
-            that it brings along are measured beside the environment's.
+            and schemes that it brings along are measured beside the environment's.
         discount: gamma of the component sums, 1 for plain sums.
         trace: True to return the components of every step, and the state of the parts of the
             people.
@@ -203,8 +206,8 @@ def evaluate(
             shown.append(_first(everybody, min(people_episodes, episodes) - start))
     together = jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
     begin, end = jax.tree.map(lambda *xs: np.concatenate(xs), *shown) if shown else ({}, {})
-    for name, order in (("metrics", env.metrics), ("defined", env.metrics)):
-        together[name] = {key: together[name][key] for key in order}
+    for name in ("metrics", "defined"):
+        together[name] = {key: together[name][key] for key in (*env.metrics, *env.schemes)}
     return Evaluation(**together, people_start=begin, people_end=end, discount=discount)
 
 
@@ -285,11 +288,13 @@ def _measure(
     def one(key: PRNGKeyArray) -> Any:
         watch = functools.partial(_parts, env) if trace else None
         episode = rollout(env, params, policies, key, discount=discount, trace=trace, watch=watch)
-        totals, metrics = episode.totals, env.metrics
-        scores = [objective.score(totals) for objective in objectives]
+        totals, metrics, schemes = episode.totals, env.metrics, env.schemes
+        scores = [objective.score(totals, episode.memories) for objective in objectives]
         results = {
-            "metrics": {name: metric.value(totals) for name, metric in metrics.items()},
-            "defined": {name: metric.defined(totals) for name, metric in metrics.items()},
+            "metrics": {name: metric.value(totals) for name, metric in metrics.items()}
+            | {name: scheme.score(episode.memories[name]) for name, scheme in schemes.items()},
+            "defined": {name: metric.defined(totals) for name, metric in metrics.items()}
+            | {name: jnp.array(True) for name in schemes},
             "objective": jnp.mean(jnp.stack(scores)) if scores else None,
             "lengths": episode.length,
             "terminated": episode.terminated,
@@ -297,6 +302,7 @@ def _measure(
             "mean_actions": {a: jnp.reshape(x, -1) for a, x in episode.mean_actions.items()},
             "trace": episode.trace,
             "parts": episode.watched or {},
+            "memories": episode.memories,
         }
         system = _of_people(env)
         if system is None or not (with_people or with_ends):

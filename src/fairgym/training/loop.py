@@ -216,7 +216,7 @@ def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, A
 def _numbers(env: Environment, log: Mapping[str, Any]) -> dict[str, float | None]:
     """A log as JSON numbers, objective and metrics first; what is not finite becomes null."""
     values = {name: float(value) for name, value in jax.device_get(dict(log)).items()}
-    first = [log_keys.OBJECTIVE, *(log_keys.metric(name) for name in env.metrics)]
+    first = [log_keys.OBJECTIVE, *map(log_keys.metric, (*env.metrics, *env.schemes))]
     order = [name for name in first if name in values]
     order += [name for name in values if name not in order]
     return {name: values[name] if math.isfinite(values[name]) else None for name in order}

@@ -10,7 +10,9 @@ import jax
 
 from fairgym.core import Environment, FairgymError, Params, Policy, check_shape
 from fairgym.fairness import Metric, Objective
-from fairgym.fairness.plain import read_metrics, with_metrics
+from fairgym.fairness.measuring import with_measures
+from fairgym.fairness.plain import read_metrics, read_schemes
+from fairgym.fairness.schemes import Scheme
 from fairgym.training.config import Job, RunConfig
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.folder import RunFolder, run_folders, seed_of
@@ -26,6 +28,7 @@ class Run:
         environment_version: version of the environment that it began in.
         provenance: versions, device, commit and data that it was made with.
         further_metrics: metrics to measure it by, beside those of its environment and objective.
+        further_schemes: schemes to measure it by, likewise.
     """
 
     folder: Path
@@ -33,6 +36,7 @@ class Run:
     environment_version: int
     provenance: Mapping[str, Any]
     further_metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
+    further_schemes: Mapping[str, Scheme] = dataclasses.field(default_factory=dict)
 
     @cached_property
     def job(self) -> Job:
@@ -41,8 +45,8 @@ class Run:
 
     @cached_property
     def env(self) -> Environment:
-        """The environment, with the metrics that the objective brought along."""
-        return with_metrics(self.job.env, self.further_metrics)
+        """The environment, with the metrics and schemes that objectives brought along."""
+        return with_measures(self.job.env, self.further_metrics, self.further_schemes)
 
     @property
     def params(self) -> Params:
@@ -156,7 +160,8 @@ def load(folder: str | Path, seed: int | None = None) -> Run:
 def load_runs(*folders: str | Path) -> list[Run]:
     """Read several runs back.
 
-    A metric that the objective of one of them brought along measures all in that environment.
+    A metric or scheme that the objective of one of them brought along measures all in that
+    environment.
 
     Args:
         *folders: run folders; a folder of several seeds stands for the runs in it, by seed.
@@ -168,7 +173,12 @@ def load_runs(*folders: str | Path) -> list[Run]:
     if not folders:
         raise FairgymError("no run folder is given; it takes one or more, such as runs/x")
     runs = [load(path) for folder in folders for path in run_folders(folder)]
-    return [dataclasses.replace(run, further_metrics=_metrics_of(run, runs)) for run in runs]
+    return [
+        dataclasses.replace(
+            run, further_metrics=_metrics_of(run, runs), further_schemes=_schemes_of(run, runs)
+        )
+        for run in runs
+    ]
 
 
 def _metrics_of(run: Run, runs: Sequence[Run]) -> dict[str, Metric]:
@@ -187,6 +197,17 @@ def _metrics_of(run: Run, runs: Sequence[Run]) -> dict[str, Metric]:
                     " runs; runs side by side take one meaning of a name"
                 )
     return further
+
+
+def _schemes_of(run: Run, runs: Sequence[Run]) -> dict[str, Scheme]:
+    """Schemes that the objectives of runs in the same environment named."""
+    given = [
+        objective
+        for other in runs
+        if other.config.environment == run.config.environment
+        for objective in (other.config.objective, *other.config.objectives.values())
+    ]
+    return read_schemes(run.job.env.unwrapped, given)
 
 
 def initial_state(job: Job) -> Any:

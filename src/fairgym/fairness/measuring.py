@@ -1,0 +1,40 @@
+"""Environments that measure further metrics and schemes beside their own."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from fairgym.core import Augmented, Environment, MoreMetrics
+from fairgym.fairness.metrics import Metric
+from fairgym.fairness.objective import Objective
+from fairgym.fairness.schemes import Scheme
+
+
+def measuring(env: Environment, objectives: Iterable[Objective]) -> Environment:
+    """The environment with the metrics and schemes that objectives bring along beside its own.
+
+    Args:
+        env: the environment.
+        objectives: objectives in it; a name that the environment has is its own.
+    """
+    objectives = tuple(objectives)
+    return with_measures(
+        env,
+        {name: metric for one in objectives for name, metric in one.metrics.items()},
+        {name: scheme for one in objectives for name, scheme in one.schemes.items()},
+    )
+
+
+def with_measures(
+    env: Environment, metrics: Mapping[str, Metric], schemes: Mapping[str, Scheme]
+) -> Environment:
+    """The environment with those of these measures whose names it has not yet.
+
+    In an augmented environment they stand inside, so that it stays one.
+    """
+    more = tuple((name, metric) for name, metric in metrics.items() if name not in env.metrics)
+    too = tuple((name, scheme) for name, scheme in schemes.items() if name not in env.schemes)
+    if not more and not too:
+        return env
+    if isinstance(env, Augmented):
+        return dataclasses.replace(env, env=MoreMetrics(env.env, more, too))
+    return MoreMetrics(env, more, too)

@@ -1,0 +1,88 @@
+"""Weights of objectives by name."""
+
+import numbers
+from collections.abc import Mapping
+
+from fairgym.core import Environment, FairgymError
+from fairgym.fairness.metrics import Kind
+from fairgym.fairness.welfare import TAKES, is_welfare
+
+FRONTIER = "frontier"
+KINDS: Mapping[str, tuple[Kind, ...]] = {
+    "uniform": ("direct", "rate", "fair"),
+    "direct": ("direct",),
+    "direct-fair": ("direct", "fair"),
+    "direct-fair-rate": ("direct", "fair", "rate"),
+}
+HALF_DIRECT, PUBLISHED = "half-direct", "published"
+
+
+def named_weights(env: Environment, name: str) -> dict[str, float]:
+    """Weights of a named objective, by name of metric or scheme.
+
+    Args:
+        env: the environment.
+        name: as for `fairgym.fairness.Objective.named`.
+
+    Raises:
+        FairgymError: any other name, or a lambda outside [0, 1].
+    """
+    if name in KINDS:
+        return of_kinds(env, KINDS[name])
+    if name == HALF_DIRECT:
+        return half_direct(env)
+    if name == PUBLISHED:
+        return published(env)
+    if is_welfare(name):
+        return {name: 1.0}
+    kind, _, lam = name.partition(":")
+    try:
+        if kind == FRONTIER:
+            return frontier(env, float(lam))
+    except ValueError:
+        pass
+    raise FairgymError(
+        f"objective is {name!r}; it takes: {', '.join((*KINDS, HALF_DIRECT, PUBLISHED))};"
+        f" {FRONTIER}:LAMBDA with LAMBDA from 0 to 1; or the welfare {TAKES}"
+    )
+
+
+def of_kinds(env: Environment, kinds: tuple[Kind, ...]) -> dict[str, float]:
+    """Metrics of these kinds, weighted alike."""
+    names = [name for name, metric in env.metrics.items() if metric.kind in kinds]
+    return {name: 1.0 / len(names) for name in names}
+
+
+def half_direct(env: Environment) -> dict[str, float]:
+    """Half of the weight on direct rewards, the rest shared by the disparities (MAFE, D.6)."""
+    direct, fair = (
+        [name for name, metric in env.metrics.items() if metric.kind == kind]
+        for kind in ("direct", "fair")
+    )
+    weights = {name: 0.5 / len(direct) for name in direct}
+    return weights | {name: 0.5 / len(fair) for name in fair}
+
+
+def frontier(env: Environment, lam: float) -> dict[str, float]:
+    """alpha_k = lambda / K for rewards, beta_m = (1 - lambda) / M for disparities (MAFE, D.4).
+
+    Raises:
+        FairgymError: lambda outside [0, 1].
+    """
+    if not (isinstance(lam, numbers.Real) and 0.0 <= lam <= 1.0):
+        raise FairgymError(f"lambda is {lam!r}; it takes a number from 0 to 1")
+    rewards = [name for name, metric in env.metrics.items() if metric.kind != "fair"]
+    fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
+    weights = {name: lam / len(rewards) for name in rewards}
+    return weights | {name: (1.0 - lam) / len(fair) for name in fair}
+
+
+def published(env: Environment) -> dict[str, float]:
+    """The published weights.
+
+    Raises:
+        FairgymError: the environment declares none.
+    """
+    if not env.published:
+        raise FairgymError(f"{env.name} declares no published objective; it takes another one")
+    return dict(env.published)

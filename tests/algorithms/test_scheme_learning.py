@@ -1,0 +1,163 @@
+"""Learners whose reward depends on history, against NumPy and a welfare optimum by hand."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array, Float
+from learners import learner
+
+from fairgym.algorithms import algorithms, first_worlds, fixed_actions
+from fairgym.core import (
+    Augmented,
+    Components,
+    EntitySpace,
+    Feature,
+    Shares,
+    State,
+    augmented,
+    component,
+)
+from fairgym.fairness import Direct, Full, Nash, Objective, Scheme
+from fairgym.testing.room import Room
+
+KEY = jax.random.key(0)
+
+
+class Heat(Components):
+    """The heat that went to each room."""
+
+    heat: Float[Array, " rooms"] = component("heat", unit="kWh", per="group")
+
+
+@dataclasses.dataclass(frozen=True)
+class Stove(Room):
+    """One stove for two rooms, twice as warm for the first; and somebody who does nothing."""
+
+    agents: ClassVar = ("heater", "guest")
+    groups: ClassVar = ("first", "second")
+    components: ClassVar[Any] = Heat
+    SEEN: ClassVar = EntitySpace(1, (Feature("constant"),))
+    SPLIT: ClassVar = Shares((("first", "second"),))
+
+    horizon: int = 4
+
+    @property
+    def schemes(self):
+        return {"course": Scheme.anytime(Full("heat"), Nash())}
+
+    @property
+    def metrics(self):
+        return {"heat": Direct("heat")}
+
+    def observation_space(self, agent):
+        return self.SEEN
+
+    def action_space(self, agent):
+        return self.SPLIT
+
+    def initial_state(self, key, params) -> Any:
+        return State(time=jnp.int32(0))
+
+    def observe(self, state, params):
+        seen = self.SEEN.view({"constant": jnp.ones(1)}, jnp.array([True]))
+        return dict.fromkeys(self.agents, seen)
+
+    def transition(self, noise, state, actions, params) -> Any:
+        heat = actions["heater"] * jnp.array([2.0, 1.0])
+        return State(time=state.time + 1), Heat(heat=heat), jnp.array(False)
+
+
+class Alternating(eqx.Module):
+    """All for the first, then all for the second, and so on: a policy that counts."""
+
+    def initial(self):
+        return jnp.int32(0)
+
+    def __call__(self, observation, key, hidden):
+        return jnp.array([1.0 - hidden, hidden]).astype(jnp.float32), 1 - hidden
+
+
+ENV = Stove()
+
+
+@pytest.mark.parametrize("name", ["f-mappo", "f-maddpg"])
+def test_rewards_of_running_worlds_are_gains_of_the_episode(name):
+    """A fold in NumPy that begins anew with every episode; the heater itself is not trained."""
+    some = learner(name)
+    objective = Objective(ENV.metrics, {"course": 2.0}, schemes=ENV.schemes)
+    state = some.init(KEY, ENV, objective, fixed={"heater": Alternating()})
+    world = jax.tree.map(lambda x: x[0], state.worlds)
+
+    @jax.jit
+    def step(world, key):
+        seen = state.env.observe(world.state, state.params)
+        actions, hidden = fixed_actions(state.env, state.fixed, seen, key, world)
+        actions = actions | {"guest": jnp.array([0.5, 0.5])}
+        world, end, rewards = state.go_on(world, actions, hidden, key)
+        return world, end.components.heat, rewards
+
+    had, total = np.zeros(2), []
+    for number in range(10):
+        if number % 4 == 0:
+            had = np.zeros(2)
+        world, heat, rewards = step(world, jax.random.fold_in(KEY, number))
+        np.testing.assert_array_equal(heat, [[2.0, 0.0], [0.0, 1.0]][number % 2])
+        had += np.asarray(heat)
+        # rewards are those of T steps like this one, as direct rewards are
+        assert rewards.shape == (1,)
+        assert float(rewards[0]) == pytest.approx(2.0 * 4 * np.log(had + 1).sum(), rel=1e-5)
+        total.append(had.copy())
+    assert len({tuple(x) for x in total}) == 4
+
+
+def test_worlds_are_stacked_and_empty_without_schemes():
+    keys = jax.random.split(KEY, 3)
+    objectives = (("heater", Objective.direct(ENV)),)
+    world = first_worlds(ENV, ENV.default_params, objectives, {}, keys)
+    assert world.judged == ({},) and world.hidden == {}
+    objectives = (("heater", Objective(ENV.metrics, {"course": 1.0}, schemes=ENV.schemes)),)
+    world = first_worlds(ENV, ENV.default_params, objectives, {"guest": Alternating()}, keys)
+    assert world.judged[0]["course"].status.shape == (3, 2) and world.hidden["guest"].shape == (3,)
+
+
+LEARNERS = {
+    "f-macem": {"epochs": 12, "episodes_per_epoch": 40, "hidden": 2, "evaluation_episodes": 1},
+    "f-mappo": {
+        "epochs": 12,
+        "episodes_per_epoch": 64,
+        "num_envs": 8,
+        "num_steps": 16,
+        "learning_rate": 0.05,
+        "hidden": 4,
+        "critic_hidden": 4,
+        "evaluation_episodes": 1,
+    },
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_welfare_optimum_is_learned(name):
+    """log(1 + 2Ts) + log(1 + T(1 - s)) is largest at s = (1 + 2T) / 4T: 9/16, all heat at s = 1.
+
+    F-MAPPO sees what the rooms have had.
+    """
+    some = algorithms.get(name)(**LEARNERS[name])
+    env = augmented(ENV, Full("heat")) if name == "f-mappo" else ENV
+    state = some.init(KEY, env, Objective.named(env, "nash:heat"), fixed={"guest": Alternating()})
+    assert isinstance(state.env, Augmented) == (name == "f-mappo")  # the scheme stands inside
+    log = {}
+    for _ in range(some.num_updates):
+        state, log = some.update(state)
+    best = np.log(1 + 8 * 9 / 16) + np.log(1 + 4 * 7 / 16)
+    assert float(log["metrics/nash:heat"]) == pytest.approx(best, abs=0.02)
+    assert float(log["actions/heater/first"]) == pytest.approx(9 / 16, abs=0.08)
+    scheme = state.env.schemes["nash:heat"]
+    assert float(log["objective"]) == pytest.approx(
+        float(log["metrics/nash:heat"]) / scheme.normaliser, rel=1e-5
+    )
+    assert {"metrics/course", "terms/scheme"} <= set(log)

@@ -12,6 +12,7 @@ from fairgym.cli.parsing import flag, parse, typed
 from fairgym.cli.printing import plain
 from fairgym.core import FairgymError, interrupts, make
 from fairgym.core.files import require_path
+from fairgym.core.registry import NO_MEMORY
 from fairgym.fairness.plain import objective_slug, objective_text, parse_objective
 from fairgym.training.config import RunConfig, import_listed, settings_of
 from fairgym.training.config_file import read_config_file
@@ -41,9 +42,11 @@ class Common:
             half-direct, published or frontier:LAMBDA; the welfare nash, max-min, gini or
             alpha:ALPHA, of the system's benefit or as in nash:COMPONENT; or weights:
             METRIC=WEIGHT,METRIC=WEIGHT.
+        memory: memory that agents are shown, by its name in the environment; none for none.
         seed: seed of everything random in the run.
         seeds: seeds of several runs, in OUT/seed-N: START:STOP or a list such as 0,3,7.
-        out: run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default.
+        out: run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default, with the memory after
+            it where there is one.
         config: YAML, JSON or TOML file with settings; flags override it.
         resume: continuation of the run in OUT, whose settings are read from there.
         overwrite: replacement of the run in OUT, which stays until the new one is finished.
@@ -52,6 +55,7 @@ class Common:
 
     algorithm: str = "f-macem"
     objective: str = ""
+    memory: str = "none"
     seed: int | None = None
     seeds: str | None = None
     out: str | None = None
@@ -182,11 +186,13 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         objective=config.objective
         if given.objective == objective_text(config.objective)
         else parse_objective(given.objective),
+        memory=given.memory,
         seed=config.seed if given.seed is None else given.seed,
         **sections,
         **pairs,
     )
-    name = f"{config.environment}-{config.algorithm}-{objective_slug(config.objective)}"
+    parts = [config.environment, config.algorithm, objective_slug(config.objective)]
+    name = "-".join([*parts, config.memory] if config.memory else parts)
     out = Path("runs") / name
     if given.out is not None:
         require_path(given.out, "out")
@@ -235,6 +241,7 @@ def _flags(
         default = {
             "algorithm": config.algorithm,
             "objective": objective_text(config.objective),
+            "memory": config.memory or NO_MEMORY,
         }.get(field.name, base.get(field.name, field.default))
         if field.name == "seed":
             default = None  # so that --seed beside --seeds is noticed; the file's is in `config`

@@ -10,10 +10,13 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any, TypeVar
 
+from fairgym.core.augmented import augmented
 from fairgym.core.errors import FairgymError
 from fairgym.core.plugins import reason_of
 
 T = TypeVar("T")
+
+NO_MEMORY = "none"
 
 
 class Registry:
@@ -203,20 +206,23 @@ environments = Registry(
 )
 
 
-def make(name: str, **shapes: Any) -> Any:
+def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
     """Make an environment.
 
     Args:
         name: a folder of `fairgym.environments`, a name registered with
             `fairgym.register_environment`, or an entry point of an installed distribution in
             the group "fairgym.environments".
+        memory: a memory that agents are shown, by its name in `env.memories`; "" or "none" for
+            none.
         **shapes: constructor arguments (population, horizon, ...).
 
     Returns:
-        An instance of the class that is registered under the name.
+        An instance of the class that is registered under the name; with a memory around it
+        (`fairgym.core.augmented`) where one is named.
 
     Raises:
-        FairgymError: unknown name, unknown argument, or a value that the environment refuses.
+        FairgymError: unknown name, argument or memory, or a value that the environment refuses.
 
     Examples:
         >>> import fairgym
@@ -234,7 +240,8 @@ def make(name: str, **shapes: Any) -> Any:
             raise FairgymError(
                 f"unknown argument {argument!r} for {name}; it takes: {', '.join(known)}"
             )
-    return cls(**shapes)
+    env = cls(**shapes)
+    return env if memory in ("", NO_MEMORY) else augmented(env, memory)
 
 
 register_environment = environments.register

@@ -111,6 +111,7 @@ def folder_name(config: RunConfig) -> str:
     content.pop("seed")
     text = json.dumps(content, sort_keys=True)
     parts = [config.environment, config.algorithm, objective_slug(config.objective)]
+    parts += [config.memory] if config.memory else []
     if config.fixed:
         parts += ["only", *_trained(config)]
     return "-".join([*parts, hashlib.sha256(text.encode()).hexdigest()[:10]])
@@ -119,6 +120,7 @@ def folder_name(config: RunConfig) -> str:
 def label_of(config: RunConfig) -> str:
     """Configuration in a few words."""
     words = [config.environment, config.algorithm, objective_text(config.objective)]
+    words += [f"memory {config.memory}"] if config.memory else []
     if config.fixed:
         words.append(f"only {' and '.join(_trained(config)).replace('_', ' ')} trained")
     return ", ".join(words)

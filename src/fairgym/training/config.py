@@ -13,7 +13,7 @@ import numpy as np
 from fairgym.algorithms import Algorithm, algorithms
 from fairgym.core import Environment, FairgymError, Params, Policy, make
 from fairgym.core.plugins import import_plugin
-from fairgym.core.registry import environments
+from fairgym.core.registry import NO_MEMORY, environments
 from fairgym.fairness import Metric, Objective
 from fairgym.fairness.measuring import measuring
 from fairgym.fairness.plain import (
@@ -80,6 +80,7 @@ class RunConfig:
         fixed: agents that are not trained: agent -> "random", "first-come", a rule
             "module:function", a number, one number per element of the action, or numbers by the
             names of elements, as `fairgym.policies.fixed_policies` takes them.
+        memory: name of a memory of the environment that agents are shown; empty for none.
         seed: seed of everything random in the run.
 
     Examples:
@@ -100,10 +101,13 @@ class RunConfig:
     )
     bounds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    memory: str = ""
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Turn objectives into plain data, and check the types of the fields."""
+        if self.memory == NO_MEMORY:
+            object.__setattr__(self, "memory", "")
         object.__setattr__(self, "objective", self._plain(self.objective))
         if isinstance(self.objectives, Mapping):
             own = {agent: self._plain(objective) for agent, objective in self.objectives.items()}
@@ -169,9 +173,8 @@ class RunConfig:
         """
         known = {s.name: s for s in environment_settings(self.environment)}
         arguments = self.environment_args.items()
-        env = make(
-            self.environment, **{n: known[n].check(v) if n in known else v for n, v in arguments}
-        )
+        checked = {n: known[n].check(v) if n in known else v for n, v in arguments}
+        env = make(self.environment, memory=self.memory, **checked)
         params = with_params(env, env.default_params, self.params.items())
         cls = algorithms.get(self.algorithm)
         known = {s.name: s for s in algorithm_settings(self.algorithm)}
@@ -198,7 +201,7 @@ class RunConfig:
         built = {agent: self._objective(env, name, further, agent) for agent, name in given.items()}
         config = dataclasses.replace(
             self,
-            environment_args=_values(env, environment_settings(self.environment)),
+            environment_args=_values(env.unwrapped, environment_settings(self.environment)),
             params=_values(params, params_settings(env)),
             algorithm_args=_values(algorithm, list(known.values())),
             objective=complete_objective(env, self.objective),
@@ -231,8 +234,11 @@ class RunConfig:
         return differences(self.as_json(), other.as_json())
 
     def as_json(self) -> dict[str, Any]:
-        """The configuration as JSON values."""
-        return json.loads(json.dumps(dataclasses.asdict(self)))
+        """The configuration as JSON values; a memory only if there is one."""
+        values = json.loads(json.dumps(dataclasses.asdict(self)))
+        if not self.memory:
+            del values["memory"]
+        return values
 
 
 def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:
@@ -254,7 +260,7 @@ def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:
 
 def check_fields(fields: Mapping[str, Any]) -> None:
     """Raise a FairgymError unless these fields of a `RunConfig` are of its types."""
-    for field in ("environment", "algorithm"):
+    for field in ("environment", "algorithm", "memory"):
         if not isinstance(fields.get(field, ""), str):
             raise FairgymError(f"{field} is {fields[field]!r}; it takes a name")
     for field in (ENVIRONMENT, PARAMS, ALGORITHM, "objectives", "bounds", "fixed"):

@@ -76,6 +76,8 @@ def labels_of(flat: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _words(key: str, value: Any) -> str:
     section, _, name = key.rpartition(".")
+    if key == "memory":
+        return f"memory {value}" if value else "no memory"
     if section == "fixed":
         return f"{words(name)} {'trained' if value is None else f'fixed at {plain(value)}'}"
     if section == "bounds":

@@ -4,8 +4,9 @@ from typing import Any, Literal, cast
 
 import pytest
 
-from fairgym.core import FairgymError
+from fairgym.core import FairgymError, make
 from fairgym.environments.loan import Loan, LoanParams
+from fairgym.sweeps.plan import folder_name
 from fairgym.training import RunConfig, read_config_file
 from fairgym.training.settings import Setting, algorithm_settings, check_kind
 
@@ -30,6 +31,36 @@ def test_flat_nested_and_dotted_keys_say_the_same():
     env, params = cast(Loan, job.env), cast(LoanParams, job.params)
     assert env.population == 60 and params.deposit_rate == 0.02
     assert job.algorithm.num_updates == 3
+
+
+def test_a_memory_is_a_part_of_the_environment_and_of_the_configuration():
+    keys = {"environment": "doughnut", "population": 3, "horizon": 4, "algorithm": "tabular-q"}
+    config = RunConfig.from_mapping(keys | {"memory": "min"})
+    job = config.build()
+    assert job.config.memory == "min" and job.config.environment_args["shows_time"] is False
+    seen = [feature.name for feature in job.env.observation_space("server").features]
+    assert seen == ["present", "remembered_handed_out"]
+    same = make("doughnut", memory="min", population=3, horizon=4)
+    assert job.env == same and job.env.unwrapped == make("doughnut", population=3, horizon=4)
+    again = RunConfig.from_mapping(json.loads(json.dumps(job.config.as_json())))
+    assert again == job.config and folder_name(again).startswith("doughnut-tabular-q-published-min")
+    without = RunConfig.from_mapping(keys | {"memory": "none"})
+    assert without == RunConfig.from_mapping(keys) and "memory" not in without.as_json()
+    assert without.build().env == job.env.unwrapped
+    assert ("memory", "min", None) in job.config.differences(without)
+
+
+@pytest.mark.parametrize(
+    ("environment", "memory", "error"),
+    [
+        ("doughnut", "all", "memory is 'all'; it takes: full, min, reset"),
+        ("loan", "full", "memory is 'full'; loan declares none"),
+        ("doughnut", 3, "memory is 3; it takes a name"),
+    ],
+)
+def test_unknown_memories(environment, memory, error):
+    with pytest.raises(FairgymError, match=error):
+        RunConfig.from_mapping({"environment": environment, "memory": memory}).build()
 
 
 def test_built_configuration_is_complete_and_builds_the_same():
@@ -127,7 +158,7 @@ def test_unreadable_files(tmp_path, name, content, message):
         ({"objectives": {"admissions": 3}}, "objective of 'admissions' is 3"),
         ({"objective": 3}, "objective is 3; it takes a name"),
         ({"algorithm": 3}, "algorithm is 3; it takes a name"),
-        ({"algorithm": "x"}, "unknown algorithm 'x'; there are: f-macem"),
+        ({"algorithm": "x"}, "unknown algorithm 'x'; there are: dqn, "),
         ({"environment": "x"}, "unknown environment 'x'; there are: .*loan"),
         ({"environment": None}, "environment is None; it takes the name of one"),
         ({"seed": -1}, "seed is -1; it takes a whole number from 0"),

@@ -1,4 +1,4 @@
-"""A replay buffer: the last rows of several worlds, any pytree, in a ring."""
+"""Replay buffers: the last rows of experience, any pytree, in a ring."""
 
 from typing import Any
 
@@ -91,3 +91,60 @@ class ReplayBuffer(Struct):
             )
 
         return at(places), at((places + 1) % self.places)
+
+
+class ExperienceBuffer(Struct):
+    """The last experiences, each whole by itself; the places are a ring.
+
+    Attributes:
+        rows: a pytree whose leaves have a first axis over places.
+        added: number of rows added so far.
+    """
+
+    rows: Any
+    added: Int[Array, ""]
+
+    @classmethod
+    def empty(cls, like: Any, places: int) -> "ExperienceBuffer":
+        """A buffer without rows.
+
+        Args:
+            like: a pytree of shapes and dtypes, as of one row (`jax.eval_shape`).
+            places: number of rows that it can hold.
+        """
+        rows = jax.tree.map(lambda x: jnp.zeros((places, *x.shape), x.dtype), like)
+        return cls(rows=rows, added=jnp.int32(0))
+
+    @property
+    def places(self) -> int:
+        """Number of rows that it can hold."""
+        return jax.tree.leaves(self.rows)[0].shape[0]
+
+    @property
+    def held(self) -> Int[Array, ""]:
+        """Number of rows that it holds."""
+        return jnp.minimum(self.added, self.places)
+
+    def add(self, rows: Any, kept: Bool[Array, " rows"]) -> "ExperienceBuffer":
+        """The buffer with some of these rows in place of the oldest ones.
+
+        Args:
+            rows: leaves with a first axis over rows, of which there are no more than places.
+            kept: mask of the rows to add; they keep their order.
+        """
+        count = kept.astype(jnp.int32)
+        # out of range, and so dropped, where a row is not kept
+        place = jnp.where(kept, (self.added + jnp.cumsum(count) - 1) % self.places, self.places)
+        return ExperienceBuffer(
+            rows=jax.tree.map(
+                lambda x, new: x.at[place].set(new, mode="drop", unique_indices=True),
+                self.rows,
+                rows,
+            ),
+            added=self.added + jnp.sum(count),
+        )
+
+    def sample(self, key: PRNGKeyArray, size: int) -> Any:
+        """Sample rows uniformly, with replacement; it holds at least one."""
+        places = jax.random.randint(key, (size,), 0, jnp.maximum(self.held, 1))
+        return jax.tree.map(lambda x: x[places], self.rows)

@@ -1,0 +1,171 @@
+"""Counterfactual experiences: what would have been learned with another memory.
+
+Alamdari et al. 2024, https://arxiv.org/abs/2312.04772, section 5.2, equation (2): the world does
+not know what is remembered, so that a step from x = (s, m) to (s', mu(m)) tells as well what a step
+from (s, m') would have come to: (s', mu(m')), with the reward of the scheme in that memory. Here mu
+and W are the environment's memory and the objective's schemes themselves; filters and all other
+terms of the objective are those of the step as it happened, waste included.
+"""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from fairgym.algorithms._algorithm import check_at_least
+from fairgym.algorithms._q import Experiences, Happened, QState
+from fairgym.core import Environment, FairgymError, check_shape, no_components
+from fairgym.core.augmented import Augmented
+from fairgym.fairness import Objective
+
+# Steps of random components in which W of the memory's status is compared with W of the true one.
+COMPARED_STEPS = 24
+LARGEST_OFFSET = 1_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Counterfactuals:
+    """Hyperparameters of FairQCM: the memories that a step is also learned from.
+
+    Attributes:
+        offsets: offsets of the counterfactual memories from the true one, in all combinations over
+            the stakeholders (memory full: 1,2 in the paper); of a memory of differences, offsets of
+            the one furthest ahead.
+        counterfactuals: largest number of counterfactual memories per step; of more, so many are
+            sampled at each step.
+    """
+
+    offsets: tuple[int, ...] = (1, 2)
+    counterfactuals: int = 32
+
+    def check(self) -> None:
+        """Check the ranges."""
+        check_at_least(self, 1, "counterfactuals", high=LARGEST_OFFSET)
+        if not self.offsets or len(set(self.offsets)) < len(self.offsets):
+            raise FairgymError(
+                f"offsets is {list(self.offsets)}; it takes one or several whole numbers, each once"
+            )
+        for offset in self.offsets:
+            check_shape("offsets", offset, -LARGEST_OFFSET, LARGEST_OFFSET)
+
+    def with_counterfactuals(
+        self, state: QState, happened: Happened, real: Experiences, key: PRNGKeyArray
+    ) -> Experiences:
+        """The experiences of a step with its counterfactual ones after what happened.
+
+        Args:
+            state: the training state, before the step is learned from.
+            happened: the step.
+            real: the experience of it.
+            key: a JAX key, for sampling among too many memories.
+        """
+        env: Any = augmented_env(state.env)
+        agent, params = state.agent, state.params
+        world, world_after = happened.before.state.world, happened.after.state.world
+        # chosen before the outcome is looked at, as theorem 5.7 demands
+        memories, kept = self._chosen(env.memory, happened.before.state.memory, key)
+        after = jax.vmap(lambda m: env.memory.update(m, happened.components))(memories)
+
+        def shown(state: Any, memories: Any) -> Any:
+            return jax.vmap(lambda m: env.show(state, m, params)[agent])(memories)
+
+        statuses = jax.vmap(env.memory.status)(after)
+        rewards = jax.vmap(lambda u: counterfactual_reward(state.objective, happened, u))(statuses)
+        parts = (shown(world, memories), shown(world_after, after), rewards, kept)
+        seen, seen_after, reward, kept = jax.tree.map(
+            lambda first, others: jnp.concatenate([first, others]),
+            (real.seen, real.seen_after, real.reward, real.kept),
+            parts,
+        )
+        return real.replace(seen=seen, seen_after=seen_after, reward=reward, kept=kept)
+
+    def _chosen(self, memory: Any, now: Any, key: PRNGKeyArray) -> tuple[Any, Bool[Array, " k"]]:
+        """Counterfactual memories, and which of them to learn from."""
+        others, legal = memory.neighbours(now, self.offsets)
+        if legal.shape[0] <= self.counterfactuals:
+            return others, legal
+        # those that may be learned from come first, in random order
+        order = jnp.argsort(jax.random.uniform(key, legal.shape) + jnp.where(legal, 0.0, 1.0))
+        order = order[: self.counterfactuals]
+        return jax.tree.map(lambda x: x[order], others), legal[order]
+
+
+def counterfactual_reward(
+    objective: Objective, happened: Happened, status: Float[Array, " stakeholders"]
+) -> Float[Array, ""]:
+    """Reward of a step whose stakeholder status was another one: W(U) with B as it happened."""
+    reward = objective.step_reward(happened.components)
+    for name, scheme in objective.weighed_schemes.items():
+        own = scheme.reward(status, happened.after.judged[0][name].counts)
+        reward = reward + objective.weights[name] * own * (1 / scheme.normaliser)
+    return reward
+
+
+def augmented_env(env: Environment) -> Augmented | None:
+    """The environment with a memory that is inside of other wrappers; None without."""
+    while not isinstance(env, Augmented):
+        inner = getattr(env, "env", None)
+        if inner is None:
+            return None
+        env = inner
+    return env
+
+
+def check_memory(
+    name: str, env: Environment, params: Any, objective: Objective, offsets: tuple[int, ...]
+) -> None:
+    """Raise a FairgymError unless rewards are a function of the environment's memory.
+
+    Args:
+        name: the algorithm, for messages.
+        env: the environment, augmented.
+        params: its parameters.
+        objective: the objective of the trained agent.
+        offsets: offsets of the counterfactual memories, of which there may be too many.
+    """
+    found = augmented_env(env)
+    if found is None:
+        raise FairgymError(
+            f"{env.name} remembers nothing; {name} takes a memory ({', '.join(env.memories)})"
+            if env.memories
+            else f"{env.name} has no memories; {name} takes an environment with a memory"
+        )
+    memory: Any = found.memory
+    for missing in ("status", "neighbours"):
+        if not hasattr(memory, missing):
+            raise FairgymError(
+                f"the memory {memory} has no {missing}, so that rewards are no function of it;"
+                f" {name} takes a memory that has, such as full"
+            )
+    like = no_components(env, params)
+    jax.eval_shape(lambda: memory.neighbours(memory.initial(like), offsets))
+    for scheme_name, scheme in objective.weighed_schemes.items():
+        if not scheme.reward_like:
+            raise FairgymError(
+                f"the scheme {scheme_name!r} is no sum of what a status is worth at each time;"
+                f" {name} takes one that is (reward-like), such as Scheme.anytime"
+            )
+        if not _tells(memory, scheme, like):
+            raise FairgymError(
+                f"the reward of the scheme {scheme_name!r} is no function of the memory {memory};"
+                f" {name} takes a memory of which it is one, such as full"
+            )
+
+
+def _tells(memory: Any, scheme: Any, like: Any) -> bool:
+    """True if W of the memory's status is W of the scheme's, along steps with random components."""
+    random = np.random.default_rng(0)
+    remembered, judged = memory.initial(like), scheme.initial(like)
+    for _ in range(COMPARED_STEPS):
+        row = jax.tree.map(lambda x: jnp.asarray(random.integers(0, 3, np.shape(x)), x.dtype), like)
+        remembered, judged = memory.update(remembered, row), scheme.update(judged, row)
+        u, true = memory.status(remembered), scheme.status.status(judged.status)
+        if u.shape != true.shape:
+            return False
+        found, due = (scheme.reward(x, jnp.array(True)) for x in (u, true))
+        if not np.allclose(found, due, rtol=1e-4, atol=1e-4):
+            return False
+    return True

@@ -1,0 +1,380 @@
+"""The outer loop of Q-learners: act epsilon-greedily in one world, learn at each step, measure.
+
+Watkins and Dayan 1992, https://doi.org/10.1007/BF00992698: Q(x, a) is moved towards
+r + gamma max_a' Q(x', a'). The reward of a step is that of `Objective.step`: for a fairness scheme
+the change of its score, so that rewards without discount sum to the score of the episode.
+
+One agent is trained, which chooses among options (`Discrete`, `OneEntity`) and sees the same
+entities in the same order at every step. All arrays lie on one device: what is learned at a step
+decides the next one, and there is nothing to be spread over others.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
+
+from fairgym.algorithms._algorithm import (
+    MOST_EPISODES,
+    Algorithm,
+    Objectives,
+    TrainState,
+    check_at_least,
+    check_inside,
+    init_fields,
+)
+from fairgym.algorithms._episodes import log_episodes
+from fairgym.algorithms._worlds import World, first_judged, fixed_actions, scan_state, where
+from fairgym.core import (
+    AutoReset,
+    Entities,
+    Environment,
+    Episode,
+    FairgymError,
+    Struct,
+    first_hidden,
+    log_keys,
+    rollout,
+)
+from fairgym.fairness import Objective
+
+CERTAIN = 1e30  # above any value
+
+
+class Happened(Struct):
+    """One step of the world.
+
+    Attributes:
+        before: the world before the step.
+        after: the world after it, before a reset.
+        seen: the trained agent's observation before the step.
+        seen_after: its observation after the step, before a reset.
+        action: its action.
+        components: components of the step.
+        reward: its reward.
+        ends: True if nothing comes after this step.
+    """
+
+    before: World
+    after: World
+    seen: Entities
+    seen_after: Entities
+    action: Int[Array, ""]
+    components: Any
+    reward: Float[Array, ""]
+    ends: Bool[Array, ""]
+
+
+class Experiences(Struct):
+    """Experiences (x, a, r, x') of one step: what happened first, then counterfactual ones.
+
+    Attributes:
+        seen: observations x.
+        seen_after: observations x'.
+        action: the action a, of all of them.
+        reward: rewards r.
+        discount: factor of the value of x': gamma, or 0 where nothing comes after; of all of them.
+        kept: mask of the experiences to learn from.
+    """
+
+    seen: Entities
+    seen_after: Entities
+    action: Int[Array, ""]
+    reward: Float[Array, " experiences"]
+    discount: Float[Array, ""]
+    kept: Bool[Array, " experiences"]
+
+
+class QState(TrainState):
+    """The training state of a Q-learner; subclasses add what they learn.
+
+    Attributes:
+        world: the world that it acts in.
+    """
+
+    world: World
+
+    @property
+    def agent(self) -> str:
+        """The trained agent."""
+        return self.objectives[0][0]
+
+    @property
+    def objective(self) -> Objective:
+        """Its objective."""
+        return self.objectives[0][1]
+
+
+StateT = TypeVar("StateT", bound=QState)
+
+
+@dataclasses.dataclass(frozen=True)
+class QLearner(Algorithm[StateT]):
+    """Hyperparameters and outer loop; a subclass writes `_start`, `_policy`, `_epsilon`, `_learn`.
+
+    Objective, metrics and actions are logged of whole episodes of the greedy policy; `step_reward`
+    is the mean reward of the steps that are learned from.
+
+    Attributes:
+        epochs: number of epochs of training, each of which is logged.
+        gamma: discount factor of the rewards.
+        epsilon_start: probability of a random action at the start.
+        epsilon_decay: factor of this probability at each of its decays.
+        epsilon_end: smallest probability of a random action.
+        bootstrap_truncated: whether the horizon only cuts off what is learned from: the last
+            observation of an episode is worth what would come after it. Without, nothing comes
+            after the horizon; then agents should see the time.
+        evaluation_episodes: number of episodes that measure the greedy policy, each time.
+    """
+
+    extended_by: ClassVar[str] = "epochs"
+    name: ClassVar[str] = "Q-learning"
+
+    epochs: int = 100
+    gamma: float = 0.99
+    epsilon_start: float = 1.0
+    epsilon_decay: float = 0.95
+    epsilon_end: float = 0.2
+    bootstrap_truncated: bool = True
+    evaluation_episodes: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        check_at_least(self, 1, "epochs")
+        check_at_least(self, 1, "evaluation_episodes", high=MOST_EPISODES)
+        check_inside(self, 1.0, "gamma", "epsilon_start", "epsilon_decay", "epsilon_end")
+        if self.epsilon_end > self.epsilon_start:
+            raise FairgymError(
+                f"epsilon_end is {self.epsilon_end}; it takes a number from 0 to epsilon_start,"
+                f" {self.epsilon_start}"
+            )
+
+    @property
+    def num_updates(self) -> int:
+        """One update for each epoch."""
+        return self.epochs
+
+    def init(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        *,
+        params: Any = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> StateT:
+        """A world at its start, and nothing learned.
+
+        Arguments as in `fairgym.algorithms.Algorithm.init`.
+
+        Raises:
+            FairgymError: several agents are to be trained, the agent does not choose among options
+                at every step, its objective has bounds, or what the subclass refuses.
+        """
+        fields = init_fields(key, env, objective, params, fixed)
+        env, params, objectives = fields["env"], fields["params"], fields["objectives"]
+        check_agent(self.name, env, objectives)
+        # folded first: the two keys that updates split from this one are not used for anything else
+        world_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
+        fields["world"] = first_world(env, params, objectives, fields["fixed"], world_key)
+        return self._start(fields, start_key)
+
+    def policies(self, state: StateT) -> dict[str, Any]:
+        """The greedy policy, and the fixed ones."""
+        found = {state.agent: self._policy(state)} | state.fixed
+        return {agent: found[agent] for agent in state.env.agents}
+
+    def update(self, state: StateT) -> tuple[StateT, dict[str, Array]]:
+        """One epoch: act and learn, and measure the policy in between."""
+        return self._epoch(state)
+
+    # ---------------------------------------------------------------- what a subclass writes
+
+    def _rounds(self, env: Environment) -> tuple[int, int]:
+        """Number of rounds per epoch, after each of which the policy is measured; steps in each."""
+        raise NotImplementedError
+
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
+        """The state before the first update."""
+        raise NotImplementedError
+
+    def _policy(self, state: StateT) -> Any:
+        """The greedy policy."""
+        raise NotImplementedError
+
+    def _epsilon(self, state: StateT, seen: Entities) -> Float[Array, ""]:
+        """Probability of a random action in this observation."""
+        raise NotImplementedError
+
+    def _mean_epsilon(self, state: StateT) -> Float[Array, ""]:
+        """Mean probability of a random action, for the log."""
+        raise NotImplementedError
+
+    def _learn(
+        self, state: StateT, batch: Experiences, key: PRNGKeyArray
+    ) -> tuple[StateT, dict[str, Array]]:
+        """The state after it has learned from a step, and what to log."""
+        raise NotImplementedError
+
+    # ---------------------------------------------------------------- what a subclass may change
+
+    def _experiences(self, state: StateT, happened: Happened, key: PRNGKeyArray) -> Experiences:
+        """Experiences to learn from: what happened."""
+        alone = (happened.seen, happened.seen_after, happened.reward, jnp.array(True))
+        seen, after, reward, kept = jax.tree.map(lambda x: x[None], alone)
+        return Experiences(
+            seen=seen,
+            seen_after=after,
+            action=happened.action,
+            reward=reward,
+            discount=jnp.where(happened.ends, 0.0, self.gamma),
+            kept=kept,
+        )
+
+    def _ended(self, state: StateT, done: Bool[Array, ""]) -> StateT:
+        """The state after a step with which an episode may have ended."""
+        return state
+
+    # ---------------------------------------------------------------- epochs
+
+    @eqx.filter_jit
+    def _epoch(self, state: StateT) -> tuple[StateT, dict[str, Array]]:
+        key, next_key = state.next_key()
+        rounds, steps = self._rounds(state.env)
+
+        def one_round(state: StateT, key: Key[Array, ""]) -> tuple[StateT, Any]:
+            learn_key, mean_key = jax.random.split(key)
+            state, losses = self._round(state, jax.random.split(learn_key, steps))
+            losses[log_keys.exploration(state.agent)] = self._mean_epsilon(state)
+            return state, (losses, self._measured(state, mean_key))
+
+        state, (losses, episodes) = scan_state(one_round, state, jax.random.split(key, rounds))
+        episodes = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), episodes)
+        log = log_episodes(state.env, state.objectives, episodes)
+        log |= {name: jnp.mean(values) for name, values in losses.items()}
+        return state.replace(key=next_key, updates=state.updates + 1), log
+
+    def _round(self, state: StateT, keys: Key[Array, " steps"]) -> tuple[StateT, dict[str, Array]]:
+        """Act and learn at each of these keys: the next state, and what to log of each step."""
+        return scan_state(self._step, state, keys)
+
+    def _measured(self, state: StateT, key: PRNGKeyArray) -> Episode:
+        """Episodes of the greedy policy, one after another; a first axis goes over them."""
+        policies = self.policies(state)
+
+        def one(key: PRNGKeyArray) -> Episode:
+            episode = rollout(state.env, state.params, policies, key)
+            return episode.replace(final_state=None)
+
+        return lax.map(one, jax.random.split(key, self.evaluation_episodes))
+
+    def _step(self, state: StateT, key: PRNGKeyArray) -> tuple[StateT, dict[str, Array]]:
+        """One step: act, look at what happened, learn."""
+        act_key, step_key, learn_key = jax.random.split(key, 3)
+        experience_key, learn_key = jax.random.split(learn_key)
+        seen = state.env.observe(state.world.state, state.params)
+        epsilon = self._epsilon(state, seen[state.agent])
+        logits = self._policy(state).logits(seen[state.agent])
+        actions, hidden = self._actions(state, seen, epsilon, logits, act_key)
+        state, happened, done = self._advance(state, seen[state.agent], actions, hidden, step_key)
+        batch = self._experiences(state, happened, experience_key)
+        state, losses = self._learn(state, batch, learn_key)
+        return self._ended(state, done), losses | {log_keys.STEP_REWARD: happened.reward}
+
+    def _actions(
+        self,
+        state: StateT,
+        seen: Mapping[str, Entities],
+        epsilon: Float[Array, ""],
+        logits: Float[Array, " options"],
+        key: PRNGKeyArray,
+    ) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Actions of all agents, of the trained one epsilon-greedily; hidden states of others."""
+        fixed_key, coin_key, sample_key = jax.random.split(key, 3)
+        space = state.env.action_space(state.agent)
+        sampled = CERTAIN * jax.nn.one_hot(space.sample(sample_key), logits.shape[0])
+        # a choice of logits, so that the action is the result of a single reduction: the compiler
+        # would repeat a cheaper choice wherever it is used, and so read tables again
+        logits = jnp.where(jax.random.uniform(coin_key) < epsilon, sampled, logits)
+        action = space.from_logits(logits, seen[state.agent].mask)
+        others, hidden = fixed_actions(state.env, state.fixed, seen, fixed_key, state.world)
+        return others | {state.agent: action}, hidden
+
+    def _advance(
+        self,
+        state: StateT,
+        seen: Entities,
+        actions: Mapping[str, Array],
+        hidden: dict[str, Any],
+        key: PRNGKeyArray,
+    ) -> tuple[StateT, Happened, Bool[Array, ""]]:
+        """Make a step in the world: the state, what happened, and whether the episode ended."""
+        before = state.world
+        following, end = AutoReset(state.env).step_autoreset(
+            key, before.state, actions, state.params
+        )
+        judged, reward = state.objective.step(before.judged[0], end.components)
+        after = World(end.final_state, (judged,), hidden)
+        happened = Happened(
+            before=before,
+            after=after,
+            seen=seen,
+            seen_after=state.env.observe(end.final_state, state.params)[state.agent],
+            action=actions[state.agent],
+            components=end.components,
+            reward=reward,
+            ends=end.terminated if self.bootstrap_truncated else end.done,
+        )
+        first = first_judged(state.env, state.params, state.objectives), first_hidden(state.fixed)
+        world = World(following, *where(end.done, first, ((judged,), hidden)))
+        return state.replace(world=world), happened, end.done
+
+
+@eqx.filter_jit
+def first_world(
+    env: Environment,
+    params: Any,
+    objectives: Sequence[tuple[str, Objective]],
+    fixed: Mapping[str, Any],
+    key: PRNGKeyArray,
+) -> World:
+    """A world at the start of an episode."""
+    state = env.initial_state(key, params)
+    return World(state, first_judged(env, params, objectives), first_hidden(fixed))
+
+
+def check_agent(name: str, env: Environment, objectives: tuple[tuple[str, Objective], ...]) -> None:
+    """Raise a FairgymError unless one agent is trained, and it chooses among options.
+
+    Args:
+        name: the algorithm, for messages.
+        env: the environment.
+        objectives: pairs (agent, objective) of the trained agents.
+    """
+    trained = [agent for agent, _ in objectives]
+    if len(trained) > 1:
+        raise FairgymError(
+            f"{len(trained)} agents are to be trained: {', '.join(trained)}; {name} takes one:"
+            " give all others a fixed policy"
+        )
+    (agent, objective), space = objectives[0], env.action_space(trained[0])
+    if not space.discrete:
+        raise FairgymError(
+            f"the action of {agent!r} is {space.takes}; {name} takes an agent that chooses one of"
+            " several options"
+        )
+    if env.periods.get(agent, 1) > 1:
+        raise FairgymError(
+            f"{agent!r} acts every {env.periods[agent]} steps; {name} takes an agent that acts at"
+            " every step"
+        )
+    if objective.bounds:
+        raise FairgymError(
+            f"the objective of {agent!r} has bounds ({', '.join(objective.bounds)}); {name} takes"
+            " one without"
+        )

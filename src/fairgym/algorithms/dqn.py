@@ -1,0 +1,245 @@
+"""Deep Q-networks: Q-learning with a network, a replay buffer and a target network.
+
+Mnih et al. 2015, https://doi.org/10.1038/nature14236. The defaults are those of the baselines Full,
+Min and Reset of Alamdari et al. 2024 (https://arxiv.org/abs/2312.04772), table 1, and where it is
+silent those of their code: Adam, the mean squared error, inputs in bits, one gradient step at each
+step once the replay buffer is full, a target network that is copied now and then.
+"""
+
+import dataclasses
+import math
+from typing import Any, ClassVar, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from fairgym.algorithms._algorithm import (
+    LARGEST_WIDTH,
+    MOST_EPISODES,
+    algorithms,
+    check_at_least,
+    check_inside,
+)
+from fairgym.algorithms._gradient import apply_gradients
+from fairgym.algorithms._q import Experiences, QLearner, QState
+from fairgym.algorithms._replay import ExperienceBuffer
+from fairgym.core import Entities, Environment, FairgymError, Struct
+from fairgym.policies import split_learned
+from fairgym.policies.coding import InputCode, Inputs
+from fairgym.policies.flat import FlatNetwork
+
+LARGEST_BUFFER = 10_000_000  # experiences
+
+
+class Row(Struct):
+    """One experience in the replay buffer.
+
+    Attributes:
+        inputs: inputs of the network for the observation x.
+        inputs_after: inputs for the observation x'.
+        action: the action.
+        reward: the reward.
+        discount: factor of the value of x'.
+        ahead: the value of x', max_a' Q(x', a') by the target network.
+    """
+
+    inputs: Float[Array, "... inputs"]
+    inputs_after: Float[Array, "... inputs"]
+    action: Int[Array, "..."]
+    reward: Float[Array, "..."]
+    discount: Float[Array, "..."]
+    ahead: Float[Array, "..."]
+
+
+class DqnState(QState):
+    """The training state of DQN.
+
+    Attributes:
+        learned: the learned arrays of the network.
+        skeleton: the network without them.
+        target: arrays of the target network.
+        optimiser: state of Adam.
+        buffer: the replay buffer.
+        epsilon: probability of a random action.
+        gradient_steps: number of gradient steps so far.
+    """
+
+    learned: Any
+    skeleton: Any
+    target: Any
+    optimiser: Any
+    buffer: ExperienceBuffer
+    epsilon: Float[Array, ""]
+    gradient_steps: Int[Array, ""]
+
+
+StateT = TypeVar("StateT", bound=DqnState)
+
+
+@algorithms.register("dqn")
+@dataclasses.dataclass(frozen=True)
+class Dqn(QLearner[DqnState]):
+    """Hyperparameters of DQN, beside those of `QLearner`.
+
+    Attributes:
+        episodes_per_epoch: whole episodes' worth of environment steps in each epoch.
+        hidden: number of units of each hidden layer.
+        input_code: "binary" writes features with a number of values in bits; "scaled" divides all
+            by their ranges.
+        learning_rate: Adam's learning rate.
+        buffer_size: number of experiences that the replay buffer holds.
+        batch_size: number of experiences sampled from it for each gradient step.
+        learning_starts: number of experiences in the replay buffer before learning starts; none:
+            when it is full.
+        target_network_frequency: number of gradient steps between two copies of the network into
+            the target network.
+        epsilon_decay: factor of the probability of a random action after each episode; 0.998
+            comes to the smallest one after 805 episodes.
+        evaluation_episodes: number of episodes that measure the greedy policy after each
+            episode's worth of steps.
+    """
+
+    name: ClassVar[str] = "dqn"
+
+    gamma: float = 0.95
+    epsilon_decay: float = 0.999
+    episodes_per_epoch: int = 10
+    hidden: tuple[int, ...] = (32, 16, 8)
+    input_code: InputCode = "binary"
+    learning_rate: float = 1e-4
+    buffer_size: int = 400
+    batch_size: int = 64
+    learning_starts: int | None = None
+    target_network_frequency: int = 1_000
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        check_at_least(self, 1, "episodes_per_epoch", high=MOST_EPISODES)
+        check_at_least(self, 1, "buffer_size", "batch_size", high=LARGEST_BUFFER)
+        check_at_least(self, 1, "target_network_frequency")
+        check_inside(self, math.inf, "learning_rate", positive=True)
+        if self.learning_starts is not None:
+            check_at_least(self, 1, "learning_starts", high=self.buffer_size)
+        check_hidden(self.hidden)
+
+    def _rounds(self, env: Environment) -> tuple[int, int]:
+        return self.episodes_per_epoch, env.horizon
+
+    @property
+    def _optimiser(self) -> optax.GradientTransformation:
+        return optax.adam(self.learning_rate)
+
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> DqnState:
+        env, agent = fields["env"], fields["objectives"][0][0]
+        inputs = Inputs(env.observation_space(agent), self.input_code)
+        network = FlatNetwork(inputs, env.action_space(agent), self.hidden, key)
+        learned, skeleton = split_learned(network)
+        return DqnState(
+            **fields,
+            learned=learned,
+            skeleton=skeleton,
+            target=jax.tree.map(jnp.copy, learned),
+            optimiser=self._optimiser.init(learned),
+            buffer=ExperienceBuffer.empty(_row_like(inputs.size), self.buffer_size),
+            epsilon=jnp.float32(self.epsilon_start),
+            gradient_steps=jnp.int32(0),
+        )
+
+    def _policy(self, state: DqnState) -> Any:
+        return eqx.combine(state.learned, state.skeleton)
+
+    def _epsilon(self, state: DqnState, seen: Entities) -> Float[Array, ""]:
+        return state.epsilon
+
+    def _mean_epsilon(self, state: DqnState) -> Float[Array, ""]:
+        return state.epsilon
+
+    def _ended(self, state: DqnState, done: Bool[Array, ""]) -> DqnState:
+        less = jnp.maximum(self.epsilon_decay * state.epsilon, self.epsilon_end)
+        return state.replace(epsilon=jnp.where(done, less, state.epsilon))
+
+    def _learn(
+        self, state: DqnState, batch: Experiences, key: PRNGKeyArray
+    ) -> tuple[DqnState, dict[str, Array]]:
+        """Remember the experiences, and make a gradient step once there are enough."""
+        network: FlatNetwork = state.skeleton
+        after = jax.vmap(network.inputs)(batch.seen_after)
+        rows = Row(
+            inputs=jax.vmap(network.inputs)(batch.seen),
+            inputs_after=after,
+            action=jnp.broadcast_to(batch.action, batch.reward.shape),
+            reward=batch.reward,
+            discount=jnp.broadcast_to(batch.discount, batch.reward.shape),
+            ahead=self._ahead(state, state.target, after),
+        )
+        state = state.replace(buffer=state.buffer.add(rows, batch.kept))
+        enough = self.buffer_size if self.learning_starts is None else self.learning_starts
+        now = (state.learned, state.optimiser)
+        (learned, optimiser), error = lax.cond(
+            state.buffer.held >= enough,
+            lambda: self._descend(state, key),
+            lambda: (now, jnp.float32(0.0)),
+        )
+        steps = state.gradient_steps + (state.buffer.held >= enough)
+        state = state.replace(learned=learned, optimiser=optimiser, gradient_steps=steps)
+        return self._with_target(state, steps > 0), {"value_error": error}
+
+    def _descend(self, state: DqnState, key: PRNGKeyArray) -> tuple[Any, Float[Array, ""]]:
+        """One gradient step on the mean squared error of a sample."""
+        rows: Row = state.buffer.sample(key, self.batch_size)
+        target = rows.reward + rows.discount * rows.ahead
+
+        def loss(learned: Any) -> Array:
+            network: FlatNetwork = eqx.combine(learned, state.skeleton)
+            values = jax.vmap(network.outputs)(rows.inputs)
+            # a product, whose derivative is one too, instead of places in memory
+            chosen = jax.nn.one_hot(rows.action, values.shape[1], dtype=values.dtype)
+            return jnp.mean((jnp.sum(values * chosen, axis=1) - target) ** 2)
+
+        error, gradient = jax.value_and_grad(loss)(state.learned)
+        return apply_gradients(self._optimiser, gradient, state.optimiser, state.learned), error
+
+    def _with_target(self, state: DqnState, begun: Bool[Array, ""]) -> DqnState:
+        """The state with the network copied into the target network, every so many steps.
+
+        Values of x' by the target network change with it alone, so that they are kept with the
+        experiences and not computed for each sample.
+        """
+        due = begun & (state.gradient_steps % self.target_network_frequency == 0)
+        ahead = lax.cond(
+            due,
+            lambda: self._ahead(state, state.learned, state.buffer.rows.inputs_after),
+            lambda: state.buffer.rows.ahead,
+        )
+        target = jax.tree.map(
+            lambda new, old: jnp.where(due, new, old), state.learned, state.target
+        )
+        rows = state.buffer.rows.replace(ahead=ahead)
+        return state.replace(target=target, buffer=state.buffer.replace(rows=rows))
+
+    def _ahead(
+        self, state: DqnState, arrays: Any, inputs: Float[Array, "rows inputs"]
+    ) -> Float[Array, " rows"]:
+        """Largest Q of each of these observations, by the network with these arrays."""
+        network: FlatNetwork = eqx.combine(arrays, state.skeleton)
+        return jnp.max(jax.vmap(network.outputs)(inputs), axis=1)
+
+
+def _row_like(inputs: int) -> Row:
+    """A row of zeros."""
+    vector, number = jnp.zeros((inputs,)), jnp.zeros(())
+    return Row(vector, vector, jnp.int32(0), number, number, number)
+
+
+def check_hidden(hidden: tuple[int, ...]) -> None:
+    """Raise a FairgymError unless these are numbers of units of hidden layers."""
+    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in hidden)
+    if not whole or any(not 1 <= n <= LARGEST_WIDTH for n in hidden):
+        raise FairgymError(
+            f"hidden is {list(hidden)}; it takes whole numbers from 1 to {LARGEST_WIDTH}"
+        )

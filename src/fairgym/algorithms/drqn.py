@@ -1,0 +1,211 @@
+"""Deep recurrent Q-networks: DQN whose network remembers the episode by itself.
+
+Hausknecht and Stone 2015, https://arxiv.org/abs/1507.06527. The baseline RNN of Alamdari et al.
+2024, appendix A.4. What is replayed is whole episodes, from a hidden state of zero at their start
+("bootstrapped sequential updates"), so that the hidden state in training is the one that the policy
+has when it acts.
+"""
+
+import dataclasses
+import functools
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
+
+from fairgym.algorithms._algorithm import (
+    LARGEST_WIDTH,
+    MOST_EPISODES,
+    algorithms,
+    check_at_least,
+)
+from fairgym.algorithms._gradient import apply_gradients
+from fairgym.algorithms._q import first_world
+from fairgym.algorithms._replay import ExperienceBuffer
+from fairgym.algorithms._worlds import World
+from fairgym.algorithms.dqn import Dqn, DqnState
+from fairgym.core import FairgymError, Struct, log_keys
+from fairgym.policies import split_learned
+from fairgym.policies.coding import Inputs
+from fairgym.policies.flat import RecurrentNetwork
+
+
+class Sequence(Struct):
+    """One episode in the replay buffer.
+
+    Attributes:
+        inputs: inputs of the network for each observation, the last one included.
+        action: the actions.
+        reward: the rewards.
+        discount: factors of the values of the observations after the steps.
+        lived: mask of the steps that the episode had.
+    """
+
+    inputs: Float[Array, "... steps_and_one inputs"]
+    action: Int[Array, "... steps"]
+    reward: Float[Array, "... steps"]
+    discount: Float[Array, "... steps"]
+    lived: Bool[Array, "... steps"]
+
+
+@algorithms.register("drqn")
+@dataclasses.dataclass(frozen=True)
+class Drqn(Dqn):
+    """Hyperparameters of DRQN, beside those of DQN.
+
+    Attributes:
+        hidden: number of units of each layer below the GRU.
+        recurrent_units: size of the GRU's hidden state.
+        buffer_size: number of steps that the replay buffer holds, in whole episodes.
+        batch_size: number of steps for each gradient step, in whole episodes (rounded up).
+        learning_starts: number of steps in the replay buffer before learning starts; none: when
+            it is full.
+        gradient_steps: number of gradient steps after each episode. With one for each environment
+            step, as DQN makes them, training takes hours.
+    """
+
+    name: ClassVar[str] = "drqn"
+
+    hidden: tuple[int, ...] = (32, 16)
+    recurrent_units: int = 256
+    learning_rate: float = 2e-3
+    buffer_size: int = 1_000
+    batch_size: int = 256
+    target_network_frequency: int = 100
+    gradient_steps: int = 10
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        check_at_least(self, 1, "recurrent_units", high=LARGEST_WIDTH)
+        check_at_least(self, 1, "gradient_steps", high=MOST_EPISODES)
+
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> DqnState:
+        env, agent = fields["env"], fields["objectives"][0][0]
+        steps = env.horizon
+        if self.buffer_size < steps:
+            raise FairgymError(
+                f"buffer_size is {self.buffer_size}; {self.name} takes at least the {steps} steps"
+                " of an episode"
+            )
+        inputs = Inputs(env.observation_space(agent), self.input_code)
+        space = env.action_space(agent)
+        network = RecurrentNetwork(inputs, space, self.hidden, self.recurrent_units, key)
+        learned, skeleton = split_learned(network)
+        nothing = jnp.zeros((steps,))
+        like = Sequence(
+            inputs=jnp.zeros((steps + 1, inputs.size)),
+            action=nothing.astype(jnp.int32),
+            reward=nothing,
+            discount=nothing,
+            lived=nothing.astype(bool),
+        )
+        return DqnState(
+            **fields,
+            learned=learned,
+            skeleton=skeleton,
+            target=jax.tree.map(jnp.copy, learned),
+            optimiser=self._optimiser.init(learned),
+            buffer=ExperienceBuffer.empty(like, self.buffer_size // steps),
+            epsilon=jnp.float32(self.epsilon_start),
+            gradient_steps=jnp.int32(0),
+        )
+
+    # ---------------------------------------------------------------- experience
+
+    def _round(
+        self, state: DqnState, keys: Key[Array, " steps"]
+    ) -> tuple[DqnState, dict[str, Array]]:
+        """One episode in a new world, and gradient steps after it."""
+        # folded: the keys themselves are those of the steps
+        start_key, learn_key = jax.random.split(jax.random.fold_in(keys[0], 1))
+        world = first_world(state.env, state.params, state.objectives, state.fixed, start_key)
+        state, sequence = self._episode(state.replace(world=world), keys)
+        one = jax.tree.map(lambda x: x[None], sequence)
+        state = state.replace(buffer=state.buffer.add(one, jnp.ones((1,), bool)))
+        state = self._ended(state, jnp.array(True))
+        enough = self.buffer_size if self.learning_starts is None else self.learning_starts
+        begun = state.buffer.held >= max(1, enough // state.env.horizon)
+
+        def learn() -> Any:
+            now = (state.learned, state.target, state.optimiser, state.gradient_steps)
+            learn_keys = jax.random.split(learn_key, self.gradient_steps)
+            now, errors = lax.scan(
+                functools.partial(self._descend_sequences, state), now, learn_keys
+            )
+            return now, jnp.mean(errors)
+
+        def wait() -> Any:
+            now = (state.learned, state.target, state.optimiser, state.gradient_steps)
+            return now, jnp.float32(0.0)
+
+        (learned, target, optimiser, steps), error = lax.cond(begun, learn, wait)
+        log = {
+            "value_error": error,
+            log_keys.STEP_REWARD: jnp.sum(sequence.reward) / jnp.sum(sequence.lived),
+        }
+        return state.replace(
+            learned=learned, target=target, optimiser=optimiser, gradient_steps=steps
+        ), log
+
+    def _episode(self, state: DqnState, keys: Key[Array, " steps"]) -> tuple[DqnState, Sequence]:
+        """One episode from its start; after an early end come steps that are masked."""
+        network: RecurrentNetwork = eqx.combine(state.learned, state.skeleton)
+
+        def step(
+            carry: tuple[World, Array, Array], key: Key[Array, ""]
+        ) -> tuple[tuple[World, Array, Array], Any]:
+            world, remembered, alive = carry
+            act_key, step_key = jax.random.split(key)
+            now = state.replace(world=world)
+            seen = state.env.observe(world.state, state.params)
+            inputs = network.inputs(seen[state.agent])
+            logits, remembered = network.outputs(inputs, remembered)
+            actions, hidden = self._actions(now, seen, state.epsilon, logits, act_key)
+            now, happened, done = self._advance(now, seen[state.agent], actions, hidden, step_key)
+            discount = jnp.where(happened.ends, 0.0, self.gamma)
+            reward = jnp.where(alive, happened.reward, 0.0)
+            after = network.inputs(happened.seen_after)
+            row = (inputs, after, happened.action, reward, discount, alive)
+            return (now.world, remembered, alive & ~done), row
+
+        start = (state.world, network.initial(), jnp.array(True))
+        (world, _, _), rows = lax.scan(step, start, keys)
+        inputs, after, action, reward, discount, lived = rows
+        last = jnp.sum(lived) - 1
+        # after an early end the input is the last observation, which nothing is learned from
+        inputs = jnp.concatenate([inputs, after[-1:]]).at[last + 1].set(after[last])
+        return state.replace(world=world), Sequence(inputs, action, reward, discount, lived)
+
+    # ---------------------------------------------------------------- learning
+
+    def _descend_sequences(
+        self, state: DqnState, now: tuple[Any, Any, Any, Array], key: PRNGKeyArray
+    ) -> tuple[tuple[Any, Any, Any, Array], Float[Array, ""]]:
+        """One gradient step on the mean squared error of a sample of episodes."""
+        learned, target, optimiser, steps = now
+        episodes = -(-self.batch_size // state.env.horizon)
+        rows: Sequence = state.buffer.sample(key, episodes)
+
+        def values(arrays: Any) -> Float[Array, "episodes steps_and_one options"]:
+            network: RecurrentNetwork = eqx.combine(arrays, state.skeleton)
+            return jax.vmap(network.unrolled)(rows.inputs)
+
+        ahead = jnp.max(values(target)[:, 1:], axis=2)
+        due = rows.reward + rows.discount * ahead
+
+        def loss(arrays: Any) -> Array:
+            found = values(arrays)[:, :-1]
+            chosen = jax.nn.one_hot(rows.action, found.shape[2], dtype=found.dtype)
+            error = (jnp.sum(found * chosen, axis=2) - due) ** 2
+            return jnp.sum(jnp.where(rows.lived, error, 0.0)) / jnp.sum(rows.lived)
+
+        error, gradient = jax.value_and_grad(loss)(learned)
+        learned, optimiser = apply_gradients(self._optimiser, gradient, optimiser, learned)
+        steps = steps + 1
+        copied = steps % self.target_network_frequency == 0
+        target = jax.tree.map(lambda new, old: jnp.where(copied, new, old), learned, target)
+        return (learned, target, optimiser, steps), error

@@ -1,0 +1,203 @@
+"""FairQCM: counterfactual experiences are exact, and what is learned of them is Q-learning."""
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from q_tasks import Shop
+
+from fairgym.algorithms import algorithms
+from fairgym.core import AugmentedState, AutoReset, FairgymError, augmented
+from fairgym.fairness import Objective
+from fairgym.testing import check_algorithm
+
+SHOP = Shop()
+PARAMS = SHOP.default_params
+WELFARE = Objective.weighted(SHOP, {"welfare": 1.0})
+KEY = jax.random.key(0)
+QCM = {"epochs": 2, "offsets": (0, 1, 2), "counterfactuals": 9, "evaluation_episodes": 2}
+TABULAR = algorithms.get("tabular-fair-qcm")(**QCM, steps_per_epoch=8)
+SMALL = {"episodes_per_epoch": 2, "hidden": (4,), "buffer_size": 24, "batch_size": 8}
+
+
+def begun(learner, memory="full", objective=WELFARE):
+    return learner.init(KEY, augmented(SHOP, memory), objective)
+
+
+@eqx.filter_jit
+def stepped(learner, state, key):
+    """A step of a learner, taken apart: its key, what happened and was learned from."""
+    act_key, step_key, learn_key = jax.random.split(key, 3)
+    experience_key, learn_key = jax.random.split(learn_key)
+    seen = state.env.observe(state.world.state, state.params)
+    epsilon = learner._epsilon(state, seen[state.agent])
+    logits = learner._policy(state).logits(seen[state.agent])
+    actions, hidden = learner._actions(state, seen, epsilon, logits, act_key)
+    state, happened, done = learner._advance(state, seen[state.agent], actions, hidden, step_key)
+    batch = learner._experiences(state, happened, experience_key)
+    state, _ = learner._learn(state, batch, learn_key)
+    return learner._ended(state, done), step_key, happened, batch
+
+
+@eqx.filter_jit
+def remembering(env, objective, key, happened, memory):
+    """A step under the same noise from a world that remembers something else, rewarded as usual."""
+    before = AugmentedState(happened.before.state.world, memory)
+    _, end = AutoReset(env).step_autoreset(key, before, {"server": happened.action}, PARAMS)
+    judged = {n: j.replace(status=memory) for n, j in happened.before.judged[0].items()}
+    _, reward = objective.step(judged, end.components)
+    after = env.observe(end.final_state, PARAMS)["server"]
+    return env.observe(before, PARAMS)["server"], after, reward, end.final_state.memory
+
+
+def test_counterfactual_experiences_are_those_of_a_world_that_remembers_something_else():
+    objective = Objective.weighted(SHOP, {"welfare": 2.0, "parity": 0.5})
+    state, wasted = begun(TABULAR, objective=objective), 0
+    for number in range(8):
+        before = np.asarray(state.world.state.memory)
+        state, key, happened, batch = stepped(TABULAR, state, jax.random.key(number))
+        wasted += int(happened.components.given.sum() == 0)
+        memories = [before, *(before + o for o in itertools.product((0, 1, 2), repeat=2))]
+        assert batch.kept.tolist() == [True, False] + [True] * 8
+        for place, memory in enumerate(memories[: len(batch.kept)]):
+            due = remembering(state.env, objective, key, happened, jnp.asarray(memory))
+            found = (batch.seen, batch.seen_after, batch.reward)
+            for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(due[:3]), strict=True):
+                np.testing.assert_allclose(one[place], other, rtol=1e-6)
+    assert 0 < wasted < 8, "steps of both kinds"
+
+
+def test_a_memory_of_differences_does_for_parity():
+    objective = Objective.weighted(SHOP, {"parity": 1.0})
+    learner = algorithms.get("tabular-fair-qcm")(offsets=(-1, 1, 2))
+    state = begun(learner, "min", objective)
+    for number in range(6):
+        before = np.asarray(state.world.state.memory)
+        state, _, happened, batch = stepped(learner, state, jax.random.key(number))
+        given = np.asarray(happened.components.given)
+        for place, offset in enumerate((0, -1, 1, 2)):
+            ahead = before + offset * (np.arange(2) == np.argmax(before))
+            assert bool(batch.kept[place]) == bool((ahead >= 0).all())
+            np.testing.assert_array_equal(batch.seen.features[place, :, 1], ahead)
+            after = ahead + given
+            assert float(batch.reward[place]) == -abs(after[0] - after[1])
+            np.testing.assert_array_equal(
+                batch.seen_after.features[place, :, 1], after - after.min()
+            )
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_the_table_is_that_of_a_plain_rewrite(goes_on):
+    """Algorithm 1 of the paper with dictionaries, by the steps that the learner made."""
+    learner = algorithms.get("tabular-fair-qcm")(**QCM, bootstrap_truncated=goes_on)
+    state, values, epsilon = begun(learner), {}, {}
+    time, counts, limit = 0, (0, 0), SHOP.horizon
+    for number in range(40):
+        present = tuple(np.asarray(state.world.state.world.present).tolist())
+        state, _, happened, _ = stepped(learner, state, jax.random.key(number))
+        action, time = int(happened.action), time + 1
+        following = tuple(np.asarray(happened.after.state.world.present).tolist())
+        epsilon[present, counts] = max(0.95 * epsilon.get((present, counts), 1.0), 0.2)
+        others = [tuple(np.add(counts, o)) for o in itertools.product((0, 1, 2), repeat=2)]
+        factor = 0.0 if time == limit and not goes_on else 0.99
+        changes, given = {}, (np.arange(2) == action) & present[action]
+        for memory in [counts, *others[1:]]:
+            after = tuple((np.array(memory) + given).astype(int).tolist())
+            if max(memory + after) > limit:
+                continue  # no doughnuts are left for that many
+            reward = np.log(np.add(after, 1.0)).sum() if present[action] else 0.0
+            ahead = max(values.get((following, after, a), 0.0) for a in (0, 1))
+            old = values.get((present, memory, action), 0.0)
+            changes[present, memory, action] = old + 0.1 * (reward + factor * ahead - old)
+        values |= changes
+        counts = tuple((np.array(counts) + given).astype(int).tolist())
+        counts, time = ((0, 0), 0) if time == limit else (counts, time)
+    code, found = state.table.code, np.asarray(state.table.values)
+    numbers, seen = np.zeros_like(found), state.env.observe(state.world.state, PARAMS)["server"]
+    for (present, memory, action), value in values.items():
+        rows = jnp.asarray(np.stack([present, memory], axis=1), jnp.float32)
+        numbers[int(code.index(seen.replace(features=rows))[0]), action] = value
+    np.testing.assert_allclose(found, numbers, rtol=1e-5)
+    assert len(values) > 50 and np.count_nonzero(found) == np.count_nonzero(numbers)
+    np.testing.assert_allclose(
+        np.sort(np.asarray(state.epsilon))[: len(epsilon)], sorted(epsilon.values()), rtol=1e-6
+    )
+
+
+def test_the_replay_buffer_holds_what_is_kept_and_no_more():
+    learner = algorithms.get("fair-qcm")(**QCM | SMALL | {"counterfactuals": 5})
+    state, due = begun(learner), []
+    for number in range(6):
+        state, _, _, batch = stepped(learner, state, jax.random.key(number))
+        assert len(batch.kept) == 1 + 5 and batch.kept.all(), "5 of 8 legal ones, sampled"
+        inputs = jax.vmap(state.skeleton.inputs)(batch.seen)
+        due += [np.asarray(row) for row in inputs]
+        assert len(np.unique(np.asarray(batch.seen.features[:, :, 1]), axis=0)) == 6
+    assert int(state.buffer.added) == 36 and int(state.gradient_steps) == 3
+    kept = {tuple(row) for row in np.asarray(state.buffer.rows.inputs)}
+    assert kept == {tuple(row) for row in due[-24:]}
+    # the values of what came after are those of the target network
+    ahead = jax.vmap(eqx.combine(state.target, state.skeleton).outputs)(
+        state.buffer.rows.inputs_after
+    )
+    np.testing.assert_allclose(state.buffer.rows.ahead, ahead.max(axis=1), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["tabular-fair-qcm", "fair-qcm"])
+@pytest.mark.parametrize(
+    ("env", "objective", "error"),
+    [
+        (SHOP, {"welfare": 1.0}, "shop remembers nothing; {} takes a memory .full, min, reset."),
+        (augmented(SHOP, "min"), {"welfare": 1.0}, "reward of the scheme 'welfare' is no function"),
+        (augmented(SHOP, "reset"), {"parity": 1.0}, "has no status, so that rewards are no"),
+        (augmented(SHOP, "full"), {"last": 1.0}, "the scheme 'last' is no sum of what a status"),
+    ],
+)
+def test_memories_that_do_not_tell_the_reward(name, env, objective, error):
+    with pytest.raises(FairgymError, match=error.format(name)):
+        algorithms.get(name)().init(KEY, env, Objective.weighted(SHOP, objective))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "error"),
+    [
+        ("tabular-fair-qcm", {"offsets": ()}, "offsets is .*; it takes one or several whole"),
+        ("fair-qcm", {"offsets": (1, 1)}, "offsets is .*; it takes one or several whole"),
+        ("fair-qcm", {"counterfactuals": 0}, "counterfactuals is 0; it takes a whole number"),
+        ("fair-qcm", {"buffer_size": 32}, "buffer_size is 32; it takes more than the counterf"),
+        ("dqn", {"learning_starts": 401}, "learning_starts is 401; it takes a whole number from 1"),
+        ("dqn", {"epsilon_start": 0.1}, "epsilon_end is 0.2; it takes a number from 0 to epsilon"),
+        ("dqn", {"hidden": (8, 0)}, "hidden is .8, 0.; it takes whole numbers from 1"),
+        ("drqn", {"gradient_steps": 0}, "gradient_steps is 0; it takes a whole number from 1"),
+    ],
+)
+def test_bad_hyperparameters(name, settings, error):
+    with pytest.raises(FairgymError, match=error):
+        algorithms.get(name)(**settings)
+
+
+def test_more_memories_than_can_be_made():
+    env = augmented(Shop(people=13), "full")
+    objective = Objective.weighted(env, {"welfare": 1.0})
+    with pytest.raises(FairgymError, match="2 offsets for 13 stakeholders make 8,192 memories; it"):
+        algorithms.get("fair-qcm")().init(KEY, env, objective)
+
+
+def test_a_table_that_is_too_large_and_a_buffer_that_holds_no_episode():
+    env = augmented(Shop(horizon=100, people=5), "full")
+    objective = Objective.weighted(env, {"welfare": 1.0})
+    states = 2**5 * 101**5
+    with pytest.raises(FairgymError, match=f"tells {states:,} states apart; tabular-q takes at"):
+        algorithms.get("tabular-q")().init(KEY, env, objective)
+    with pytest.raises(FairgymError, match="buffer_size is 99; drqn takes at least the 100 steps"):
+        algorithms.get("drqn")(buffer_size=99).init(KEY, env, objective)
+
+
+@pytest.mark.parametrize("name", ["tabular-fair-qcm", "fair-qcm"])
+def test_they_keep_the_contract_of_algorithms(name):
+    settings = {"steps_per_epoch": 8} if name.startswith("tabular") else SMALL
+    learner = algorithms.get(name)(**QCM | settings)
+    check_algorithm(learner, augmented(SHOP, "full"), objective=WELFARE)

@@ -1,0 +1,105 @@
+"""Q-learners on tasks whose values are known in closed form."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+from q_tasks import Bandit, Chain, Recall
+
+from fairgym.algorithms import algorithms
+from fairgym.core import FairgymError, log_keys, rollout
+from fairgym.fairness import Objective
+from fairgym.policies import Constant
+from fairgym.testing.toys import Toy
+
+
+def trained(name, env, **settings):
+    """The algorithm, its state after an epoch, and the log."""
+    learner = algorithms.get(name)(**{"epochs": 1} | settings)
+    state = learner.init(jax.random.key(0), env, Objective.direct(env))
+    return learner, *learner.update(state)
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_table_learns_what_the_arms_of_a_bandit_are_worth(goes_on):
+    env, gamma = Bandit(), 0.5
+    settings = {"gamma": gamma, "bootstrap_truncated": goes_on, "epsilon_decay": 1.0}
+    _, state, log = trained("tabular-q", env, **settings)
+    np.testing.assert_allclose(state.table.values[0], env.values(gamma, goes_on), atol=1e-3)
+    assert float(log["objective"]) == pytest.approx(0.9)
+    assert log[log_keys.action("chooser", "option_1")] == 1.0
+    # nobody explores less where it does not decay
+    assert float(state.epsilon[0]) == 1.0 and float(log[log_keys.exploration("chooser")]) == 0.0
+    # the other number that could be seen never was
+    assert not state.table.values[1].any() and float(state.epsilon[1]) == 1.0
+
+
+def test_a_table_learns_the_values_of_a_chain():
+    env = Chain()
+    settings = {"gamma": 0.9, "learning_rate": 0.5, "steps_per_epoch": 4_000}
+    _, state, log = trained("tabular-q", env, **settings)
+    np.testing.assert_allclose(state.table.values[:-1], env.values(0.9), atol=1e-4)
+    assert not state.table.values[-1].any(), "nothing is learned of a state without a step"
+    assert float(log["objective"]) == 1.0
+    # epsilon decays by itself in every state, to its floor
+    np.testing.assert_allclose(state.epsilon, [0.2] * 4 + [1.0])
+
+
+def test_a_network_learns_a_chain():
+    env = Chain()
+    settings = {
+        "gamma": 0.9,
+        "episodes_per_epoch": 100,
+        "hidden": (16, 16),
+        "learning_rate": 3e-3,
+        "buffer_size": 400,
+        "learning_starts": 50,
+        "batch_size": 32,
+        "target_network_frequency": 20,
+        "epsilon_decay": 0.98,
+    }
+    learner, state, _ = trained("dqn", env, **settings)
+    policy = learner.policies(state)["chooser"]
+    episode = rollout(env, env.default_params, {"chooser": policy}, jax.random.key(1))
+    assert float(episode.totals.points) == 1.0 and int(episode.length) == 4
+    states = jax.vmap(lambda s: policy.logits(env.observe(s, None)["chooser"]))(
+        jax.vmap(lambda n: dataclasses.replace(env.initial_state(jax.random.key(0), None), seen=n))(
+            np.arange(4, dtype=np.int32)
+        )
+    )
+    np.testing.assert_allclose(states, env.values(0.9), atol=0.1)
+
+
+def test_only_a_network_that_remembers_can_tell_what_was_seen():
+    env = Recall()
+    settings = {
+        "gamma": 1.0,
+        "bootstrap_truncated": False,
+        "episodes_per_epoch": 300,
+        "hidden": (8,),
+        "recurrent_units": 8,
+        "learning_rate": 1e-2,
+        "buffer_size": 400,
+        "learning_starts": 32,
+        "batch_size": 64,
+        "gradient_steps": 2,
+        "target_network_frequency": 20,
+        "epsilon_decay": 0.98,
+    }
+    learner, state, _ = trained("drqn", env, **settings)
+    policies = learner.policies(state)
+    keys = jax.random.split(jax.random.key(1), 20)
+    play = jax.jit(jax.vmap(lambda key: rollout(env, env.default_params, policies, key).totals))
+    assert play(keys).points.tolist() == [1.0] * 20
+
+
+@pytest.mark.parametrize("name", ["tabular-q", "dqn", "drqn"])
+def test_what_q_learners_do_not_train(name):
+    learner, env, key = algorithms.get(name)(), Toy(), jax.random.key(0)
+    objective = Objective.uniform(env)
+    with pytest.raises(FairgymError, match=f"3 agents are to be trained: .*; {name} takes one"):
+        learner.init(key, env, objective)
+    fixed = {a: Constant(env.action_space(a), 0.5) for a in ("level", "split")}
+    with pytest.raises(FairgymError, match=f"'rank' is 5 numbers in .*; {name} takes an agent"):
+        learner.init(key, env, objective, fixed=fixed)

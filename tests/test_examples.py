@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import fairgym
@@ -182,16 +183,17 @@ def test_the_page_on_schemes_shows_code_that_runs():
     """Its aggregation, status and filter are what they say, of the counts of its episode."""
     names: dict[str, Any] = {"__name__": "page"}
     exec(page("own-scheme"), names)
-    trace = names["episode"].trace
-    loans = jnp.cumsum(trace.disbursed, axis=0)
-    yearly = loans[11::12].mean(1) - 0.5 * (loans.max(1, keepdims=True) - loans)[11::12].mean(1)
-    judged = names["episode"].memories["yearly"]
-    assert float(names["yearly"].score(judged)) == pytest.approx(float(yearly.sum()), rel=1e-6)
-    shares = loans / jnp.maximum(jnp.cumsum(trace.applied, axis=0), 1)
-    each = shares.mean(1) - (shares.max(1, keepdims=True) - shares).mean(1)
-    defaulted = trace.defaulted.sum(1) > 0
+    measured = names["measured"]
+    trace = measured.trace
+    loans = np.cumsum(trace.disbursed, axis=1)
+    envy = (loans.max(2, keepdims=True) - loans).mean(2)
+    yearly = (loans.mean(2) - 0.5 * envy)[:, 11::12].sum(1)
+    np.testing.assert_allclose(measured.metrics["less_envy"], yearly, rtol=1e-6)
+    shares = loans / np.maximum(np.cumsum(trace.applied, axis=1), 1)
+    each = shares.mean(2) - (shares.max(2, keepdims=True) - shares).mean(2)
+    defaulted = trace.defaulted.sum(2) > 0
     assert defaulted.any()
-    assert float(names["score"]) == pytest.approx(float(each[defaulted].sum()), rel=1e-5)
+    np.testing.assert_allclose(names["scores"], (each * defaulted).sum(1), rtol=1e-5)
 
 
 def test_the_map_of_definitions_names_what_there_is():

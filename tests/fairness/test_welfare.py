@@ -60,15 +60,21 @@ def test_every_environment_declares_its_benefit(name):
 
 
 BAD = [
-    ("fair", "welfare is 'fair'; it takes: nash, max-min, gini or alpha:ALPHA"),
-    ("alpha", "welfare is 'alpha'; it takes alpha:ALPHA with a number from 0"),
+    ("fair", "objective is 'fair'; it takes the welfare nash, max-min, gini or alpha:ALPHA"),
+    ("alpha", "objective is 'alpha'; it takes alpha:ALPHA with a number from 0"),
     ("alpha:-1:treated", "'alpha:-1:treated'; it takes alpha:ALPHA with a number from 0"),
     ("alpha:treated", "'alpha:treated'; it takes alpha:ALPHA with a number from 0"),
     ("alpha:inf", "'alpha:inf'; it takes alpha:ALPHA with a number from 0"),
-    ("nash:", "welfare is 'nash:', without a component after the colon"),
+    ("nash:", "objective is 'nash:', without a component after the colon"),
     ("nash", "'nash', and toy declares no benefit; it takes nash:COMPONENT with one of: members"),
-    ("nash:gain", "component is 'gain'; of toy it takes one with an entry per stakeholder: mem"),
-    ("nash:other", "component is 'other'; of toy it takes one with an entry per stakeholder"),
+    (
+        "nash:gain",
+        "objective is 'nash:gain': component is 'gain'; of toy it takes one with",
+    ),
+    (
+        "nash:other",
+        "objective is 'nash:other': component is 'other'; of toy",
+    ),
 ]
 
 

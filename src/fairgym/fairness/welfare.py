@@ -71,14 +71,17 @@ def welfare_scheme(env: Environment, text: str) -> Scheme:
     elif kind in NAMES:
         component, aggregation = rest, NAMES[kind]()
     else:
-        raise FairgymError(f"welfare is {text!r}; it takes: {TAKES}")
+        raise FairgymError(f"objective is {text!r}; it takes the welfare {TAKES}")
     if not component and text.count(":") == (2 if kind == ALPHA else 1):
-        raise FairgymError(f"welfare is {text!r}, without a component after the colon")
+        raise FairgymError(f"objective is {text!r}, without a component after the colon")
     component = component or _benefit(env, text)
-    info = stakeholder_component(env, component)
+    try:
+        info = stakeholder_component(env, component)
+    except FairgymError as error:
+        raise FairgymError(f"objective is {text!r}: {error}") from error
     if not info.nonnegative:
         raise FairgymError(
-            f"welfare is {text!r}, of {component!r}, which may be negative; it takes a component"
+            f"objective is {text!r}, of {component!r}, which may be negative; it takes a component"
             " that is not"
         )
     stakeholders = len(env.parts_of(info.axes[0]))
@@ -98,7 +101,7 @@ def _alpha(text: str, number: str) -> float:
     except ValueError:
         alpha = -1.0
     if not 0.0 <= alpha < float("inf"):
-        raise FairgymError(f"welfare is {text!r}; it takes {ALPHA}:ALPHA with a number from 0")
+        raise FairgymError(f"objective is {text!r}; it takes {ALPHA}:ALPHA with a number from 0")
     return alpha
 
 
@@ -107,7 +110,7 @@ def _benefit(env: Environment, text: str) -> str:
     if not env.benefit:
         there = [name for name, info in env.component_info.items() if info.per in env.axes]
         raise FairgymError(
-            f"welfare is {text!r}, and {env.name} declares no benefit; it takes {text}:COMPONENT"
+            f"objective is {text!r}, and {env.name} declares no benefit; it takes {text}:COMPONENT"
             f" with one of: {', '.join(there)}"
         )
     return env.benefit

@@ -175,6 +175,9 @@ def test_a_metric_sentence_says_which_is_better(env, made_up_result):
     assert say("default_rate", -0.9, -0.5).endswith("worse by 0.40 [0.40, 0.40].")  # more default
     assert say("default_rate", -0.1, -0.5).endswith("better by 0.40 [0.40, 0.40].")
     assert say("default_rate", -0.5, -0.5).endswith("no clear difference.")
+    failed = made_up_result("a", True, 0.9, terminated=np.array([True, False, False, False]))
+    told = findings.metric_sentence("admission_rate", [failed], base, env)
+    assert told == "Admission rate 0.90 [0.88, 0.92], beside 0.50 [0.48, 0.52] for “base”."
     both = findings.metric_sentence(
         "profit", [made_up_result("a", True, 3.0), made_up_result("b", True, 4.0)], base, env
     )

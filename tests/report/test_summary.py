@@ -147,6 +147,11 @@ def test_failures_come_first_and_say_what_failed_and_when(made_up_run, made_up_r
         "The learned policy failed: in 2 of 4 episodes the bank fails before the end, on average"
         " after 3.5 of 20 months. Its other numbers count the time until then"
     )
+    (score,) = [line for line in lines if line.startswith("By the objective")]
+    assert score == (
+        "By the objective the learned policy reaches 0.50 [0.48, 0.52] beside 0.40 [0.38, 0.42] for"
+        " the only baseline that did not fail, “base”; it failed, so that the two do not compare."
+    )
     assert lines[-1] == "Baselines that failed: “rash” in 2 of 4 episodes."
     assert not any(line.startswith("Compared with") for line in lines)
     fine = summary.summary(group, [made_up_result("learned policy", True, 0.5)], [rules[:1]])

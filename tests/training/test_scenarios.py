@@ -424,6 +424,16 @@ def test_a_file_holds_named_scenarios(tmp_path, name, text):
     assert later.specification["debt_management"] == (0.12, 0.18)
 
 
+def test_a_scenario_may_begin_from_another_baseline_than_the_others(tmp_path):
+    (tmp_path / "s.yaml").write_text(
+        "environment: loan\nbaseline: thresholds_half_no_relief\n"
+        "scenarios: {as common: {}, another: {baseline: published_fixed_policy}}\n"
+    )
+    plan = read_scenarios(tmp_path / "s.yaml")
+    common = "thresholds_half_no_relief"
+    assert [one.baseline for one in plan.scenarios] == [common, common, "published_fixed_policy"]
+
+
 def test_what_is_given_besides_overrides_the_file(tmp_path):
     (tmp_path / "s.yaml").write_text(YAML)
     plan = read_scenarios(

@@ -169,6 +169,11 @@ def verdict(result: Result, rules: Sequence[Result]) -> str:
             f"By the objective {who(result)} reaches {numbers} for {which}, “{rule.name}”. One"
             " episode says nothing of chance."
         )
+    if result.ended_early[0]:
+        return (
+            f"By the objective {who(result)} reaches {numbers} for {which}, “{rule.name}”; it"
+            " failed, so that the two do not compare."
+        )
     way = "neither clearly better nor clearly worse"
     if gap.clear:
         way = "better" if gap.mean > 0 else "worse"

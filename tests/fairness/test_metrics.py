@@ -207,7 +207,7 @@ class TestOfGroups:
 
     def test_a_ratio_takes_no_bound(self):
         """A bound holds the size of a value down, and a ratio is 1 at parity."""
-        with pytest.raises(FairgymError, match=r"bound of 'ratio'.*1 at parity.*Disparity"):
+        with pytest.raises(FairgymError, match=r"bound of 'ratio' is on no disparity.*0 at parity"):
             Objective({"ratio": GroupRatio(RATE)}, {}, {"ratio": 0.2})
 
 

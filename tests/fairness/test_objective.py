@@ -104,6 +104,14 @@ class TestChecks:
         with pytest.raises(FairgymError, match="unknown metric 'profit'"):
             Objective.uniform(ENV).bounded({"profit": 0.1})
 
+    def test_bounds_are_of_disparities(self):
+        """Others are not 0 at parity: a bound on a profit would punish it."""
+        disparities = ", ".join(n for n, m in ENV.metrics.items() if m.kind == "fair")
+        for name in (n for n, m in ENV.metrics.items() if m.kind != "fair"):
+            message = f"the bound of '{name}' is on no disparity.*; bounds take: {disparities}"
+            with pytest.raises(FairgymError, match=message):
+                Objective.uniform(ENV).bounded({name: 1.0})
+
     @pytest.mark.parametrize("weight", [True, float("nan"), float("inf")])
     def test_weights_are_numbers(self, weight):
         with pytest.raises(FairgymError, match=r"weights of 'gain' is .*; it takes a number"):

@@ -12,7 +12,6 @@ from jaxtyping import Array, Float
 from fairgym.core import Environment, FairgymError
 from fairgym.fairness import weights as _weights
 from fairgym.fairness.checks import is_number
-from fairgym.fairness.disparities import GroupRatio
 from fairgym.fairness.metrics import Metric
 from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
@@ -69,10 +68,11 @@ class Objective:
         for name, epsilon in self.bounds.items():
             if epsilon < 0:
                 raise FairgymError(f"the bound of {name!r} is {epsilon!r}; it takes 0 or more")
-            if isinstance(self.metrics[name], GroupRatio):
+            if self.metrics[name].kind != "fair":
+                takes = ", ".join(n for n, m in self.metrics.items() if m.kind == "fair")
                 raise FairgymError(
-                    f"the bound of {name!r} is on a ratio, which is 1 at parity; bounds take"
-                    " differences, such as Disparity and Gini"
+                    f"the bound of {name!r} is on no disparity, which would be 0 at parity; bounds"
+                    f" take: {takes or 'disparities, of which there is none here'}"
                 )
 
     def _parts(self) -> tuple[tuple[tuple[str, Any], ...], ...]:

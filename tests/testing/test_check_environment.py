@@ -15,6 +15,7 @@ import fairgym
 from fairgym.core import (
     Components,
     EntitySpace,
+    Feature,
     NeverEnds,
     Unit,
     component,
@@ -212,7 +213,78 @@ def ties_by_number(self, noise, state, actions, params):
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class Warmth:
+    """The warmest step, as a memory and a scheme, with some of its methods changed."""
+
+    change: tuple = ()
+
+    def initial(self, like):
+        return jnp.zeros(1)
+
+    def update(self, memory, components):
+        warmest = jnp.maximum(memory, components.comfort)
+        return dict(self.change).get("update", lambda new: new)(warmest)
+
+    def features(self, env):
+        return "", (Feature("warmest"),)
+
+    def shown(self, memory):
+        return {"warmest": dict(self.change).get("shown", lambda seen: seen)(memory)}
+
+    def score(self, memory):
+        return dict(self.change).get("score", lambda score: score)(memory[0])
+
+
+def remembering(name="warmest", **change):
+    """A room with a memory and a scheme that is changed."""
+    memory = Warmth(tuple(change.items()))
+
+    @dataclasses.dataclass(frozen=True)
+    class Remembering(Room):
+        @property
+        def memories(self):
+            return {name: memory}
+
+        @property
+        def schemes(self):
+            return {name: memory}
+
+    return Remembering()
+
+
 BROKEN = {
+    "a sound memory": ("memories", remembering(), None),
+    "a memory grows": (
+        "memories",
+        remembering(update=lambda m: jnp.append(m, 0.0)),
+        r"memory 'warmest' before and after a step: the value is float32\[1\] first and",
+    ),
+    "a memory folds otherwise when compiled": (
+        "memories",
+        remembering(update=lambda m: m + 1.0 if traced(m) else m),
+        "memory 'warmest' step by step and of the trace: the value is",
+    ),
+    "a memory that cannot be seen": (
+        "memories",
+        remembering(shown=lambda m: m / 0.0 * 0.0),
+        "the observation of 'heater' with the memory 'warmest' after 0 steps is outside its space",
+    ),
+    "a score that is none": (
+        "memories",
+        remembering(score=lambda score: jnp.log(-1.0 - score)),
+        "the score of scheme 'warmest' is nan; it takes a finite number",
+    ),
+    "a scheme named as a metric": (
+        "memories",
+        remembering("comfort"),
+        "'comfort' is the name of a metric and of a scheme",
+    ),
+    "a published objective over nothing": (
+        "declarations",
+        subclass(published={"welfare": 1.0}),
+        "unknown metric 'welfare'",
+    ),
     "a dtype changes": (
         "structure",
         with_state(stage=lambda s, b: s.stage.astype(jnp.float32)),

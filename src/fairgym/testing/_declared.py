@@ -6,6 +6,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from fairgym.fairness import Objective
+from fairgym.fairness.memories import stakeholder_component
 from fairgym.policies import fixed_policies
 from fairgym.testing._case import Case
 from fairgym.testing._compare import (
@@ -35,6 +37,10 @@ def declarations(case: Case) -> None:
         raise ConformanceError(f"component {name!r} is not declared with fairgym.core.component")
     for specification in env.baselines.values():
         fixed_policies(env, specification)
+    for name in (env.default_objective, *(["published"] if env.published else [])):
+        Objective.named(env, name)
+    if env.benefit:
+        stakeholder_component(env, env.benefit)
 
 
 def spaces(case: Case) -> None:

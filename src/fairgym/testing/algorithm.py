@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from fairgym.core import Environment
+from fairgym.core import Environment, decide, first_hidden
 from fairgym.fairness import Objective
 from fairgym.policies import Random
 from fairgym.testing._compare import (
@@ -170,7 +170,12 @@ def _check_policies(algorithm: Any, env: Environment, states: list[Any], key: An
             set(policies) == set(env.agents),
             f"there are policies for {sorted(policies)}; the agents are {sorted(env.agents)}",
         )
-        actions = jax.jit(lambda p=policies: {a: p[a](observations[a], key) for a in p})()
+        hidden = first_hidden(policies)
+        actions = jax.jit(
+            lambda p=policies, h=hidden: {
+                a: decide(p[a], observations[a], key, h.get(a))[0] for a in p
+            }
+        )()
         for agent, action in actions.items():
             space = env.action_space(agent)
             require(

@@ -15,8 +15,9 @@ PAIRS = {
     "fix": (
         "AGENT[.ELEMENT]=POLICY",
         "fixed",
-        "policy of an agent that is not trained: random, first-come, a rule as module:function,"
-        " a number or several; or one of its numbers, by the name of an element or a group.",
+        "policy of an agent that is not trained: random, a rule by name (first-come) or as"
+        " module:function, the name of an option, a number or several; or one of its numbers, by"
+        " the name of an element or a group.",
     ),
     "bound": (
         "METRIC=EPSILON",

@@ -14,7 +14,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from fairgym.cli.imports import FLAG, IMPORT_HELP
 from fairgym.core import FairgymError
-from fairgym.training.settings import Setting, field_docs, members
+from fairgym.training.settings import ENVIRONMENT, Setting, field_docs, members
 
 T = TypeVar("T")
 Runs = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN ...")]
@@ -55,7 +55,8 @@ def flag(
         help=setting.help,
         help_behavior_hint="" if shown in (None, "") else f"(default: {shown})",
     )
-    if members(setting.kind) != (bool,):
+    if members(setting.kind) != (bool,) or setting.section == ENVIRONMENT:
+        # a shape of the environment takes a value, also true or false: it may not be given at all
         kind, metadata = Annotated[Any, _spec(setting), about], {_VALUED: names}
     elif setting.section:
         kind = Annotated[bool, about]
@@ -88,7 +89,7 @@ def _value(setting: Setting, texts: list[str]) -> Any:
 
 def _spec(setting: Setting) -> PrimitiveConstructorSpec[Any]:
     """The setting's type, for tyro."""
-    words = {int: "INT", float: "NUMBER", str: "NAME"}
+    words = {int: "INT", float: "NUMBER", str: "NAME", bool: "true|false"}
     kinds = [kind for kind in members(setting.kind) if kind is not type(None)]
     return PrimitiveConstructorSpec(
         nargs=1,

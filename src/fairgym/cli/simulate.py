@@ -59,7 +59,8 @@ CHANGES = {
         "fixed",
         "AGENT[.ELEMENT]=VALUE",
         "changed decision of an agent, or of one element or group of it: a number, a change such"
-        " as +30%, random, first-come, or a rule as module:function.",
+        " as +30%, the name of an option, random, a rule by name (first-come), or one as"
+        " module:function.",
     ),
     "params": (
         "params",

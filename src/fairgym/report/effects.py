@@ -293,15 +293,18 @@ def _changed_policies(base: Built, one: Built) -> list[Change]:
 
 
 def _constant(built: Built, agent: str) -> np.ndarray | None:
-    """The numbers of a constant action, one per element; None for a rule."""
+    """The numbers of a constant action, one per element; None for a rule or a choice."""
     action = getattr(built.policies[agent], "action", None)
-    if action is None:
+    if action is None or built.env.action_space(agent).discrete:
         return None
     return np.asarray(action, np.float64)[: len(built.env.action_space(agent).elements)]
 
 
 def _policy_text(built: Built, agent: str) -> str:
-    constant = _constant(built, agent)
+    constant, space = _constant(built, agent), built.env.action_space(agent)
+    chosen = getattr(built.policies[agent], "action", None)
+    if space.discrete and chosen is not None:
+        return space.names[int(chosen)]
     if constant is None:
         return str(built.specification[agent])
     return ", ".join(f"{value:g}" for value in constant)

@@ -77,7 +77,7 @@ class RunConfig:
             the environment's `default_objective`.
         objectives: agents with an objective of their own (non-cooperative): agent -> the same.
         bounds: disparities that are bounded instead of weighed: metric -> epsilon.
-        fixed: agents that are not trained: agent -> "random", "first-come", a rule
+        fixed: agents that are not trained: agent -> "random", the name of a rule or option, a rule
             "module:function", a number, one number per element of the action, or numbers by the
             names of elements, as `fairgym.policies.fixed_policies` takes them.
         memory: name of a memory of the environment that agents are shown; empty for none.

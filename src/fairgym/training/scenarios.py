@@ -29,7 +29,7 @@ class Scenario:
     Attributes:
         name: label, unique within a simulation.
         fixed: changed decisions: "agent", "agent.element" or "agent.group" -> "random",
-            "first-come", "module:function", a number, or one number per element.
+            the name of a rule or option, "module:function", a number, or one number per element.
         params: changed parameters: "name" or "name.region" -> number, or a text such as "+30%",
             relative to the value before the change.
         environment_args: constructor arguments of the environment that differ from its defaults.

@@ -1,6 +1,8 @@
 """Claims on made-up numbers: the check holds where they bear it out, and not where they do not."""
 
 import dataclasses
+import functools
+import itertools
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,7 @@ from fairgym.algorithms import log_metrics
 from fairgym.core import log_keys, make
 from fairgym.experiments import Check, Outcome, experiments
 from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
+from fairgym.experiments.fairqcm._doughnut import bound, optimum
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
 from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
@@ -191,10 +194,45 @@ def vaccines(good: bool) -> Any:
     return data if good else dict(reversed(data.items()))
 
 
+def learning(name: str, good: bool) -> Any:
+    """Curves of the figures on memories: FairQCM first or last, the recurrent network in between.
+
+    The second panel is doughnuts of 100, or the share of episodes without profit.
+    """
+    experiment = experiments.get(name)()
+    score, other = (panel.label for panel in experiment.panels)
+    lending = experiment.environment == "lending_pool"
+
+    def one(place: int, first: float) -> dict[str, np.ndarray]:
+        ends = 5.0 * place if good else -5.0 * place
+        missed = rising(0.9, 0.02 if good else 0.6)
+        wasted = rising(first if good else 20.0, 90.0 if good else 20.0)
+        return {score: rising(-50.0, ends), other: missed if lending else wasted}
+
+    places = dict.fromkeys(experiment.learners, 0) | {"RNN": 2 if good else 0, "FairQCM": 4}
+    curves = {
+        label: one(places[label], 60.0 if label == "RNN" else 10.0) for label in experiment.learners
+    }
+    lines = {
+        label: {score: 10.0, other: 80.0} for label in (*experiment.lines, *experiment.bounds())
+    }
+    better = {
+        label: curves[label] for label, own in experiment.learners.items() if own.better is not None
+    }
+    return {
+        "x": np.arange(20),
+        "curves": {"published settings": curves, "better settings": better},
+        "lines": lines,
+    }
+
+
 MADE_UP: dict[str, Callable[[bool], Any]] = {
     f"mafe-{function.__name__}": function
     for function in (fig5, fig6, fig7, fig8, fig9, fig10, fig11, table9)
-} | {"fairqcm-fig1": vaccines}
+} | {
+    "fairqcm-fig1": vaccines,
+    **{f"fairqcm-fig{n}": functools.partial(learning, f"fairqcm-fig{n}") for n in (2, 3, 4, 5)},
+}
 
 
 @pytest.mark.parametrize("name", MADE_UP)
@@ -236,6 +274,31 @@ def test_the_vaccines_of_figure_1_by_hand():
         assert list(found[plan]["scores"]) == list(one["scores"])
         for name, scores in one["scores"].items():
             np.testing.assert_array_equal(found[plan]["scores"][name], scores, name)
+
+
+@pytest.mark.parametrize(
+    ("people", "steps", "chance"), [(1, 3, 0.5), (2, 4, 0.8), (3, 3, 0.3), (3, 3, 1.0)]
+)
+def test_the_best_welfare_by_enumeration(people, steps, chance):
+    """A recursion over who comes and who gets it, waste included."""
+
+    def best(left, got):
+        if not left:
+            return 0.0
+        total = 0.0
+        for there in itertools.product((0, 1), repeat=people):
+            found = [best(left - 1, got)]  # wasted
+            for person in np.flatnonzero(there):
+                more = tuple(n + (i == person) for i, n in enumerate(got))
+                found.append(sum(np.log1p(more)) + best(left - 1, more))
+            weight = chance ** sum(there) * (1 - chance) ** (people - sum(there))
+            total += weight * max(found)
+        return total
+
+    expected = best(steps, (0,) * people)
+    assert optimum(people, steps, chance) == pytest.approx(expected, rel=1e-12)
+    if chance == 1.0:
+        assert bound(people, steps) == pytest.approx(expected, rel=1e-12)
 
 
 # ---------------------------------------------------------------- parts

@@ -26,6 +26,7 @@ _WORDS = {
     "people": "{} people",
     "epochs": "{} epochs",
     "episodes": "{} episodes per epoch",
+    "steps": "{} steps per epoch",
     "held_out": "{} held-out episodes for each policy",
     "weights": "weights {}",
     "seeds": "{} seeds",  # last: the page adds which
@@ -40,6 +41,7 @@ class Size:
         people: People in every environment.
         epochs: Epochs of training.
         episodes: Episodes per epoch of training.
+        steps: Steps per epoch of training.
         held_out: Episodes in which a learned policy is measured, that it was not trained in.
         weights: Values of a weight, each of which is run.
         seeds: Number of seeds, which are 0, 1, ...; none where nothing is random.
@@ -48,6 +50,7 @@ class Size:
     people: int | None = None
     epochs: int | None = None
     episodes: int | None = None
+    steps: int | None = None
     held_out: int | None = None
     weights: tuple[float, ...] | None = None
     seeds: int = 5

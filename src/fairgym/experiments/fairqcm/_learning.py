@@ -1,0 +1,279 @@
+"""Learning curves of learners with different memories, in one system: figures 2 to 5."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fairgym import experiments as ex
+from fairgym.core import log_keys, make
+from fairgym.experiments._measurements import HELD_OUT
+from fairgym.experiments._plots import CAPTION, curve
+from fairgym.policies import fixed_policies
+from fairgym.report import style
+from fairgym.report.words import number
+from fairgym.training import RunConfig, evaluate
+
+OURS = "FairQCM"
+PUBLISHED, BETTER = "published settings", "better settings"
+# What the better settings change for every learner: time is seen, and nothing comes after the end.
+BETTER_ENVIRONMENT = {"shows_time": True}
+BETTER_ARGUMENTS = {"bootstrap_truncated": False}
+
+
+@dataclasses.dataclass(frozen=True)
+class Learner:
+    """A learner of a figure.
+
+    Attributes:
+        algorithm: Its name.
+        memory: Name of the memory that it is shown; "" for none.
+        arguments: Hyperparameters that differ from the algorithm's defaults.
+        better: Those that differ in the better settings besides; None if it is run with the
+            published ones only.
+    """
+
+    algorithm: str
+    memory: str = ""
+    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    better: Mapping[str, Any] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel:
+    """A panel of a figure.
+
+    Attributes:
+        label: Words for the number.
+        key: What it is in the log.
+        name: What it is in `Evaluation.values`.
+        sign: -1 where the log has it with the sign turned, so that more is better.
+    """
+
+    label: str
+    key: str
+    name: str
+    sign: int = 1
+
+
+class LearningFigure(ex.Experiment):
+    """Learning curves with lines for fixed policies; subclasses say of what.
+
+    Attributes:
+        environment: Name of the system.
+        environment_args: Its arguments.
+        learners: Words -> learner; FairQCM is one of them.
+        panels: What is shown; the first is the score.
+        lines: Words -> one of the system's baselines.
+        unit: What an epoch consists of: "episode" or "step".
+    """
+
+    environment: ClassVar[str]
+    environment_args: ClassVar[Mapping[str, Any]]
+    learners: ClassVar[Mapping[str, Learner]]
+    panels: ClassVar[Sequence[Panel]]
+    lines: ClassVar[Mapping[str, str]]
+    unit: ClassVar[str] = "episode"
+
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+        """Every learner in the published settings, and some of them in the better ones."""
+        grid = {}
+        for label, learner in self.learners.items():
+            grid[f"{PUBLISHED}: {label}"] = self._config(learner, size, {}, {})
+            if learner.better is not None:
+                arguments = {**BETTER_ARGUMENTS, **learner.better}
+                grid[f"{BETTER}: {label}"] = self._config(
+                    learner, size, BETTER_ENVIRONMENT, arguments
+                )
+        return grid
+
+    def _config(
+        self,
+        learner: Learner,
+        size: ex.Size,
+        environment: Mapping[str, Any],
+        more: Mapping[str, Any],
+    ) -> RunConfig:
+        length = {"episodes_per_epoch": size.episodes, "steps_per_epoch": size.steps}
+        given = {name: value for name, value in length.items() if value is not None}
+        memory: dict[str, Any] = {"memory": learner.memory} if learner.memory else {}
+        return RunConfig(
+            self.environment,
+            {**self.environment_args, **environment},
+            algorithm=learner.algorithm,
+            algorithm_args={"epochs": size.epochs, **given, **learner.arguments, **more},
+            objective="published",
+            **memory,
+        )
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """Curves of each setting and learner, and lines of fixed policies, both by panel."""
+        curves: dict[str, dict[str, Any]] = {PUBLISHED: {}, BETTER: {}}
+        for key, several in runs.items():
+            setting, _, label = key.partition(": ")
+            curves[setting][label] = {
+                panel.label: panel.sign * np.array([ex.logged(run, panel.key) for run in several])
+                for panel in self.panels
+            }
+        per_epoch = size.steps if self.unit == "step" else size.episodes
+        assert size.epochs is not None and per_epoch is not None
+        first = next(iter(runs.values()))[0]
+        return {
+            "x": per_epoch * np.arange(1, size.epochs + 1),
+            "curves": curves,
+            "lines": self._measured_lines(first.objective, size, seeds) | self.bounds(),
+        }
+
+    def bounds(self) -> dict[str, dict[str, float]]:
+        """Further lines that are calculated: words -> panel -> value; none by default."""
+        return {}
+
+    def _measured_lines(
+        self, objective: Any, size: ex.Size, seeds: Sequence[int]
+    ) -> dict[str, dict[str, float]]:
+        """Fixed policies in held-out episodes, as many for each seed as the size says."""
+        env = make(self.environment, **self.environment_args)
+        assert size.held_out is not None
+        lines = {}
+        for label, name in self.lines.items():
+            policies = fixed_policies(env, env.baselines[name])
+            found = evaluate(
+                env,
+                env.default_params,
+                policies,
+                jax.random.key(HELD_OUT),
+                size.held_out * len(seeds),
+                objective=objective,
+            )
+            lines[label] = {
+                panel.label: panel.sign * float(np.mean(found.values(panel.name)))
+                for panel in self.panels
+            }
+        return lines
+
+    def conclude(self, data: Any) -> ex.Outcome:
+        """The published claims, with the published settings, and FairQCM with the better ones."""
+        checks = self.claims(data["curves"][PUBLISHED], data["lines"])
+        better = data["curves"][BETTER]
+        for other in better:
+            if other != OURS:
+                checks += self.ahead(better, other, BETTER)
+        head = ["settings", "learner"]
+        for panel in self.panels:
+            head += [f"{panel.label}, all of training", "last tenth"]
+        rows = [
+            [setting, label, *(cell for p in self.panels for cell in _cells(one[p.label]))]
+            for setting, several in data["curves"].items()
+            for label, one in several.items()
+        ]
+        rows += [
+            ["fixed", label, *(cell for p in self.panels for cell in ("", _number(one, p)))]
+            for label, one in data["lines"].items()
+        ]
+        caption = "Means of the learning curve; interquartile mean over seeds (95% interval)."
+        return ex.Outcome(
+            figures={
+                setting.replace(" ", "-"): self._plot(data, several)
+                for setting, several in data["curves"].items()
+                if several
+            },
+            caption=f"{CAPTION} Each point is the greedy policy in an epoch of training. In the"
+            " better settings agents see the time, and nothing comes after the last step of an"
+            " episode; without, what is learned pretends that it goes on for ever.",
+            tables=[ex.Table(head, rows, caption)],
+            checks=checks,
+        )
+
+    def claims(self, curves: Mapping[str, Any], lines: Mapping[str, Any]) -> list[ex.Check]:
+        """Checks of what is published.
+
+        Args:
+            curves: Learner -> panel -> one row of numbers per seed.
+            lines: Words -> panel -> number.
+        """
+        return [
+            check for other in curves if other != OURS for check in self.ahead(curves, other, "")
+        ]
+
+    def ahead(self, curves: Mapping[str, Any], other: str, setting: str) -> list[ex.Check]:
+        """FairQCM's score above another one's: over all of training, and in its last tenth."""
+        label = self.panels[0].label
+        prefix = f"{setting}: " if setting else ""
+        return [
+            ex.Check.higher(
+                f"{prefix}{OURS} scores above {other} {when} (by)",
+                of(curves[OURS][label]),
+                of(curves[other][label]),
+            )
+            for when, of in (("over all of training", mean), ("in its last tenth", last))
+        ]
+
+    def above_some(self, curves: Mapping[str, Any], name: str) -> ex.Check:
+        """A learner's last score above that of the lowest of the others but FairQCM."""
+        label = self.panels[0].label
+        ends = {other: last(one[label]) for other, one in curves.items()}
+        lowest = min(set(ends) - {name, OURS}, key=lambda other: float(np.mean(ends[other])))
+        return ex.Check.higher(f"{name} ends above {lowest} (by)", ends[name], ends[lowest])
+
+    @style.styled
+    def _plot(self, data: Any, several: Mapping[str, Any]) -> Figure:
+        order = list(self.learners)  # a learner has one colour in all figures
+        figure, axes = style.panels(len(self.panels), len(self.panels), 3.4, legend_rows=2)
+        for axis, panel in zip(axes, self.panels, strict=True):
+            for label, one in several.items():
+                curve(axis, data["x"], one[panel.label], order.index(label), label)
+            for index, (_, line) in enumerate(data["lines"].items()):
+                if panel.label in line:
+                    axis.axhline(line[panel.label], **_line_style(index))
+            axis.set_xlabel(f"training {self.unit}")
+            style.set_ylabel(axis, panel.label)
+        handles = [
+            Line2D([], [], label=label, **style.policy_line(order.index(label)))
+            for label in several
+        ]
+        handles += [
+            Line2D([], [], label=label, **_line_style(index))
+            for index, label in enumerate(data["lines"])
+        ]
+        style.top_legend(figure, handles)
+        return figure
+
+
+def mean(curves: Any) -> np.ndarray:
+    """Mean of each seed's curve: the area under it for each epoch."""
+    return np.mean(curves, axis=1)
+
+
+def last(curves: Any) -> np.ndarray:
+    """Mean of the last tenth of each seed's curve."""
+    return np.array([ex.first_and_last(one)[1] for one in np.asarray(curves)])
+
+
+def score_panel(label: str) -> Panel:
+    """The accumulated score of an episode by the published objective."""
+    return Panel(label, log_keys.OBJECTIVE, "objective")
+
+
+def metric_panel(label: str, name: str, sign: int = 1) -> Panel:
+    """A metric of the system."""
+    return Panel(label, log_keys.metric(name), name, sign)
+
+
+def _cells(curves: Any) -> list[str]:
+    return [ex.iqm_text(mean(curves)), ex.iqm_text(last(curves))]
+
+
+def _number(line: Mapping[str, float], panel: Panel) -> str:
+    return number(line[panel.label]) if panel.label in line else ""
+
+
+def _line_style(index: int) -> dict[str, Any]:
+    return {
+        "color": style.BASELINE_COLOUR,
+        "linestyle": style.BASELINE_DASHES[index % len(style.BASELINE_DASHES)],
+        "lw": 1.2,
+    }

@@ -1,0 +1,61 @@
+"""Tabular learners with different memories in a small doughnut shop."""
+
+from typing import Any, ClassVar
+
+from fairgym import experiments as ex
+from fairgym.core import make
+from fairgym.experiments.fairqcm._doughnut import optimum
+from fairgym.experiments.fairqcm._learning import (
+    BETTER,
+    OURS,
+    Learner,
+    LearningFigure,
+    last,
+    metric_panel,
+    score_panel,
+)
+
+PEOPLE, HORIZON = 3, 12
+WELFARE, HANDED_OUT = "accumulated log-Nash welfare", "doughnuts not wasted"
+OPTIMUM = "Optimum"
+NEAR = 0.98  # share of the optimum
+
+
+@ex.experiments.register("fairqcm-fig4")
+class FairqcmFig4(LearningFigure):
+    """Tabular FairQCM, and Q-learning with three memories."""
+
+    title = "Memories of tabular learners in the doughnut shop"
+    source = "Remembering to Be Fair, figure 4 and appendix A.2"
+    claim = "FairQCM performs best, in its score and in the samples that it needs"
+    sizes: ClassVar = {
+        "paper": ex.Size(epochs=100, steps=1_000, held_out=100, seeds=10),
+        "quick": ex.Size(epochs=100, steps=1_000, held_out=100, seeds=4),
+    }
+    environment = "doughnut"
+    environment_args: ClassVar = {"population": PEOPLE, "horizon": HORIZON}
+    learners: ClassVar = {
+        OURS: Learner("tabular-fair-qcm", "full", better={"offsets": (0, 1)}),
+        "Full": Learner("tabular-q", "full", better={}),
+        "Min": Learner("tabular-q", "min", better={}),
+        "Reset": Learner("tabular-q", "reset", better={}),
+    }
+    panels: ClassVar = (score_panel(WELFARE), metric_panel(HANDED_OUT, "handed_out"))
+    lines: ClassVar = {"Oracle": "take_turns", "Random": "random"}
+    unit = "step"
+
+    def bounds(self) -> dict[str, dict[str, float]]:
+        """Welfare of the best policy."""
+        chance = float(make("doughnut").default_params.presence)
+        return {OPTIMUM: {WELFARE: optimum(PEOPLE, HORIZON, chance)}}
+
+    def conclude(self, data: Any) -> ex.Outcome:
+        """The published claims, and how near to the optimum the better settings come."""
+        outcome = super().conclude(data)
+        limit = NEAR * data["lines"][OPTIMUM][WELFARE]
+        near = ex.Check.above(
+            f"{BETTER}: {OURS} ends near the optimum (above {NEAR:.0%} of it, {limit:.1f})",
+            last(data["curves"][BETTER][OURS][WELFARE]),
+            limit,
+        )
+        return ex.Outcome(outcome.figures, outcome.caption, outcome.tables, [*outcome.checks, near])

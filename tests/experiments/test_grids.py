@@ -15,6 +15,7 @@ from fairgym.experiments._base import QUICK
 from fairgym.experiments.mafe.fig8 import fixed_policy
 from fairgym.policies import fixed_policies
 
+FAIRQCM = [f"fairqcm-fig{n}" for n in (2, 3, 4, 5)]
 ROOT = Path(__file__).parents[2]
 NAMES = [f"mafe-fig{n}" for n in range(5, 12)] + ["mafe-table9"]
 
@@ -45,6 +46,37 @@ def test_its_grid_builds(name, scale):
         assert job.algorithm.episodes_per_epoch == size.episodes
         assert job.env.population == size.people
     assert len(set(built.values())) == len(built), "no configuration twice"
+
+
+@pytest.mark.parametrize("name", FAIRQCM)
+def test_grids_of_memories_build_with_the_published_numbers(name):
+    experiment = experiments.get(name)()
+    size = experiment.size("paper")
+    assert size.seeds == 10
+    grid = experiment.grid(size)
+    built = {key: config.build() for key, config in grid.items()}
+    assert len({str(job.config.as_json()) for job in built.values()}) == len(grid)
+    tabular = name == "fairqcm-fig4"
+    for key, job in built.items():
+        setting, _, label = key.partition(": ")
+        algorithm: Any = job.algorithm
+        assert job.config.objective == "published"
+        assert job.env.unwrapped.shows_time == (setting == "better settings")
+        assert algorithm.bootstrap_truncated == (setting == "published settings")
+        lending = job.env.name == "lending_pool"
+        assert job.env.horizon == (40 if lending else 12 if tabular else 100)
+        steps = algorithm.steps_per_epoch if tabular else 10 * job.env.horizon
+        assert algorithm.epochs * steps == (100_000 if tabular else 1_000 * job.env.horizon)
+        if tabular:
+            assert (algorithm.gamma, algorithm.learning_rate) == (0.99, 0.1)
+            continue
+        # tables 1 and 2: learning rate, replay buffer, batch
+        published = {
+            False: {"RNN": (2e-3, 1_000, 256), "FairQCM": (1e-4, 6_400, 2_048)},
+            True: {"RNN": (5e-3, 2_000, 512), "FairQCM": (1e-4, 8_000, 512)},
+        }[lending].get(label, (1e-4, 1_000 if lending else 400, 64))
+        assert algorithm.gamma == 0.95
+        assert (algorithm.learning_rate, algorithm.buffer_size, algorithm.batch_size) == published
 
 
 def test_paper_is_the_published_size():

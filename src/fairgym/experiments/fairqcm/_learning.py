@@ -222,7 +222,8 @@ class LearningFigure(ex.Experiment):
     @style.styled
     def _plot(self, data: Any, several: Mapping[str, Any]) -> Figure:
         order = list(self.learners)  # a learner has one colour in all figures
-        figure, axes = style.panels(len(self.panels), len(self.panels), 3.4, legend_rows=2)
+        rows = style.legend_rows([*several, *data["lines"]])
+        figure, axes = style.panels(len(self.panels), len(self.panels), 3.4, legend_rows=rows)
         for axis, panel in zip(axes, self.panels, strict=True):
             for label, one in several.items():
                 curve(axis, data["x"], one[panel.label], order.index(label), label)

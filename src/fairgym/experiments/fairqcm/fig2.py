@@ -18,7 +18,7 @@ from fairgym.experiments.fairqcm._learning import (
 )
 
 PEOPLE, HORIZON = 5, 100
-WELFARE, HANDED_OUT = "accumulated log-Nash welfare", "doughnuts not wasted"
+WELFARE, HANDED_OUT = "accumulated welfare (log of Nash)", "doughnuts not wasted"
 RANDOM_PRESENT = "Random among those present"
 
 

@@ -16,7 +16,7 @@ from fairgym.experiments.fairqcm._learning import (
 )
 
 PEOPLE, HORIZON = 3, 12
-WELFARE, HANDED_OUT = "accumulated log-Nash welfare", "doughnuts not wasted"
+WELFARE, HANDED_OUT = "accumulated welfare (log of Nash)", "doughnuts not wasted"
 OPTIMUM = "Optimum"
 NEAR = 0.98  # share of the optimum
 

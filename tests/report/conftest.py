@@ -171,9 +171,9 @@ class Country(PopulationEnvironment):
     @property
     def component_info(self) -> dict[str, ComponentInfo]:
         return {
-            "ill": ComponentInfo("people ill", "people"),
-            "seen": ComponentInfo("people seen", "people"),
-            "paid": ComponentInfo("sum of pay", "maximum salaries"),
+            "ill": ComponentInfo("people ill", "people", per="region"),
+            "seen": ComponentInfo("people seen", "people", per="region"),
+            "paid": ComponentInfo("sum of pay", "maximum salaries", per="region"),
         }
 
     @property
@@ -236,4 +236,4 @@ def country_run(country, bare_run) -> Any:
         }
         for i, (row, premium) in enumerate(zip(budgets, (0.2, 0.6), strict=True))
     ]
-    return bare_run(RunConfig("country"), country, lines, "/z")
+    return bare_run(RunConfig("country", objective="uniform"), country, lines, "/z")

@@ -47,7 +47,7 @@ def test_every_budget_has_a_panel_of_its_own(bare_run):
         }
         for i, row in enumerate(shares)
     ]
-    run = bare_run(RunConfig("made-up"), Planners(), lines, "/z")
+    run = bare_run(RunConfig("made-up", objective="uniform"), Planners(), lines, "/z")
     panels = titled(actions.mean_actions([run]))
     assert list(panels) == ["Planner: budget 1", "Planner: budget 2"]
     first, second = panels.values()

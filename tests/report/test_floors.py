@@ -22,10 +22,12 @@ FLOORS = {
     "episodes": 4,
     "findings": 4,
     "learning": 4,
+    "over_time": 4,
+    "stakeholders": 4,
     "summary": 4,
-    "tables": 4,
     "figures": 5,
     "html": 5,
+    "tables": 5,
     "write": 6,
 }
 

@@ -8,10 +8,12 @@ from typing import Any
 
 from fairgym.cli.parsing import Runs, parse, typed
 from fairgym.cli.printing import plain
+from fairgym.cli.scheme_rows import CAPTION, scheme_rows, schemes_json
 from fairgym.core import Environment, check_shape
 from fairgym.training.comparison import Compared, Comparison, compare
 from fairgym.training.differences import AIM, LONGEST, essence, labels_of, part_of
 from fairgym.training.run import Run, load_runs
+from fairgym.training.statistics import mean_interval
 
 LEVEL = 0.95
 
@@ -22,7 +24,8 @@ class Flags:
     """Measure runs beside fixed policies, on the same people with the same luck.
 
     A first table holds each policy's means, a second the mean differences of all others from the
-    first run in the same episodes, which tell policies apart where the means' intervals overlap.
+    first run in the same episodes, which tell policies apart where the means' intervals overlap. In
+    a system with fairness schemes a third one holds their scores on the way, and who has got what.
 
     Attributes:
         folders: run folders, or folders that hold seed-N folders.
@@ -47,7 +50,8 @@ def evaluate(arguments: Sequence[str]) -> None:
     check_shape("seed", flags.seed, 0, 2**32 - 1)
     runs = load_runs(*flags.folders)
     named = [(name, [run]) for name, run in zip(_names(runs), runs, strict=True)]
-    comparisons = compare(named, flags.episodes, flags.seed, random=True)
+    schemes = any(run.env.schemes for run in runs)
+    comparisons = compare(named, flags.episodes, flags.seed, random=True, trace=schemes)
     if flags.json:
         rows = [as_json(one, c, flags.seed) for c in comparisons for one in c.policies]
         print(json.dumps(rows, indent=2, allow_nan=False))
@@ -69,7 +73,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
     """One policy's means, its differences from the first run, and their intervals, for JSON."""
-    (evaluation,) = one.evaluations
+    (evaluation,), env = one.evaluations, comparison.run.env
     reference = comparison.policies[0]
     measures: dict[str, dict[str, Any]] = {}
     for name in ("objective", *evaluation.metrics, "survived"):
@@ -89,6 +93,7 @@ def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
         "level": LEVEL,
         "measures": measures,
         "mean_actions": {a: x.mean(axis=0).tolist() for a, x in evaluation.mean_actions.items()},
+        **({"schemes": schemes_json(env, evaluation, _interval_json)} if env.schemes else {}),
     }
 
 
@@ -134,7 +139,7 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
             shown.add_column(Text(plain(title)), justify="right", overflow="fold")
     notes: dict[str, list[str]] = {}
     aim = config.objective if isinstance(config.objective, str) else "weighted"
-    for name in ("objective", *run.env.metrics, "survived"):
+    for name in ("objective", *run.env.metrics, *run.env.schemes, "survived"):
         label, sign = _label(run.env, name, aim)
         cells = []
         for title, evaluation in columns.items():
@@ -153,14 +158,28 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
             console.print(line, highlight=False, markup=False, emoji=False)
     if others:
         console.print(differences)
+    if run.env.schemes:
+        over_time = Table(title=Text("Fairness over an episode"), caption=CAPTION)
+        over_time.add_column("")
+        for title in columns:
+            over_time.add_column(Text(plain(title)), justify="right", overflow="fold")
+        for heading, rows in scheme_rows(run.env, list(columns.values())).items():
+            over_time.add_row(Text(plain(heading)))
+            for label, values in rows.items():
+                cells = [_cell(*mean_interval(value, LEVEL), 1, False) for value in values]
+                over_time.add_row(Text(plain(label)), *cells)
+            over_time.add_section()
+        console.print(over_time)
 
 
 def _label(env: Environment, name: str, objective: str) -> tuple[str, int]:
-    """A metric in words, and -1 if it is shown without the program's minus sign."""
+    """A metric or scheme in words, and -1 if it is shown without the program's minus sign."""
     if name == "objective":
         return f"objective ({objective}) ↑", 1
     if name == "survived":
         return "share of episodes that did not fail ↑", 1
+    if name in env.schemes:
+        return f"{env.schemes[name].title or name.replace('_', ' ')} ↑", 1
     metric = env.metrics[name]
     unit = metric.unit_in(env.component_info)
     shown_unit = "" if unit in ("", "share") else f" ({unit})"

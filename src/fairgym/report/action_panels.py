@@ -7,6 +7,8 @@ from fairgym.core import Element
 from fairgym.report.labels import parts_word, whole
 from fairgym.report.words import title, words
 
+MOST_LINES = 12  # options that have a line each; of more, each is a row of a heat map
+
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
@@ -31,10 +33,12 @@ class Panel:
 
 
 def line_panels(env: Any) -> list[Panel]:
-    """The panels of the agents that set numbers, in their order."""
+    """The panels of the agents that set numbers or choose one of a few options, in their order."""
     found = []
     for agent in env.agents:
         space, who = env.action_space(agent), title(agent)
+        if space.discrete and space.size <= MOST_LINES:
+            found.append(Panel(agent, f"{who}: choices", space.elements))
         if not space.independent:
             continue
         elements = space.elements
@@ -52,14 +56,16 @@ def line_panels(env: Any) -> list[Panel]:
 
 
 def map_panels(env: Any) -> list[Panel]:
-    """The panels of the agents that divide budgets, in their order.
+    """The panels of the agents that divide budgets or choose among many, in their order.
 
     A budget has a panel; blocks that split one share each share one.
     """
     found = []
     for agent in env.agents:
         space, who = env.action_space(agent), title(agent)
-        if space.independent:
+        if space.discrete and space.size > MOST_LINES:
+            found.append(Panel(agent, f"{who}: choices", blocks=(space.elements,)))
+        if space.independent or space.discrete:
             continue
         budgets = [block for block in space.blocks if not block[0].of]
         splits = tuple(block for block in space.blocks if block[0].of)

@@ -24,8 +24,10 @@ def mean_actions(runs: Sequence[Any]) -> Figure:
     """Mean actions of the agents over training.
 
     Numbers in [0, 1] are lines, one colour per group that an element is for; per-person actions
-    are the mean over the people the agent sees. Shares of a budget are heat maps, with the last
-    epoch's values at the right: one for each budget, and one for how its parts are split further.
+    are the mean over the people the agent sees. Choices are the share of steps in which each option
+    was chosen: lines, or a heat map if there are many. Shares of a budget are heat maps, with the
+    last epoch's values at the right: one for each budget, and one for how its parts are split
+    further.
 
     Args:
         runs: runs as loaded, or groups of them. Each configuration has its own panels; lines and
@@ -118,7 +120,7 @@ def _curve(group: RunGroup, agent: str, element: str) -> Series:
 
 
 def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
-    env = group.env
+    env, space = group.env, group.env.action_space(panel.agent)
     ends, top = [], 0.0
     for index, element in enumerate(panel.elements):
         member = element.group in env.groups
@@ -127,6 +129,8 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
             line = style.group_line(env.groups.index(element.group))
         else:
             line = {"color": style.INK} if len(panel.elements) == 1 else style.policy_line(index)
+            if space.chooses_row:
+                line = style.one_of(index, space.size)
         data = _curve(group, panel.agent, element.name)
         axis.plot(
             data.epochs,
@@ -148,9 +152,11 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
     limit = _limit(top)
     axis.set_ylim(-0.03 * limit, 1.03 * limit)
     units = dict.fromkeys(element.unit or "0 to 1" for element in panel.elements)
-    per_entity = env.action_space(panel.agent).per_entity
-    mean = f"mean over {'people' if has_people(env) else 'rows'}" if per_entity else "mean action"
-    style.set_ylabel(axis, f"{mean}, {', '.join(units)}")
+    mean = "mean action"
+    if space.per_entity:
+        mean = f"mean over {'people' if has_people(env) else 'rows'}"
+    text = "share of steps" if space.discrete else f"{mean}, {', '.join(units)}"
+    style.set_ylabel(axis, text)
     style.label_line_ends(axis, ends)
 
 
@@ -195,7 +201,9 @@ def _heat_map(axis: Axes, group: RunGroup, panel: Panel, limit: float) -> None:
     axis.grid(False)
     _beside(axis, -0.5, "last", (0, 8))
     bar = axis.figure.colorbar(image, ax=axis, pad=0.02, fraction=0.06)
-    bar.set_label("share of the kind" if panel.blocks[0][0].of else "share of the budget")
+    of = "the kind" if panel.blocks[0][0].of else "the budget"
+    chooses = group.env.action_space(panel.agent).discrete
+    bar.set_label("share of steps" if chooses else f"share of {of}")
     bar.ax.tick_params(color=style.MUTED, labelcolor=style.MUTED, labelsize=8)
     bar.outline.set_visible(False)  # type: ignore[union-attr]
 

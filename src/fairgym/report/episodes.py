@@ -15,10 +15,12 @@ from fairgym.report.labels import (
     core_attribute_unit,
     disparities,
     metric_labels,
+    rate_parts,
     rate_title,
 )
 from fairgym.report.results import Result, cumulative_rates, named_evaluations, ratio
 from fairgym.report.words import title, words
+from fairgym.training.courses import few
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
 
@@ -40,7 +42,11 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
     compared = disparities(env)
     columns = len(compared) if len(compared) <= 4 else 3
     each = -(-len(compared) // columns) * columns  # panels of a policy, empty ones included
-    figure, axes = style.panels(len(named) * each, columns, 2.5, legend_rows=1)
+    handles = _compared(env)
+    labels = [str(handle.get_label()) for handle in handles]
+    figure, axes = style.panels(
+        len(named) * each, columns, 2.5, legend_rows=style.legend_rows(labels)
+    )
     steps = env.time_unit
     same: dict[str, list[tuple[Axes, np.ndarray]]] = {name: [] for name in compared}
     for row, (policy, several) in enumerate(named.items()):
@@ -50,7 +56,7 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
                 [cumulative_rates(e.trace, metric.rate, e.discount) for e in several]
             )
             same[name].append((panel, rates))
-            _rate_lines(panel, rates, env.groups)
+            _rate_lines(panel, *few(rates, rate_parts(env, metric.rate)))
             style.set_title(panel, rate_title(env, name), policy if len(named) > 1 else "")
             unit = metric.rate.unit_in(env.component_info)
             style.set_ylabel(panel, f"{unit}, so far")
@@ -59,12 +65,15 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
             spare.remove()
     for alike in same.values():
         _common_scale(alike)
-    handles = [
-        Line2D([], [], label=words(name), **style.group_line(i))
-        for i, name in enumerate(env.groups)
-    ]
     style.top_legend(figure, handles)
     return figure
+
+
+def _compared(env: Any) -> list[Line2D]:
+    """The legend of the groups, or people, whose rates are compared."""
+    every = [rate_parts(env, metric.rate) for metric in disparities(env).values()]
+    names = max((few(np.zeros(len(parts)), parts)[1] for parts in every), key=len, default=[])
+    return [Line2D([], [], label=name, **style.group_line(i)) for i, name in enumerate(names)]
 
 
 def _rate_lines(panel: Axes, rates: np.ndarray, groups: Sequence[str]) -> None:
@@ -78,7 +87,7 @@ def _rate_lines(panel: Axes, rates: np.ndarray, groups: Sequence[str]) -> None:
         panel.plot(
             steps[known],
             np.nanmean(shown, axis=0),
-            label=words(name),
+            label=name,
             zorder=3,
             **style.group_line(code),
         )
@@ -139,7 +148,7 @@ def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
     """
     named = named_evaluations(evaluations)
     parts = [words(part) for part in env.partitions[partition]]
-    handles = [Line2D([], [], label=n, **_part_line(i)) for i, n in enumerate(parts)]
+    handles = [Line2D([], [], label=n, **style.part_line(i)) for i, n in enumerate(parts)]
     shown = (env.core_attribute, *env.stages)
     figure, axes = style.panels(
         len(named) * len(shown),
@@ -158,7 +167,7 @@ def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
             # an episode that has ended counts nobody
             means = ratio(above.sum(axis=0), below.sum(axis=0))
             for code, line in enumerate(means.T):
-                panel.plot(line, label=parts[code], **_part_line(code))
+                panel.plot(line, label=parts[code], **style.part_line(code))
             style.set_title(panel, title(column), policy if len(named) > 1 else "")
             if column in env.stages:
                 style.set_ylabel(panel, "share of people")
@@ -170,16 +179,6 @@ def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
             panel.margins(y=0.08)
     style.top_legend(figure, handles)
     return figure
-
-
-def _part_line(index: int) -> dict[str, Any]:
-    """More parts than colours take the colours again with other dashes."""
-    count = len(style.GROUP_COLOURS)
-    return {
-        "color": style.GROUP_COLOURS[index % count],
-        "linestyle": style.DASHES[(index // count) % len(style.DASHES)],
-        "linewidth": 1.2,
-    }
 
 
 @style.styled

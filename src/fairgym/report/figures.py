@@ -10,8 +10,15 @@ from fairgym.report.actions import mean_actions
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison, part_curves
 from fairgym.report.grouping import RunGroup
-from fairgym.report.labels import disparities, has_people, metric_labels
+from fairgym.report.labels import (
+    disparities,
+    has_people,
+    has_population,
+    metric_labels,
+    rate_parts,
+)
 from fairgym.report.learning import learning_curves
+from fairgym.report.over_time import scheme_curves, status_curves
 from fairgym.report.results import Result
 from fairgym.report.svg import Captioned
 from fairgym.report.words import words
@@ -29,7 +36,10 @@ _LEARNING = (
 )
 _ACTIONS = (
     "Each agent's average decision over an episode, after each epoch of training, for each group"
-    " where the agent decides by group.{per_person} {band}{budgets}{each}"
+    " where the agent decides by group.{per_person}{choices} {band}{budgets}{each}"
+)
+_CHOICES = (
+    " Of an agent that chooses among options it is the share of the steps in which it chose each."
 )
 _PER_PERSON = " A number that is set for every person is the mean over the people the agent sees."
 _CORE_ATTRIBUTE = (
@@ -43,6 +53,15 @@ _GROUP_RATES = (
     " {apart} at the right end is the disparity of an episode. Lines are means over episodes, the"
     " shade holds nine of ten of them; a line begins where its rate is first defined. Scales need"
     " not begin at 0.{each}"
+)
+_SCHEMES = (
+    "Score of each fairness scheme, counted from the start of the episode up to each step; at the"
+    " right end it is the score of the episode. Lines are means over episodes, in grey those of the"
+    " fixed policies; a shade holds nine of ten episodes of a learned one."
+)
+_STATUS = (
+    "What each of those concerned has got, which is what the schemes judge: means over episodes"
+    " after each step.{each}"
 )
 _PARTS = (
     "How the people of each {partition} stand at each step: their mean {attribute} and the share of"
@@ -81,7 +100,7 @@ def plot_all(
         ),
         "actions": captioned(mean_actions(groups), "What the agents decide", _ACTIONS),
     }
-    if has_people(env):
+    if has_population(env):
         attribute = words(env.core_attribute)
         found["core-attribute"] = captioned(
             core_attribute_distribution(learned, env),
@@ -91,9 +110,18 @@ def plot_all(
         )
     if disparities(env):
         found["group-rates"] = captioned(
-            group_rates(learned, env), "The groups over an episode", _GROUP_RATES
+            group_rates(learned, env), f"The {texts['parts']} over an episode", _GROUP_RATES
         )
-    for partition in env.partitions if has_people(env) else ():
+    if env.schemes:
+        found["schemes"] = captioned(
+            scheme_curves(results, env), "Fairness over an episode", _SCHEMES
+        )
+        found["status"] = captioned(
+            status_curves([result for result in results if result.learned], env),
+            "Who has got what over an episode",
+            _STATUS,
+        )
+    for partition in env.partitions if has_population(env) else ():
         name = words(partition)
         found[f"by-{partition}-over-time"] = captioned(
             part_curves(learned, env, partition),
@@ -108,11 +136,17 @@ def plot_all(
 def _texts(groups: Sequence[RunGroup], env: Any, references: bool) -> dict[str, str]:
     """Parts of captions that depend on what is shown."""
     seeds = max(len(group.runs) for group in groups)
-    per_person = any(env.action_space(agent).per_entity for agent in env.agents)
-    two, apart = "those means", "how far the groups are apart"
+    spaces = [env.action_space(agent) for agent in env.agents]
+    per_person = any(space.per_entity for space in spaces)
+    two = "those means"
     if len(env.groups) > 2:
         two = "the two of those means that are furthest apart,"
-        apart = "the standard deviation of the groups' rates"
+    compared = {rate_parts(env, metric.rate) for metric in disparities(env).values()}
+    parts = "groups" if compared <= {env.groups} else "people"
+    apart = f"how far the {parts} are apart"
+    if any(len(several) > 2 for several in compared):
+        whose = "the groups'" if parts == "groups" else "people's"
+        apart = f"the standard deviation of {whose} rates"
     return {
         "band": _band(seeds),
         "budgets": _about_budgets(env, seeds),
@@ -121,6 +155,8 @@ def _texts(groups: Sequence[RunGroup], env: Any, references: bool) -> dict[str, 
         "references": " Grey level lines are the fixed policies." if references else "",
         "two": two,
         "apart": apart,
+        "parts": parts,
+        "choices": _CHOICES if any(space.discrete for space in spaces) else "",
     }
 
 
@@ -149,7 +185,7 @@ def _references(
 
 def _about_budgets(env: Any, seeds: int) -> str:
     """Meaning of the heat maps, if there are any."""
-    panels = map_panels(env)
+    panels = [panel for panel in map_panels(env) if not env.action_space(panel.agent).discrete]
     if not panels:
         return ""
     text = " Budgets are heat maps: the shares of a column add up to 1, and the last epoch's stand"

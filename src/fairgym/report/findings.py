@@ -9,10 +9,12 @@ from fairgym.core import Element, log_keys
 from fairgym.report.grouping import RunGroup, Series
 from fairgym.report.labels import (
     MetricLabel,
+    axis_of,
     core_attribute_unit,
     disparities,
-    has_people,
+    has_population,
     metric_label,
+    rate_parts,
     rate_title,
     row_label,
 )
@@ -30,6 +32,7 @@ from fairgym.report.results import (
 from fairgym.report.words import capital, number, title, words
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay
+MOST_OPTIONS = 6  # of an agent that chooses, whose shares are all told
 
 
 def findings(
@@ -50,7 +53,7 @@ def findings(
     names = {None if one is None else one.name for one in first}
     common = first[0] if len(names) == 1 and len({group.world for group in groups}) == 1 else None
     found = [metric_sentence(name, learned, common, env) for name in (*env.metrics, *env.schemes)]
-    if has_people(env):
+    if has_population(env):
         found += [core_sentence(result, env, len(learned) > 1) for result in learned]
     for group in groups:
         found += action_sentences(group)
@@ -108,8 +111,15 @@ def _by_group(result: Result, name: str, env: Any) -> str:
     if not traced:
         return ""
     rates = group_means(traced, env.metrics[name].rate)
-    parts = [f"{number(r)} for the {words(g)}" for r, g in zip(rates, env.groups, strict=True)]
-    return f" ({rate_title(env, name).lower()} {', '.join(parts)})"
+    parts = rate_parts(env, env.metrics[name].rate)
+    if parts == env.groups:
+        each = [f"{number(r)} for the {words(g)}" for r, g in zip(rates, parts, strict=True)]
+        text = ", ".join(each)
+    else:
+        axis = axis_of(env, env.metrics[name].rate.numerator)
+        what = "people" if axis == "person" else f"{axis}s"
+        text = f"from {number(min(rates))} to {number(max(rates))} over {len(parts)} {what}"
+    return f" ({rate_title(env, name).lower()} {text})"
 
 
 def core_sentence(result: Result, env: Any, several: bool) -> str:
@@ -155,6 +165,9 @@ def action_sentences(group: RunGroup) -> list[str]:
         curves = {name: c for name, c in curves.items() if c.epochs.size and np.isfinite(c.mean[0])}
         if not curves:
             continue
+        if space.discrete:
+            sentences.append(f"{title(agent)}{where}: {_choices(space, curves)}.")
+            continue
         if not space.independent:
             means = {name: curve.mean for name, curve in curves.items()}
             sentences += [f"{title(agent)}{where}: {text}" for text in _budgets(space, means)]
@@ -186,6 +199,21 @@ def _budgets(space: Any, means: Mapping[str, np.ndarray]) -> list[str]:
                 text += f"; of that {row_label(most)} gets the largest part, {share}"
         found.append(f"{text}.")
     return found
+
+
+def _choices(space: Any, curves: Mapping[str, Series]) -> str:
+    """Share of steps in which each option was chosen; of many the most and the least frequent."""
+    chosen = [element for element in space.elements if element.name in curves]
+    chosen.sort(key=lambda element: -curves[element.name].mean[-1])
+    if len(chosen) > MOST_OPTIONS:
+        chosen = [chosen[0], chosen[-1]]
+    epochs = next(iter(curves.values())).epochs
+    parts = []
+    for element in chosen:
+        first, last = (number(curves[element.name].mean[i]) for i in (0, -1))
+        before = f" ({first} at first)" if len(epochs) > 1 and first != last else ""
+        parts.append(f"{words(element.title)} in {last} of the steps{before}")
+    return f"after epoch {epochs[-1]} it chooses {', '.join(parts)}"
 
 
 def _move(element: Element, curve: Series) -> str:

@@ -12,12 +12,12 @@ import numpy as np
 
 from fairgym.core import Element, Environment, PopulationEnvironment, log_keys
 from fairgym.fairness import Disparity
-from fairgym.report.words import title, words
+from fairgym.report.words import capital, title, words
 
 
 @dataclasses.dataclass(frozen=True)
 class MetricLabel:
-    """One metric, or the objective, as it is shown.
+    """One metric or scheme, or the objective, as it is shown.
 
     Attributes:
         name: as in `env.metrics` or `env.schemes`; "objective" for the objective.
@@ -60,7 +60,7 @@ class MetricLabel:
     @property
     def axis_label(self) -> str:
         """Unit for an axis."""
-        return self.unit or ("score" if self.kind == "objective" else "")
+        return self.unit or ("score" if self.kind in ("objective", "scheme") else "")
 
     def shown(self, values: Any) -> Any:
         """Values of the program as they are shown."""
@@ -79,9 +79,10 @@ def metric_labels(env: Environment) -> list[MetricLabel]:
 def metric_label(env: Environment, name: str) -> MetricLabel:
     """Label of one metric or scheme of an environment."""
     if name in env.schemes:
-        return MetricLabel(name, env.schemes[name].title or title(name), "", False, "scheme")
+        return MetricLabel(name, scheme_title(env, name), "", False, "scheme")
     metric, info = env.metrics[name], env.component_info
     counted = getattr(getattr(metric, "rate", metric), "numerator", None)
+    counted = counted or getattr(metric, "component", None)
     nonnegative = metric.kind == "fair" or (counted is not None and info[counted].nonnegative)
     return MetricLabel(
         name,
@@ -108,9 +109,26 @@ def rate_title(env: Environment, name: str) -> str:
     return title(f"{words(rate.numerator)} per {words(rate.denominator)}")
 
 
+def scheme_title(env: Environment, name: str) -> str:
+    """Title of a scheme: its own, else its name in words."""
+    own = env.schemes[name].title
+    return capital(own) if own else title(name)
+
+
 def disparities(env: Environment) -> dict[str, Any]:
-    """Differences of a rate between groups, by name."""
+    """Differences of a rate between groups, or between people who are told apart, by name."""
     return {name: m for name, m in env.metrics.items() if isinstance(m, Disparity)}
+
+
+def axis_of(env: Environment, component: str) -> str:
+    """The word for what a component has entries for: "group", "region", "person"."""
+    axis = env.component_info[component].per
+    return env.group_word if axis == "group" or not isinstance(axis, str) else axis
+
+
+def rate_parts(env: Environment, rate: Any) -> tuple[str, ...]:
+    """Names of the groups, or of the people, whose rates are compared."""
+    return env.parts_of(axis_of(env, rate.numerator))
 
 
 # ---------------------------------------------------------------- people
@@ -119,6 +137,15 @@ def disparities(env: Environment) -> dict[str, Any]:
 def has_people(env: Environment) -> bool:
     """True for an environment of people, with stages, partitions and a core attribute."""
     return isinstance(env.unwrapped, PopulationEnvironment)
+
+
+def has_population(env: Environment) -> bool:
+    """True where groups are made of many people, of whom nobody has a name.
+
+    False where the people themselves are told apart, as are their numbers: then there is no
+    distribution of theirs to look at.
+    """
+    return has_people(env) and "person" not in env.axes
 
 
 def core_attribute_unit(env: Any) -> str:

@@ -58,7 +58,7 @@ def learning_curves(
                     float(metric.shown(values[metric.name])),
                     label=name,
                     zorder=2,
-                    **_reference_line(index),
+                    **style.baseline_line(index),
                 )
         own = aims > 1 and metric.kind == "objective"
         style.set_title(
@@ -86,18 +86,10 @@ def _band(metric: MetricLabel, data: Any, band: str) -> tuple[np.ndarray, np.nda
     return np.minimum(low, high), np.maximum(low, high)
 
 
-def _reference_line(index: int) -> dict[str, Any]:
-    return {
-        "color": style.BASELINE_COLOUR,
-        "linestyle": style.BASELINE_DASHES[index % len(style.BASELINE_DASHES)],
-        "linewidth": 1.2,
-    }
-
-
 def _legend(groups: Sequence[RunGroup], references: Sequence[str]) -> list[Line2D]:
     if len(groups) == 1 and not references:
         return []
     handles = [Line2D([], [], label=g.name, **style.policy_line(i)) for i, g in enumerate(groups)]
     return handles + [
-        Line2D([], [], label=name, **_reference_line(i)) for i, name in enumerate(references)
+        Line2D([], [], label=name, **style.baseline_line(i)) for i, name in enumerate(references)
     ]

@@ -9,6 +9,7 @@ import numpy as np
 from fairgym.data import standardised_mean_difference
 from fairgym.report.labels import OBJECTIVE, MetricLabel
 from fairgym.report.words import magnitude, number
+from fairgym.training.courses import Course, courses
 from fairgym.training.statistics import crossed_interval, paired_interval
 
 
@@ -171,6 +172,17 @@ def group_means(evaluations: Sequence[Any], rate: Any) -> list[float]:
     rates = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in evaluations]
     known = [column[np.isfinite(column)] for column in np.concatenate(rates).T]
     return [float(column.mean()) if column.size else np.nan for column in known]
+
+
+def courses_of(result: Result, env: Any) -> dict[str, list[Course]]:
+    """Courses of every scheme with one policy, one per evaluation.
+
+    Args:
+        result: evaluations made with `trace=True`.
+        env: the environment whose schemes they are.
+    """
+    several = [courses(evaluation, env.schemes) for evaluation in result.evaluations]
+    return {name: [one[name] for one in several] for name in env.schemes}
 
 
 def core_values(env: Any, people: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:

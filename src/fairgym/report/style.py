@@ -168,8 +168,10 @@ class Numbers(ScalarFormatter):
 
 
 def set_title(axes: Axes, text: str, below: str = "") -> None:
-    """A title, with a line in small print between it and the panel."""
-    axes.set_title(text, pad=17 if below else None)
+    """A title, with a line in small print between it and the panel; a long one is broken."""
+    place = axes.get_subplotspec()
+    columns = 1 if place is None else place.get_gridspec().ncols
+    axes.set_title(textwrap.fill(text, 108 // columns), pad=17 if below else None)
     if below:
         axes.annotate(
             below,
@@ -201,6 +203,30 @@ def policy_line(index: int) -> dict[str, Any]:
     return {
         "color": POLICY_COLOURS[index % count],
         "linestyle": DASHES[(index // count) % len(DASHES)],
+    }
+
+
+def baseline_line(index: int) -> dict[str, Any]:
+    """Look of a fixed policy's line, by its place among the baselines."""
+    return {
+        "color": BASELINE_COLOUR,
+        "linestyle": BASELINE_DASHES[index % len(BASELINE_DASHES)],
+        "linewidth": 1.2,
+    }
+
+
+def one_of(index: int, count: int) -> dict[str, Any]:
+    """Look of a line of one of several groups or people, by its place and their number."""
+    return group_line(index) if count <= len(GROUP_COLOURS) else part_line(index)
+
+
+def part_line(index: int) -> dict[str, Any]:
+    """Look of a line of one of many parts: after all colours, the same with other dashes."""
+    count = len(GROUP_COLOURS)
+    return {
+        "color": GROUP_COLOURS[index % count],
+        "linestyle": DASHES[(index // count) % len(DASHES)],
+        "linewidth": 1.2,
     }
 
 

@@ -6,9 +6,16 @@ from typing import Any
 import numpy as np
 
 from fairgym.report.grouping import RunGroup
-from fairgym.report.labels import OBJECTIVE, disparities, has_people, metric_label, rate_title
+from fairgym.report.labels import (
+    OBJECTIVE,
+    disparities,
+    has_people,
+    metric_label,
+    rate_parts,
+    rate_title,
+)
 from fairgym.report.results import Estimate, Result, best, estimate, interval, rate_values, who
-from fairgym.report.words import capital, listed, number, words
+from fairgym.report.words import capital, listed, number, small, words
 from fairgym.training.differences import plain
 from fairgym.training.statistics import paired_interval
 
@@ -24,8 +31,14 @@ _WORDS = (
 )
 _DISPARITY = (
     "disparity",
-    "is {apart} the groups' rates: 0 means that the groups fare alike. It is taken in each episode"
-    " and then averaged, whichever group is ahead, so it can be larger than {apart} mean rates.",
+    "is {apart} {whose} rates: 0 means that the {parts} fare alike. It is taken in each"
+    " episode and then averaged, whichever of them is ahead, so it can be larger than {apart} mean"
+    " rates.",
+)
+_SCHEME = (
+    "scheme",
+    "is a score of how fairly an episode went: it judges, after every step or after some, what each"
+    " of those concerned has got so far, which is their status. Higher is better.",
 )
 _INTERVALS = (
     "Brackets hold a 95% interval: a range made so that it holds the true mean 95 times in 100. It"
@@ -207,13 +220,13 @@ def outcomes(result: Result, rule: Result, env: Any, several: bool) -> list[str]
         several: True to name the policy, as one of several.
     """
     gaps = disparities(env)
-    rates = {name: metric.rate for name, metric in gaps.items()}
+    of_groups = {n: m.rate for n, m in gaps.items() if rate_parts(env, m.rate) == env.groups}
     of_all, apart = [], []
     for name in (*env.metrics, *env.schemes):
         label = metric_label(env, name)
         pair = [one.estimate(label).mean for one in (result, rule)]
         gap = result.difference(rule, label)
-        line = (words(label.title).lower(), pair, label.unit, gap, label.flipped)
+        line = (small(words(label.title)), pair, label.unit, gap, label.flipped)
         (apart if name in gaps else of_all).append(line)
     start = f"“{result.name}”, " if several else ""
     beside = f"compared with “{rule.name}”"
@@ -221,14 +234,15 @@ def outcomes(result: Result, rule: Result, env: Any, several: bool) -> list[str]
     traced = all(e.trace is not None for e in (*result.evaluations, *rule.evaluations))
     for code, group in enumerate(env.groups if traced else ()):
         lines = []
-        for name, rate in rates.items():
+        for name, rate in of_groups.items():
             ours, theirs = (rate_values(one, rate, code) for one in (result, rule))
             pair = [estimate(values).mean for values in (ours, theirs)]
             unit = rate.unit_in(env.component_info)
             gap = Estimate(*paired_interval(ours, theirs))
             lines.append((rate_title(env, name).lower(), pair, unit, gap, rate.sign < 0))
         found.append(_sorted_line(f"{start}for the {words(group)}, {beside}", lines))
-    found.append(_sorted_line(f"{start}differences between the groups, {beside}", apart))
+    which = "the groups" if of_groups else "people"
+    found.append(_sorted_line(f"{start}differences between {which}, {beside}", apart))
     return [sentence for sentence in found if sentence]
 
 
@@ -256,10 +270,17 @@ def glossary(env: Any) -> list[str]:
     terms = [*_WORDS]
     if disparities(env):
         terms.append(_DISPARITY)
-    apart = "the gap between" if len(env.groups) == 2 else "the standard deviation of"
+    if env.schemes:
+        terms.append(_SCHEME)
+    compared = {rate_parts(env, metric.rate) for metric in disparities(env).values()}
+    two = compared <= {parts for parts in compared if len(parts) == 2}
+    apart = "the gap between" if two else "the standard deviation of"
+    parts = "groups" if compared <= {env.groups} else "people"
+    whose = "the groups'" if parts == "groups" else "people's"
     steps = f"{plain(env.horizon)} {env.time_unit}"
     lines = []
     for term, meaning in terms:
         article = "An" if term[0] in "aeiou" else "A"
-        lines.append(f"{article} {term} {meaning.format(steps=steps, start=start, apart=apart)}")
+        text = meaning.format(steps=steps, start=start, apart=apart, parts=parts, whose=whose)
+        lines.append(f"{article} {term} {text}")
     return [*lines, _INTERVALS]

@@ -6,17 +6,25 @@ from typing import Any
 import numpy as np
 
 from fairgym.report.html_table import escaped, estimate_cell, table
-from fairgym.report.labels import disparities, has_people, metric_label, rate_title
+from fairgym.report.labels import (
+    axis_of,
+    disparities,
+    has_population,
+    metric_label,
+    rate_title,
+)
 from fairgym.report.results import (
     Estimate,
     Result,
     best,
+    cumulative_rates,
     estimate,
     interval,
-    rate_values,
     ratio,
 )
+from fairgym.report.stakeholders import status_sections
 from fairgym.report.words import number, words
+from fairgym.training.courses import few
 
 
 def shown_beside(
@@ -29,10 +37,11 @@ def shown_beside(
 # ---------------------------------------------------------------- groups
 
 
-def group_rates_of(result: Result, rate: Any) -> list[Estimate]:
-    """Each group's rate over whole episodes, with its interval; one entry per group."""
-    groups = np.shape(getattr(result.evaluations[0].trace, rate.numerator))[-1]
-    return [estimate(rate_values(result, rate, code)) for code in range(groups)]
+def group_rates_of(result: Result, rate: Any, parts: Sequence[str]) -> list[Estimate]:
+    """Each part's rate over whole episodes, with its interval; of many parts three (`few`)."""
+    every = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in result.evaluations]
+    columns = [few(rates, parts)[0] for rates in every]
+    return [estimate([column[:, i] for column in columns]) for i in range(columns[0].shape[1])]
 
 
 def group_sizes(result: Result, groups: int) -> np.ndarray:
@@ -41,28 +50,36 @@ def group_sizes(result: Result, groups: int) -> np.ndarray:
     return np.array([(codes == code).sum(axis=1).mean() for code in range(groups)])
 
 
-def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any) -> str:
+def group_table(
+    pairs: Sequence[tuple[Result, Result | None]], env: Any, axis: str | None = None
+) -> str:
     """Each rate that a disparity compares, per group, for learned policies and best baselines.
 
     Args:
         pairs: as `shown_beside` returns them; evaluations have traces and people.
         env: the environment.
+        axis: word for the parts whose rates are compared; that of the groups if None.
     """
     results = _named(pairs)
-    rows = _size_rows(results, env) if has_people(env) else []
+    axis = axis or env.group_word
+    parts = env.parts_of(axis)
+    sized = parts == env.groups and has_population(env)
+    rows = _size_rows(results, env) if sized else []
     for disparity, metric in disparities(env).items():
+        if axis_of(env, metric.rate.numerator) != axis:
+            continue
         shown = metric_label(env, disparity)
         unit = metric.rate.unit_in(env.component_info)
         way = "↓ lower is better" if metric.rate.sign < 0 else "↑ higher is better"
         heading = f"{escaped(rate_title(env, disparity))}<small>{escaped(f'{unit}, {way}')}</small>"
         limits = (0.0, 1.0 if unit == "share" else np.inf)
         for i, (name, result) in enumerate(results.items()):
-            cells = [v.within(*limits) for v in group_rates_of(result, metric.rate)]
+            cells = [v.within(*limits) for v in group_rates_of(result, metric.rate, parts)]
             numbers = [interval(value) for value in (*cells, result.estimate(shown))]
             policy = f'<span class="wrap">{escaped(name)}</span>'
             rows.append([None if i else heading, policy, *map(estimate_cell, numbers)])
-    apart = "gap" if len(env.groups) == 2 else "standard deviation"
-    names = [escaped(words(group)) for group in env.groups]
+    apart = "gap" if len(parts) == 2 else "standard deviation"
+    names = [escaped(name) for name in few(np.zeros(len(parts)), parts)[1]]
     head = ["", "policy", *names, f"disparity<small>{apart}</small>"]
     return table(head, rows, "results groups", headings=2)
 
@@ -145,15 +162,16 @@ def people_sections(
         env: the environment.
     """
     sections = []
-    if disparities(env):
-        word = env.group_word
+    for axis in dict.fromkeys(axis_of(env, m.rate.numerator) for m in disparities(env).values()):
         note = (
-            f"Each {word}'s own rate over whole episodes, with the learned policy and with the best"
+            f"Each {axis}'s own rate over whole episodes, with the learned policy and with the best"
             " baseline by the training objective; brackets hold the 95% interval of the mean."
         )
-        content = group_table(pairs, env) + f'<p class="note">{escaped(note)}</p>'
-        sections.append(("groups", f"By {word}", content))
-    for partition in env.partitions if has_people(env) else ():
+        content = group_table(pairs, env, axis) + f'<p class="note">{escaped(note)}</p>'
+        place = "groups" if axis == env.group_word else f"by-{axis}"
+        sections.append((place, f"By {axis}", content))
+    sections += status_sections(_named(pairs), env)
+    for partition in env.partitions if has_population(env) else ():
         if tuple(env.partitions[partition]) == tuple(env.groups):
             continue
         parts = []

@@ -16,6 +16,11 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def small(text: str) -> str:
+    """The text with a small letter at the start, as it stands within a sentence."""
+    return text[:1].lower() + text[1:]
+
+
 def listed(names: Iterable[str]) -> str:
     """Names in a row: "a, b and c"."""
     *most, last = list(names)

@@ -16,6 +16,7 @@ from fairgym.report.figures import plot_all
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
 from fairgym.report.html import page
+from fairgym.report.labels import has_population
 from fairgym.report.results import Result
 from fairgym.report.summary import summary
 from fairgym.report.svg import png
@@ -125,7 +126,7 @@ def measure_all(
         seed,
         progress=progress,
         trace=True,
-        people_episodes=min(PEOPLE_EPISODES, episodes),
+        people_episodes=min(PEOPLE_EPISODES, episodes) if any(map(_of_many, groups)) else 0,
     )
     learned, baselines = {}, {}
     for comparison in comparisons:
@@ -143,6 +144,10 @@ def measure_all(
     ordered = [learned[group.name] for group in groups]
     rules = [baselines[group.name] for group in groups]
     return Measured(ordered, rules, [*ordered, *shown.values()])
+
+
+def _of_many(group: RunGroup) -> bool:
+    return has_population(group.env)
 
 
 def _result(one: Compared, world: str) -> Result:

@@ -1,0 +1,83 @@
+"""Fairness schemes in the output of `fairgym evaluate`: courses of scores, status at the end."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fairgym.core import Environment
+from fairgym.training.courses import Course, courses, few, status_vectors
+from fairgym.training.evaluation import Evaluation
+from fairgym.training.statistics import mean_interval
+
+CAPTION = (
+    "mean ± half of the 95% interval; scores of schemes on the way, whose ends are in the first"
+    " table; then what each of those concerned has got, which the schemes judge"
+)
+_QUARTERS = 4
+
+
+def scheme_rows(
+    env: Environment, evaluations: Sequence[Evaluation]
+) -> dict[str, dict[str, list[np.ndarray]]]:
+    """Rows of a table, in sections: heading -> label -> for each policy one value per episode.
+
+    A section per scheme has its score after each quarter of the episode but the last; one per
+    status vector has the status of each stakeholder at the end.
+
+    Args:
+        env: the environment whose schemes they are.
+        evaluations: one per policy, made with `trace=True`.
+    """
+    found = [courses(evaluation, env.schemes) for evaluation in evaluations]
+    quarters = (env.horizon * quarter // _QUARTERS for quarter in range(1, _QUARTERS))
+    ends = [end for end in dict.fromkeys(quarters) if end]
+    sections: dict[str, dict[str, list[np.ndarray]]] = {}
+    for name, scheme in env.schemes.items() if ends else ():
+        heading = f"{scheme.title or name.replace('_', ' ')}, so far ↑"
+        sections[heading] = {
+            f"  after {end} of {env.horizon} {env.time_unit}": [
+                course[name].scores[:, end - 1] for course in found
+            ]
+            for end in ends
+        }
+    for vector in status_vectors(env, found[0]):
+        heading = f"{vector.title}{f' ({vector.unit})' if vector.unit else ''}, at the end"
+        several = [few(_at_end(course, vector.schemes[0]), vector.stakeholders) for course in found]
+        sections[heading] = {
+            f"  {who}": [values[:, place] for values, _ in several]
+            for place, who in enumerate(several[0][1])
+        }
+    return sections
+
+
+def _at_end(course: dict[str, Course], name: str) -> np.ndarray:
+    """Status of every stakeholder at the end of each episode."""
+    return course[name].status[:, -1].astype(np.float64)
+
+
+def schemes_json(
+    env: Environment,
+    evaluation: Evaluation,
+    as_json: Callable[[tuple[float, float, float]], dict[str, Any]],
+) -> dict[str, Any]:
+    """Each scheme's mean score after every step, and the status of every stakeholder at the end.
+
+    Args:
+        env: the environment whose schemes they are.
+        evaluation: made with `trace=True`.
+        as_json: plain data of a mean and its interval.
+    """
+    course = courses(evaluation, env.schemes)
+    found: dict[str, Any] = {}
+    for vector in status_vectors(env, course):
+        for name in vector.schemes:
+            status = _at_end(course, name)
+            found[name] = {
+                "course": course[name].scores.mean(axis=0, dtype=np.float64).tolist(),
+                "status": {
+                    who: as_json(mean_interval(status[:, place]))
+                    for place, who in enumerate(vector.stakeholders)
+                },
+            }
+    return {name: found[name] for name in env.schemes}

@@ -1,0 +1,122 @@
+"""Figures of fairness over time: scores of schemes, and what stakeholders have got."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fairgym.report import style
+from fairgym.report.labels import scheme_title
+from fairgym.report.results import Result, courses_of
+from fairgym.report.words import capital
+from fairgym.training.courses import StatusVector, few, status_vectors
+
+SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
+
+
+@style.styled
+def scheme_curves(results: Sequence[Result], env: Any) -> Figure:
+    """Score of every scheme over the steps of an episode, a panel each and a line per policy.
+
+    Args:
+        results: learned policies first, then baselines; evaluations made with `trace=True`.
+        env: the environment whose schemes they are.
+
+    Returns:
+        A figure: means over episodes; bands of learned policies hold nine of ten episodes.
+    """
+    looks = _looks(results)
+    handles = [Line2D([], [], label=r.name, **look) for r, look in zip(results, looks, strict=True)]
+    labels = [result.name for result in results]
+    figure, axes = style.panels(
+        len(env.schemes), min(len(env.schemes), 3), 2.5, legend_rows=style.legend_rows(labels)
+    )
+    found = [courses_of(result, env) for result in results]
+    for panel, name in zip(axes, env.schemes, strict=True):
+        for result, look, course in zip(results, looks, found, strict=True):
+            scores = np.concatenate([one.scores for one in course[name]], dtype=np.float64)
+            steps = np.arange(1, scores.shape[1] + 1)
+            panel.plot(steps, scores.mean(axis=0), label=result.name, zorder=3, **look)
+            if result.learned and len(scores) > 1:
+                low, high = np.percentile(scores, SPREAD, axis=0)
+                panel.fill_between(
+                    steps, low, high, color=look["color"], alpha=style.BAND_ALPHA, lw=0
+                )
+        style.set_title(panel, f"{scheme_title(env, name)} ↑")
+        _time_axis(panel, env, "score so far")
+    style.top_legend(figure, handles)
+    return figure
+
+
+@style.styled
+def status_curves(results: Sequence[Result], env: Any) -> Figure:
+    """Status of the stakeholders over the steps of an episode: what each of them has got.
+
+    Args:
+        results: a row of panels each; evaluations made with `trace=True`.
+        env: the environment whose schemes judge it.
+
+    Returns:
+        A figure with a panel for each status vector that schemes judge: means over episodes.
+    """
+    found = [courses_of(result, env) for result in results]
+    vectors = status_vectors(env, {name: several[0] for name, several in found[0].items()})
+    handles = _stakeholders(vectors)
+    columns = min(len(vectors), 3)
+    each = -(-len(vectors) // columns) * columns  # panels of a policy, empty ones included
+    figure, axes = style.panels(
+        len(results) * each,
+        columns,
+        2.5,
+        legend_rows=style.legend_rows([str(handle.get_label()) for handle in handles]),
+    )
+    for row, (result, course) in enumerate(zip(results, found, strict=True)):
+        for place, vector in enumerate(vectors, row * each):
+            panel = axes[place]
+            status = [one.status for one in course[vector.schemes[0]]]
+            mean = np.concatenate(status, dtype=np.float64).mean(axis=0)
+            lines, names = few(mean, vector.stakeholders)
+            steps = np.arange(1, len(mean) + 1)
+            for code, line in enumerate(lines.T):
+                look = style.one_of(code, len(names))
+                panel.plot(steps, line, label=names[code], zorder=3, **look)
+            style.set_title(panel, capital(vector.title), result.name if len(results) > 1 else "")
+            _time_axis(panel, env, vector.unit or "status")
+            if not handles:
+                panel.legend(loc="best", fontsize=8)
+        for spare in axes[row * each + len(vectors) : (row + 1) * each]:
+            spare.remove()
+    style.top_legend(figure, handles)
+    return figure
+
+
+def _looks(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Looks of the policies' lines: learned ones in colours, baselines grey and dashed."""
+    learned = iter(range(len(results)))
+    fixed = iter(range(len(results)))
+    return [
+        style.policy_line(next(learned)) if result.learned else style.baseline_line(next(fixed))
+        for result in results
+    ]
+
+
+def _stakeholders(vectors: Sequence[StatusVector]) -> list[Line2D]:
+    """The legend, if all status vectors have the same stakeholders; else panels have their own."""
+    if len({vector.stakeholders for vector in vectors}) > 1:
+        return []
+    count = len(vectors[0].stakeholders)
+    names = few(np.zeros(count), vectors[0].stakeholders)[1]
+    return [
+        Line2D([], [], label=name, **style.one_of(code, len(names)))
+        for code, name in enumerate(names)
+    ]
+
+
+def _time_axis(panel: Axes, env: Any, unit: str) -> None:
+    style.set_ylabel(panel, unit)
+    panel.set_xlabel(f"time ({env.time_unit})")
+    panel.set_xlim(0, env.horizon)
+    panel.margins(y=0.08)

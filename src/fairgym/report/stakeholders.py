@@ -1,0 +1,66 @@
+"""Tables of what each stakeholder has got: the status that fairness schemes judge."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fairgym.report.html_table import escaped, estimate_cell, table
+from fairgym.report.labels import scheme_title
+from fairgym.report.results import Result, courses_of, estimate, interval
+from fairgym.report.words import capital, listed
+from fairgym.training.courses import StatusVector, few, status_vectors
+
+
+def status_sections(results: Mapping[str, Result], env: Any) -> list[tuple[str, str, str]]:
+    """A table for each status vector, as one section of a page: id, heading, content.
+
+    Args:
+        results: name -> policy, whose evaluations have traces.
+        env: the environment whose schemes judge the status.
+
+    Returns:
+        One section; none for an environment without schemes.
+    """
+    if not env.schemes:
+        return []
+    found = {name: courses_of(result, env) for name, result in results.items()}
+    first = next(iter(found.values()))
+    vectors = status_vectors(env, {name: several[0] for name, several in first.items()})
+    parts = []
+    for vector in vectors:
+        status = {
+            name: [one.status[:, -1].astype(np.float64) for one in course[vector.schemes[0]]]
+            for name, course in found.items()
+        }
+        judged = listed([f"“{scheme_title(env, name)}”" for name in vector.schemes])
+        note = (
+            f"{capital(vector.title)}{f' ({vector.unit})' if vector.unit else ''}: what each"
+            f" {vector.axis} has got at the end of an episode, by which {judged}"
+            f" {'judges' if len(vector.schemes) == 1 else 'judge'}; brackets hold the 95% interval"
+            " of the mean. Apart: from the one who has least to the one who has most."
+        )
+        parts.append(status_table(status, vector) + f'<p class="note">{escaped(note)}</p>')
+    return [("stakeholders", f"Status per {vectors[0].axis}", "".join(parts))]
+
+
+def status_table(status: Mapping[str, Sequence[np.ndarray]], vector: StatusVector) -> str:
+    """Status at the end of an episode, a row per policy and a column per stakeholder.
+
+    Args:
+        status: policy -> for each seed the status at the end, (episodes, stakeholders).
+        vector: whose status it is.
+    """
+    rows, names = [], list(vector.stakeholders)
+    low = 0.0 if vector.nonnegative else -np.inf
+    for policy, seeds in status.items():
+        shown = [few(last, vector.stakeholders) for last in seeds]
+        names = shown[0][1]
+        values = [
+            estimate([columns[:, place] for columns, _ in shown]).within(low, np.inf)
+            for place in range(len(names))
+        ]
+        apart = estimate([np.ptp(last, axis=1) for last in seeds]).within(0.0, np.inf)
+        cells = [estimate_cell(interval(value)) for value in (*values, apart)]
+        rows.append([f'<span class="wrap">{escaped(policy)}</span>', *cells])
+    return table(["", *map(escaped, names), "apart"], rows, "results groups")

@@ -1,0 +1,147 @@
+"""Fairness over the steps of evaluated episodes: scores of schemes, status of stakeholders."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from fairgym.core import Environment
+from fairgym.fairness import Min, Recent, Scheme
+from fairgym.training.differences import words
+from fairgym.training.evaluation import Evaluation
+
+MOST_PARTS = 12  # groups or people that have a line or a column each
+
+
+@dataclasses.dataclass(frozen=True)
+class Course:
+    """One scheme over the steps of episodes; after an episode's end all stays as it was.
+
+    Attributes:
+        scores: fairness score of the steps so far, (episodes, steps).
+        status: status vector U after each step, (episodes, steps, stakeholders).
+    """
+
+    scores: Float[np.ndarray, "episodes steps"]
+    status: Float[np.ndarray, "episodes steps stakeholders"]
+
+
+def courses(evaluation: Evaluation, schemes: Mapping[str, Scheme]) -> dict[str, Course]:
+    """Score episodes step by step (Alamdari et al. 2024, definition 4.7, of each prefix).
+
+    Args:
+        evaluation: episodes measured with `trace=True`.
+        schemes: the schemes by name.
+    """
+    if not schemes:
+        return {}
+    lengths = jnp.asarray(evaluation.lengths)
+    trace = jax.tree.map(jnp.asarray, evaluation.trace)
+    found = _fold(tuple(schemes.values()), trace, lengths)
+    return {
+        name: Course(np.asarray(scores), np.asarray(status))
+        for name, (scores, status) in zip(schemes, found, strict=True)
+    }
+
+
+@eqx.filter_jit
+def _fold(
+    schemes: tuple[Scheme, ...], trace: Any, lengths: Int[Array, " episodes"]
+) -> list[tuple[Array, Array]]:
+    """Score and status after each step of each episode, of every scheme."""
+
+    def one(rows: Any, length: Array) -> list[tuple[Array, Array]]:
+        first = jax.tree.map(lambda x: x[0], rows)
+
+        def step(judged: list[Any], row: Any) -> tuple[list[Any], list[tuple[Array, Array]]]:
+            components, number = row
+            after = [
+                scheme.update(j, components) for scheme, j in zip(schemes, judged, strict=True)
+            ]
+            judged = jax.tree.map(lambda a, b: jnp.where(number < length, a, b), after, judged)
+            pairs = zip(schemes, judged, strict=True)
+            return judged, [(scheme.score(j), scheme.status_of(j)) for scheme, j in pairs]
+
+        steps = jnp.arange(jax.tree.leaves(rows)[0].shape[0])
+        start = [scheme.initial(first) for scheme in schemes]
+        return lax.scan(step, start, (rows, steps))[1]
+
+    return jax.vmap(one)(trace, lengths)
+
+
+# ---------------------------------------------------------------- whose status
+
+
+@dataclasses.dataclass(frozen=True)
+class StatusVector:
+    """A status vector that one or more schemes of an environment judge.
+
+    Attributes:
+        schemes: names of these schemes; the course of each holds it.
+        title: what the stakeholders have got, in words.
+        unit: unit of the entries; "" if it is not known.
+        axis: word for the stakeholders ("group", "person").
+        stakeholders: their names, in the order of the entries.
+        nonnegative: True if no entry can be below 0.
+    """
+
+    schemes: tuple[str, ...]
+    title: str
+    unit: str
+    axis: str
+    stakeholders: tuple[str, ...]
+    nonnegative: bool = False
+
+
+def status_vectors(env: Environment, course: Mapping[str, Course]) -> list[StatusVector]:
+    """The different status vectors that the schemes of an environment judge.
+
+    Args:
+        env: the environment.
+        course: courses of its schemes, for the number of stakeholders.
+    """
+    judging: dict[Any, list[str]] = {}
+    for name, scheme in env.schemes.items():
+        judging.setdefault(scheme.status, []).append(name)
+    found = []
+    for status, names in judging.items():
+        info = env.component_info.get(getattr(status, "component", ""))
+        if info is not None and info.per in env.axes:
+            axis = env.group_word if info.per == "group" else info.axes[0]
+            title = f"{info.description}{_since(env, status)}"
+            who, low = env.parts_of(axis), info.nonnegative
+            found.append(StatusVector(tuple(names), title, info.unit, axis, who, low))
+        else:  # of a memory that is not one of a component
+            size = course[names[0]].status.shape[-1]
+            numbers = tuple(f"stakeholder {place + 1}" for place in range(size))
+            title = f"status that {words(names[0])} judges"
+            found.append(StatusVector(tuple(names), title, "", "stakeholder", numbers))
+    return found
+
+
+def _since(env: Environment, status: Any) -> str:
+    """What part of the past a status tells of, in words; "" if it is all that there was."""
+    if isinstance(status, Recent):
+        return f", last {status.steps} {env.time_unit}"
+    ahead = ", ahead of the least" if isinstance(status, Min) else ""
+    discount = getattr(status, "discount", 1.0)
+    return ahead + (f", the past discounted by {discount:g}" if discount < 1.0 else "")
+
+
+def few(values: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """One entry per part with the parts' names; of too many the lowest, the mean and the highest.
+
+    Args:
+        values: the last axis goes over the parts.
+        names: their names in code.
+    """
+    if len(names) <= MOST_PARTS:
+        return values, [words(name) for name in names]
+    three = [np.min(values, axis=-1), np.mean(values, axis=-1), np.max(values, axis=-1)]
+    return np.stack(three, axis=-1), ["lowest", f"mean of {len(names)}", "highest"]

@@ -1,13 +1,16 @@
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import pytest
 
 from fairgym.core import FairgymError, make
 from fairgym.environments.loan import Loan, LoanParams
+from fairgym.fairness import Objective
 from fairgym.sweeps.plan import folder_name
-from fairgym.training import RunConfig, read_config_file
+from fairgym.training import Run, RunConfig, read_config_file
+from fairgym.training.run import _schemes_of
 from fairgym.training.settings import Setting, algorithm_settings, check_kind
 
 FLAT = {"population": 60, "horizon": 20, "epochs": 3, "deposit_rate": 0.02}
@@ -48,6 +51,35 @@ def test_a_memory_is_a_part_of_the_environment_and_of_the_configuration():
     assert without == RunConfig.from_mapping(keys) and "memory" not in without.as_json()
     assert without.build().env == job.env.unwrapped
     assert ("memory", "min", None) in job.config.differences(without)
+
+
+def test_the_objective_is_the_environments_if_none_is_named():
+    assert RunConfig("loan").objective == "uniform"
+    config = RunConfig("doughnut", environment_args={"horizon": 4})
+    assert config.objective == "published" and config == RunConfig.from_mapping(
+        {"environment": "doughnut", "horizon": 4, "objective": "published"}
+    )
+    assert cast(Objective, config.build().objective).weights == {"welfare": 1.0}
+
+
+def test_welfare_is_measured_beside_the_schemes_of_the_system():
+    keys = {"environment": "doughnut", "objective": {"nash": 1, "welfare": 0.5}}
+    job = RunConfig.from_mapping(keys).build()
+    own = job.env.unwrapped.schemes
+    assert list(job.env.schemes) == [*own, "nash"]
+    assert job.config.objective == {"welfare": 0.5, "nash": 1.0}
+    assert folder_name(RunConfig("loan", objective="nash:approved")).startswith(
+        "loan-f-macem-nash-approved"
+    )
+
+
+def test_runs_side_by_side_are_measured_by_each_others_welfare():
+    aims: list[Any] = ["uniform", "max-min", {"profit": 1.0, "nash:approved": 1.0}]
+    runs = [Run(Path(f"{i}"), RunConfig("loan", objective=o), 1, {}) for i, o in enumerate(aims)]
+    elsewhere = Run(Path("d"), RunConfig("health", objective="gini"), 1, {})
+    found = [list(_schemes_of(run, [*runs, elsewhere])) for run in (*runs, elsewhere)]
+    assert found == [["max-min", "nash:approved"]] * 3 + [["gini"]]
+    assert _schemes_of(runs[0], runs[:1]) == {}
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,38 @@ def measured(env):
     )
 
 
+def test_schemes_are_measured_beside_metrics():
+    """And those that an objective brings along; against NumPy on the trace."""
+    env = fairgym.make("doughnut", population=2, horizon=5)
+    objective = Objective.weighted(env, {"welfare": 1.0, "nash": 2.0})
+    found = evaluate(
+        env,
+        env.default_params,
+        fixed_policies(env, {"server": "random"}),
+        jax.random.key(0),
+        6,
+        objective=objective,
+        trace=True,
+    )
+    assert list(found.metrics) == [*env.metrics, *env.schemes, "nash"]
+    got = np.asarray(found.trace.handed_out)
+    status = np.cumsum(got, axis=1)
+    nash = np.sum(np.log(status + 1), axis=2)
+    welfare = np.sum(nash * (got.sum(axis=2) > 0), axis=1)
+    assert np.ptp(welfare) > 0.1
+    np.testing.assert_allclose(found.metrics["welfare"], welfare, rtol=1e-5)
+    np.testing.assert_allclose(found.metrics["nash"], nash[:, -1], rtol=1e-5)
+    np.testing.assert_allclose(found.metrics["worst_off"], status[:, -1].min(axis=1))
+    assert found.defined["welfare"].all() and found.undefined("nash") == 0
+    normaliser = objective.schemes["nash"].normaliser
+    np.testing.assert_allclose(
+        found.values("objective"), welfare + 2.0 * nash[:, -1] / normaliser, rtol=1e-5
+    )
+    assert found.interval("welfare")[0] == pytest.approx(welfare.mean(), rel=1e-5)
+    other = found.scored_by(Objective.weighted(env, {"worst_off": -1.0}))
+    np.testing.assert_allclose(other.values("objective"), -status[:, -1].min(axis=1))
+
+
 def test_values_are_those_of_single_episodes(env, measured):
     keys = jax.random.split(jax.random.key(1), 5)
     policies = fixed_policies(env, ADMIT_ALL)

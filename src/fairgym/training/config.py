@@ -1,5 +1,6 @@
 """Configuration of a run, from flags, files or Python, checked and completed."""
 
+import contextlib
 import dataclasses
 import difflib
 import json
@@ -114,8 +115,9 @@ class RunConfig:
             object.__setattr__(self, "objectives", own)
         check_fields({field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
         if self.objective == "":
-            default = environments.get(self.environment).default_objective
-            object.__setattr__(self, "objective", default)
+            with contextlib.suppress(FairgymError):  # an unknown environment is told by `build`
+                default = environments.get(self.environment).default_objective
+                object.__setattr__(self, "objective", default)
 
     @classmethod
     def from_mapping(cls, given: Mapping[str, Any]) -> "RunConfig":

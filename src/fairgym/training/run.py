@@ -13,6 +13,7 @@ from fairgym.fairness import Metric, Objective
 from fairgym.fairness.measuring import with_measures
 from fairgym.fairness.plain import read_metrics, read_schemes
 from fairgym.fairness.schemes import Scheme
+from fairgym.fairness.welfare import is_welfare
 from fairgym.training.config import Job, RunConfig
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.folder import RunFolder, run_folders, seed_of
@@ -206,8 +207,9 @@ def _schemes_of(run: Run, runs: Sequence[Run]) -> dict[str, Scheme]:
         for other in runs
         if other.config.environment == run.config.environment
         for objective in (other.config.objective, *other.config.objectives.values())
+        if not isinstance(objective, str) or is_welfare(objective)
     ]
-    return read_schemes(run.job.env.unwrapped, given)
+    return read_schemes(run.job.env.unwrapped, given) if given else {}
 
 
 def initial_state(job: Job) -> Any:

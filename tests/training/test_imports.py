@@ -9,8 +9,10 @@ from toy_algorithm import toy_config
 
 from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError
+from fairgym.core.plugins import import_plugin
 from fairgym.core.registry import environments
 from fairgym.training import RunConfig, load, train
+from fairgym.training.provenance import needed_modules
 
 MODULE = '''
 import dataclasses
@@ -50,6 +52,28 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "plug_mine.py").write_text(MODULE)
     yield tmp_path
     forget()
+
+
+def test_the_environment_and_the_algorithm_need_their_modules_each_once(here):
+    (here / "plug_learner.py").write_text(
+        "import dataclasses\nfrom fairgym.algorithms import algorithms\n"
+        "from toy_algorithm import Toy as Walk\n"
+        "@algorithms.register('plug-other')\n@dataclasses.dataclass(frozen=True)\n"
+        "class Other(Walk):\n    pass\n"
+    )
+    for module in ("plug_mine", "plug_learner"):
+        import_plugin(module)
+    try:
+        needed = [
+            needed_modules(RunConfig(environment, algorithm=algorithm))
+            for environment in ("plug-world", "loan")
+            for algorithm in ("plug-walk", "plug-other", "f-macem")
+        ]
+    finally:
+        algorithms._things.pop("plug-other")
+        algorithms._registered_by.pop("plug-other")
+    mine, other = "plug_mine", "plug_learner"
+    assert needed == [(mine,), (mine, other), (mine,), (mine,), (other,), ()]
 
 
 @pytest.fixture(scope="module")

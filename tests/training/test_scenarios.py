@@ -264,6 +264,26 @@ def test_a_system_without_people_is_simulated_too():
     assert not [e for e in effects(simulation) if e.quantity.kind == "end"]
 
 
+def test_scenarios_share_one_program_whichever_of_them_has_numbers_per_region():
+    """Programs are compiled for shapes: one number beside four would be compiled twice."""
+    small = {"population": 60, "horizon": 4}
+    more = {"beds_at_start.South": "+30%"}
+    built: Any = build_all(
+        "health",
+        [
+            Scenario("plain", environment_args=small),
+            Scenario("south", params=more, environment_args=small),
+            Scenario("dearer", params={"bed_cost": "+30%"}, environment_args=small),
+        ],
+    )
+    plain, south, dearer = built
+    for one in built:
+        assert np.shape(one.params.beds_at_start) == (4,) and not np.shape(one.params.bed_cost)
+    beds = plain.params.beds_at_start
+    np.testing.assert_allclose(south.params.beds_at_start, beds * np.array([1, 1, 1.3, 1]))
+    np.testing.assert_array_equal(dearer.params.beds_at_start, beds)
+
+
 def test_rules_are_imported_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_routes.py").write_text(

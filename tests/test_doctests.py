@@ -17,6 +17,8 @@ CENTRAL = {
     "fairgym.core.registry.Registry",
     "fairgym.core.registry.make",
     "fairgym.core.rollout.rollout",
+    "fairgym.core.memory.Memory",
+    "fairgym.core.augmented.augmented",
     "fairgym.core.changes.changed_number",
     "fairgym.core.recording.record",
     "fairgym.core.entities.Entities",

@@ -219,6 +219,14 @@ def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
 
     Raises:
         FairgymError: an unknown name; a memory that cannot be shown to all agents.
+
+    Examples:
+        >>> import fairgym
+        >>> from fairgym.core import augmented
+        >>> from fairgym.fairness import Full
+        >>> env = augmented(fairgym.make("doughnut", population=3), Full("handed_out"))
+        >>> [feature.name for feature in env.observation_space("server").features]
+        ['present', 'remembered_handed_out']
     """
     if not isinstance(memory, str):
         return Augmented(env, memory)

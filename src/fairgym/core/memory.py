@@ -22,22 +22,26 @@ class Memory(Protocol):
     hands out is a pytree of arrays, whose shapes and types no update changes.
 
     Examples:
-        >>> import dataclasses
-        >>> import fairgym, jax, jax.numpy as jnp
+        >>> import dataclasses, fairgym, jax
         >>> from fairgym.policies import fixed_policies
         >>> @dataclasses.dataclass(frozen=True)
-        ... class BestStep:
+        ... class MostAtOnce:
         ...     def initial(self, like):
-        ...         return jnp.zeros_like(like.profit)
+        ...         return like.applied.max()
         ...
         ...     def update(self, memory, components):
-        ...         return jnp.maximum(memory, components.profit)
-        >>> env = fairgym.make("loan_simple", population=100, horizon=10)
+        ...         return jax.numpy.maximum(memory, components.applied.max())
+        >>> env = fairgym.make("loan_simple", population=100, horizon=3)
         >>> policies = fixed_policies(env, dict.fromkeys(env.agents, "random"))
         >>> episode = fairgym.rollout(
-        ...     env, env.default_params, policies, jax.random.key(0), memories={"best": BestStep()}
+        ...     env,
+        ...     env.default_params,
+        ...     policies,
+        ...     jax.random.key(0),
+        ...     trace=True,
+        ...     memories={"most": MostAtOnce()},
         ... )
-        >>> bool(episode.memories["best"] > 0)
+        >>> bool(episode.memories["most"] == episode.trace.applied.max() > 0)
         True
     """
 

@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from fairgym.core import (
+    AnyPolicy,
     Environment,
     Params,
-    Policy,
     PopulationEnvironment,
     by_group,
     check_shape,
@@ -135,7 +135,7 @@ class Evaluation:
 def evaluate(
     env: Environment,
     params: Params,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, AnyPolicy],
     key: PRNGKeyArray,
     episodes: int = 32,
     *,
@@ -154,7 +154,7 @@ def evaluate(
     Args:
         env: the environment.
         params: as `env.default_params`.
-        policies: agent -> policy.
+        policies: agent -> policy, with or without a hidden state.
         key: a JAX key.
         episodes: number of episodes.
         objective: score of the episodes: one objective for all agents, or one per agent. Metrics
@@ -276,7 +276,7 @@ def _measure(
     env: Environment,
     objectives: tuple[Objective, ...],
     params: Params,
-    policies: dict[str, Policy],
+    policies: dict[str, AnyPolicy],
     keys: Key[Array, " episodes"],
     discount: Float[Array, ""],
     trace: bool,

@@ -84,6 +84,7 @@ def test_own_algorithm_is_trained_by_its_name_and_its_flags_have_help(own_algori
             "horizon": 5,
             "epochs": 2,
             "pairs": 2,
+            "evaluation_episodes": 2,  # as in the example's own check: one program for both
         }
     )
     run = train(config, tmp_path / "run")

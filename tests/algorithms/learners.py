@@ -29,6 +29,10 @@ TINY = {
     "sampled_people": 5,
 }
 
+# One environment and one objective for most tests: their programs are compiled once.
+ENV = Toy(population=8, horizon=5, places=3)
+BOUNDED = Objective.direct(ENV).bounded({"treated_disparity": 0.0})
+
 
 def learner(name, **changes):
     """A learner whose epoch takes no time."""

@@ -4,20 +4,25 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from learners import AIMS, OWN, learner, pulled, sampled
+import pytest
+from learners import AIMS, BOUNDED, ENV, OWN, learner, pulled, sampled
 
 from fairgym.algorithms.f_maddpg import _read, _stored
 from fairgym.core import Entities
-from fairgym.fairness import Objective
 from fairgym.policies.networks import Standardiser
-from fairgym.testing.toys import Toy
 
 
-def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order():
+@pytest.fixture(scope="module")
+def begun():
+    """F-MADDPG and its state after one update."""
+    ddpg = learner("f-maddpg")
+    state = ddpg.init(jax.random.key(0), ENV, BOUNDED)
+    return ddpg, ddpg.update(state)[0]
+
+
+def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order(begun):
     """Also after it is full: who is drawn is followed by the next step of the same world."""
-    env = Toy(population=8, horizon=5, places=3)
-    ddpg = learner("f-maddpg", episodes_per_epoch=30)
-    state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
+    ddpg, state = begun
     seen = set()
     for _ in range(3):
         state, _ = ddpg.update(state)
@@ -42,12 +47,9 @@ def test_what_f_maddpg_remembers_is_exact_beside_the_spread():
     np.testing.assert_allclose(_read(stored, scaling).features[:, 0], years, atol=2.0 / 128)
 
 
-def test_policies_and_critic_of_f_maddpg_are_pulled_apart():
+def test_policies_and_critic_of_f_maddpg_are_pulled_apart(begun):
     """The critic by its error alone; the policies by the critic, not by its error."""
-    env = Toy(population=8, horizon=5, places=3)
-    ddpg = learner("f-maddpg")
-    state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
-    state, _ = ddpg.update(state)
+    ddpg, state = begun
     batch = sampled(ddpg, state, jax.random.key(1))
 
     def losses(learned):
@@ -64,12 +66,9 @@ def test_policies_and_critic_of_f_maddpg_are_pulled_apart():
     assert size["error", "critic"] > 0.0 < size["value", "actors"]
 
 
-def test_the_target_of_f_maddpg_is_the_bellman_equation():
+def test_the_target_of_f_maddpg_is_the_bellman_equation(begun):
     """With a critic that says 0 everywhere the error is that of the rewards alone."""
-    env = Toy(population=8, horizon=5, places=3)
-    ddpg = learner("f-maddpg")
-    state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
-    state, _ = ddpg.update(state)
+    ddpg, state = begun
     step, later = sampled(ddpg, state, jax.random.key(1))
     level = 0.7
     silent = eqx.tree_at(
@@ -85,11 +84,10 @@ def test_the_target_of_f_maddpg_is_the_bellman_equation():
     np.testing.assert_allclose(found["value_error"], error, rtol=1e-5)
 
 
-def test_agents_of_f_maddpg_climb_their_own_values():
+def test_agents_of_f_maddpg_climb_their_own_values(begun):
+    batch = sampled(*begun, jax.random.key(1))
     ddpg = learner("f-maddpg", logit_penalty=0.0)
     state = ddpg.init(jax.random.key(0), OWN, AIMS)
-    state, _ = ddpg.update(state)
-    batch = sampled(ddpg, state, jax.random.key(1))
 
     @jax.jit
     @jax.grad

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
-from learners import SMALL, learner, run_one_world
+from learners import BOUNDED, ENV, SMALL, learner, run_one_world
 
 import fairgym
 from fairgym.algorithms import algorithms
@@ -19,9 +19,8 @@ from fairgym.training import RunConfig, load, train
 
 def test_rewards_with_exploration_are_logged():
     """Of the steps of this round: those in the buffer, and the steps of the worlds run again."""
-    env = Toy(population=8, horizon=5, places=3)
     ddpg, ppo = learner("f-maddpg"), learner("f-mappo")
-    state = ddpg.init(jax.random.key(0), env, Objective.uniform(env))
+    state = ddpg.init(jax.random.key(0), ENV, BOUNDED)
     state, log = ddpg.update(state)
     collected = int(state.buffer.added)
     assert 0 < collected <= ddpg.places
@@ -29,7 +28,7 @@ def test_rewards_with_exploration_are_logged():
     assert rewards.std() > 0.0
     assert float(log["step_reward"]) == pytest.approx(rewards.mean(), rel=1e-5)
 
-    state = ppo.init(jax.random.key(0), env, Objective.uniform(env))
+    state = ppo.init(jax.random.key(0), ENV, BOUNDED)
     key = jax.random.key(1)
     _, log = eqx.filter_jit(ppo._round)(state, key)
     keys = jax.random.split(jax.random.split(key)[0], ppo.num_envs)
@@ -65,7 +64,7 @@ def test_agents_that_act_now_and_then_learn_from_those_steps(name):
 
 @pytest.mark.parametrize("name", SMALL)
 def test_conformance(name):
-    check_algorithm(learner(name), Toy(population=8, horizon=5, places=3))
+    check_algorithm(learner(name), ENV, objective=BOUNDED)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -100,10 +99,8 @@ def test_every_system_can_be_learned_in(name, environment):
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_bound_is_learned_by_a_multiplier(name):
-    env = Toy(population=8, horizon=5, places=3)
-    bounded = Objective.direct(env).bounded({"treated_disparity": 0.0})
     some = learner(name)
-    state = some.init(jax.random.key(0), env, bounded)
+    state = some.init(jax.random.key(0), ENV, BOUNDED)
     _, log = some.update(state)
     broken = -float(log["metrics/treated_disparity"])
     found = float(log["multipliers/level/treated_disparity"])

@@ -17,6 +17,7 @@ from fairgym.core import (
     PerEntity,
     Shares,
     Unit,
+    per_group,
 )
 from fairgym.core.spaces import check_action
 
@@ -108,6 +109,16 @@ class TestShares:
         three = np.asarray(jax.vmap(self.space.sample)(keys))[:, 2:]
         np.testing.assert_allclose(three.mean(0), 1 / 3, atol=0.02)
         np.testing.assert_allclose(three.var(0), 1 / 18, atol=0.005)
+
+    def test_a_block_splits_a_share_of_an_earlier_one(self):
+        split = per_group("x", ("north", "south"), of="beds")
+        assert Shares((("beds", "rest"), split)).names[2:] == ("x_north", "x_south")
+        for blocks, known in (
+            ((("a", "b"), split), "a, b"),
+            ((split, ("beds", "rest")), "there is none"),
+        ):
+            with pytest.raises(FairgymError, match=f"of is 'beds'; .* an earlier block: {known}"):
+                Shares(blocks)
 
 
 class TestEntitySpace:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core.elements import Element, declared
+from fairgym.core.errors import FairgymError
 from fairgym.core.unit import Vector
 
 
@@ -20,6 +21,9 @@ class Shares(Vector):
     Attributes:
         blocks: the shares of each simplex, in order; a text is taken as the name of an `Element`.
             A block whose elements name another one in `of` splits that share further.
+
+    Raises:
+        FairgymError: a block splits a share that no earlier one has.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -39,6 +43,14 @@ class Shares(Vector):
         flat = iter(declared([element for block in self.blocks for element in block]))
         blocks = tuple(tuple(next(flat) for _ in block) for block in self.blocks)
         object.__setattr__(self, "blocks", blocks)
+        known: set[str] = set()
+        for block in blocks:
+            for name in {element.of for element in block} - {"", *known}:
+                raise FairgymError(
+                    f"of is {name!r}; a block of shares takes the name of a share in an earlier"
+                    f" block: {', '.join(sorted(known)) or 'there is none'}"
+                )
+            known |= {element.name for element in block}
 
     @property
     def elements(self) -> tuple[Element, ...]:  # type: ignore[override]

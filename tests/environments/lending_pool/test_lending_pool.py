@@ -85,11 +85,11 @@ class TestSteps:
         env, steps = recorded
         gaussian = env.credit == "gaussian"
         size, spread = (0.05, 0.1) if gaussian else (0.1, 0.0)
-        credit, profit = np.array([0.5, 0.5, 0.9, 0.9]), 0
+        credit, profit, noise = np.array([0.5, 0.5, 0.9, 0.9]), 0, steps.noise
         np.testing.assert_array_equal(steps.before.group[0], GROUP)
         for t in range(60):
             applies = steps.before.stage[t]
-            chosen, noise = int(steps.actions["bank"][t]), steps.noise
+            chosen = int(steps.actions["bank"][t])
             loan = np.zeros(4)
             repaid = noise.outcome[t] < credit[chosen]
             if applies[chosen]:

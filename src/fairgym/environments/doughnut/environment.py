@@ -31,12 +31,10 @@ from fairgym.environments.doughnut.types import (
 )
 from fairgym.fairness import (
     Direct,
-    Disparity,
     Full,
     Metric,
     Min,
     Nash,
-    Rate,
     Rawlsian,
     Reset,
     Scheme,
@@ -98,13 +96,8 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """Doughnuts that are not wasted; doughnuts per visit, and how far people differ in them."""
-        per_visit = Rate("handed_out", "visits", unit="doughnuts per visit")
-        return {
-            "handed_out": Direct("handed_out", normaliser=float(self.horizon)),
-            "per_visit": per_visit,
-            "per_visit_disparity": Disparity(per_visit),
-        }
+        """Doughnuts that are not wasted."""
+        return {"handed_out": Direct("handed_out", normaliser=float(self.horizon))}
 
     @property
     def schemes(self) -> Mapping[str, Scheme]:
@@ -173,8 +166,11 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
     # ---------------------------------------------------------------- looking
 
     def people(self, state: DoughnutState) -> dict[str, Float[Array, " population"]]:
-        """Presence of each person at the counter."""
-        return {"present": (state.stage == AT_COUNTER).astype(jnp.float32)}
+        """Presence of each person at the counter, and the one group."""
+        return {
+            "group": state.group.astype(jnp.float32),
+            "present": (state.stage == AT_COUNTER).astype(jnp.float32),
+        }
 
     def observe(self, state: DoughnutState, params: DoughnutParams) -> dict[str, Entities]:
         """Everybody, present or not, and the time if it is shown."""
@@ -198,9 +194,7 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
         """Hand out the doughnut, and see who comes next."""
         present = self.people(state)["present"]
         handed_out = jax.nn.one_hot(actions["server"], self.population) * present
-        components = DoughnutComponents(
-            handed_out=handed_out, visits=present, wasted=1.0 - jnp.sum(handed_out)
-        )
+        components = DoughnutComponents(handed_out=handed_out, wasted=1.0 - jnp.sum(handed_out))
         state = state.replace(time=state.time + 1, stage=_arrived(noise.arrival, params))
         return state, components, jnp.array(False)
 

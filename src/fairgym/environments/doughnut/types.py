@@ -17,9 +17,6 @@ class DoughnutComponents(Components):
     handed_out: Float[Array, " persons"] = component(
         "doughnuts handed out to each person", unit="doughnuts", symbol="u_i", per="person"
     )
-    visits: Float[Array, " persons"] = component(
-        "steps in which each person was at the counter", unit="visits", per="person"
-    )
     wasted: Float[Array, ""] = component(
         "doughnuts given to somebody who was not there", unit="doughnuts"
     )

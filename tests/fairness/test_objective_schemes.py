@@ -136,7 +136,7 @@ class TestNames:
                 "objective is 'nesh'; it takes: uniform, .* published; .* nash",
             ),
             ("nash:profit", "component is 'profit'; of loan_simple it takes one with an entry per"),
-            ("alpha:-1", "welfare is 'alpha:-1'; it takes alpha:ALPHA with a number from 0"),
+            ("alpha:-1", "objective is 'alpha:-1'; it takes alpha:ALPHA with a number from 0"),
         ],
     )
     def test_bad_names(self, name, message):

@@ -28,7 +28,7 @@ from fairgym.report.labels import metric_labels
 from fairgym.report.results import Result
 from fairgym.training import Evaluation, RunConfig, train
 
-SMALL = {"population": 60, "horizon": 20}
+SMALL: dict[str, Any] = {"population": 60, "horizon": 20}
 
 
 def config(seed: int, objective: str = "uniform") -> RunConfig:

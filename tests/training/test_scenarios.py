@@ -17,7 +17,7 @@ from fairgym.training import Evaluation, Scenario, evaluate, simulate
 from fairgym.training.scenario_file import read_scenarios
 from fairgym.training.scenarios import baseline_scenarios, build_all, default_baseline
 
-SHAPES = {"population": 60, "horizon": 20}
+SHAPES: dict[str, Any] = {"population": 60, "horizon": 20}
 EPISODES = 5
 T_4 = 2.7764451  # the 97.5% quantile of Student's t with four degrees of freedom
 ADMIT_ALL = {"admissions": 0.0, "debt_management": 0.0, "disbursement": "random"}

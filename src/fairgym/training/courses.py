@@ -126,7 +126,7 @@ def status_vectors(env: Environment, course: Mapping[str, Course]) -> list[Statu
 
 
 def _since(env: Environment, status: Any) -> str:
-    """What part of the past a status tells of, in words; "" if it is all that there was."""
+    """Part of the past that a status tells of, in words; "" if it is all that there was."""
     if isinstance(status, Recent):
         return f", last {status.steps} {env.time_unit}"
     ahead = ", ahead of the least" if isinstance(status, Min) else ""

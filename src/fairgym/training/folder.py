@@ -22,6 +22,7 @@ from fairgym.core.files import (
 from fairgym.training import stored
 from fairgym.training.checkpoint import Checkpoints, decode, read_header, require_same
 from fairgym.training.config import RunConfig
+from fairgym.training.lock import lock_folder
 from fairgym.training.resuming import is_longer, require_same_run
 from fairgym.training.stored import Stored
 
@@ -183,7 +184,7 @@ class RunFolder:
         Raises:
             FairgymError: it cannot be made, or another process is training in it.
         """
-        handle = self._lock()
+        handle = lock_folder(self.path)
         try:
             make_folder(self.checkpoints.folder)
             yield
@@ -194,42 +195,6 @@ class RunFolder:
                     self.path.rmdir()
             if handle is not None:
                 os.close(handle)  # which also lets go of the lock
-
-    def _lock(self) -> int | None:
-        """Make the folder and lock it; the handle that holds the lock, None without locks."""
-        while True:
-            with write_errors(self.path):
-                try:
-                    self.path.mkdir(parents=True, exist_ok=True)
-                except FileExistsError as error:
-                    there = error.filename  # or a folder above
-                    if os.path.lexists(there) and not os.path.isdir(there):
-                        raise
-                    continue  # it was there, and a holder that began nothing has deleted it
-            if os.name != "posix":
-                return None
-            import fcntl
-
-            try:
-                handle = os.open(self.path, os.O_RDONLY)
-            except FileNotFoundError:  # deleted by a holder that began nothing
-                continue
-            except OSError as error:
-                raise FairgymError(f"{self.path} cannot be opened ({error.strerror})") from error
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                os.close(handle)
-                raise FairgymError(
-                    f"another process is training in {self.path}; out takes another folder,"
-                    " or wait until it is done"
-                ) from error
-            except OSError:
-                pass  # a file system without locks
-            with contextlib.suppress(OSError):
-                if os.path.samestat(os.fstat(handle), os.stat(self.path)):
-                    return handle
-            os.close(handle)  # that of a folder which was deleted meanwhile: once more
 
     def clear(self) -> None:
         """Delete the results that fairgym wrote here; config.json and other files stay."""

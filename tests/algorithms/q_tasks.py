@@ -125,9 +125,9 @@ class Bandit(Task):
     def outcome(self, state: TaskState, action: Array) -> tuple[Any, Any, Any]:
         return 0, jnp.array(ARMS)[action], False
 
-    def values(self, gamma: float, goes_on: bool) -> np.ndarray:
-        """Q of the arms; where it goes on, with the best arm for ever after."""
-        return np.array(ARMS) + (gamma * max(ARMS) / (1.0 - gamma) if goes_on else 0.0)
+    def values(self, gamma: float) -> np.ndarray:
+        """Q of the arms, with the best arm for ever after."""
+        return np.array(ARMS) + gamma * max(ARMS) / (1.0 - gamma)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -61,22 +61,26 @@ def test_grids_of_memories_build_with_the_published_numbers(name):
         setting, _, label = key.partition(": ")
         algorithm: Any = job.algorithm
         assert job.config.objective == "published"
-        assert job.env.unwrapped.shows_time == (setting == "better settings")
-        assert algorithm.bootstrap_truncated == (setting == "published settings")
+        published = setting == "published settings"
+        time_seen = not published and name != "fairqcm-fig2"
+        assert job.env.unwrapped.shows_time == time_seen
+        assert algorithm.bootstrap_truncated == (not time_seen)
         lending = job.env.name == "lending_pool"
         assert job.env.horizon == (40 if lending else 12 if tabular else 100)
         steps = algorithm.steps_per_epoch if tabular else 10 * job.env.horizon
         assert algorithm.epochs * steps == (100_000 if tabular else 1_000 * job.env.horizon)
+        if not published:
+            continue
         if tabular:
             assert (algorithm.gamma, algorithm.learning_rate) == (0.99, 0.1)
             continue
         # tables 1 and 2: learning rate, replay buffer, batch
-        published = {
+        numbers = {
             False: {"RNN": (2e-3, 1_000, 256), "FairQCM": (1e-4, 6_400, 2_048)},
             True: {"RNN": (5e-3, 2_000, 512), "FairQCM": (1e-4, 8_000, 512)},
         }[lending].get(label, (1e-4, 1_000 if lending else 400, 64))
         assert algorithm.gamma == 0.95
-        assert (algorithm.learning_rate, algorithm.buffer_size, algorithm.batch_size) == published
+        assert (algorithm.learning_rate, algorithm.buffer_size, algorithm.batch_size) == numbers
 
 
 def test_paper_is_the_published_size():

@@ -20,9 +20,14 @@ from fairgym.training import RunConfig, evaluate
 
 OURS = "FairQCM"
 PUBLISHED, BETTER = "published settings", "better settings"
-# What the better settings change for every learner: time is seen, and nothing comes after the end.
-BETTER_ENVIRONMENT = {"shows_time": True}
-BETTER_ARGUMENTS = {"bootstrap_truncated": False}
+
+
+TIME_SEEN = {"shows_time": True}
+NO_BOOTSTRAP = {"bootstrap_truncated": False}
+ENDS = (
+    "agents see the time, and nothing comes after the last step of an episode; without, what is"
+    " learned pretends that it goes on for ever"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,8 +38,8 @@ class Learner:
         algorithm: Its name.
         memory: Name of the memory that it is shown; "" for none.
         arguments: Hyperparameters that differ from the algorithm's defaults.
-        better: Those that differ in the better settings besides; None if it is run with the
-            published ones only.
+        better: Those that differ in the better settings from the published ones; None if it is
+            run with the published ones only.
     """
 
     algorithm: str
@@ -66,6 +71,8 @@ class LearningFigure(ex.Experiment):
     Attributes:
         environment: Name of the system.
         environment_args: Its arguments.
+        better_args: What differs in its arguments in the better settings.
+        better_words: What the better settings are, a sentence.
         learners: Words -> learner; FairQCM is one of them.
         panels: What is shown; the first is the score.
         lines: Words -> one of the system's baselines.
@@ -74,6 +81,8 @@ class LearningFigure(ex.Experiment):
 
     environment: ClassVar[str]
     environment_args: ClassVar[Mapping[str, Any]]
+    better_args: ClassVar[Mapping[str, Any]]
+    better_words: ClassVar[str]
     learners: ClassVar[Mapping[str, Learner]]
     panels: ClassVar[Sequence[Panel]]
     lines: ClassVar[Mapping[str, str]]
@@ -85,9 +94,8 @@ class LearningFigure(ex.Experiment):
         for label, learner in self.learners.items():
             grid[f"{PUBLISHED}: {label}"] = self._config(learner, size, {}, {})
             if learner.better is not None:
-                arguments = {**BETTER_ARGUMENTS, **learner.better}
                 grid[f"{BETTER}: {label}"] = self._config(
-                    learner, size, BETTER_ENVIRONMENT, arguments
+                    learner, size, self.better_args, learner.better
                 )
         return grid
 
@@ -181,9 +189,8 @@ class LearningFigure(ex.Experiment):
                 for setting, several in data["curves"].items()
                 if several
             },
-            caption=f"{CAPTION} Each point is the greedy policy in an epoch of training. In the"
-            " better settings agents see the time, and nothing comes after the last step of an"
-            " episode; without, what is learned pretends that it goes on for ever.",
+            caption=f"{CAPTION} Each point is the greedy policy in an epoch of training."
+            f" {self.better_words}",
             tables=[ex.Table(head, rows, caption)],
             checks=checks,
         )

@@ -7,7 +7,10 @@ import numpy as np
 
 from fairgym import experiments as ex
 from fairgym.experiments.fairqcm._learning import (
+    ENDS,
+    NO_BOOTSTRAP,
     OURS,
+    TIME_SEEN,
     Learner,
     LearningFigure,
     last,
@@ -38,9 +41,11 @@ class LendingFigure(LearningFigure):
         "quick": ex.Size(epochs=40, episodes=10, held_out=16, seeds=3),
     }
     environment = "lending_pool"
+    better_args: ClassVar = TIME_SEEN
+    better_words = f"In the better settings {ENDS}."
     learners: ClassVar = {
-        OURS: Learner("fair-qcm", "min", FAIR_QCM, better={}),
-        "Full": Learner("dqn", "full", DEEP, better={}),
+        OURS: Learner("fair-qcm", "min", FAIR_QCM, better=NO_BOOTSTRAP),
+        "Full": Learner("dqn", "full", DEEP, better=NO_BOOTSTRAP),
         "Min": Learner("dqn", "min", DEEP),
         "RNN": Learner("drqn", "", RECURRENT),
     }

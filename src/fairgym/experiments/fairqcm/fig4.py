@@ -7,7 +7,10 @@ from fairgym.core import make
 from fairgym.experiments.fairqcm._doughnut import optimum
 from fairgym.experiments.fairqcm._learning import (
     BETTER,
+    ENDS,
+    NO_BOOTSTRAP,
     OURS,
+    TIME_SEEN,
     Learner,
     LearningFigure,
     last,
@@ -34,11 +37,16 @@ class FairqcmFig4(LearningFigure):
     }
     environment = "doughnut"
     environment_args: ClassVar = {"population": PEOPLE, "horizon": HORIZON}
+    better_args: ClassVar = TIME_SEEN
+    better_words = (
+        f"In the better settings {ENDS}; FairQCM imagines memories of as many doughnuts or one"
+        " more, instead of one or two more."
+    )
     learners: ClassVar = {
-        OURS: Learner("tabular-fair-qcm", "full", better={"offsets": (0, 1)}),
-        "Full": Learner("tabular-q", "full", better={}),
-        "Min": Learner("tabular-q", "min", better={}),
-        "Reset": Learner("tabular-q", "reset", better={}),
+        OURS: Learner("tabular-fair-qcm", "full", better={**NO_BOOTSTRAP, "offsets": (0, 1)}),
+        "Full": Learner("tabular-q", "full", better=NO_BOOTSTRAP),
+        "Min": Learner("tabular-q", "min", better=NO_BOOTSTRAP),
+        "Reset": Learner("tabular-q", "reset", better=NO_BOOTSTRAP),
     }
     panels: ClassVar = (score_panel(WELFARE), metric_panel(HANDED_OUT, "handed_out"))
     lines: ClassVar = {"Oracle": "take_turns", "Random": "random"}

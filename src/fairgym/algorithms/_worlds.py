@@ -121,7 +121,7 @@ class Step(Struct):
 
     observations: dict[str, Any]
     present: Float[Array, "... all_agents"]
-    actions: dict[str, Float[Array, "..."]]
+    actions: dict[str, Array]
     acts: dict[str, Bool[Array, "..."]]
     rewards: Float[Array, "... agents"]
     done: Bool[Array, "..."]

@@ -1,0 +1,61 @@
+"""Learners and agents that choose one of the people: who trains them, and who refuses."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.algorithms import algorithms
+from fairgym.core import FairgymError
+from fairgym.fairness import Objective
+from fairgym.policies import equivariant
+
+SHOP = fairgym.make("doughnut", population=3, horizon=8)
+GIVEN = Objective(dict(SHOP.metrics), {"handed_out": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("f-maddpg", "F-MADDPG takes agents whose actions are numbers"),
+        ("grid-search", "'server' chooses among options: give it a fixed policy"),
+    ],
+)
+def test_refusals(name, message):
+    with pytest.raises(FairgymError) as error:
+        algorithms.get(name)().init(jax.random.key(0), SHOP, GIVEN)
+    assert message in str(error.value)
+
+
+def test_not_to_waste_is_learned():
+    """Somebody is at the counter in 99.2% of the steps; at random a fifth is wasted."""
+    learner = algorithms.get("f-mappo")(
+        episodes_per_epoch=64,
+        num_envs=8,
+        num_steps=16,
+        hidden=8,
+        critic_hidden=8,
+        learning_rate=0.02,
+        gamma=0.5,
+        evaluation_episodes=32,
+    )
+    state = learner.init(jax.random.key(0), SHOP, GIVEN)
+    log = {}
+    for _ in range(4):
+        state, log = learner.update(state)
+    assert float(log["metrics/handed_out"]) > 0.96 * SHOP.horizon
+    shares = np.array([float(log[f"actions/server/person_{i}"]) for i in range(3)])
+    np.testing.assert_allclose(shares.sum(), 1.0, rtol=1e-5)
+    assert "exploration/server" not in log  # choices have no standard deviation
+
+
+def test_logits_are_equivariant_and_there_is_one_for_each_person():
+    policy = equivariant(SHOP, jax.random.key(0), hidden=4, pooled=True)["server"]
+    seen = SHOP.observation_space("server").sample(jax.random.key(1))
+    seen = seen.replace(mask=jnp.ones(3, bool), features=jnp.array([[1.0], [0.0], [1.0]]))
+    order = jnp.array([2, 0, 1])
+    logits = policy.logits(seen)
+    assert logits.shape == (3,)
+    np.testing.assert_allclose(policy.logits(seen.permuted(order)), logits[order], rtol=1e-6)
+    assert int(policy(seen, jax.random.key(0))) == int(jnp.argmax(logits))

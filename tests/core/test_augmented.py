@@ -143,8 +143,10 @@ def test_any_memory_can_be_shown_in_a_world():
     assert later.time == later.world.time == 3 and later.memory is not state.memory
 
 
-def test_an_augmented_environment_keeps_the_contract():
-    check_environment(augmented(House(horizon=4), "heat"))
+@pytest.mark.parametrize(("name", "memory"), [("doughnut", "full"), ("lending_pool", "min")])
+def test_augmented_systems_keep_the_contract(name, memory):
+    """With a memory of people, in the rows, and one of groups, in the context."""
+    check_environment(fairgym.make(name, memory=memory, horizon=5), steps=2)
 
 
 def test_a_memory_of_groups_is_context_of_all_agents():

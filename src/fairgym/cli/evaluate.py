@@ -18,7 +18,7 @@ from fairgym.training.statistics import mean_interval
 LEVEL = 0.95
 
 
-@typed()
+@typed(metavars={"scheme": "NAME"})
 @dataclasses.dataclass(frozen=True)
 class Flags:
     """Measure runs beside fixed policies, on the same people with the same luck.
@@ -31,12 +31,15 @@ class Flags:
         folders: run folders, or folders that hold seed-N folders.
         episodes: number of episodes per policy.
         seed: seed of the episodes.
+        scheme: further fairness scheme to score all by: nash, max-min, gini or alpha:ALPHA, and if
+            need be :COMPONENT, as for the objective of training.
         json: output as JSON: raw values, more is better, and differences from the first run.
     """
 
     folders: Runs
     episodes: int = 32
     seed: int = 0
+    scheme: tuple[str, ...] = ()
     json: bool = False
 
 
@@ -48,7 +51,7 @@ def evaluate(arguments: Sequence[str]) -> None:
     flags: Any = parse(Flags, arguments, "fairgym evaluate")
     check_shape("episodes", flags.episodes, 1, 1_000_000)
     check_shape("seed", flags.seed, 0, 2**32 - 1)
-    runs = load_runs(*flags.folders)
+    runs = load_runs(*flags.folders, schemes=flags.scheme)
     named = [(name, [run]) for name, run in zip(_names(runs), runs, strict=True)]
     schemes = any(run.env.schemes for run in runs)
     comparisons = compare(named, flags.episodes, flags.seed, random=True, trace=schemes)

@@ -106,7 +106,8 @@ def typed(
     """Decorator: the same dataclass with every field that has a default parsed by our own rules.
 
     Args:
-        metavars: field -> placeholder of its value in the help, instead of the value's type.
+        metavars: field -> placeholder of its value in the help, instead of the value's type; a
+            field of several texts, whose flag may be repeated, needs one.
     """
 
     def decorate(cls: type[Any]) -> type[Any]:
@@ -120,6 +121,9 @@ def typed(
                 fields.append((field.name, kind))
                 continue
             about = docs.get(field.name, "")
+            if field.type == tuple[str, ...]:
+                fields.append(repeated(field.name, (metavars or {})[field.name], about))
+                continue
             setting = Setting("", field.name, field.type, field.default, about)
             metavar = (metavars or {}).get(field.name)
             fields.append(flag(setting, field.default, metavar=metavar))

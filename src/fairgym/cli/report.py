@@ -9,7 +9,7 @@ from fairgym.cli.parsing import Runs, parse, typed
 from fairgym.cli.printing import plain
 
 
-@typed(metavars={"out": "FILE"})
+@typed(metavars={"out": "FILE", "scheme": "NAME"})
 @dataclasses.dataclass(frozen=True)
 class ReportFlags:
     """Write one HTML page about runs, which opens without a network.
@@ -20,12 +20,15 @@ class ReportFlags:
             default.
         episodes: number of episodes that each policy is measured in.
         seed: seed of these episodes.
+        scheme: further fairness scheme to score all by: nash, max-min, gini or alpha:ALPHA, and if
+            need be :COMPONENT, as for the objective of training.
     """
 
     folders: Runs
     out: str | None = None
     episodes: int = 16
     seed: int = 1
+    scheme: tuple[str, ...] = ()
 
 
 def report(arguments: Sequence[str]) -> None:
@@ -35,11 +38,18 @@ def report(arguments: Sequence[str]) -> None:
 
     devices.configure()
     flags: Any = parse(ReportFlags, arguments, "fairgym report")
-    load_runs(*flags.folders)  # what is wrong is said before matplotlib is imported
+    load_runs(
+        *flags.folders, schemes=flags.scheme
+    )  # what is wrong is said before matplotlib is imported
     from fairgym.report import write_report
 
     page = write_report(
-        flags.folders, flags.out, episodes=flags.episodes, seed=flags.seed, progress=_say
+        flags.folders,
+        flags.out,
+        episodes=flags.episodes,
+        seed=flags.seed,
+        schemes=flags.scheme,
+        progress=_say,
     )
     print(plain(page))
 

@@ -50,6 +50,7 @@ def write_report(
     *,
     episodes: int = 16,
     seed: int = 1,
+    schemes: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> Path:
     """Write a report about runs, and its figures as PNG files beside it.
@@ -64,21 +65,22 @@ def write_report(
             to it.
         episodes: number of episodes that each policy is measured in.
         seed: seed of these episodes.
+        schemes: further schemes to score all policies by, as `fairgym.load_runs` takes them.
         progress: called with a short text now and then.
 
     Returns:
         The path of the page.
 
     Raises:
-        FairgymError: no folder, a folder without a run, runs in different environments, or a page
-            that cannot be written.
+        FairgymError: no folder, a folder without a run, runs in different environments, an unknown
+            scheme, or a page that cannot be written.
     """
     check_shape("episodes", episodes, 1, 1_000_000)
     check_shape("seed", seed, 0, 2**32 - 1)
     if out is not None:
         require_path(out, "out")
     say = progress or (lambda text: None)
-    groups = group_runs(load_runs(*folders))
+    groups = group_runs(load_runs(*folders, schemes=schemes))
     path = Path(folders[0]) / "report.html" if out is None else Path(out)
     beside = path.parent / "figures"
     require_folder(beside)

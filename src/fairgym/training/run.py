@@ -13,7 +13,7 @@ from fairgym.fairness import Metric, Objective
 from fairgym.fairness.measuring import with_measures
 from fairgym.fairness.plain import read_metrics, read_schemes
 from fairgym.fairness.schemes import Scheme
-from fairgym.fairness.welfare import is_welfare
+from fairgym.fairness.welfare import TAKES, is_welfare
 from fairgym.training.config import Job, RunConfig
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.folder import RunFolder, run_folders, seed_of
@@ -158,7 +158,7 @@ def load(folder: str | Path, seed: int | None = None) -> Run:
     return load(seeds[seed])
 
 
-def load_runs(*folders: str | Path) -> list[Run]:
+def load_runs(*folders: str | Path, schemes: Sequence[str] = ()) -> list[Run]:
     """Read several runs back.
 
     A metric or scheme that the objective of one of them brought along measures all in that
@@ -166,17 +166,21 @@ def load_runs(*folders: str | Path) -> list[Run]:
 
     Args:
         *folders: run folders; a folder of several seeds stands for the runs in it, by seed.
+        schemes: names of welfare to measure them all by as well, such as "nash" or "gini:COMPONENT"
+            (`fairgym.fairness.welfare`).
 
     Raises:
         FairgymError: no folder is given, or one that is no run; two runs in one environment have
-            different metrics of one name.
+            different metrics of one name; an unknown scheme.
     """
     if not folders:
         raise FairgymError("no run folder is given; it takes one or more, such as runs/x")
     runs = [load(path) for folder in folders for path in run_folders(folder)]
     return [
         dataclasses.replace(
-            run, further_metrics=_metrics_of(run, runs), further_schemes=_schemes_of(run, runs)
+            run,
+            further_metrics=_metrics_of(run, runs),
+            further_schemes=_schemes_of(run, runs, schemes),
         )
         for run in runs
     ]
@@ -200,15 +204,19 @@ def _metrics_of(run: Run, runs: Sequence[Run]) -> dict[str, Metric]:
     return further
 
 
-def _schemes_of(run: Run, runs: Sequence[Run]) -> dict[str, Scheme]:
-    """Schemes that the objectives of runs in the same environment named."""
-    given = [
+def _schemes_of(run: Run, runs: Sequence[Run], more: Sequence[str]) -> dict[str, Scheme]:
+    """Schemes that the objectives of runs in the same environment named, and more by name."""
+    for name in more:
+        if not is_welfare(name) and name not in run.job.env.schemes:
+            raise FairgymError(f"scheme is {name!r}; it takes: {TAKES}")
+    given: list[Any] = [
         objective
         for other in runs
         if other.config.environment == run.config.environment
         for objective in (other.config.objective, *other.config.objectives.values())
         if not isinstance(objective, str) or is_welfare(objective)
     ]
+    given += more
     return read_schemes(run.job.env.unwrapped, given) if given else {}
 
 

@@ -13,24 +13,27 @@ import pytest
 import fairgym
 from fairgym.cli import main
 from fairgym.cli.scheme_rows import scheme_rows
-from fairgym.core import Components, Discrete, Environment, OneEntity, component
+from fairgym.core import Components, Discrete, Environment, FairgymError, OneEntity, component
 from fairgym.fairness import (
+    Disparity,
     Full,
     Min,
     Nash,
+    Rate,
     Rawlsian,
     Recent,
     Scheme,
     StakeholderFirst,
 )
-from fairgym.report import scheme_curves, status_curves, write_report
+from fairgym.report import group_rates, scheme_curves, status_curves, write_report
 from fairgym.report.action_panels import line_panels, map_panels
 from fairgym.report.findings import action_sentences
 from fairgym.report.grouping import RunGroup
 from fairgym.report.labels import metric_label, metric_labels
 from fairgym.report.results import Result
 from fairgym.report.stakeholders import status_sections
-from fairgym.training import RunConfig, train
+from fairgym.report.tables import group_table, people_sections
+from fairgym.training import RunConfig, load_runs, train
 from fairgym.training.courses import courses, few, status_vectors
 
 EPISODES, STEPS, PEOPLE = 4, 6, 3
@@ -40,6 +43,7 @@ class Given(Components):
     """What each person got."""
 
     cakes: Any = component("cakes given to each person", unit="cakes", per="person")
+    visits: Any = component("visits of each person", unit="visits", per="person")
 
 
 CAKES = np.random.default_rng(1).integers(0, 3, (EPISODES, STEPS, PEOPLE)).astype(np.float32)
@@ -75,7 +79,7 @@ class Bakery(Environment):
 
     @property
     def metrics(self) -> Mapping[str, Any]:
-        return {}
+        return {"apart": Disparity(Rate("cakes", "visits", unit="cakes per visit"))}
 
     @property
     def default_params(self) -> Any:
@@ -103,7 +107,7 @@ class Bakery(Environment):
 @pytest.fixture(scope="module")
 def baked(made_up_evaluation) -> Any:
     """Episodes in the bakery, one of which ends early."""
-    return made_up_evaluation(0.0, trace=Given(CAKES), lengths=LENGTHS)
+    return made_up_evaluation(0.0, trace=Given(CAKES, np.ones_like(CAKES)), lengths=LENGTHS)
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +168,21 @@ def test_the_table_of_status_has_the_means_at_the_end(baked):
     np.testing.assert_allclose(shown, expected, atol=0.05)
     assert "“Welfare” and “Seldom” judge" in content and "by which “Balance” judges" in content
     assert status_sections(results, Bakery(())) == []
+
+
+def test_rates_of_people_have_a_table_and_lines_of_their_own(baked):
+    env = Bakery()
+    evaluation = dataclasses.replace(
+        baked, metrics={"apart": np.zeros(4)}, defined={"apart": np.ones(4, bool)}
+    )
+    baker = Result("baker", True, (evaluation,))
+    sections = {name: heading for name, heading, _ in people_sections([(baker, None)], env)}
+    assert sections == {"by-person": "By person", "stakeholders": "Status per person"}
+    cells = re.findall(r"<td>(.*?)</td>", group_table([(baker, None)], env, "person"))
+    shown = [float(cell.split(" ")[0]) for cell in cells[1:4]]
+    np.testing.assert_allclose(shown, CAKES.sum(axis=1).mean(axis=0) / STEPS, atol=0.005)
+    lines = group_rates({"baker": [evaluation]}, env).axes[0].lines
+    assert [line.get_label() for line in lines] == ["ann", "ben", "cy"]
 
 
 def test_evaluate_has_rows_on_the_way_and_at_the_end(baked):
@@ -280,38 +299,51 @@ def folder(tmp_path_factory):
 
 
 def test_a_page_on_people_who_are_told_apart(folder):
-    text = write_report([folder], episodes=2).read_text(encoding="utf-8")
+    text = write_report([folder], episodes=2, schemes=["gini"]).read_text(encoding="utf-8")
     page = html.unescape(text)
     assert {path.stem for path in (folder / "figures").iterdir()} == {
         "comparison",
         "learning",
         "actions",
-        "group-rates",
         "schemes",
         "status",
     }
     sections = re.findall(r'<h2 id="([^"]*)">(.*?)</h2>(.*?)(?=<h2|</body>)', page, re.DOTALL)
-    assert {"by-person", "stakeholders", "schemes", "status"} <= {name for name, _, _ in sections}
+    assert {"stakeholders", "schemes", "status"} <= {name for name, _, _ in sections}
     for name, _, content in sections:
         assert re.sub(r"<[^>]+>|\s", "", content), name
     titles = {name: title for name, title, _ in sections}
-    assert titles["by-person"] == "By person"
     assert titles["stakeholders"] == "Status per person"
-    for words in ("Welfare", "A scheme is", "share of the steps", "person 2", "people's rates"):
+    for words in ("Gini welfare of", "Welfare", "A scheme is", "share of the steps", "person 2"):
         assert words in page
     assert "present goes from" not in page  # the mean of three people is no finding
 
 
 def test_evaluate_prints_schemes_and_knows_them_as_json(folder, capsys):
-    main(["evaluate", str(folder), "--episodes", "2"])
+    command = ["evaluate", str(folder), "--episodes", "2", "--scheme", "gini"]
+    main(command)
     shown = capsys.readouterr().out
     for words in ("worst off ↑", "Fairness over an episode", "after 1 of 4 steps", "person 2"):
         assert words in shown
-    main(["evaluate", str(folder), "--episodes", "2", "--json"])
+    main([*command, "--json"])
     for row in json.loads(capsys.readouterr().out):
         welfare = row["schemes"]["welfare"]
         assert len(welfare["course"]) == 4
         assert welfare["course"][-1] == pytest.approx(row["measures"]["welfare"]["mean"], rel=1e-5)
         got = [status["mean"] for status in welfare["status"].values()]
+        assert row["schemes"]["gini"]["status"] == welfare["status"]
         assert list(welfare["status"]) == ["person_0", "person_1", "person_2"]
         assert sum(got) == pytest.approx(row["measures"]["handed_out"]["mean"])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "message"),
+    [
+        ("nosh", "scheme is 'nosh'; it takes the welfare nash, max-min, gini or alpha"),
+        ("nash:handed", "scheme is 'nash:handed': component is 'handed'; of doughnut it takes"),
+        ("alpha:-1", "scheme is 'alpha:-1'; it takes alpha:ALPHA with a number from 0"),
+    ],
+)
+def test_an_unknown_scheme_is_refused(folder, scheme, message):
+    with pytest.raises(FairgymError, match=re.escape(message)):
+        load_runs(folder, schemes=[scheme])

@@ -41,7 +41,7 @@ def is_welfare(text: str) -> bool:
     return text.partition(":")[0] in TITLES
 
 
-def welfare_scheme(env: Environment, text: str) -> Scheme:
+def welfare_scheme(env: Environment, text: str, field: str = "objective") -> Scheme:
     """The long-term scheme of a welfare by its name.
 
     Its normaliser is the welfare of one unit of the component for everybody (in a system without a
@@ -51,6 +51,7 @@ def welfare_scheme(env: Environment, text: str) -> Scheme:
         env: the environment whose component it is of.
         text: "nash" (sum of logs), "max-min", "gini" (mean times one minus the Gini coefficient) or
             "alpha:2", each with ":COMPONENT" or without; a component of one entry per stakeholder.
+        field: name of what the text is given for, in errors.
 
     Raises:
         FairgymError: another name, an alpha that is no number from 0, no such component, or a
@@ -67,21 +68,21 @@ def welfare_scheme(env: Environment, text: str) -> Scheme:
     kind, _, rest = text.partition(":")
     if kind == ALPHA:
         number, _, component = rest.partition(":")
-        aggregation: Aggregation = AlphaFair(_alpha(text, number))
+        aggregation: Aggregation = AlphaFair(_alpha(text, number, field))
     elif kind in NAMES:
         component, aggregation = rest, NAMES[kind]()
     else:
-        raise FairgymError(f"objective is {text!r}; it takes the welfare {TAKES}")
+        raise FairgymError(f"{field} is {text!r}; it takes the welfare {TAKES}")
     if not component and text.count(":") == (2 if kind == ALPHA else 1):
-        raise FairgymError(f"objective is {text!r}, without a component after the colon")
-    component = component or _benefit(env, text)
+        raise FairgymError(f"{field} is {text!r}, without a component after the colon")
+    component = component or _benefit(env, text, field)
     try:
         info = stakeholder_component(env, component)
     except FairgymError as error:
-        raise FairgymError(f"objective is {text!r}: {error}") from error
+        raise FairgymError(f"{field} is {text!r}: {error}") from error
     if not info.nonnegative:
         raise FairgymError(
-            f"objective is {text!r}, of {component!r}, which may be negative; it takes a component"
+            f"{field} is {text!r}, of {component!r}, which may be negative; it takes a component"
             " that is not"
         )
     stakeholders = len(env.parts_of(info.axes[0]))
@@ -94,23 +95,23 @@ def welfare_scheme(env: Environment, text: str) -> Scheme:
     )
 
 
-def _alpha(text: str, number: str) -> float:
+def _alpha(text: str, number: str, field: str) -> float:
     """The number of an alpha-fair welfare."""
     try:
         alpha = float(number)
     except ValueError:
         alpha = -1.0
     if not 0.0 <= alpha < float("inf"):
-        raise FairgymError(f"objective is {text!r}; it takes {ALPHA}:ALPHA with a number from 0")
+        raise FairgymError(f"{field} is {text!r}; it takes {ALPHA}:ALPHA with a number from 0")
     return alpha
 
 
-def _benefit(env: Environment, text: str) -> str:
+def _benefit(env: Environment, text: str, field: str) -> str:
     """The component that is the environment's benefit."""
     if not env.benefit:
         there = [name for name, info in env.component_info.items() if info.per in env.axes]
         raise FairgymError(
-            f"objective is {text!r}, and {env.name} declares no benefit; it takes {text}:COMPONENT"
+            f"{field} is {text!r}, and {env.name} declares no benefit; it takes {text}:COMPONENT"
             f" with one of: {', '.join(there)}"
         )
     return env.benefit

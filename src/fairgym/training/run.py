@@ -13,7 +13,7 @@ from fairgym.fairness import Metric, Objective
 from fairgym.fairness.measuring import with_measures
 from fairgym.fairness.plain import read_metrics, read_schemes
 from fairgym.fairness.schemes import Scheme
-from fairgym.fairness.welfare import TAKES, is_welfare
+from fairgym.fairness.welfare import is_welfare, welfare_scheme
 from fairgym.training.config import Job, RunConfig
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.folder import RunFolder, run_folders, seed_of
@@ -206,18 +206,16 @@ def _metrics_of(run: Run, runs: Sequence[Run]) -> dict[str, Metric]:
 
 def _schemes_of(run: Run, runs: Sequence[Run], more: Sequence[str]) -> dict[str, Scheme]:
     """Schemes that the objectives of runs in the same environment named, and more by name."""
-    for name in more:
-        if not is_welfare(name) and name not in run.job.env.schemes:
-            raise FairgymError(f"scheme is {name!r}; it takes: {TAKES}")
-    given: list[Any] = [
+    env = run.job.env
+    further = {n: welfare_scheme(env, n, "scheme") for n in more if n not in env.schemes}
+    given = [
         objective
         for other in runs
         if other.config.environment == run.config.environment
         for objective in (other.config.objective, *other.config.objectives.values())
         if not isinstance(objective, str) or is_welfare(objective)
     ]
-    given += more
-    return read_schemes(run.job.env.unwrapped, given) if given else {}
+    return {**(read_schemes(env.unwrapped, given) if given else {}), **further}
 
 
 def initial_state(job: Job) -> Any:

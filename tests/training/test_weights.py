@@ -33,7 +33,11 @@ FURTHER = {
         "access_gini": {"type": "Gini", "rate": "admission_rate", "title": "Gini of admission"},
     },
 }
-SMALL = "--population-size 60 --horizon 20 --epochs 2 --episodes-per-epoch 4 --hidden 4".split()
+# As flags what `config_of` makes, so that both run the same programs.
+SMALL = (
+    "--population-size 60 --horizon 20 --epochs 2 --episodes-per-epoch 8 --evaluation-episodes 2"
+    " --hidden 4"
+).split()
 
 
 def config_of(small, **changes):
@@ -236,15 +240,8 @@ class TestCommandLine:
         assert "(weighted)" in capsys.readouterr().out
 
     def test_further_metrics_by_file(self, here, capsys):
-        (here / "own.yaml").write_text(
-            "environment: loan\n"
-            "objective:\n"
-            "  weights: {profit: 1, worst_access: 2}\n"
-            "  metrics:\n"
-            "    worst_access:\n"
-            "      type: WorstGroup\n"
-            "      rate: {numerator: disbursed, denominator: applied}\n"
-        )
+        content = {"environment": "loan", "objective": FURTHER}
+        (here / "own.yaml").write_text(yaml.safe_dump(content))
         assert main(["train", "--config", "own.yaml", *SMALL, "--out", "x"]) == 0
         assert main(["train", "--resume", "--out", "x"]) == 0
         capsys.readouterr()

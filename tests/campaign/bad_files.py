@@ -143,7 +143,6 @@ FIELDS: dict[str, list[Any]] = {
         {},
         True,
         None,
-        "",
         "nope",
         {"nope": 1},
         {"profit": "x"},

@@ -46,7 +46,6 @@ WRONG = {
     ],
     "objective": [
         "nope",
-        "",
         "frontier:",
         "frontier:2",
         "frontier:nan",

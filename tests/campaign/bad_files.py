@@ -258,6 +258,8 @@ def config_cases(number: int) -> list[Case]:
         values = [
             v for v in ODD_OF[kind] if v is not None or type(None) not in members(setting.kind)
         ]
+        if getattr(setting, "parts", ()):  # of no region it is no change
+            values.remove({})
         for value in some(values, number, index):
             words = ("train", environment, "--algorithm", algorithm, "--config", "a.json")
             place = {setting.section: {setting.name: value}} if index % 2 else {setting.name: value}

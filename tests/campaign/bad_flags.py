@@ -24,6 +24,7 @@ WRONG = {
     float: [*NOTHING, "nan", "-nan", "inf", "-inf", "1e999", DIGITS, "1e39", "-1e39", "1/2", "5%"],
     "name": ["nope", "", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "None"],
     "other name": ["nope", "", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "nope "],
+    "memory": ["nope", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "None"],
     "whole numbers": ["few", "", ",", "1,", "1.5,2", "0", "-5", f"1,{DIGITS}", "nan", "1;2", LONG],
     "seeds": [
         "",
@@ -66,11 +67,12 @@ WRONG = {
 }
 # A good command -> the kinds of its flags.
 COMMANDS: dict[str, dict[str, Any]] = {
-    "evaluate run": {"episodes": int, "seed": int, "json": bool},
-    "report run": {"out": "path", "episodes": int, "seed": int},
+    "evaluate run": {"episodes": int, "scheme": "name", "seed": int, "json": bool},
+    "report run": {"out": "path", "episodes": int, "scheme": "name", "seed": int},
     "reproduce mafe-fig8": {
         "scale": "name",
         "seeds": int,
+        "workers": int,
         "out": "path",
         "pages": "path",
         "list": bool,
@@ -102,6 +104,8 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "config": "path",
         "resume": bool,
         "overwrite": bool,
+        "memory": "memory",
+        "workers": int,
     },
 }
 SYSTEMS = {
@@ -192,6 +196,6 @@ def setting_cases(number: int) -> list[Case]:
             edges = [repr(span.low - 1), repr(span.high + max(1, abs(span.high)))]
             chosen += [edge for edge in edges if "inf" not in edge][-number:]
         cases += [Case((*words, f"{flag}={value}"), names) for value in chosen]
-        if number > 1 or index % 6 == 0:
+        if kind is not bool and (number > 1 or index % 6 == 0):
             cases.append(Case((*words, flag), names))
     return cases

@@ -85,7 +85,8 @@ def test_the_target_of_f_maddpg_is_the_bellman_equation(begun):
 
 
 def test_agents_of_f_maddpg_climb_their_own_values(begun):
-    batch = sampled(*begun, jax.random.key(1))
+    ddpg, state = begun
+    batch = sampled(ddpg, state, jax.random.key(1))
     ddpg = learner("f-maddpg", logit_penalty=0.0)
     state = ddpg.init(jax.random.key(0), OWN, AIMS)
 

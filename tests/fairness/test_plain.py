@@ -1,6 +1,7 @@
 """Objectives as plain data: read, written, refused."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -205,7 +206,7 @@ def test_objectives_that_cannot_be_written(objective, message):
 
 @pytest.mark.parametrize("field", ["weights", "bounds"])
 def test_a_number_that_no_float_holds_is_refused(field):
-    parts = {"weights": {}, "bounds": {}} | {field: {"wait_disparity": 10**400}}
+    parts: dict[str, Any] = {"weights": {}, "bounds": {}} | {field: {"wait_disparity": 10**400}}
     with pytest.raises(FairgymError, match=rf"{field} of 'wait_disparity' is 1000.*a number") as e:
         Objective(ENV.metrics, **parts)
     assert len(str(e.value)) < 120

@@ -77,9 +77,9 @@ def test_runs_side_by_side_are_measured_by_each_others_welfare():
     aims: list[Any] = ["uniform", "max-min", {"profit": 1.0, "nash:approved": 1.0}]
     runs = [Run(Path(f"{i}"), RunConfig("loan", objective=o), 1, {}) for i, o in enumerate(aims)]
     elsewhere = Run(Path("d"), RunConfig("health", objective="gini"), 1, {})
-    found = [list(_schemes_of(run, [*runs, elsewhere])) for run in (*runs, elsewhere)]
+    found = [list(_schemes_of(run, [*runs, elsewhere], ())) for run in (*runs, elsewhere)]
     assert found == [["max-min", "nash:approved"]] * 3 + [["gini"]]
-    assert _schemes_of(runs[0], runs[:1]) == {}
+    assert _schemes_of(runs[0], runs[:1], ()) == {}
 
 
 @pytest.mark.parametrize(

@@ -88,9 +88,10 @@ Opponent = Callable[[Workload], Callable[[], float] | None]
 
 def make_sized(name: str, population: int | None, **shapes: int) -> Environment:
     """Make an environment; None for the population of a system without people."""
+    arguments: dict[str, Any] = dict(shapes)
     if population is not None:
-        shapes["population"] = population
-    return make(name, **shapes)
+        arguments["population"] = population
+    return make(name, **arguments)
 
 
 def measure(

@@ -9,6 +9,7 @@ from learners import AIMS, OWN, learner, pulled, run_one_world
 from tasks import Crowd
 
 from fairgym.algorithms._ppo import generalised_advantages
+from fairgym.algorithms.f_mappo import FMappo
 from fairgym.fairness import Objective
 from fairgym.policies.exploration import log_probability
 from fairgym.testing.toys import Toy
@@ -137,3 +138,24 @@ def test_rewards_are_those_of_the_agents_in_acting_order():
     gain, treated, against = steps.rewards.T
     assert (gain < 0).all() and (treated > 0).all()
     np.testing.assert_allclose(against, -treated)
+
+
+@pytest.mark.slow
+def test_group_level_actions_find_their_targets():
+    """The constant optimum of `Toy`; the middle of all actions gains -0.17.
+
+    One epoch, which takes less time than compiling it with all optimisations would.
+    """
+    some = FMappo(
+        epochs=1,
+        episodes_per_epoch=4_000,
+        num_steps=50,
+        learning_rate=2e-3,
+        gamma=0.99,
+        gae_lambda=0.95,
+    )
+    env = Toy(population=6, horizon=3, places=3, seats=1)
+    for seed in range(2):
+        state = some.init(jax.random.key(seed), env, Objective.direct(env))
+        _, log = some.update(state)
+        assert float(log["objective"]) > -0.02

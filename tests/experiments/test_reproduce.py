@@ -244,7 +244,7 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("", "no experiment is given; there are: mafe-fig5, .*mafe-fig10"),
+        ("", "no experiment is given; there are: .*mafe-fig5, .*mafe-fig10"),
         ("mafe-fig99", "unknown experiment 'mafe-fig99'; there are: .*mafe-fig5"),
         ("toy mafe-fig99", "unknown experiment 'mafe-fig99'"),
         ("toy --scale huge", "scale is 'huge'; it takes: "),

@@ -126,9 +126,9 @@ class QLearner(Algorithm[StateT]):
         epsilon_start: probability of a random action at the start.
         epsilon_decay: factor of this probability at each of its decays.
         epsilon_end: smallest probability of a random action.
-        bootstrap_truncated: whether the horizon only cuts off what is learned from: the last
-            observation of an episode is worth what would come after it. Without, nothing comes
-            after the horizon; then agents should see the time.
+        bootstrap_truncated: bootstrapping past the horizon: the last observation of an episode is
+            worth what would come after it. Without, nothing comes after the horizon; then agents
+            should see the time.
         evaluation_episodes: number of episodes that measure the greedy policy, each time.
     """
 

@@ -56,7 +56,7 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
     Args:
         population: number of people.
         horizon: number of steps.
-        shows_time: True if the server sees the time as well.
+        shows_time: sight of the time for the server as well.
 
     Raises:
         FairgymError: an argument out of range.

@@ -64,7 +64,7 @@ class LendingPool(
         population: number of people, half of them in each group.
         horizon: number of steps.
         credit: "discrete" moves credit by a tenth (A.4.2), "gaussian" by a normal number (A.3).
-        shows_time: True if the bank sees the time as well.
+        shows_time: sight of the time for the bank as well.
 
     Raises:
         FairgymError: an argument out of range, or an odd number of people.

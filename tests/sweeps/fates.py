@@ -28,7 +28,7 @@ class Fated(Toy):
     """A random walk with an end.
 
     Attributes:
-        fate: what happens: "killed", "doomed", "refused", "broken" or "slow".
+        fate: end of the walk: "killed", "doomed", "refused", "broken" or "slow".
         step: length of a step.
     """
 

@@ -25,11 +25,13 @@ SETTINGS = {
         (algorithms, algorithm_settings),
     )
     for name in registry.names()
+    if registry.get(name).__module__.startswith("fairgym.")  # other tests register their own
     for setting in table(name)
 }
 PARAMS = {
     f"{name}: {setting.name}": setting.help
     for name in environments.names()
+    if environments.get(name).__module__.startswith("fairgym.")
     for setting in params_settings(environments.get(name)())
 }
 

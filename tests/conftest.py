@@ -36,6 +36,10 @@ CHECKER = (
 )
 jaxtyping.install_import_hook("fairgym", CHECKER)
 
+# Tracing makes many objects that live on; to look among them for garbage took a twentieth of the
+# time.
+gc.set_threshold(100_000, 20, 50)
+
 # A compiled program takes dozens of memory maps, of which Linux gives a process 65,530: beyond them
 # the compiler crashes. One process of the suite came to more.
 MAPS = Path("/proc/self/maps")

@@ -5,13 +5,23 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
+from jax import lax
 
 from fairgym.algorithms import algorithms
+from fairgym.algorithms.f_mappo import FMappo
 from fairgym.fairness import Objective
+from fairgym.policies import fixed_policies
 from fairgym.testing.toys import Toy
 
 SMALL = {
-    "f-mappo": {"num_envs": 2, "num_steps": 4, "update_epochs": 2, "num_minibatches": 2},
+    "f-mappo": {
+        "episodes_per_epoch": 2,  # one round
+        "num_envs": 2,
+        "num_steps": 4,
+        "update_epochs": 2,
+        "num_minibatches": 2,
+    },
     "f-maddpg": {
         "num_envs": 2,
         "num_steps": 4,
@@ -26,28 +36,33 @@ TINY = {
     "episodes_per_epoch": 4,
     "evaluation_episodes": 2,
     "hidden": 4,
+    "critic_hidden": 4,
     "sampled_people": 5,
 }
 
-# One environment and one objective for most tests: their programs are compiled once.
+# One environment, one objective and one trained agent for most tests: they share a program.
 ENV = Toy(population=8, horizon=5, places=3)
 BOUNDED = Objective.direct(ENV).bounded({"treated_disparity": 0.0})
+HELD = {"rank": 0.5, "split": (0.7, 0.3)}
+FIXED = fixed_policies(ENV, HELD)
 
 
 def learner(name, **changes):
     """A learner whose epoch takes no time."""
-    return algorithms.get(name)(**(SMALL[name] | TINY | {"critic_hidden": 4} | changes))
+    return algorithms.get(name)(**(TINY | SMALL[name] | changes))
 
 
-def run_one_world(some: Any, state: Any, key: Any) -> Any:
-    """The steps of the first world; learners of the PPO family."""
-    world = jax.tree.map(lambda x: x[0], state.worlds)
-    return eqx.filter_jit(some._run)(state, (world, key))[1]
+@eqx.filter_jit
+def collected(some: Any, state: Any, key: Any) -> Any:
+    """The steps of every world, as a round of learning collects them."""
 
+    def run(world: Any, key: Any) -> Any:
+        if isinstance(some, FMappo):
+            return some._run(state, (world, key))[1]
+        keys = jax.random.split(key, some.num_steps)
+        return lax.scan(lambda w, k: some._step(state, w, k, jnp.array(False)), world, keys)[1]
 
-def sampled(some: Any, state: Any, key: Any) -> Any:
-    """What one gradient step of F-MADDPG learns from."""
-    return state.buffer.sample(key, some.batch_size // some.num_envs)
+    return jax.vmap(run)(state.worlds, jax.random.split(key, some.num_envs))
 
 
 def pulled(gradient: Any) -> set[str]:

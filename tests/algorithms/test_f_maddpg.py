@@ -5,36 +5,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from learners import AIMS, BOUNDED, ENV, OWN, learner, pulled, sampled
+from learners import AIMS, OWN, collected, learner, pulled
 
 from fairgym.algorithms.f_maddpg import _read, _stored
 from fairgym.core import Entities
 from fairgym.policies.networks import Standardiser
 
+NOW, LATER = (lambda x: x[:, :-1]), (lambda x: x[:, 1:])
+
 
 @pytest.fixture(scope="module")
 def begun():
-    """F-MADDPG and its state after one update."""
-    ddpg = learner("f-maddpg")
-    state = ddpg.init(jax.random.key(0), ENV, BOUNDED)
-    return ddpg, ddpg.update(state)[0]
-
-
-def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order(begun):
-    """Also after it is full: who is drawn is followed by the next step of the same world."""
-    ddpg, state = begun
-    seen = set()
-    for _ in range(3):
-        state, _ = ddpg.update(state)
-        assert int(state.buffer.added) > ddpg.places == 12
-        step, later = sampled(ddpg, state, jax.random.key(3))
-        time, after = (np.asarray(s.observations["level"][2])[..., 0] for s in (step, later))
-        ended = np.asarray(step.done)
-        assert step.done.shape == (2, 3)
-        np.testing.assert_array_equal(ended, time == 4)
-        np.testing.assert_array_equal(after, np.where(ended, 0, time + 1))
-        seen |= set(time.reshape(-1).tolist())
-    assert len(seen) > 2
+    """F-MADDPG, its state with an objective for each agent, and steps with those after them."""
+    ddpg = learner("f-maddpg", num_steps=6, logit_penalty=0.0)
+    state = ddpg.init(jax.random.key(0), OWN, AIMS)
+    steps = jax.tree.map(np.asarray, collected(ddpg, state, jax.random.key(1)))
+    return ddpg, state, tuple(jax.tree.map(part, steps) for part in (NOW, LATER))
 
 
 def test_what_f_maddpg_remembers_is_exact_beside_the_spread():
@@ -47,16 +33,21 @@ def test_what_f_maddpg_remembers_is_exact_beside_the_spread():
     np.testing.assert_allclose(_read(stored, scaling).features[:, 0], years, atol=2.0 / 128)
 
 
+@eqx.filter_jit
+def gradients(ddpg, learned, targets, state, batch):
+    """The parts of the loss, and the gradients of them and of the whole."""
+
+    def parts(learned):
+        loss, found = ddpg._loss(learned, targets, state, batch)
+        return (found["value_error"], found["actor_objective"], loss), found
+
+    return jax.jacrev(parts, has_aux=True)(learned)
+
+
 def test_policies_and_critic_of_f_maddpg_are_pulled_apart(begun):
     """The critic by its error alone; the policies by the critic, not by its error."""
-    ddpg, state = begun
-    batch = sampled(ddpg, state, jax.random.key(1))
-
-    def losses(learned):
-        found = ddpg._loss(learned, state.targets, state, batch)[1]
-        return found["value_error"], found["actor_objective"]
-
-    error, value = jax.jit(jax.jacrev(losses))(state.learned)
+    ddpg, state, batch = begun
+    (error, value, _), _ = gradients(ddpg, state.learned, state.targets, state, batch)
     size = {
         (name, part): float(sum(np.abs(x).sum() for x in jax.tree.leaves(getattr(pulled, part))))
         for name, pulled in (("error", error), ("value", value))
@@ -68,34 +59,27 @@ def test_policies_and_critic_of_f_maddpg_are_pulled_apart(begun):
 
 def test_the_target_of_f_maddpg_is_the_bellman_equation(begun):
     """With a critic that says 0 everywhere the error is that of the rewards alone."""
-    ddpg, state = begun
-    step, later = sampled(ddpg, state, jax.random.key(1))
+    ddpg, state, (step, later) = begun
     level = 0.7
     silent = eqx.tree_at(
         lambda nets: (nets.critic.head.weight, nets.critic.head.bias),
         state.learned,
-        (jnp.zeros((3, 4)), jnp.zeros(3)),
+        (np.zeros((3, 4), np.float32), np.zeros(3, np.float32)),
     )
-    ahead = eqx.tree_at(lambda nets: nets.critic.head.bias, silent, jnp.full(3, level))
-    _, found = eqx.filter_jit(ddpg._loss)(silent, ahead, state, (step, later))
+    ahead = eqx.tree_at(lambda nets: nets.critic.head.bias, silent, np.full(3, level, np.float32))
+    _, found = gradients(ddpg, silent, ahead, state, (step, later))
     going_on = 1.0 - np.asarray(step.done, float)
+    assert set(going_on.reshape(-1)) == {0.0, 1.0}
     target = np.abs(np.asarray(step.rewards) + 0.99 * going_on[..., None] * level)
     error = np.mean(np.where(target <= 1, 0.5 * target**2, target - 0.5))
     np.testing.assert_allclose(found["value_error"], error, rtol=1e-5)
 
 
 def test_agents_of_f_maddpg_climb_their_own_values(begun):
-    ddpg, state = begun
-    batch = sampled(ddpg, state, jax.random.key(1))
-    ddpg = learner("f-maddpg", logit_penalty=0.0)
-    state = ddpg.init(jax.random.key(0), OWN, AIMS)
-
-    @jax.jit
-    @jax.grad
-    def gradient(learned, head):
-        nets = eqx.tree_at(lambda n: n.critic.head.weight, learned, head)
-        return ddpg._loss(nets, state.targets, state, batch)[0]
-
+    ddpg, state, batch = begun
     for index, agent in enumerate(OWN.agents):
-        head = jnp.zeros((3, 4)).at[index].set(1.0)
-        assert pulled(gradient(state.learned, head)) == {agent}
+        head = np.zeros((3, 4), np.float32)
+        head[index] = 1.0
+        nets = eqx.tree_at(lambda n: n.critic.head.weight, state.learned, head)
+        (_, _, whole), _ = gradients(ddpg, nets, state.targets, state, batch)
+        assert pulled(whole) == {agent}

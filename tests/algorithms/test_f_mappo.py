@@ -5,19 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from learners import AIMS, OWN, learner, pulled, run_one_world
-from tasks import Crowd
+from learners import AIMS, OWN, collected, learner, pulled
 
 from fairgym.algorithms._ppo import generalised_advantages
-from fairgym.algorithms.f_mappo import FMappo
-from fairgym.fairness import Objective
 from fairgym.policies.exploration import log_probability
-from fairgym.testing.toys import Toy
-
-
-def probability(actor, log_std, seen, explored):
-    """Log-probability of explored logits under an actor that saw these people."""
-    return log_probability(actor.space, actor.logits(seen), log_std, explored, seen.mask)
 
 
 def test_advantages_are_sums_of_errors_up_to_the_end():
@@ -39,123 +30,81 @@ def test_advantages_are_sums_of_errors_up_to_the_end():
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_exploration_of_f_mappo_has_a_limit():
-    """The entropy bonus alone would have it grow for ever."""
-    some = learner("f-mappo", ent_coef=100.0, learning_rate=0.1, max_std=0.8)
-    state = some.init(jax.random.key(0), Crowd(), Objective.direct(Crowd()))
-    state, _ = some.update(state)
-    _, log = some.update(state)
-    assert float(log["exploration/judge"]) == pytest.approx(0.8)
+@pytest.fixture(scope="module")
+def begun():
+    """A learner, its state with an objective for each agent, and the steps of a round."""
+    some = learner("f-mappo", clip_eps=0.05, ent_coef=0.01)
+    state = some.init(jax.random.key(0), OWN, AIMS)
+    return some, state, collected(some, state, jax.random.key(1))
 
 
-def test_the_loss_of_f_mappo_is_the_clipped_surrogate():
+@eqx.filter_jit
+def measured(nets, log_std, steps):
+    """Log-probabilities of what was explored, and the critic's values, of every step."""
+
+    def every(function, *steps):
+        return jax.vmap(jax.vmap(function))(*steps)
+
+    likely = {
+        agent: every(
+            lambda seen, raw, actor=actor, own=log_std[agent]: log_probability(
+                actor.space, actor.logits(seen), own, raw, seen.mask
+            ),
+            steps.observations[agent],
+            steps.actions[agent],
+        )
+        for agent, actor in nets.actors.items()
+    }
+    return likely, every(nets.critic, steps.observations, steps.present)
+
+
+@eqx.filter_jit
+def loss_and_gradient(some, learned, state, batch):
+    """The loss, what it reports, and its gradient."""
+    return jax.value_and_grad(some._loss, has_aux=True)(learned, state, batch)
+
+
+def test_the_loss_of_f_mappo_is_the_clipped_surrogate(begun):
     """Against NumPy, with policies that have moved since the actions were drawn."""
-    env = Toy(population=8, horizon=4, places=3)
-    ppo = learner("f-mappo", clip_eps=0.05, ent_coef=0.01)
-    state = ppo.init(jax.random.key(0), env, Objective.uniform(env))
-    steps = run_one_world(ppo, state, jax.random.key(1))
-    steps = jax.tree.map(lambda x: x[None], steps)
+    some, state, steps = begun
     generator = np.random.default_rng(0)
-    advantage, returns = (jnp.array(generator.normal(size=(1, 4, 3)), jnp.float32) for _ in "ab")
-    nets = state.networks
-    agents = list(nets.actors)
-
-    def probabilities(actors, stds):
-        return {
-            agent: np.array(
-                [
-                    probability(
-                        actors[agent],
-                        stds[agent],
-                        jax.tree.map(lambda x, t=t: x[0, t], steps.observations[agent]),
-                        steps.actions[agent][0, t],
-                    )
-                    for t in range(4)
-                ]
-            )
-            for agent in agents
-        }
-
-    before = probabilities(nets.actors, state.log_std)
-    moved = jax.tree.map(lambda x: x + 0.05, state.learned)
-    stds = {agent: std - 0.01 for agent, std in state.log_std.items()}
-    after_nets = eqx.combine(moved, state.skeleton)
-    after = probabilities(after_nets.actors, stds)
-    batch = (steps, advantage, returns, {a: jnp.array(p)[None] for a, p in before.items()})
-    loss, found = eqx.filter_jit(ppo._loss)((moved, stds), state, batch)
+    advantage, returns = generator.normal(size=(2, *steps.rewards.shape)).astype(np.float32)
+    before, _ = measured(state.networks, state.log_std, steps)
+    moved = jax.tree.map(lambda x: np.asarray(x) + np.float32(0.05), state.learned)
+    stds = {agent: np.asarray(std) - np.float32(0.01) for agent, std in state.log_std.items()}
+    after, values = measured(eqx.combine(moved, state.skeleton), stds, steps)
+    batch = (steps, advantage, returns, before)
+    (loss, found), _ = loss_and_gradient(some, (moved, stds), state, batch)
 
     surrogate, entropy, outside = 0.0, 0.0, []
-    for index, agent in enumerate(agents):
-        own = np.asarray(advantage[0, :, index], float)
+    for index, agent in enumerate(state.trained):
+        own = advantage[..., index].astype(float)
         own = (own - own.mean()) / own.std()
-        ratio = np.exp(after[agent] - before[agent])
+        ratio = np.exp(np.asarray(after[agent]) - np.asarray(before[agent]))
         surrogate += np.mean(np.minimum(ratio * own, np.clip(ratio, 0.95, 1.05) * own))
-        entropy += np.sum(np.asarray(stds[agent]) + 0.5 * np.log(2 * np.pi * np.e))
+        entropy += np.sum(stds[agent] + 0.5 * np.log(2 * np.pi * np.e))
         outside.append(np.mean(np.abs(ratio - 1) > 0.05))
     assert 0 < np.mean(outside) < 1, "some ratios are clipped, some are not"
-    values = np.stack(
-        [
-            after_nets.critic(
-                jax.tree.map(lambda x, t=t: x[0, t], steps.observations), steps.present[0, t]
-            )
-            for t in range(4)
-        ]
-    )
-    apart = np.abs(values - np.asarray(returns[0]))
+    apart = np.abs(np.asarray(values) - returns)
     error = np.mean(np.where(apart <= 1, 0.5 * apart**2, apart - 0.5))
     np.testing.assert_allclose(loss, 0.5 * error - surrogate - 0.01 * entropy, rtol=1e-4)
     np.testing.assert_allclose(found["clipped"], np.mean(outside), rtol=1e-5)
 
 
-def test_agents_of_f_mappo_follow_their_own_advantages():
-    ppo = learner("f-mappo", ent_coef=0.0)
-    state = ppo.init(jax.random.key(0), OWN, AIMS)
+def test_agents_of_f_mappo_follow_their_own_advantages(begun):
+    some, state, steps = begun
     assert state.trained == list(OWN.agents) != list(state.networks.actors), "another order"
-    steps = run_one_world(ppo, state, jax.random.key(1))
-    steps = jax.tree.map(lambda x: x[None], steps)
-    before = {
-        a: jax.vmap(lambda o, x, p=actor, std=state.log_std[a]: probability(p, std, o, x))(
-            jax.tree.map(lambda x: x[0], steps.observations[a]), steps.actions[a][0]
-        )[None]
-        for a, actor in state.networks.actors.items()
-    }
-
-    @jax.jit
-    @jax.grad
-    def gradient(learned, advantage):
-        batch = (steps, advantage, jnp.zeros((1, 4, 3)), before)
-        return ppo._loss((learned, state.log_std), state, batch)[0]
-
+    before, _ = measured(state.networks, state.log_std, steps)
+    nothing = np.zeros(steps.rewards.shape, np.float32)
     for index, agent in enumerate(OWN.agents):
-        advantage = jnp.zeros((1, 4, 3)).at[0, :, index].set(jnp.array([1.0, -1.0, 2.0, 0.0]))
-        assert pulled(gradient(state.learned, advantage)) == {agent}
+        advantage = nothing.copy()
+        advantage[..., index] = [1.0, -1.0, 2.0, 0.0]
+        batch = (steps, advantage, nothing, before)
+        _, gradient = loss_and_gradient(some, (state.learned, state.log_std), state, batch)
+        assert pulled(gradient[0]) == {agent}
 
 
-def test_rewards_are_those_of_the_agents_in_acting_order():
-    some = learner("f-mappo")
-    state = some.init(jax.random.key(0), OWN, AIMS)
-    steps = run_one_world(some, state, jax.random.key(1))
-    gain, treated, against = steps.rewards.T
+def test_rewards_are_those_of_the_agents_in_acting_order(begun):
+    gain, treated, against = np.moveaxis(np.asarray(begun[2].rewards), -1, 0)
     assert (gain < 0).all() and (treated > 0).all()
     np.testing.assert_allclose(against, -treated)
-
-
-@pytest.mark.slow
-def test_group_level_actions_find_their_targets():
-    """The constant optimum of `Toy`; the middle of all actions gains -0.17.
-
-    One epoch, which takes less time than compiling it with all optimisations would.
-    """
-    some = FMappo(
-        epochs=1,
-        episodes_per_epoch=4_000,
-        num_steps=50,
-        learning_rate=2e-3,
-        gamma=0.99,
-        gae_lambda=0.95,
-    )
-    env = Toy(population=6, horizon=3, places=3, seats=1)
-    for seed in range(2):
-        state = some.init(jax.random.key(seed), env, Objective.direct(env))
-        _, log = some.update(state)
-        assert float(log["objective"]) > -0.02

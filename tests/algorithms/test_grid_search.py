@@ -1,6 +1,7 @@
 """Grid search finds the best constant actions of an environment whose optimum is known."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -43,10 +44,11 @@ def test_two_tiers_find_the_optimum():
 
 def test_candidates_beyond_the_ends_are_clipped_and_kept_once():
     """Tier 2 deviates by one step of tier 1 by default: 0 and 0.5 for each group."""
-    low = Objective.weighted(ENV, {"treated_rate": -1.0})
-    _, found = search(GridSearch(steps=3, deviation_steps=3, episodes=1), low)
-    np.testing.assert_array_equal(found[-1][0], [0.0, 0.0])
-    assert int(found[-1][1]["candidates"]) == 4
+    learner = GridSearch(steps=3, deviation_steps=3, episodes=1)
+    state = learner.init(jax.random.key(0), ENV, DIRECT, fixed=FIXED)
+    state = state.replace(best={"level": jnp.zeros(2)}, updates=jnp.int32(1))
+    found = learner.candidates(state)["level"].tolist()
+    assert sorted(found) == [[0.0, 0.0], [0.0, 0.5], [0.5, 0.0], [0.5, 0.5]]
 
 
 @pytest.mark.parametrize(

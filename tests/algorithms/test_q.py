@@ -60,14 +60,21 @@ def test_a_network_learns_a_chain():
     }
     learner, state, _ = trained("dqn", env, **settings)
     policy = learner.policies(state)["chooser"]
-    episode = rollout(env, env.default_params, {"chooser": policy}, jax.random.key(1))
+
+    @jax.jit
+    def play():
+        return rollout(env, env.default_params, {"chooser": policy}, jax.random.key(1))
+
+    episode = play()
     assert float(episode.totals.points) == 1.0 and int(episode.length) == 4
-    states = jax.vmap(lambda s: policy.logits(env.observe(s, None)["chooser"]))(
-        jax.vmap(lambda n: dataclasses.replace(env.initial_state(jax.random.key(0), None), seen=n))(
-            np.arange(4, dtype=np.int32)
-        )
-    )
-    np.testing.assert_allclose(states, env.values(0.9), atol=0.1)
+
+    @jax.jit
+    @jax.vmap
+    def values(place):
+        state = dataclasses.replace(env.initial_state(jax.random.key(0), None), seen=place)
+        return policy.logits(env.observe(state, None)["chooser"])
+
+    np.testing.assert_allclose(values(np.arange(4, dtype=np.int32)), env.values(0.9), atol=0.1)
 
 
 def test_only_a_network_that_remembers_can_tell_what_was_seen():

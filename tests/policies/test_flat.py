@@ -2,6 +2,7 @@
 
 import itertools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,7 +33,8 @@ def seen(space, numbers):
     rows = space.capacity * len(space.features)
     numbers = np.asarray(numbers, np.float32)
     features = jnp.asarray(numbers[:rows].reshape(space.capacity, -1))
-    return Entities(features, jnp.ones(space.capacity, bool), jnp.asarray(numbers[rows:]))
+    everybody = jnp.asarray(np.ones(space.capacity, bool))
+    return Entities(features, everybody, jnp.asarray(numbers[rows:]))
 
 
 def test_every_observation_has_a_number_of_its_own():
@@ -40,7 +42,8 @@ def test_every_observation_has_a_number_of_its_own():
     row = [(p, g) for p in (0, 1) for g in range(5)]
     everything = [(*a, *b, m) for a, b in itertools.product(row, row) for m in (-2, 0, 2)]
     assert code.size == len(everything) == 300
-    found = [code.index(seen(COUNTED, numbers)) for numbers in everything[::23]]
+    index_of = jax.jit(code.index)
+    found = [index_of(seen(COUNTED, numbers)) for numbers in everything[::23]]
     assert [int(index) for index, _ in found] == list(range(300))[::23]
     assert all(bool(inside) for _, inside in found)
 
@@ -64,13 +67,13 @@ def test_inputs_in_bits_and_scaled():
     expected = [*bits[:7], 1.0, *bits[7:], 0.0]
     binary = Inputs(MIXED, "binary")
     assert binary.bits == (7, 1, 7, 1) and binary.size == 16
-    np.testing.assert_allclose(binary(observation), expected, atol=1e-6)
+    np.testing.assert_allclose(jax.jit(binary)(observation), expected, atol=1e-6)
     scaled = Inputs(MIXED)
-    np.testing.assert_allclose(scaled(observation), [0.77, 1.0, 1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(jax.jit(scaled)(observation), [0.77, 1.0, 1.0, 0.0], atol=1e-6)
     assert scaled.size == 4
     # 5 values from -2 to 2 are numbered from 0
     margin = EntitySpace(1, (Feature("margin", -2, 2, levels=5),))
-    assert Inputs(margin, "binary")(seen(margin, [1.0])).tolist() == [1.0, 1.0, 0.0]
+    assert jax.jit(Inputs(margin, "binary"))(seen(margin, [1.0])).tolist() == [1.0, 1.0, 0.0]
 
 
 def weights(layer):
@@ -89,20 +92,22 @@ def test_networks_are_what_they_say():
         units = np.maximum(weight @ units + bias, 0.0)
     weight, bias = weights(flat.layers[-1])
     due = weight @ units + bias
-    np.testing.assert_allclose(flat.logits(observation), due, atol=1e-5)
-    assert int(flat(observation, key)) == int(np.argmax(due))
+    np.testing.assert_allclose(eqx.filter_jit(flat.logits)(observation), due, atol=1e-5)
+    assert int(eqx.filter_jit(flat)(observation, key)) == int(np.argmax(due))
 
     recurrent = RecurrentNetwork(inputs, Options(), (4,), 6, key)
+    step = eqx.filter_jit(recurrent.outputs)
     rows = jax.random.normal(key, (3, 4))
     hidden, one_by_one = recurrent.initial(), []
     assert hidden.shape == (6,) and not hidden.any()
     for row in rows:
-        outputs, hidden = recurrent.outputs(row, hidden)
+        outputs, hidden = step(row, hidden)
         one_by_one.append(outputs)
-    np.testing.assert_allclose(recurrent.unrolled(rows), jnp.stack(one_by_one), atol=1e-5)
-    action, after = recurrent(observation, key, hidden)
-    outputs, due = recurrent.outputs(inputs(observation), hidden)
-    assert int(action) == int(jnp.argmax(outputs)) and jnp.array_equal(after, due)
+    np.testing.assert_allclose(eqx.filter_jit(recurrent.unrolled)(rows), one_by_one, atol=1e-5)
+    action, after = eqx.filter_jit(recurrent)(observation, key, hidden)
+    outputs, due = step(jax.jit(inputs)(observation), hidden)
+    assert int(action) == int(np.argmax(outputs))
+    np.testing.assert_allclose(after, due, atol=1e-6)
 
 
 def test_a_table_acts_by_its_largest_number():

@@ -142,7 +142,7 @@ def log_metrics(
 
 
 def log_multipliers(
-    objectives: Sequence[tuple[str, Objective]], multipliers: Sequence[Float[Array, " bounds"]]
+    objectives: Sequence[tuple[str, Objective]], multipliers: Sequence[Float[Array, "..."]]
 ) -> dict[str, Array]:
     """Multipliers of bounded objectives ("multipliers/AGENT/METRIC"), one array per agent."""
     return {

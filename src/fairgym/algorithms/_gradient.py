@@ -53,7 +53,7 @@ class GradientState(TrainState):
     """
 
     worlds: World
-    multipliers: tuple[Float[Array, " bounds"], ...]
+    multipliers: tuple[Float[Array, "..."], ...]
     learned: Any
     skeleton: Any
 

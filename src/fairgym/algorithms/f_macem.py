@@ -62,7 +62,7 @@ class FMacemState(TrainState):
     mean: dict[str, Any]
     spread: dict[str, Any]
     skeleton: dict[str, Any]
-    multipliers: tuple[Float[Array, " bounds"], ...]
+    multipliers: tuple[Float[Array, "..."], ...]
 
 
 def _standard_normals(key: PRNGKeyArray, count: int, like: Any) -> Any:

@@ -143,8 +143,9 @@ def _written_and_read(state: Any) -> Any:
     file = io.BytesIO()
     eqx.tree_serialise_leaves(file, state)
     file.seek(0)
-    blank = jax.tree.map(lambda x: jnp.zeros_like(x) if eqx.is_array(x) else x, state)
-    return eqx.tree_deserialise_leaves(file, blank)
+    arrays, rest = eqx.partition(state, eqx.is_array)
+    blank = jax.jit(lambda tree: jax.tree.map(jnp.zeros_like, tree))(arrays)
+    return eqx.tree_deserialise_leaves(file, eqx.combine(blank, rest))
 
 
 def _check_logs(logs: list[dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from fairgym.core import (
+    ActionSpace,
     Components,
     Entities,
     EntitySpace,
@@ -19,6 +20,7 @@ from fairgym.core import (
     Params,
     PerEntity,
     PopulationEnvironment,
+    Shares,
     Struct,
     Unit,
     component,
@@ -52,10 +54,11 @@ class Crowd(PopulationEnvironment):
 
     The gain is the mean of number times worth over those present, and the worth is seen: the best
     policy gives 1 to a positive worth and 0 to the rest. It gains E max(worth, 0) = 0.399 a step.
+    Another agent divides two shares; the first costs four times its squared distance from 0.7.
     """
 
     name: ClassVar[str] = "crowd"
-    agents: ClassVar[tuple[str, ...]] = ("judge",)
+    agents: ClassVar[tuple[str, ...]] = ("judge", "split")
     stages: ClassVar[tuple[str, ...]] = ("there",)
     groups: ClassVar[tuple[str, ...]] = ("all",)
     core_attribute: ClassVar[str] = "worth"
@@ -73,14 +76,15 @@ class Crowd(PopulationEnvironment):
         return {"gain": Direct("gain", normaliser=float(self.horizon))}
 
     @cached_property
-    def _spaces(self) -> tuple[EntitySpace, PerEntity]:
-        return EntitySpace(self.population, (Feature("worth", -3, 3),)), PerEntity(self.population)
+    def _spaces(self) -> tuple[EntitySpace, dict[str, ActionSpace]]:
+        crowd = EntitySpace(self.population, (Feature("worth", -3, 3),))
+        return crowd, {"judge": PerEntity(self.population), "split": Shares((("first", "rest"),))}
 
     def observation_space(self, agent: str) -> EntitySpace:
         return self._spaces[0]
 
-    def action_space(self, agent: str) -> PerEntity:
-        return self._spaces[1]
+    def action_space(self, agent: str) -> ActionSpace:
+        return self._spaces[1][agent]
 
     def _crowd(self, key: Array, time: Array) -> CrowdState:
         worth_key, number_key = jax.random.split(key)
@@ -101,7 +105,7 @@ class Crowd(PopulationEnvironment):
         return {"worth": state.worth}
 
     def observe(self, state: CrowdState, params: Any) -> dict[str, Entities]:
-        return {"judge": Entities.from_columns([state.worth], state.present, [])}
+        return dict.fromkeys(self.agents, Entities.from_columns([state.worth], state.present, []))
 
     def noise(self, key: Array, params: Any) -> Array:
         return jax.random.key_data(key)
@@ -110,7 +114,7 @@ class Crowd(PopulationEnvironment):
         self, noise: Array, state: CrowdState, actions: Any, params: Any
     ) -> tuple[CrowdState, GainComponents, Array]:
         gained = jnp.where(state.present, actions["judge"] * state.worth, 0.0)
-        gain = jnp.sum(gained) / jnp.sum(state.present)
+        gain = jnp.sum(gained) / jnp.sum(state.present) - 4.0 * (actions["split"][0] - 0.7) ** 2
         after = self._crowd(jax.random.wrap_key_data(noise), state.time + 1)
         return after, GainComponents(gain=gain), jnp.array(False)
 
@@ -124,26 +128,27 @@ class SpreadState(Struct):
     place: Float[Array, "people two"]
 
 
-LANDMARKS = np.array([[0.15, 0.2], [0.85, 0.2], [0.5, 0.85]], np.float32)
+LANDMARKS = np.array([[0.2, 0.5], [0.8, 0.5]], np.float32)
+START = np.array([0.5, 1.0], np.float32)  # in the left half, where the first landmark is near
 STRIDE = 0.15
 
 
 @dataclasses.dataclass(frozen=True)
 class Spread(PopulationEnvironment):
-    """Cooperative spread (Lowe et al. 2017): three agents are to cover three landmarks.
+    """Cooperative spread (Lowe et al. 2017): two agents are to cover two landmarks.
 
-    Each sees where it is and where the others are, and moves; the common reward is minus the mean
+    Each sees where it is and where the other one is, and moves; the common reward is minus the mean
     over landmarks of the distance to the nearest agent. Who covers which is theirs to agree on.
     """
 
     name: ClassVar[str] = "spread"
-    agents: ClassVar[tuple[str, ...]] = ("first", "second", "third")
+    agents: ClassVar[tuple[str, ...]] = ("first", "second")
     stages: ClassVar[tuple[str, ...]] = ("there",)
     groups: ClassVar[tuple[str, ...]] = ("all",)
     core_attribute: ClassVar[str] = "x"
     components: ClassVar[type[Components]] = GainComponents
 
-    population: int = 3
+    population: int = 2
     horizon: int = 12
 
     @property
@@ -158,7 +163,7 @@ class Spread(PopulationEnvironment):
     def _spaces(self) -> tuple[EntitySpace, Unit]:
         place = (Feature("other x"), Feature("other y"))
         own = (Feature("own x", -1, 1), Feature("own y", -1, 1), Feature("time", 0, self.horizon))
-        return EntitySpace(2, place, own), Unit(("right", "up"))
+        return EntitySpace(1, place, own), Unit(("right", "up"))
 
     def observation_space(self, agent: str) -> EntitySpace:
         return self._spaces[0]
@@ -167,12 +172,12 @@ class Spread(PopulationEnvironment):
         return self._spaces[1]
 
     def initial_state(self, key: Array, params: Any) -> SpreadState:
-        nothing = jnp.zeros((3,), jnp.int32)
+        nothing = jnp.zeros((2,), jnp.int32)
         return SpreadState(
             time=jnp.int32(0),
             group=nothing,
             stage=nothing,
-            place=jax.random.uniform(key, (3, 2)),
+            place=jax.random.uniform(key, (2, 2)) * START,
         )
 
     def people(self, state: SpreadState) -> dict[str, Array]:
@@ -181,9 +186,9 @@ class Spread(PopulationEnvironment):
     def observe(self, state: SpreadState, params: Any) -> dict[str, Entities]:
         seen = {}
         for i, agent in enumerate(self.agents):
-            others = jnp.delete(state.place, i, axis=0, assume_unique_indices=True)
+            other = state.place[1 - i][None]
             context = [*state.place[i], state.time.astype(jnp.float32)]
-            seen[agent] = Entities.from_columns(list(others.T), jnp.ones((2,), bool), context)
+            seen[agent] = Entities.from_columns(list(other.T), jnp.ones((1,), bool), context)
         return seen
 
     def noise(self, key: Array, params: Any) -> Array:
@@ -206,7 +211,7 @@ def spread_by_plan(seed: int, episodes: int) -> tuple[float, float, float]:
     generator = np.random.default_rng(seed)
     planned, alone, still = [], [], []
     for _ in range(episodes):
-        start = generator.uniform(size=(3, 2))
+        start = START * generator.uniform(size=(2, 2))
 
         nearest = np.linalg.norm(start[:, None] - LANDMARKS, axis=-1).argmin(axis=1)
 
@@ -219,7 +224,7 @@ def spread_by_plan(seed: int, episodes: int) -> tuple[float, float, float]:
                 gains.append(-apart.min(axis=0).mean())
             return float(np.mean(gains))
 
-        planned.append(max(walk(order) for order in itertools.permutations(range(3))))
+        planned.append(max(walk(order) for order in itertools.permutations(range(2))))
         alone.append(walk(tuple(nearest)))
         still.append(walk(None))
     return float(np.mean(planned)), float(np.mean(alone)), float(np.mean(still))

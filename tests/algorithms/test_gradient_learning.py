@@ -3,14 +3,12 @@
 import math
 
 import jax
-import numpy as np
 import pytest
 from tasks import Crowd, Spread, spread_by_plan
 
 from fairgym.algorithms.f_maddpg import FMaddpg
 from fairgym.algorithms.f_mappo import FMappo
 from fairgym.fairness import Objective
-from fairgym.testing.toys import Toy
 
 # Of F-MAPPO, where episodes are short and what is done shows at once.
 SHORT = {"num_steps": 50, "learning_rate": 2e-3, "gae_lambda": 0.95}
@@ -19,17 +17,14 @@ SHORT = {"num_steps": 50, "learning_rate": 2e-3, "gae_lambda": 0.95}
 # no faster here.
 SMALL_STEPS = {"batch_size": 64}
 
-pytestmark = pytest.mark.usefixtures("fast_programs")
 
-
-def gains(some, env, seed):
-    """The objective after each epoch."""
-    state = some.init(jax.random.key(seed), env, Objective.direct(env))
-    found = []
+def logs_of(some, env, seed):
+    """The log of each epoch."""
+    state, logs = some.init(jax.random.key(seed), env, Objective.direct(env)), []
     for _ in range(some.epochs):
         state, log = some.update(state)
-        found.append(float(log["objective"]))
-    return found
+        logs.append({name: float(value) for name, value in log.items()})
+    return logs
 
 
 @pytest.mark.slow
@@ -37,7 +32,7 @@ def gains(some, env, seed):
     "some",
     [
         FMappo(
-            epochs=4,
+            epochs=3,
             episodes_per_epoch=4_000,
             evaluation_episodes=256,
             sampled_people=0,
@@ -54,30 +49,23 @@ def gains(some, env, seed):
     ],
     ids=lambda some: type(some).__name__,
 )
-def test_a_bandit_over_people(some):
-    """E max(worth, 0) = 1 / sqrt(2 pi) is the best there is; the middle of all actions gains 0."""
-    best = 1 / math.sqrt(2 * math.pi)
-    for seed in range(3):
-        assert gains(some, Crowd(), seed)[-1] > 0.75 * best
+def test_a_bandit_over_people_and_shares(some):
+    """E max(worth, 0) = 1 / sqrt(2 pi) is the best there is, with a first share of 0.7.
 
-
-@pytest.mark.slow
-def test_group_level_actions_find_their_targets():
-    """F-MADDPG finds the constant optimum of `Toy`; the middle of all actions gains -0.17."""
-    some = FMaddpg(epochs=3, episodes_per_epoch=8_000, gradient_steps=16, **SMALL_STEPS)
-    env = Toy(population=6, horizon=3, places=3, seats=1)
-    for seed in range(2):
-        found = gains(some, env, seed)
-        assert found[-1] > -0.02, found
+    The middle of all actions gains -0.16.
+    """
+    last = logs_of(some, Crowd(), 0)[-1]
+    assert last["objective"] > 0.75 / math.sqrt(2 * math.pi)
+    assert last["actions/split/first"] == pytest.approx(0.7, abs=0.15)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "some",
     [
-        FMappo(epochs=10, episodes_per_epoch=4_000, evaluation_episodes=64, gamma=0.95, **SHORT),
+        FMappo(epochs=3, episodes_per_epoch=4_000, evaluation_episodes=64, gamma=0.95, **SHORT),
         FMaddpg(
-            epochs=5,
+            epochs=3,
             episodes_per_epoch=4_000,
             evaluation_episodes=64,
             gamma=0.9,
@@ -88,9 +76,8 @@ def test_group_level_actions_find_their_targets():
     ids=lambda some: type(some).__name__,
 )
 def test_agents_learn_to_spread(some):
-    """On the way from standing still to the best plan, further than without agreement."""
+    """On the way from standing still to the best plan, twice as far as without agreement."""
     planned, alone, still = spread_by_plan(0, 300)
-    ends = [gains(some, Spread(), seed)[-1] for seed in range(2)]
-    way = (np.array(ends) - still) / (planned - still)
-    assert way.min() > (alone - still) / (planned - still), way
-    assert way.mean() > 0.45, way
+    end = logs_of(some, Spread(), 0)[-1]["objective"]
+    assert 0.2 < (alone - still) / (planned - still) < 0.22
+    assert (end - still) / (planned - still) > 0.45

@@ -5,16 +5,16 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import two_servers  # noqa: F401 - registers itself
+
 from fairgym.training import RunConfig, train
 
 SMALL = {
-    "environment": "loan",
-    "population": 60,
-    "horizon": 20,
+    "environment": "two_servers",  # which compiles quickly
     "epochs": 4,
-    "episodes_per_epoch": 8,
+    "episodes_per_epoch": 4,
     "evaluation_episodes": 2,
-    "hidden": 8,
+    "hidden": 2,
 }
 
 

@@ -1,4 +1,7 @@
-"""Comparisons: who is measured how often, in which setting, scored by what."""
+"""Comparisons: who is measured how often, in which setting, scored by what.
+
+All ask for four episodes and their traces, so that they run the same programs.
+"""
 
 import dataclasses
 
@@ -36,7 +39,7 @@ def runs(tmp_path_factory):
 
 def test_policies_are_measured_once_per_seed_and_setting(runs):
     said = []
-    found = compare(runs.items(), 4, seed=2, progress=said.append)
+    found = compare(runs.items(), 4, seed=2, progress=said.append, trace=True)
     assert [[one.name for one in c.learned] for c in found] == [
         ["both seeds"],
         ["direct", "direct again"],
@@ -71,7 +74,7 @@ def test_it_measures_what_evaluate_does(runs):
             elif one.runs[0] is not run:
                 policies = one.runs[0].policies
             alone = evaluate(
-                env, run.params, policies, jax.random.key(2), 4, objective=run.objective
+                env, run.params, policies, jax.random.key(2), 4, objective=run.objective, trace=True
             )
             score = one.evaluations[0].objective
             assert score is not None and alone.objective is not None
@@ -88,7 +91,9 @@ def test_it_measures_what_evaluate_does(runs):
 def test_other_discounts_are_other_settings(runs, monkeypatch):
     """Metrics under different discounts must not stand side by side."""
     monkeypatch.setattr(Run, "discount", property(lambda run: 0.5 if run.config.seed else 1.0))
-    found = compare([(str(i), [run]) for i, run in enumerate(runs["both seeds"])], 4, seed=0)
+    found = compare(
+        [(str(i), [run]) for i, run in enumerate(runs["both seeds"])], 4, seed=0, trace=True
+    )
     assert [[one.evaluations[0].discount for one in c.policies] for c in found] == [
         [1.0] * 3,
         [0.5] * 3,
@@ -107,9 +112,9 @@ def test_the_random_policy_is_added_if_asked_for():
 
 
 def test_the_table_speaks_of_the_systems_own_size_and_steps(runs, capsys):
-    (found,) = compare([("toy", runs["longer"])], 3, seed=0)
+    (found,) = compare([("toy", runs["longer"])], 4, seed=0, trace=True)
     print_table(found)
     words = " ".join(capsys.readouterr().out.split())
-    assert "two_servers, 2 queues, 3 episodes of up to 9 minutes" in words
+    assert "two_servers, 2 queues, 4 episodes of up to 9 minutes" in words
     for part in ("toy", "only left", "waiting (jobs) ↓", "served rate ↑", "served gap ↓"):
         assert part in words

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from fairgym.training import devices
 
@@ -28,10 +29,9 @@ if "configure" in sys.argv:
     fairgym.configure(); fairgym.configure()
 seen["running_after"] = xla_bridge.backends_are_initialized()
 if "train" in sys.argv:
+    import two_servers  # which compiles quickly
     config = fairgym.RunConfig(
-        "loan_simple",
-        environment_args={"population": 20, "horizon": 3},
-        algorithm_args={"epochs": 1, "episodes_per_epoch": 4, "hidden": 2},
+        "two_servers", algorithm="grid-search", algorithm_args={"steps": 2, "episodes": 1}
     )
     fairgym.train(config, sys.argv[-1])
 from fairgym.training import devices
@@ -52,6 +52,7 @@ def run(*arguments, **environment):
     """What a fresh process of a user with these variables prints."""
     ours = ("JAX_", "XLA_", "TF_CPP")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    kept["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments],
         env=kept | {"JAX_PLATFORMS": "cpu"} | environment,
@@ -69,10 +70,11 @@ def test_the_second_process_loads_compiled_programs_and_uses_every_core(tmp_path
     home = {name: os.environ[name] for name in quick if name in os.environ}
     home["XDG_CACHE_HOME"] = str(tmp_path / "cache")
     first = run("train", str(tmp_path / "a"), JAX_NUM_CPU_DEVICES=str(devices.cores()), **home)
-    assert first["cache"] == str(cache) and first["hits"] == 0
+    assert first["cache"] == str(cache)
     kept = len(list(cache.glob("*-cache")))
     second = run("configure", "train", str(tmp_path / "b"), **home)
-    assert second["cache"] == str(cache) and second["hits"] >= kept >= 1
+    # each of the first one's programs, besides those that a run itself needs twice
+    assert second["cache"] == str(cache) and second["hits"] >= first["hits"] + kept > first["hits"]
     assert second["devices"] == second["cores"]
     for seen in (first, second):
         assert not seen["running"] and not seen["running_after"]

@@ -1,7 +1,7 @@
 import dataclasses
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from two_servers import TwoServers
@@ -21,18 +21,25 @@ def env():
     return fairgym.make("loan", population=60, horizon=20)
 
 
-@pytest.fixture(scope="module")
-def measured(env):
+def everything(env, fixed, **changes):
+    """Five episodes with all that can be asked for: one program, whatever the policies."""
+    options = {"discount": 1.0, "people_episodes": 5} | changes
     return evaluate(
         env,
         env.default_params,
-        fixed_policies(env, ADMIT_ALL),
+        fixed_policies(env, fixed),
         jax.random.key(1),
         5,
         objective=Objective.uniform(env),
         trace=True,
-        people_episodes=3,
+        ends=True,
+        **options,
     )
+
+
+@pytest.fixture(scope="module")
+def measured(env):
+    return everything(env, ADMIT_ALL)
 
 
 def test_schemes_are_measured_beside_metrics():
@@ -70,20 +77,25 @@ def test_schemes_are_measured_beside_metrics():
 def test_values_are_those_of_single_episodes(env, measured):
     keys = jax.random.split(jax.random.key(1), 5)
     policies = fixed_policies(env, ADMIT_ALL)
-    run = jax.jit(lambda key: fairgym.rollout(env, env.default_params, policies, key))
-    for index, key in enumerate(keys):
-        episode = run(key)
-        for name, metric in env.metrics.items():
-            assert measured.metrics[name][index] == pytest.approx(
-                float(metric.value(episode.totals)), rel=1e-5, abs=1e-6
-            )
-            assert measured.defined[name][index] == bool(metric.defined(episode.totals))
+
+    @jax.jit
+    def run(key):
+        episode = fairgym.rollout(env, env.default_params, policies, key)
+        values = {name: m.value(episode.totals) for name, m in env.metrics.items()}
+        defined = {name: m.defined(episode.totals) for name, m in env.metrics.items()}
         score = Objective.uniform(env).score(episode.totals)
+        return values, defined, score, episode.length, env.people(episode.final_state)
+
+    for index, key in enumerate(keys):
+        values, defined, score, length, people = run(key)
+        for name in env.metrics:
+            shown = measured.metrics[name][index]
+            assert shown == pytest.approx(float(values[name]), rel=1e-5, abs=1e-6)
+            assert measured.defined[name][index] == bool(defined[name])
         assert measured.objective[index] == pytest.approx(float(score), rel=1e-5)
-        assert measured.lengths[index] == int(episode.length)
-        if index < 3:
-            for name, column in env.people(episode.final_state).items():
-                np.testing.assert_allclose(measured.people_end[name][index], column, rtol=1e-4)
+        assert measured.lengths[index] == int(length)
+        for name, column in people.items():
+            np.testing.assert_allclose(measured.people_end[name][index], column, rtol=1e-4)
 
 
 def test_shapes(env, measured):
@@ -93,7 +105,7 @@ def test_shapes(env, measured):
     assert measured.trace.approved.shape == (5, 20, 2)
     assert measured.mean_actions["admissions"].shape == (5, 2)
     assert measured.mean_actions["disbursement"].shape == (5, 1)
-    assert measured.people_start["fico_low"].shape == (3, 60)
+    assert measured.people_start["fico_low"].shape == (5, 60)
     for name in ("group", "annual_income"):  # which nothing changes
         np.testing.assert_array_equal(measured.people_start[name], measured.people_end[name])
     assert not measured.people_start["balance"].any(), "nobody has a loan at the start"
@@ -112,16 +124,7 @@ def test_intervals_are_those_of_the_episodes(measured):
 def test_undefined_values_count_as_zero_and_are_counted(env, measured):
     assert measured.undefined("default_rate") == 0
     # who need not pay ends no loan in 20 months, so that there is no rate of default
-    other = evaluate(
-        env,
-        env.default_params,
-        fixed_policies(env, ADMIT_ALL | {"debt_management": 1.0}),
-        jax.random.key(1),
-        5,
-        objective=Objective.uniform(env),
-        trace=True,
-        people_episodes=3,
-    )
+    other = everything(env, ADMIT_ALL | {"debt_management": 1.0})
     assert other.undefined("default_rate") == 5
     assert not other.metrics["default_rate"].any()
     assert other.interval("default_rate") == (0.0, 0.0, 0.0)
@@ -129,16 +132,7 @@ def test_undefined_values_count_as_zero_and_are_counted(env, measured):
 
 
 def test_the_same_luck_for_every_policy(env, measured):
-    other = evaluate(
-        env,
-        env.default_params,
-        fixed_policies(env, RELIEF),
-        jax.random.key(1),
-        5,
-        objective=Objective.uniform(env),
-        trace=True,
-        people_episodes=3,
-    )
+    other = everything(env, RELIEF)
     for name, column in measured.people_start.items():
         np.testing.assert_array_equal(column, other.people_start[name])
     assert (measured.metrics["profit"] != other.metrics["profit"]).any()
@@ -147,21 +141,27 @@ def test_the_same_luck_for_every_policy(env, measured):
 def test_parts_are_the_whole(env, measured, monkeypatch):
     """Many people are measured a few episodes at a time; nothing changes."""
     monkeypatch.setattr(evaluation, "_PEOPLE_AT_ONCE", 60)
-    other = evaluate(
-        env,
-        env.default_params,
-        fixed_policies(env, ADMIT_ALL),
-        jax.random.key(1),
-        5,
-        objective=Objective.uniform(env),
-        trace=True,
-        people_episodes=3,
-    )
+    measure: Any = evaluation._measure
+    asked = []
+
+    def one_program(*arguments):
+        """As if people were returned where they are not asked for."""
+        *others, with_people, ends = arguments
+        asked.append(with_people)
+        part, everybody = measure(*others, True, ends)
+        return part, everybody if with_people else None
+
+    monkeypatch.setattr(evaluation, "_measure", one_program)
+    other = everything(env, ADMIT_ALL, people_episodes=3)
+    assert asked == [True, True, False], "two episodes at once, on two devices"
     for name in measured.metrics:
         np.testing.assert_allclose(measured.metrics[name], other.metrics[name], rtol=1e-5)
+    assert other.people_end["fico_low"].shape == (3, 60)
     np.testing.assert_allclose(
-        measured.people_end["fico_low"], other.people_end["fico_low"], rtol=1e-5
+        measured.people_end["fico_low"][:3], other.people_end["fico_low"], rtol=1e-5
     )
+    for name, column in measured.ends.items():
+        np.testing.assert_allclose(column, other.ends[name], rtol=1e-5)
 
 
 @pytest.mark.parametrize("episodes", [0, -3])
@@ -198,42 +198,40 @@ def test_the_parts_of_the_people_at_every_step():
             gpa = np.where(own, people["baseline_gpa"], 0.0).sum(axis=1)
             np.testing.assert_allclose(parts["baseline_gpa"][:, moment, code], gpa, rtol=1e-5)
     assert parts["university"][:, -1].sum() > 0 < parts["workforce"][:, -1].sum()
-    assert evaluate(env, params, policies, jax.random.key(2), 2).parts == {}
 
 
-def test_the_groups_at_the_start_and_at_the_end(env, measured):
-    """Numbers, stages and scores, counted by hand; without them nothing else changes."""
-    policies = fixed_policies(env, ADMIT_ALL)
-    key, params = jax.random.key(1), env.default_params
-    found = evaluate(env, params, policies, key, 5, people_episodes=5, ends=True)
-    assert set(found.ends) == {"people", *env.stages, env.core_attribute}
-    assert all(rows.shape == (5, 2, 2) for rows in found.ends.values())
-    for moment, people in enumerate((found.people_start, found.people_end)):
+def test_the_groups_at_the_start_and_at_the_end(env, measured, monkeypatch):
+    """Numbers, stages and scores, counted by hand; alone they are the same."""
+    ends = measured.ends
+    assert set(ends) == {"people", *env.stages, env.core_attribute}
+    assert all(rows.shape == (5, 2, 2) for rows in ends.values())
+    for moment, people in enumerate((measured.people_start, measured.people_end)):
         for code in range(2):
             own = people["group"] == code
-            np.testing.assert_array_equal(found.ends["people"][:, moment, code], own.sum(axis=1))
+            np.testing.assert_array_equal(ends["people"][:, moment, code], own.sum(axis=1))
             score = np.where(own, people["qualification_score"], 0.0).sum(axis=1)
-            shown = found.ends["qualification_score"][:, moment, code]
+            shown = ends["qualification_score"][:, moment, code]
             np.testing.assert_allclose(shown, score, rtol=1e-5)
-    np.testing.assert_array_equal(found.ends["idle"][:, 0], found.ends["people"][:, 0])
-    owing = (found.people_end["balance"] > 0).sum(axis=1)
-    np.testing.assert_array_equal(found.ends["repaying"][:, 1].sum(axis=1), owing)
+    np.testing.assert_array_equal(ends["idle"][:, 0], ends["people"][:, 0])
+    owing = (measured.people_end["balance"] > 0).sum(axis=1)
+    np.testing.assert_array_equal(ends["repaying"][:, 1].sum(axis=1), owing)
     assert owing.all()
-    stages = sum(found.ends[stage] for stage in env.stages)
-    np.testing.assert_array_equal(stages, found.ends["people"])
-    assert measured.ends == {}
-    alone = evaluate(env, params, policies, key, 5, ends=True)
-    assert alone.people_end == {}
-    np.testing.assert_allclose(alone.ends["repaying"], found.ends["repaying"])
+    stages = sum(ends[stage] for stage in env.stages)
+    np.testing.assert_array_equal(stages, ends["people"])
+    policies = fixed_policies(env, ADMIT_ALL)
+    monkeypatch.setattr(evaluation, "_parts", None)  # which only a trace calls
+    alone = evaluate(env, env.default_params, policies, jax.random.key(1), 5, ends=True)
+    assert alone.people_end == {} and alone.trace is None and alone.objective is None
+    np.testing.assert_allclose(alone.ends["repaying"], ends["repaying"])
     for name, values in measured.metrics.items():
-        np.testing.assert_allclose(found.metrics[name], values, rtol=1e-6)
+        np.testing.assert_allclose(alone.metrics[name], values, rtol=1e-6)
 
 
 def test_an_episode_that_failed_counts_nobody_afterwards():
     env = fairgym.make("education", population=200, horizon=12)
     policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
     ruined = env.default_params.replace(faculty_salary=1e7)
-    found = evaluate(env, ruined, policies, jax.random.key(2), 2, trace=True)
+    found = evaluate(env, ruined, policies, jax.random.key(2), 2, trace=True, people_episodes=2)
     assert (found.lengths == 1).all()
     people = found.parts["region"]["people"].sum(axis=2)
     np.testing.assert_array_equal(people, [[200, 200] + [0] * 11] * 2)
@@ -247,15 +245,9 @@ def test_another_objective_scores_the_same_episodes(env, measured):
             assert rescored.objective is None
             continue
         several = other.values() if isinstance(other, dict) else [other]
-        expected = [
-            np.mean(
-                [
-                    float(o.score(jax.tree.map(lambda x, i=i: jnp.asarray(x[i]), measured.totals)))
-                    for o in several
-                ]
-            )
-            for i in range(5)
-        ]
+        score = jax.jit(lambda totals, several=tuple(several): [o.score(totals) for o in several])
+        episodes = [jax.tree.map(lambda x, i=i: x[i], measured.totals) for i in range(5)]
+        expected = [np.mean(score(totals)) for totals in episodes]
         np.testing.assert_allclose(rescored.objective, expected, rtol=1e-6)
     again = measured.scored_by(Objective.uniform(env))
     np.testing.assert_allclose(again.objective, measured.objective, rtol=1e-6)
@@ -265,15 +257,7 @@ def test_another_objective_scores_the_same_episodes(env, measured):
 
 
 def test_totals_are_the_discounted_sums_of_the_trace(env):
-    found = evaluate(
-        env,
-        env.default_params,
-        fixed_policies(env, ADMIT_ALL),
-        jax.random.key(1),
-        2,
-        discount=0.9,
-        trace=True,
-    )
+    found = everything(env, ADMIT_ALL, discount=0.9)
     weights = 0.9 ** np.arange(20)
     for name in env.component_info:
         summed = np.tensordot(getattr(found.trace, name), weights, (1, 0))

@@ -8,7 +8,7 @@ from toy_algorithm import toy_config
 
 import fairgym
 from fairgym.core import FairgymError
-from fairgym.training import train_seeds
+from fairgym.training import train, train_seeds
 from fairgym.training.folder import RunFolder, run_folders, seed_folder, seed_of
 from fairgym.training.run import load_runs
 
@@ -65,7 +65,8 @@ def test_load_takes_the_folder_of_several_seeds(tmp_path):
     assert fairgym.load(tmp_path / "x").config.seed == 0, "the only one there is"
 
 
-def test_several_folders_are_read_back(finished, tmp_path):
+def test_several_folders_are_read_back(tmp_path):
+    finished = train(toy_config(), tmp_path / "run")
     (tmp_path / "many").mkdir()
     seed_folder(tmp_path / "many", 0).symlink_to(finished.folder)
     runs = load_runs(finished.folder, tmp_path / "many")

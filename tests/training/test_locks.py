@@ -236,10 +236,10 @@ def edit(path, change):
 
 EDITS = {
     "seed": lambda c: c.update(seed=7),
-    "params.deposit_rate": lambda c: c["params"].update(deposit_rate=0.04),
+    "params.arrivals": lambda c: c["params"].update(arrivals=3.0),
     "algorithm_args.step": lambda c: c["algorithm_args"].update(step=0.2),
     "algorithm_args.epochs": lambda c: c["algorithm_args"].update(epochs=9),
-    "environment_args.population": lambda c: c["environment_args"].update(population=40),
+    "environment_args.horizon": lambda c: c["environment_args"].update(horizon=7),
     "objective": lambda c: c.update(objective="direct"),
 }
 

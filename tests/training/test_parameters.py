@@ -138,7 +138,7 @@ def episode(env, params):
 def in_parts(env, **changes):
     """The default parameters with a list wherever there may be one: one program for all tests."""
     lists = {
-        setting.name: jnp.full(len(setting.parts), setting.default)
+        setting.name: jnp.full(len(setting.parts), setting.default, jnp.float32)
         for setting in params_settings(env)
         if isinstance(setting, Parameter) and setting.parts
     }
@@ -164,16 +164,21 @@ def test_a_list_of_equal_numbers_is_made_one_number():
         assert type(params.beds_at_start) is float and params == HEALTH.default_params
 
 
+@jax.jit
+def beginning(params):
+    return HEALTH.initial_state(jax.random.key(0), params)
+
+
 def test_beds_of_one_region_are_beds_of_that_region():
     params = with_params(HEALTH, HEALTH.default_params, [("beds_at_start.South", "+30%")])
-    state = HEALTH.initial_state(jax.random.key(0), params)
+    state = beginning(params)
     assert state.beds.tolist() == [30.0, 30.0, 39.0, 30.0]
 
 
 @pytest.mark.parametrize("differs", ["illness_uninsured", "illness_risk"])
 def test_illness_strikes_by_the_numbers_of_the_own_region(differs):
     """Equation (10) in NumPy, with another number in each region."""
-    state = HEALTH.initial_state(jax.random.key(0), HEALTH.default_params)
+    state = beginning(HEALTH.default_params)
     people = state.group.size
     uniform, insured = np.linspace(0.0, 1.0, people), np.arange(people) % 2 == 0
     state = state.replace(illness_uniform=jnp.array(uniform, jnp.float32))

@@ -6,14 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
-from toy_algorithm import toy_config
+from toy_algorithm import toy_config, toy_loan
 
 import fairgym
 from fairgym.cli import main
@@ -24,36 +23,21 @@ from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run
 
 HEAD = '{"format": "fairgym-run-1", "provenance": {}'
-# What every subprocess begins with: the same devices as here.
-START = """
-import jax, os, signal, sys
-jax.config.update("jax_num_cpu_devices", 2)
-sys.path.insert(0, {here!r})
-from toy_algorithm import toy_config
-from fairgym.core import files
-from fairgym.training import RunConfig, checkpoint, folder, run, train
-def die(): os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def python(code, **arguments):
-    start = START.format(here=str(Path(__file__).parent))
-    return subprocess.Popen(
-        [sys.executable, "-c", start + textwrap.dedent(code).format(**arguments)],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 # ------------------------------------------------------------------ what a run leaves
 
 
-def test_the_folder_is_complete(finished, small):
+def test_the_folder_is_complete(finished, tmp_path):
     folder = finished.folder
     stored = json.loads((folder / "config.json").read_text())
+    assert stored["environment_args"]["horizon"] == 6
+    assert stored["params"]["arrivals"] == 2.0
+    assert stored["algorithm_args"]["elite_share"] == 0.2
+    loan = train(toy_loan(), tmp_path / "loan")
+    stored = json.loads((loan.folder / "config.json").read_text())
     assert stored["environment_args"]["applicants"] == 1
     assert stored["params"]["payment_noise"] == 0.025
-    assert stored["algorithm_args"]["elite_share"] == 0.2
     origin = stored["provenance"]
     assert origin["versions"]["jax"] == jax.__version__
     assert origin["versions"]["fairgym"] == fairgym.__version__
@@ -65,12 +49,12 @@ def test_the_folder_is_complete(finished, small):
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
     for name in finished.env.metrics:
         assert {f"metrics/{name}", f"candidates/metrics/{name}"} <= set(lines[0])
-    assert "actions/admissions/threshold_advantaged" in lines[0]
+    assert "actions/router/left" in lines[0]
     assert all(line["wall_time_s"] > 0 for line in lines)
 
     summary = finished.summary
     assert summary["objective"] == lines[-1]["objective"]
-    assert summary["metrics"]["profit"] == lines[-1]["metrics/profit"]
+    assert summary["metrics"]["waiting"] == lines[-1]["metrics/waiting"]
     assert list(summary)[-3:] == ["started", "finished", "wall_time_s"]
     assert {p.name for p in folder.iterdir()} == {
         "config.json",
@@ -83,7 +67,7 @@ def test_the_folder_is_complete(finished, small):
 
 def test_load_gives_everything_back(finished, small):
     run = fairgym.load(finished.folder)
-    assert run.env == fairgym.make("loan", population=60, horizon=20)
+    assert run.env == fairgym.make("two_servers")
     assert run.params == run.env.default_params
     assert run.objective == fairgym.fairness.Objective.uniform(run.env)
     assert list(run.policies) == list(run.env.agents)
@@ -103,15 +87,15 @@ def test_load_gives_everything_back(finished, small):
 
 def test_a_run_measures_its_policies_as_the_command_does(finished, capsys, monkeypatch):
     monkeypatch.setattr(devices, "configure", lambda: None)
-    found = fairgym.load(finished.folder).evaluate(episodes=3, seed=5)
-    arguments = ["evaluate", str(finished.folder), "--episodes", "3", "--seed", "5", "--json"]
+    found = fairgym.load(finished.folder).evaluate(episodes=4, seed=5)
+    arguments = ["evaluate", str(finished.folder), "--episodes", "4", "--seed", "5", "--json"]
     assert main(arguments) == 0
     told = {entry["policy"]: entry["measures"] for entry in json.loads(capsys.readouterr().out)}
-    assert found.episodes == 3 and set(found.metrics) == set(finished.env.metrics)
+    assert found.episodes == 4 and set(found.metrics) == set(finished.env.metrics)
     for name in ("objective", *found.metrics, "survived"):
         assert found.interval(name)[0] == told["learned"][name]["mean"]
     fixed = fixed_policies(finished.env, dict.fromkeys(finished.env.agents, "random"))
-    others = finished.evaluate(3, 5, policies=fixed)
+    others = finished.evaluate(4, 5, policies=fixed)
     assert others.interval("objective")[0] == told["random"]["objective"]["mean"]
     assert others.interval("objective") != found.interval("objective")
     for options, message in (({"episodes": 0}, "episodes is 0"), ({"seed": -1}, "seed is -1")):
@@ -174,17 +158,17 @@ def test_foreign_folders_are_left_alone(tmp_path, flags, content):
 
 def test_bad_configurations_write_nothing(tmp_path):
     with pytest.raises(FairgymError):
-        train(toy_config(fixed={"admissions": 7}), tmp_path / "x")
+        train(toy_config(fixed={"router": 7}), tmp_path / "x")
     assert not list(tmp_path.iterdir())
 
 
 def test_other_data_are_noticed(tmp_path):
-    train(toy_config(), tmp_path)
+    train(toy_loan(), tmp_path)
     stored = json.loads((tmp_path / "config.json").read_text())
     stored["provenance"]["data_checksum"] = "0" * 64
     (tmp_path / "config.json").write_text(json.dumps(stored))
     with pytest.raises(FairgymError, match="resume takes the same data"):
-        train(toy_config(), tmp_path, resume=True)
+        train(toy_loan(), tmp_path, resume=True)
 
 
 def test_another_version_of_the_environment_is_noticed(tmp_path, monkeypatch):
@@ -197,7 +181,7 @@ def test_another_version_of_the_environment_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(type(run.env), "version", 2)
     with pytest.raises(
         FairgymError,
-        match=r"environment loan has version 2, but the run in .* began in version 1; resume takes",
+        match=r"two_servers has version 2, but the run in .* began in version 1; resume takes",
     ):
         train(toy_config(), tmp_path, resume=True)
     assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
@@ -245,80 +229,71 @@ def test_only_one_process_trains_in_a_folder(tmp_path):
 # ------------------------------------------------------------------ cut off and resumed
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [
-        # before config.json is there
-        "files.os.replace = lambda a, b: die() if b.name == 'config.json' else move(a, b)",
-        # before the first update is over
-        "toy_algorithm.Toy.update = lambda *_: die()",
-        # a line of the log half written
-        "folder.append_line = lambda path, line: (path.open('a').write(line[:30]) and 0, die())",
-        # between the log and the checkpoint
-        "checkpoint.Checkpoints.save = lambda self, n, *x: die() if n == 3 else save(self, n, *x)",
-        # a checkpoint written aside, not renamed
-        "files.os.replace = lambda a, b: die() if b.name == 'epoch-00000004.eqx' else move(a, b)",
-        # all but policy and summary
-        "files.os.replace = lambda a, b: die() if b.name == 'policy.eqx' else move(a, b)",
-        # all but the summary
-        "files.os.replace = lambda a, b: die() if b.name == 'summary.json' else move(a, b)",
-    ],
-)
-def test_killed_at_any_moment(tmp_path, moment, results):
-    config = toy_config(fixed={"disbursement": "random"}, params={"deposit_rate": 0.02})
-    process = python(
-        """
-        import toy_algorithm
-        move, save = os.replace, checkpoint.Checkpoints.save
-        {moment}
-        config = toy_config(fixed={{"disbursement": "random"}}, params={{"deposit_rate": 0.02}})
-        train(config, {out!r}, checkpoint_seconds=0)
-        """,
-        moment=moment,
-        out=str(tmp_path / "killed"),
-    )
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == -signal.SIGKILL, errors
-    assert not (tmp_path / "killed" / "summary.json").exists()
-    train(config, tmp_path / "killed", resume=True)
-    train(config, tmp_path / "whole")
-    assert results(tmp_path / "killed") == results(tmp_path / "whole")
-    hidden = [p for p in (tmp_path / "killed").rglob(".*")]
-    assert not hidden, "files that were never finished are gone"
+# What is replaced so that a training is killed, and when.
+MOMENTS = {
+    "before config.json is there": (
+        "files.os.replace = lambda a, b: die() if b.name == 'config.json' else move(a, b)"
+    ),
+    "before the first update is over": "toy_algorithm.Toy.update = lambda *_: die()",
+    "a line of the log half written": (
+        "folder.append_line = lambda path, line: (path.open('a').write(line[:30]) and 0, die())"
+    ),
+    "between the log and the checkpoint": (
+        "checkpoint.Checkpoints.save = lambda self, n, *x: die() if n == 3 else save(self, n, *x)"
+    ),
+    "a checkpoint written aside, not renamed": (
+        "files.os.replace = lambda a, b: die() if b.name == 'epoch-00000004.eqx' else move(a, b)"
+    ),
+    "all but policy and summary": (
+        "files.os.replace = lambda a, b: die() if b.name == 'policy.eqx' else move(a, b)"
+    ),
+    "all but the summary": (
+        "files.os.replace = lambda a, b: die() if b.name == 'summary.json' else move(a, b)"
+    ),
+}
+# Imports everything once, and trains in a fork of itself for each moment, one after the other.
+KILLED = """
+import jax, os, signal, sys
+jax.config.update("jax_num_cpu_devices", 2)
+sys.path.insert(0, {here!r})
+import toy_algorithm
+from fairgym.core import files
+from fairgym.training import checkpoint, folder, train
+def die(): os.kill(os.getpid(), signal.SIGKILL)
+move, save = os.replace, checkpoint.Checkpoints.save
+config = toy_algorithm.toy_loan(fixed={{"disbursement": "random"}}, params={{"deposit_rate": 0.02}})
+for number, moment in enumerate({moments!r}):
+    child = os.fork()
+    if not child:
+        exec(moment)
+        train(config, os.path.join({out!r}, str(number)), checkpoint_seconds=0)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
 
 
-def test_f_macem_killed_from_outside(tmp_path, small, finished, results):
-    out = tmp_path / "x"
-    given = {
-        "environment": "loan",
-        **small.environment_args,
-        **small.algorithm_args,
-    }
-    process = python(
-        """
-        import time
-        train(
-            RunConfig.from_mapping({given!r}),
-            {out!r},
-            checkpoint_seconds=0,
-            progress=lambda epoch, epochs, line: time.sleep(1.0 if epoch == 2 else 0.0),
-        )
-        """,
-        given=given,
-        out=str(out),
-    )
-    deadline = time.monotonic() + 240
-    while time.monotonic() < deadline and process.poll() is None:
-        log = out / "metrics.jsonl"
-        if log.exists() and log.read_bytes().count(b"\n") >= 2:
-            break
-        time.sleep(0.02)
-    process.kill()
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL, errors
-    assert 0 < len(load(out).metrics) < 4
-    train(small, out, resume=True)
-    assert results(out) == results(finished.folder)
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """A folder with a killed training for each moment, and the same one in one go."""
+    out = tmp_path_factory.mktemp("killed")
+    here = str(Path(__file__).parent)
+    code = KILLED.format(here=here, moments=list(MOMENTS.values()), out=str(out))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == [str(-signal.SIGKILL)] * len(MOMENTS), done.stderr
+    train(KILLED_CONFIG, out / "whole")
+    return out
+
+
+KILLED_CONFIG = toy_loan(fixed={"disbursement": "random"}, params={"deposit_rate": 0.02})
+
+
+@pytest.mark.parametrize("number", range(len(MOMENTS)), ids=list(MOMENTS))
+def test_killed_at_any_moment(killed, number, results):
+    folder = killed / str(number)
+    assert not (folder / "summary.json").exists()
+    train(KILLED_CONFIG, folder, resume=True)
+    assert results(folder) == results(killed / "whole")
+    assert not list(folder.rglob(".*")), "files that were never finished are gone"
 
 
 @pytest.mark.parametrize("damage", ["newest", "all", "log", "no log"])

@@ -11,6 +11,7 @@ from two_servers import TwoServers  # registers itself
 
 import fairgym
 from fairgym.core import FairgymError
+from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.report.effects import changes, effects, in_plain_unit, quantities
 from fairgym.training import Evaluation, Scenario, evaluate, simulate
@@ -45,7 +46,10 @@ def simulated():
 
 @pytest.fixture(scope="module")
 def by_hand():
-    """Evaluations of the same episodes, outside of any simulation, with everybody's features."""
+    """Evaluations of the same episodes, outside of any simulation, with everybody's features.
+
+    By the program of `test_evaluation.py`, which asks for more.
+    """
     env = fairgym.make("loan", **SHAPES)
     return [
         evaluate(
@@ -54,7 +58,10 @@ def by_hand():
             fixed_policies(env, ADMIT_ALL | {"debt_management": relief}),
             jax.random.key(3),
             EPISODES,
+            objective=Objective.uniform(env),
+            trace=True,
             people_episodes=EPISODES,
+            ends=True,
         )
         for relief in (0.0, 0.2)
     ]

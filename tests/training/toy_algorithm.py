@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import two_servers  # noqa: F401 - registers itself
 
 from fairgym.algorithms import Algorithm, TrainState, algorithms, init_fields
 from fairgym.policies import Constant
@@ -53,5 +54,10 @@ class Toy(Algorithm[ToyState]):
 
 
 def toy_config(**changes):
-    given = {"environment": "loan", "algorithm": "toy", "population": 30, "horizon": 5}
+    given = {"environment": "two_servers", "algorithm": "toy", "horizon": 5}
     return RunConfig.from_mapping(given | changes)
+
+
+def toy_loan(**changes):
+    """The same in a system with several agents, and with data."""
+    return toy_config(environment="loan", population=30, **changes)

@@ -71,7 +71,8 @@ class TwoServers(core.Environment):
         return {"router": self._spaces[0].view(rows, jnp.ones((2,), bool))}
 
     def noise(self, key, params):
-        return jax.random.poisson(key, params.arrivals, (2,)).astype(jnp.float32)
+        jobs = jax.random.uniform(key, (2, 8)) < params.arrivals / 8
+        return jnp.sum(jobs, axis=1).astype(jnp.float32)
 
     def transition(self, noise, state, actions, params):
         left = actions["router"][0]

@@ -32,7 +32,7 @@ def logs_of(some, env, seed):
     "some",
     [
         FMappo(
-            epochs=3,
+            epochs=2,
             episodes_per_epoch=4_000,
             evaluation_episodes=256,
             sampled_people=0,

@@ -1,6 +1,7 @@
 """Runs that are trained for longer: the same bits as if they had been so from the start."""
 
 import dataclasses
+import shutil
 
 import pytest
 from kills import killed_before
@@ -62,7 +63,7 @@ def test_f_macem_extended_is_f_macem_trained_in_one_go(tmp_path, small, finished
 def test_killed_at_any_moment(tmp_path, moment, results, whole):
     """Before each rename and each deletion in turn: the old run is whole, or the longer comes."""
     short, longer, _ = whole
-    train(toy_config(epochs=2), tmp_path)
+    shutil.copytree(whole[2].parent / "short", tmp_path, dirs_exist_ok=True)
     with killed_before(moment) as killed:
         train(toy_config(epochs=5), tmp_path, resume=True, checkpoint_seconds=0)
     assert bool(killed) == (moment <= MOMENTS)

@@ -5,6 +5,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import stat
 import threading
 from pathlib import Path
@@ -126,20 +127,26 @@ def test_two_never_hold_one_folder_in_200_races(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, results):
-    """The results of the old and of the new run, each trained by itself."""
+def trained(tmp_path_factory):
+    """A folder with the old and the new run, each trained by itself; to be copied."""
     folder = tmp_path_factory.mktemp("whole")
     train(toy_config(), folder / "old")
     train(toy_config(seed=1, epochs=2), folder / "new")
-    return results(folder / "old"), results(folder / "new")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(trained, results):
+    """Their results."""
+    return results(trained / "old"), results(trained / "new")
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 3, 5, 6, 7, 8])
 def test_overwrite_on_a_full_disk_keeps_the_finished_run(
-    tmp_path, monkeypatch, after, results, whole
+    tmp_path, monkeypatch, after, results, trained, whole
 ):
     old, new = whole
-    train(toy_config(), tmp_path)
+    shutil.copytree(trained / "old", tmp_path, dirs_exist_ok=True)
     (tmp_path / "notes.txt").write_text("mine")
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     sync, calls = os.fsync, iter(range(1000))
@@ -178,10 +185,10 @@ def test_overwrite_on_a_full_disk_keeps_the_finished_run(
 
 
 @pytest.mark.parametrize("moment", range(1, 22))
-def test_overwrite_killed_at_any_moment(tmp_path, moment, results, whole):
+def test_overwrite_killed_at_any_moment(tmp_path, moment, results, trained, whole):
     """Before each rename and each deletion in turn: the old run is whole, or the new one comes."""
     old, new = whole
-    train(toy_config(), tmp_path)
+    shutil.copytree(trained / "old", tmp_path, dirs_exist_ok=True)
     config = toy_config(seed=1, epochs=2)
     with killed_before(moment):
         train(config, tmp_path, overwrite=True, checkpoint_seconds=0)

@@ -1,5 +1,6 @@
 """Origin of a result: versions, device, source commit, data, date."""
 
+import functools
 import platform
 import subprocess
 import sys
@@ -56,6 +57,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+@functools.cache
 def _version(name: str) -> str:
     if name == "fairgym":
         return __version__

@@ -26,10 +26,12 @@ from fairgym.cli.train import parse_seeds, peek, plan_of
 from fairgym.core import FairgymError, make
 from fairgym.core.registry import environments
 from fairgym.policies import fixed_policies
-from fairgym.training import devices, evaluate, load
+from fairgym.training import RunConfig, devices, evaluate, load
 from fairgym.training.folder import run_folders
 
-SMALL = "--population-size 60 --horizon 20 --epochs 2 --episodes-per-epoch 4 --hidden 4".split()
+# In every test the same shapes and numbers of episodes: one program serves them all.
+SMALL = "--population-size 60 --horizon 20 --epochs 2 --episodes-per-epoch 8".split()
+SMALL += "--evaluation-episodes 2 --hidden 8".split()
 
 
 @pytest.fixture(autouse=True)
@@ -431,7 +433,7 @@ def test_seeds_then_evaluate_them(run, capsys, here):
     whole = json.loads((run / "summary.json").read_text())
     assert one["metrics"] == whole["metrics"]
 
-    assert main(["evaluate", "many", "--episodes", "3", "--seed", "1", "--json"]) == 0
+    assert main(["evaluate", "many", "--episodes", "6", "--seed", "1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     env = load(run).env
     assert [entry["policy"] for entry in found] == [
@@ -453,13 +455,13 @@ def test_seeds_then_evaluate_them(run, capsys, here):
             gap = value["difference"]
             undefined = [one.get("undefined_episodes", 0) for one in (value, first[name])]
             if any(undefined):  # such episodes are left out
-                assert max(undefined) < 3 or gap == dict.fromkeys(("mean", "low", "high"))
+                assert max(undefined) < 6 or gap == dict.fromkeys(("mean", "low", "high"))
                 continue
             assert gap["low"] <= gap["mean"] <= gap["high"]
             assert gap["mean"] == pytest.approx(value["mean"] - first[name]["mean"], abs=1e-4)
     assert found[0]["run"] == "many/seed-0" and found[2]["run"] is None
 
-    assert main(["evaluate", str(run), "--episodes", "3", "--seed", "1"]) == 0
+    assert main(["evaluate", str(run), "--episodes", "6", "--seed", "1"]) == 0
     table = capsys.readouterr().out
     for words in ("objective", "profit", "default disparity", "learned", "random", "95% interval"):
         assert words in table
@@ -526,7 +528,7 @@ def test_names_are_shown_as_they_are_and_obeyed_by_no_terminal(
     shown = name.replace("\x1b", r"\x1b").replace("\u202e", r"\u202e")
     for folder in (name, f"{name}2"):
         shutil.copytree(run, folder)
-    assert main(["evaluate", name, f"{name}2", "--episodes", "2"]) == 0
+    assert main(["evaluate", name, f"{name}2", "--episodes", "6"]) == 0
     out = capsys.readouterr().out
     assert re.search(rf"\s{re.escape(shown)}[\s┃]+{re.escape(shown)}2\s", out)
     assert main(["train", "--resume", "--out", name]) == 0
@@ -543,7 +545,7 @@ def test_odd_names_of_measures_are_no_markup(run, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.setattr("fairgym.cli.evaluate._label", lambda *_: ("[/red]\x1b[31m", 1))
     monkeypatch.setattr("fairgym.training.evaluation.Evaluation.undefined", lambda *_: 1)
-    assert main(["evaluate", str(run), "--episodes", "2"]) == 0
+    assert main(["evaluate", str(run), "--episodes", "6"]) == 0
     out = capsys.readouterr().out
     assert r"[/red]\x1b[31m" in out and "\x1b" not in out
 
@@ -572,13 +574,13 @@ def test_runs_that_differ_are_labelled_by_what_differs(run, monkeypatch, capsys,
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["train", "loan", *SMALL, "--params.deposit-rate", "0.02", "--out", "b"]) == 0
     capsys.readouterr()
-    assert main(["evaluate", str(run), "b", "--episodes", "2"]) == 0
+    assert main(["evaluate", str(run), "b", "--episodes", "6"]) == 0
     out = capsys.readouterr().out
     titles = [line.strip() for line in out.splitlines() if "episodes of up to" in line]
-    setting = "loan, 60 people, 2 episodes of up to 20 months; deposit rate"
+    setting = "loan, 60 people, 6 episodes of up to 20 months; deposit rate"
     assert titles == [f"{setting} 0.03", f"{setting} 0.02"]
     assert "learned" not in out, "the columns are named as the report names them"
-    assert main(["evaluate", str(run), "b", "--episodes", "2", "--json"]) == 0
+    assert main(["evaluate", str(run), "b", "--episodes", "6", "--json"]) == 0
     policies = [entry["policy"] for entry in json.loads(capsys.readouterr().out)]
     assert policies.count("deposit rate 0.03") == policies.count("deposit rate 0.02") == 1
 
@@ -586,7 +588,7 @@ def test_runs_that_differ_are_labelled_by_what_differs(run, monkeypatch, capsys,
 def test_folders_of_equal_names_are_told_apart(run, monkeypatch, capsys, here):
     for root in "ab":
         shutil.copytree(run, here / root / "x" / "y")
-    assert main(["evaluate", "a/x/y", "b/x/y", "--episodes", "2", "--json"]) == 0
+    assert main(["evaluate", "a/x/y", "b/x/y", "--episodes", "6", "--json"]) == 0
     policies = [entry["policy"] for entry in json.loads(capsys.readouterr().out)]
     assert policies[:2] == ["x/y (1)", "x/y (2)"]
 
@@ -624,16 +626,29 @@ def test_a_full_disk(monkeypatch, capsys, here):
 
 
 def test_demo_starts_over_only_what_is_a_demo(monkeypatch, capsys, here):
-    pages = []
+    pages, asked = [], []
 
     def report(folders, **_):
         pages.append(folders)
         return folders[0] / "report.html"
 
+    def smaller(name, environment_args, algorithm_args):
+        asked.append((name, environment_args, algorithm_args))
+        return RunConfig(
+            name,
+            environment_args={**environment_args, "horizon": 20},
+            algorithm_args={
+                **{"episodes_per_epoch": 8, "evaluation_episodes": 2, "hidden": 8},
+                **algorithm_args,
+            },
+        )
+
+    monkeypatch.setattr("fairgym.training.config.RunConfig", smaller)
     monkeypatch.setattr("fairgym.report.write_report", report)
     monkeypatch.setattr("fairgym.cli.evaluate.compare", lambda *_, **__: [])
     demo = ["demo", "--population-size", "60", "--epochs", "1", "--out", "d"]
     assert main(demo) == 0
+    assert asked == [("loan", {"population": 60}, {"epochs": 1})]
     out = capsys.readouterr().out
     assert "epoch 1/1" in out and "d/report.html" in out and "d/figures" in out
     began = load("d").provenance

@@ -20,12 +20,12 @@ from fairgym.experiments._measurements import held_out_run, score
 from fairgym.sweeps import folder_name
 from fairgym.training import devices
 
-SMALL = Size(people=40, epochs=3, episodes=4, seeds=2)
+SMALL = Size(people=60, epochs=3, episodes=8, seeds=2)
 
 
 def small(objective="uniform", **more):
-    changes = {"environment_args": {"population": 40, "horizon": 6}}
-    algorithm = {"algorithm_args": {**SMALL.training(), "hidden": 4, "evaluation_episodes": 1}}
+    changes = {"environment_args": {"population": 60, "horizon": 20}}
+    algorithm = {"algorithm_args": {**SMALL.training(), "hidden": 8, "evaluation_episodes": 2}}
     return run_config("loan", SMALL, objective, **changes, **algorithm, **more)
 
 
@@ -108,11 +108,11 @@ def test_the_page_tells_everything(whole):
         "| above minus a thousand |",
         "| **yes** |",
         "Letters.",
-        "Quick scale: 40 people instead of 1,000; 2 seeds instead of 5.",
+        "Quick scale: 60 people instead of 1,000; 2 seeds instead of 5.",
         "2 seeds (0 to 1)",
         "to train 4 runs",
         "Runs: jax ",
-        "40 people are this project's choice",
+        "60 people are this project's choice",
         "Nothing was tried.",
     ):
         assert text in page
@@ -278,7 +278,7 @@ def test_the_command_ends_with_verdict_and_places(whole, capsys, here):
     out = capsys.readouterr().out
     assert "4 runs in" in out and "4 of them finished" in out
     assert "toy: holds\n" in out and "holds          above minus a thousand: " in out
-    assert "quick scale: 40 people instead of 1,000" in out
+    assert "quick scale: 60 people instead of 1,000" in out
     assert "page    pages/toy-quick.md" in out and "figure  pages/images/toy-quick.png" in out
     assert (here / "pages" / "toy-quick.md").is_file()
 

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import fairgym
 from fairgym import FairgymError, bench
 from fairgym.bench import command, measuring
 from fairgym.core.registry import environments
-from fairgym.testing.room import Room
+from fairgym.policies import Constant
+from fairgym.testing.room import Room, RoomState
 
 OPPONENT = Path(__file__).parents[2] / "benchmarks" / "numpy_opponent.py"
 
@@ -35,15 +37,15 @@ def quick(monkeypatch):
     monkeypatch.setattr(measuring, "PERSON_STEPS", 1)
 
 
-def test_json_is_one_list_with_these_keys(quick, capsys):
-    found = bench.main_bench(
-        ["loan"],
-        populations=(60,),
-        batches=(1, 4),
-        as_json=True,
-        repetitions=1,
-        opponent=bench.load_opponent(OPPONENT),
-    )
+@pytest.fixture
+def room(monkeypatch):
+    """The system without people, by its name."""
+    monkeypatch.setitem(environments._things, "room", Room)
+
+
+def test_json_is_one_list_with_these_keys(quick, room, capsys):
+    """Without policies and with them, at every batch size; no opponent, no speedup."""
+    found = bench.main_bench(["room"], batches=(1, 4), as_json=True, repetitions=1)
     printed = json.loads(capsys.readouterr().out)
     assert [list(line) for line in printed] == [KEYS] * 4
     assert [(line["batch"], line["policies"]) for line in printed] == [
@@ -53,31 +55,11 @@ def test_json_is_one_list_with_these_keys(quick, capsys):
         (4, True),
     ]
     for line, measured in zip(printed, found, strict=True):
-        assert line["environment"] == "loan"
-        assert line["population"] == 60
+        assert line["environment"] == "room"
         assert line["us_per_step"] == measured.us_per_step > 0
         assert line["steps_per_s"] == pytest.approx(1e6 / line["us_per_step"])
-        assert line["person_steps_per_s"] == pytest.approx(60 * line["steps_per_s"])
-        assert line["compile_s"] > 0.05  # really compiled, although tests keep compiled programs
-        assert line["speedup"] > 0
-
-
-def test_without_an_opponent_there_is_no_speedup(quick, capsys):
-    found = bench.main_bench(["loan"], populations=(60,), batches=(1,), repetitions=1)
-    assert [line.speedup for line in found] == [None, None]
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[:3] == ["environment", "people", "batch"]
-    assert [line.split()[-1] for line in lines[1:3]] == ["-", "-"]
-    assert lines[3].endswith("device(s)")
-
-
-def test_an_opponent_may_not_know_an_environment(quick, capsys):
-    opponent = bench.load_opponent(OPPONENT)
-    found = bench.main_bench(
-        ["loan_simple"], populations=(60,), batches=(1,), repetitions=1, opponent=opponent
-    )
-    assert [line.speedup for line in found] == [None, None]
-    assert "speedup: over the opponent" in capsys.readouterr().out
+        assert line["compile_s"] > 0.01  # really compiled, although tests keep compiled programs
+        assert line["speedup"] is measured.speedup is None
 
 
 def test_an_opponent_is_a_function_in_a_file(tmp_path):
@@ -89,30 +71,48 @@ def test_an_opponent_is_a_function_in_a_file(tmp_path):
         bench.load_opponent(empty)
 
 
-def test_an_opponent_is_given_what_we_run(quick):
-    """The same environment, warm-up, actions and sets of policies."""
-    given = []
+def test_an_opponent_is_given_what_we_run(quick, capsys):
+    """The same environment, warm-up, actions and sets of policies; and its speedup is told."""
+    rewrite, given = bench.load_opponent(OPPONENT), []
 
     def opponent(workload):
         given.append(workload)
-        return lambda: 1.0
+        return rewrite(workload)
 
-    lines = list(bench.measure("loan", 60, (1,), 1, opponent=opponent))
+    found = bench.main_bench(
+        ["loan"], populations=(60,), batches=(1,), as_json=True, repetitions=1, opponent=opponent
+    )
+    printed = json.loads(capsys.readouterr().out)
     assert [workload.networks for workload in given] == [False, True]
-    for workload, line in zip(given, lines, strict=True):
-        assert line.speedup == pytest.approx(line.steps_per_s)
+    for workload, measured, line in zip(given, found, printed, strict=True):
+        assert line["environment"] == "loan" and line["population"] == measured.population == 60
+        assert line["person_steps_per_s"] == pytest.approx(60 * line["steps_per_s"])
+        assert line["speedup"] == measured.speedup and line["speedup"] > 0
+        assert line["compile_s"] > 0.05
         assert workload.env.population == 60 and workload.warm_up == 2
         assert set(workload.actions) == set(workload.env.agents)
     first, other = (given[1].policies(place)["disbursement"] for place in (0, 7))
-    assert not jnp.array_equal(first.first, other.first)
+    assert not np.array_equal(first.first, other.first)
 
 
-def test_a_system_without_people_has_one_line(quick, capsys, monkeypatch):
-    """Whatever populations are asked for; without people there are no person-steps."""
-    monkeypatch.setitem(environments._things, "room", Room)
-    found = bench.main_bench(["room"], populations=(60, 70), batches=(1,), repetitions=1)
+def test_a_system_without_people_has_one_line(quick, room, capsys):
+    """Whatever populations are asked for; without people there are no person-steps.
+
+    The opponent does not know it: there is no speedup.
+    """
+    opponent = bench.load_opponent(OPPONENT)
+    found = bench.main_bench(
+        ["room"], populations=(60, 70), batches=(1,), repetitions=1, opponent=opponent
+    )
     assert [(line.population, line.person_steps_per_s) for line in found] == [(None, None)] * 2
-    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["room", "-", "1"]
+    assert [line.speedup for line in found] == [None, None]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["environment", "people", "batch"]
+    assert lines[1].split()[:3] == ["room", "-", "1"]
+    assert [line.split()[-1] for line in lines[1:3]] == ["-", "-"]
+    assert "device(s); speedup: over the opponent" in lines[3]
+    assert bench.main_bench([]) == []
+    assert capsys.readouterr().out.endswith("device(s)\n"), "no word on an opponent without one"
 
 
 def test_time_is_divided_by_all_steps_of_all_episodes(monkeypatch):
@@ -143,20 +143,23 @@ def test_time_is_divided_by_all_steps_of_all_episodes(monkeypatch):
 
 def test_measured_episodes_go_on_past_a_failure():
     """So that the number of steps is known; and they start from the state that they are given."""
-    env = fairgym.make("loan", population=60, horizon=50)
-    params = env.default_params.replace(deposit_rate=1.0)
-    policies = fairgym.policies.fixed_policies(
-        env, {"admissions": 0.0, "disbursement": 0.5, "debt_management": 0.9}
-    )
-    _, state = env.reset(jax.random.key(0), params)
-    state = state.replace(time=jnp.int32(7))
-    same = jax.jit(lambda key: fairgym.rollout(env, params, policies, key))(jax.random.key(0))
-    assert bool(same.terminated)
+    env = Room(horizon=20)
+    hot = {"heater": Constant(env.action_space("heater"), 1.0)}
+    state = RoomState(time=jnp.int32(7), warmth=jnp.float32(30.0))
     on = measuring._carried_on(env, state)
-    episode = jax.jit(lambda key: fairgym.rollout(on, params, policies, key))(jax.random.key(0))
-    assert int(episode.length) == 50
-    assert int(episode.final_state.time) == 57
-    assert env.initial_state(jax.random.key(1), params).time == 0  # the original is as it was
+
+    def run(env):
+        return jax.jit(lambda key: fairgym.rollout(env, env.default_params, hot, key))(
+            jax.random.key(0)
+        )
+
+    same = run(env)
+    assert bool(same.terminated) and int(same.length) < 20
+    episode = run(on)
+    assert int(episode.length) == 20
+    assert int(episode.final_state.time) == 27
+    first = jax.jit(env.initial_state)(jax.random.key(1), env.default_params)
+    assert first.time == 0 and first.warmth < 30.0  # the original is as it was
 
 
 @pytest.mark.parametrize(

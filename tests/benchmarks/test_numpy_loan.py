@@ -14,7 +14,7 @@ import fairgym
 from fairgym.policies import equivariant
 
 PEOPLE, MONTHS = 400, 80
-EPISODES = 80
+EPISODES = 40
 COLUMNS = (
     "group",
     "interest_rate",
@@ -54,11 +54,18 @@ def step(env):
     return jax.jit(env.step)
 
 
+@pytest.fixture(scope="module")
+def look(env):
+    return jax.jit(env.people)
+
+
 @pytest.mark.parametrize("relief", [[0.0, 0.0], [0.1, 0.02]])
-def test_the_same_people_and_no_noise_give_the_same_months(env, params, step, rewrite, relief):
+def test_the_same_people_and_no_noise_give_the_same_months(
+    env, params, step, look, rewrite, relief
+):
     """State and components equal at every step, through defaults and repayments."""
     params = params.replace(payment_noise=0.0)
-    _, state = env.reset(jax.random.key(3), params)
+    _, state = jax.jit(env.reset)(jax.random.key(3), params)
     bank = rewrite.NumpyLoan(env, params, np.float64)
     bank.rng = np.random.default_rng(0)
     bank.start({name: np.asarray(getattr(state, name)) for name in COLUMNS})
@@ -79,7 +86,7 @@ def test_the_same_people_and_no_noise_give_the_same_months(env, params, step, re
         np.testing.assert_array_equal(state.warning, bank.warning)
         for name in COLUMNS:
             np.testing.assert_allclose(getattr(state, name), bank.people[name], rtol=1e-5)
-        people = env.people(state)
+        people = look(state)
         np.testing.assert_array_equal(people["time_to_maturity"], bank.remaining)
         waiting = bank.stage == rewrite.WAITING
         np.testing.assert_array_equal(people["time_waited"], np.where(waiting, bank.waited, 0))
@@ -100,7 +107,7 @@ def test_the_same_people_and_no_noise_give_the_same_months(env, params, step, re
 def test_the_agents_see_the_same_people(env, params, step, rewrite):
     """Features and context of all three agents, once all stages are populated."""
     params = params.replace(payment_noise=0.0)
-    _, state = env.reset(jax.random.key(5), params)
+    _, state = jax.jit(env.reset)(jax.random.key(5), params)
     bank = rewrite.NumpyLoan(env, params, np.float64)
     bank.rng = np.random.default_rng(0)
     bank.start({name: np.asarray(getattr(state, name)) for name in COLUMNS})
@@ -128,13 +135,15 @@ def test_the_agents_see_the_same_people(env, params, step, rewrite):
 def test_the_networks_are_the_same(env, benchmark_script):
     """The two-layer policies of the benchmark, per person and pooled."""
     networks = benchmark_script("numpy_policies")
-    _, state = env.reset(jax.random.key(0), env.default_params)
-    stages = jnp.arange(PEOPLE, dtype=jnp.int32) % 3
-    seen = env.observe(state.replace(stage=stages), env.default_params)
-    for agent, policy in equivariant(env, jax.random.key(1)).items():
+    _, state = jax.jit(env.reset)(jax.random.key(0), env.default_params)
+    stages = jnp.asarray(np.arange(PEOPLE, dtype=np.int32) % 3)
+    seen = jax.jit(env.observe)(state.replace(stage=stages), env.default_params)
+    policies, key = equivariant(env, jax.random.key(1)), jax.random.key(0)
+    actions = jax.jit(lambda seen: {a: p(seen[a], key) for a, p in policies.items()})(seen)
+    for agent, policy in policies.items():
         per_person = agent == "disbursement"
         mask = np.asarray(seen[agent].mask)
-        action = np.asarray(policy(seen[agent], jax.random.key(0)))
+        action = np.asarray(actions[agent])
         theirs = networks.TwoLayer(policy)(
             np.asarray(seen[agent].features)[mask], np.asarray(seen[agent].context)
         )
@@ -199,11 +208,11 @@ def ours(env, params):
     return found
 
 
-def episodes_of(system, name, episodes=EPISODES):
+def episodes_of(system, name):
     """Summary of episodes of a NumPy rewrite under one of the policies."""
     threshold, relief = POLICIES[name]
     lengths, traces = [], []
-    for episode in range(episodes):
+    for episode in range(EPISODES):
         rng = np.random.default_rng([episode, 77])
         system.reset(rng)
         trace, length = {}, 0
@@ -282,5 +291,5 @@ def test_an_altered_rule_is_detected(env, params, ours, rewrite, rule):
             return super().pays(able, scheduled, asked)
 
     name = "little relief"
-    theirs = episodes_of(Altered(env, params), name, episodes=40)
+    theirs = episodes_of(Altered(env, params), name)
     assert max(disagreement(ours[name], theirs).values()) > 6.0

@@ -88,9 +88,12 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
         policies = eqx.combine(learned, state.skeleton) | state.fixed
         return {agent: policies[agent] for agent in state.env.agents}
 
-    # 4. One epoch, compiled as a whole: the next state and what to log.
-    @eqx.filter_jit
+    # 4. The next state and what to log. Put on all devices, as an epoch leaves it: compiled once.
     def update(self, state):
+        return self._epoch(fa.replicated(state))
+
+    @eqx.filter_jit
+    def _epoch(self, state):
         key, next_key = state.next_key()
         noise_key, episode_key, mean_key = jax.random.split(key, 3)
         # candidates in antithetic pairs, both of which face the same people and the same luck
@@ -99,8 +102,7 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
         shapes = [(self.pairs, *leaf.shape) for leaf in leaves]
         half = [jax.random.normal(*each) for each in zip(keys, shapes, strict=True)]
         noise = jax.tree.unflatten(structure, [jnp.concatenate([z, -z]) for z in half])
-        std = self.perturbation_std
-        candidates = jax.tree.map(lambda mean, z: mean + std * z, state.mean, noise)
+        candidates = jax.tree.map(lambda m, z: m + self.perturbation_std * z, state.mean, noise)
         episodes = fa.run_candidates(
             state.env,
             state.params,
@@ -114,7 +116,7 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
             scores = jax.vmap(objective.score)(episodes.totals, episodes.memories)
             scores = jnp.where(jnp.isfinite(scores), scores, -jnp.inf)
             weights = jnp.argsort(jnp.argsort(scores)) / (scores.size - 1) - 0.5
-            scale = -1.0 / (scores.size * std)  # minus: optimisers descend
+            scale = -1.0 / (scores.size * self.perturbation_std)  # minus: optimisers descend
             gradient[agent] = jax.tree.map(
                 lambda z, w=weights, s=scale: s * jnp.tensordot(w, z, 1), noise[agent]
             )

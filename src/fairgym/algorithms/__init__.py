@@ -39,6 +39,7 @@ from fairgym.algorithms._worlds import (
     sample_people,
     scan_state,
 )
+from fairgym.core.batching import replicated
 
 __all__ = [
     "Algorithm",
@@ -62,6 +63,7 @@ __all__ = [
     "log_multipliers",
     "objectives_of",
     "observe_sampled",
+    "replicated",
     "run_candidates",
     "run_episodes",
     "sample_people",

@@ -14,7 +14,7 @@ from fairgym.core import PerEntity
 from fairgym.policies import equivariant, fixed_policies
 
 PEOPLE, SEMESTERS, APPLICANTS, PASS = 300, 40, 14, 25
-EPISODES = 60
+EPISODES = 80
 PROGRAMMES = ("bachelor", "master", "doctorate")
 
 

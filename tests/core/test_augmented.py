@@ -26,7 +26,6 @@ from fairgym.core import (
 )
 from fairgym.fairness import Direct
 from fairgym.policies import Function
-from fairgym.testing import check_environment
 from fairgym.testing._renumbering import renumbered
 from fairgym.testing.room import Room
 from fairgym.testing.toys import Toy
@@ -141,12 +140,6 @@ def test_any_memory_can_be_shown_in_a_world():
     assert eqx.tree_equal(one, jax.tree.map(lambda x: x[1], shown))
     later = state.replace(time=jnp.int32(3), memory=others[1])
     assert later.time == later.world.time == 3 and later.memory is not state.memory
-
-
-@pytest.mark.parametrize(("name", "memory"), [("doughnut", "full"), ("lending_pool", "min")])
-def test_augmented_systems_keep_the_contract(name, memory):
-    """With a memory of people, in the rows, and one of groups, in the context."""
-    check_environment(fairgym.make(name, memory=memory, horizon=5), steps=2)
 
 
 def test_a_memory_of_groups_is_context_of_all_agents():

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from fairgym.algorithms import Algorithm, TrainState, algorithms, init_fields
-from fairgym.policies import Constant, Function, Random
+from fairgym.policies import Constant, Function
 from fairgym.testing import ConformanceError, check_algorithm
+from fairgym.testing.room import Room
 from fairgym.testing.toys import Toy
 
 
@@ -201,4 +202,4 @@ def test_f_macem_passes():
 
 def test_grid_search_passes():
     searcher = algorithms.get("grid-search")(steps=3, deviation_steps=3, episodes=1)
-    check_algorithm(searcher, ENV, fixed={"split": Random(ENV.action_space("split"))})
+    check_algorithm(searcher, Room(horizon=3))

@@ -10,7 +10,9 @@ import pytest
 from jaxtyping import Array, Float, Int
 
 from fairgym.core import Struct, person_index
-from fairgym.testing import ConformanceError, check_environment
+from fairgym.testing import ConformanceError
+from fairgym.testing._case import Case
+from fairgym.testing._population import numbering
 from fairgym.testing._renumbering import renumbered
 from fairgym.testing.toys import Toy, ToyState
 
@@ -101,7 +103,8 @@ class TestAxesAsLongAsThePopulation:
                 state, components, ended = super().transition(noise, state, actions, params)
                 return state, components.replace(gain=components.gain + weather), ended
 
-        check_environment(Seasons(population=12))
+        env = Seasons(population=12)
+        numbering(Case(env, env.default_params, jax.random.key(0), 5, {}))
 
     @pytest.mark.parametrize("value", [np.zeros(3), {"a": np.zeros(3)}, (np.zeros(3),)])
     def test_axes_have_to_be_declared(self, value):

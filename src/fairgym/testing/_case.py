@@ -24,13 +24,17 @@ class Transition(Struct):
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An environment with its compiled functions, a key, and an episode with random actions."""
+    """An environment with its compiled functions, a key, and an episode with random actions.
+
+    The episode begins in the state `later`, or with a reset where that is None.
+    """
 
     env: Environment
     params: Any
     key: PRNGKeyArray
     steps: int
     programs: dict[str, Any]
+    later: Any = None
 
     def compiled(self, name: str, function: Callable[..., Any]) -> Any:
         """The function under jit; compiled once for all keys."""
@@ -48,8 +52,10 @@ class Case:
 
     @cached_property
     def start(self) -> tuple[Any, Any]:
-        """Observations and state after reset."""
-        return self.reset(self.key, self.params)
+        """Observations and state at the start of the episode."""
+        if self.later is None:
+            return self.reset(self.key, self.params)
+        return self.observe(self.later), self.later
 
     @cached_property
     def transitions(self) -> list[Transition]:
@@ -75,6 +81,24 @@ class Case:
             agent: self.env.action_space(agent).sample(jax.random.fold_in(key, i))
             for i, agent in enumerate(self.env.agents)
         }
+
+    def observe(self, state: Any) -> dict[str, Any]:
+        """`env.observe`, compiled."""
+        return self.compiled("observe", self.env.observe)(state, self.params)
+
+    def count(self, state: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """`env.people` and `env.census`, compiled."""
+        env: Any = self.env
+        count = self.compiled("count", lambda state: (env.people(state), env.census(state)))
+        return count(state)
+
+    def inside(self, seen: dict[str, Any]) -> dict[str, Any]:
+        """Agent -> True if its observation lies inside its space."""
+        inside = self.compiled(
+            "inside",
+            lambda seen: {a: self.env.observation_space(a).contains(o) for a, o in seen.items()},
+        )
+        return inside(seen)
 
     @cached_property
     def policies(self) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 import dataclasses
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from fairgym.core import Environment
 from fairgym.fairness import Objective
 from fairgym.fairness.memories import stakeholder_component
 from fairgym.policies import fixed_policies
@@ -49,13 +51,16 @@ def spaces(case: Case) -> None:
         for kind in ("observation_space", "action_space"):
             same = getattr(case.env, kind)(agent) is getattr(case.env, kind)(agent)
             require(same, f"{kind}({agent!r}) is another object at every call")
-        space, action = case.env.action_space(agent), case.sampled(case.key)[agent]
-        require(space.contains(action), f"a sampled action of agent {agent!r} is outside its space")
+    sampled = case.sampled(case.key)
+    found = jax.jit(lambda *given: _in_action_spaces(case.env, *given))(sampled, case.start[0])
+    for agent in case.env.agents:
+        space, action = case.env.action_space(agent), sampled[agent]
+        inside, clipped, total = found[agent]
+        require(inside, f"a sampled action of agent {agent!r} is outside its space")
         right = action.dtype == space.dtype
         require(right, f"a sampled action of agent {agent!r} is {action.dtype}, not {space.dtype}")
         what = f"an action of agent {agent!r}, which lies in its space, and the same clipped"
-        require_close(action, space.clip(action), what)
-        total, _ = space.counted(action, case.start[0][agent].mask)
+        require_close(action, clipped, what)
         require(
             jnp.size(total) == len(space.names),
             f"the action space of {agent!r} has {len(space.names)} names and counts"
@@ -65,6 +70,16 @@ def spaces(case: Case) -> None:
             rows = case.env.observation_space(agent).capacity
             right = space.outputs == len(space.names) - rows + 1
             require(right, f"{agent!r} sees {rows} rows and chooses among {len(space.names)}")
+
+
+def _in_action_spaces(env: Environment, actions: dict[str, Any], seen: dict[str, Any]) -> Any:
+    """Agent -> whether its action lies inside, the action clipped, and what is counted of it."""
+    found = {}
+    for agent, action in actions.items():
+        space = env.action_space(agent)
+        counted, _ = space.counted(action, seen[agent].mask)
+        found[agent] = space.contains(action), space.clip(action), counted
+    return found
 
 
 def structure(case: Case) -> None:
@@ -110,7 +125,10 @@ def observations(case: Case) -> None:
             if case.env.action_space(agent).chooses_row:
                 everybody = np.all(as_numpy(observation.mask))
                 require(everybody, f"{where} has masked rows, one of which it could choose")
-            require(space.contains(observation), f"{where} is outside its space")
+        inside = case.inside(seen)
+        for agent in seen:
+            where = f"the observation of agent {agent!r} after {number} steps"
+            require(inside[agent], f"{where} is outside its space")
 
 
 def components(case: Case) -> None:

@@ -9,14 +9,14 @@ import numpy as np
 
 from fairgym.testing._case import Case
 from fairgym.testing._compare import as_numpy, require, require_close, require_names
-from fairgym.testing._renumbering import renumbered, require_same_people
+from fairgym.testing._renumbering import renumbered, require_same_people, taken
 
 
 def stages_and_features(case: Case) -> None:
     """Stages, core attribute and partitions fit the people."""
     env: Any = case.env
     require_names("stages", env.stages)
-    people = env.people(case.start[1])
+    people, _ = case.count(case.start[1])
     require(
         env.core_attribute in people,
         f"core_attribute {env.core_attribute!r} is not among the features of `people`",
@@ -30,14 +30,13 @@ def census(case: Case) -> None:
     env: Any = case.env
     names = None
     for number, state in enumerate(case.states):
-        by_stage = env.census(state)
+        people, by_stage = case.count(state)
         counted = int(sum(as_numpy(count).sum() for count in by_stage.values()))
         require(
-            counted == env.population and tuple(by_stage) == env.stages,
+            counted == env.population and sorted(by_stage) == sorted(env.stages),
             f"the census after {number} steps counts {counted} people in the stages"
             f" {list(by_stage)}; there are {env.population} in {list(env.stages)}",
         )
-        people = env.people(state)
         names = names or set(people)
         require(set(people) == names, f"people after {number} steps has other features than before")
         for name, column in people.items():
@@ -64,49 +63,54 @@ def numbering(case: Case) -> None:
 
     def act(seen: Any) -> dict[str, Any]:
         rough = {
-            agent: x if spaces[agent].discrete else jnp.round(x * 4) / 4
+            agent: x if spaces[agent].discrete else jnp.asarray(np.round(np.asarray(x) * 4) / 4)
             for agent, x in case.act(seen).items()
         }
         return {agent: spaces[agent].clip(x) for agent, x in rough.items()}
 
     def act_there(seen: Any, actions: dict[str, Any]) -> dict[str, Any]:
-        places = jnp.argsort(order)
+        places = np.argsort(order)
         same = {agent: a for agent, a in actions.items() if spaces[agent].chooses_row}
-        moved = {a: jnp.where(x < places.size, places[x], x) for a, x in same.items()}
+        moved = {
+            agent: jnp.int32(places[int(x)]) if int(x) < places.size else x
+            for agent, x in same.items()
+        }
         return act(seen) | moved
 
-    look = case.compiled("look", lambda state: (env.observe(state, params), env.people(state)))
     transition = case.compiled("transition", env.transition)
-    renumber = case.compiled("renumber", renumbered)
-    order = jax.random.permutation(case.key, env.population)
+    order = np.asarray(jax.random.permutation(case.key, env.population))
     here = case.start[1]
-    there = renumber(here, order)
+    there = renumbered(here, order)
     for number in range(case.steps + 1):
-        (seen, people), (seen_there, people_there) = look(here), look(there)
-        people = {name: column[order] for name, column in people.items()}
+        seen, seen_there = case.observe(here), case.observe(there)
+        (people, census), (people_there, census_there) = case.count(here), case.count(there)
+        people = {name: np.asarray(column)[order] for name, column in people.items()}
         what = f"after {number} steps, people renumbered"
         require_close(people, people_there, f"people {what}")
+        require_close(census, census_there, f"census {what}")
         for agent, space in spaces.items():
             where = f"what {agent!r} sees {what}"
             if space.chooses_row:
-                require_close(seen[agent].permuted(order), seen_there[agent], where)
+                mine = seen[agent]
+                moved = {"features": mine.features, "mask": mine.mask}
+                moved = {name: jnp.asarray(np.asarray(x)[order]) for name, x in moved.items()}
+                require_close(mine.replace(**moved), seen_there[agent], where)
             else:
                 require_same_people(seen[agent], seen_there[agent], where)
         noise = env.noise(jax.random.fold_in(case.key, number), params)
         actions = act(seen)
         actions_there = act_there(seen_there, actions)
         here, total, ended = transition(noise, here, actions, params)
-        there, *same = transition(renumber(noise, order), there, actions_there, params)
+        there, *same = transition(renumbered(noise, order), there, actions_there, params)
         what = f"of step {number}, people renumbered"
         require_close(_reordered(env, total, order), same[0], f"components {what}")
         require_close(ended, same[1], f"termination {what}")
-        require_close(env.census(here), env.census(there), f"census {what}")
 
 
-def _reordered(env: Any, components: Any, order: jax.Array) -> Any:
+def _reordered(env: Any, components: Any, order: np.ndarray) -> Any:
     """Components whose entries per person are in another order."""
     per_person = {
-        name: jnp.take(getattr(components, name), order, axis=info.axes.index("person"))
+        name: taken(getattr(components, name), order, info.axes.index("person"))
         for name, info in env.component_info.items()
         if "person" in info.axes
     }

@@ -37,13 +37,13 @@ def renumbered(tree: Any, order: Any) -> Any:
     Raises:
         ConformanceError: an array whose axes are not declared.
     """
-    order = jnp.asarray(order)
+    order = np.asarray(order)
     if isinstance(tree, AugmentedState):
         return tree.replace(world=renumbered(tree.world, order))
     return _walk(tree, None, order, type(tree).__name__)
 
 
-def _walk(value: Any, declared: Any, order: jax.Array, where: str) -> Any:
+def _walk(value: Any, declared: Any, order: np.ndarray, where: str) -> Any:
     """The value in the new order; `declared` is its annotation, None where there is none."""
     if dataclasses.is_dataclass(value):
         return _struct(value, order)
@@ -66,20 +66,21 @@ def _walk(value: Any, declared: Any, order: jax.Array, where: str) -> Any:
     for option in options:
         if hasattr(option, "dim_str"):
             axis = _people_axis(option.dim_str)
-            return value if axis is None else jnp.take(value, order, axis=axis)
+            return value if axis is None else taken(value, order, axis)
     raise ConformanceError(
         f"{where} is an array without declared axes; declare it as a field of a Struct, such as"
         ' Float[Array, " people"] for one number per person'
     )
 
 
-def _struct(struct: Any, order: jax.Array) -> Any:
+def _struct(struct: Any, order: np.ndarray) -> Any:
     hints = get_type_hints(type(struct))
-    inverse, people = jnp.argsort(order), order.size
+    inverse, people = np.argsort(order), order.size
 
     def new_numbers(leaf: jax.Array) -> jax.Array:
-        known = (leaf >= 0) & (leaf < people)
-        return jnp.where(known, inverse[jnp.where(known, leaf, 0)].astype(leaf.dtype), leaf)
+        old = np.asarray(leaf)
+        known = (old >= 0) & (old < people)
+        return jnp.asarray(np.where(known, inverse[np.where(known, old, 0)], old).astype(old.dtype))
 
     changes = {}
     for field in dataclasses.fields(struct):
@@ -91,6 +92,13 @@ def _struct(struct: Any, order: jax.Array) -> Any:
         where = f"{type(struct).__name__}.{field.name}"
         changes[field.name] = _walk(value, hints[field.name], order, where)
     return dataclasses.replace(struct, **changes)
+
+
+def taken(value: jax.Array, order: Any, axis: int) -> jax.Array:
+    """The entries in this order; by NumPy, which compiles nothing."""
+    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return jnp.take(value, jnp.asarray(order), axis=axis)
+    return jnp.asarray(np.take(np.asarray(value), order, axis=axis))
 
 
 def _people_axis(dimensions: str) -> int | None:

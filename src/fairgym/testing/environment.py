@@ -73,6 +73,7 @@ def check_environment(
     params: Any = None,
     key: PRNGKeyArray | None = None,
     steps: int = 5,
+    later: Any = None,
 ) -> None:
     """Check that an environment keeps the contract, property by property (`PROPERTIES`).
 
@@ -86,6 +87,8 @@ def check_environment(
         params: its parameters; `env.default_params` if None.
         key: a JAX key; a fixed one if None.
         steps: length of the episode.
+        later: a state in the middle of an episode, where queues and loans are not empty as at the
+            start; the properties are checked once more from there. Not one of an augmented form.
 
     Raises:
         ConformanceError: an AssertionError that names the first property that does not hold,
@@ -94,7 +97,13 @@ def check_environment(
     params = env.default_params if params is None else params
     keys = jax.random.split(jax.random.key(0) if key is None else key, 3)
     programs: dict[str, Any] = {}
-    cases = [Case(env, params, k, steps, programs) for k in keys]
+    for state in (None,) if later is None else (None, later):
+        cases = [Case(env, params, k, steps, programs, state) for k in keys]
+        _check(env, cases)
+
+
+def _check(env: Environment, cases: list[Case]) -> None:
+    """All properties along one episode; those that rounding can break, along two of three."""
     for law in PROPERTIES:
         if not isinstance(env.unwrapped, law.of):
             continue

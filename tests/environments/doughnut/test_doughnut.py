@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.core import FairgymError, no_components, record, rollout
+from fairgym.core import FairgymError, augmented, no_components, record, rollout
 from fairgym.policies import Random, fixed_policies
 from fairgym.testing import check_environment
 
@@ -203,10 +203,11 @@ class TestSteps:
         assert blind.context == () and blind.capacity == 5
 
 
-def test_conformance():
-    """All properties of environments hold."""
+@pytest.mark.parametrize("memory", [None, "full"])
+def test_conformance(memory):
+    """All properties of environments hold, also with a memory of people in their rows."""
     env = fairgym.make("doughnut", population=3, horizon=9, shows_time=True)
-    check_environment(env, steps=3)
+    check_environment(augmented(env, memory) if memory else env, steps=3)
 
 
 @pytest.mark.parametrize(

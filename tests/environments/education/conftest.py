@@ -64,8 +64,8 @@ def record(env):
 
     An agent's action is one action (for people and applicants also one number), or a function
     `rng -> action`, called for every semester. Returns doubles: `states` before each semester and
-    after the last, `people` likewise, `noise`, `actions`, `components` and `terminated` of each.
-    The run goes on after a failure.
+    after the last, `people` likewise, `noise`, `actions`, `components` and `terminated` of each,
+    and `state_before(semester)` as the environment's own type. The run goes on after a failure.
     """
 
     @jax.jit
@@ -116,6 +116,9 @@ def record(env):
             components=values(steps.components),
             terminated=np.asarray(steps.terminated),
             params={name: float(getattr(params, name)) for name in params.info()},
+            state_before=lambda semester: jax.tree.map(
+                lambda x: jnp.asarray(np.asarray(x)[semester]), steps.before[0]
+            ),
         )
 
     return start

@@ -11,8 +11,7 @@ import fairgym
 from fairgym.core import FairgymError
 from fairgym.data import load_population
 from fairgym.environments.education import Education
-from fairgym.policies import fixed_policies
-from fairgym.testing import PROPERTIES, check_environment, environment
+from fairgym.testing import check_environment
 
 TERTIARY, UNIVERSITY, WORKFORCE = range(3)
 ALL_SALARIES = (0.0, 1.0, 0.0, 0.0, 0.0)
@@ -22,76 +21,46 @@ NO_SALARIES = (0.25, 0.0, 0.25, 0.25, 0.25)
 # ------------------------------------------------------------------------------- the contract
 
 
-@pytest.mark.slow
-def test_the_environment_keeps_the_contract():
-    """With seats for some of those who apply, students of both groups, and workers."""
-    env = fairgym.make("education", population=60, horizon=30, applicants=14)
-    params = env.default_params.replace(
-        seats_per_unit=20.0, reserve_at_start=1e6, mentorship_cost=20_000.0, faculty_salary=100.0
-    )
-    check_environment(env, params=params, steps=4)
+def test_the_environment_keeps_the_contract(env, params, episode):
+    """From the start, with seats for some of those who apply, and later in an episode.
 
-
-@pytest.mark.slow
-def test_a_later_state_keeps_the_contract(monkeypatch):
-    """Everybody somewhere, nearly nobody outside, units opening, classes finishing."""
-    names = ("numbering", "masked_rows", "census")
-    laws = tuple(law for law in PROPERTIES if law.check.__name__ in names)
-    monkeypatch.setattr(environment, "PROPERTIES", laws)
-    shapes: Any = {"population": 60, "horizon": 50, "applicants": 14}
-    env = Education(**shapes)
-    params = env.default_params.replace(
-        pass_length=22.0,
-        seats_per_unit=20.0,
-        reserve_at_start=1e6,
-        faculty_salary=2_000.0,
-        unit_cost=1e5,
-        build_base_time=1.0,
-        build_unit_time=1.0,
-        mentorship_cost=20_000.0,
-    )
-    specification = {**env.baselines["plausible_fixed_policy"]}
-    specification["university"] = [0.02, 0.6, 0.15, 0.1, 0.13]
-    policies = fixed_policies(env, specification)
-    run = jax.jit(lambda key: fairgym.rollout(env, params, policies, key, 26))
-    episode = run(jax.random.key(0))
-    later = episode.final_state
-    assert int(episode.length) == 26
-    assert set(later.stage.tolist()) == {0, 1, 2}
-    assert later.stage.tolist().count(0) < 14
-    assert float(later.units) > 1
+    Then the last twelve apply, nobody is left outside, units open and classes finish.
+    """
+    later = episode.state_before(19)
+    assert set(later.stage.tolist()) == {TERTIARY, UNIVERSITY, WORKFORCE}
+    assert later.stage.tolist().count(TERTIARY) == env.applicants
+    assert float(later.units) > params.units_at_start
     assert np.asarray(later.mentored).any()
-
-    class Later(Education):
-        def initial_state(self, key, params):
-            return later
-
-    check_environment(Later(**shapes), params=params, steps=4)
+    check_environment(env, params=params, steps=4, later=later)
 
 
 def test_a_dozen_people():
     """The shapes that follow from 12 people; everybody may apply at once."""
-    for applicants, found in ((None, 1), (12, 12)):
-        env = Education(population=12, horizon=30, applicants=applicants)
-        assert env.applicants == found
-        small = env.default_params.replace(pass_length=9.0, tuition=0.0, faculty_salary=0.0)
-        assert float(small.units_at_start) == 1.0
-        state = jax.jit(env.initial_state)(jax.random.key(0), small)
-        step = jax.jit(env.step)
-        seen = set()
-        for semester in range(env.horizon):
-            key = jax.random.key(semester)
-            actions = {
-                agent: env.action_space(agent).sample(jax.random.fold_in(key, place))
-                for place, agent in enumerate(env.agents)
-            }
-            observations, state, components, _, truncated, _ = step(key, state, actions, small)
-            assert sum(int(v.sum()) for v in env.census(state).values()) == 12
-            leaves = jax.tree.leaves((observations, components))
-            assert all(np.isfinite(leaf).all() for leaf in leaves)
-            assert bool(truncated) == (semester == env.horizon - 1)
-            seen |= set(np.asarray(state.stage).tolist())
-        assert seen == {0, 1, 2}
+    assert Education(population=12).applicants == 1
+    env = Education(population=12, horizon=30, applicants=12)
+    small = env.default_params.replace(pass_length=9.0, tuition=0.0, faculty_salary=0.0)
+    assert float(small.units_at_start) == 1.0
+    state = jax.jit(env.initial_state)(jax.random.key(0), small)
+    step = jax.jit(env.step)
+    rng = np.random.default_rng(0)
+    seen = set()
+    for semester in range(env.horizon):
+        actions = {
+            "admissions": rng.random(12),
+            "university": rng.dirichlet(np.ones(5)),
+            "employer": rng.random(12),
+            "planner": [*rng.dirichlet(np.ones(3)), *rng.dirichlet(np.ones(9))],
+        }
+        actions = {agent: jnp.asarray(x, jnp.float32) for agent, x in actions.items()}
+        observations, state, components, _, truncated, _ = step(
+            jax.random.key(semester), state, actions, small
+        )
+        leaves = jax.tree.leaves((observations, components))
+        assert all(np.isfinite(leaf).all() for leaf in leaves)
+        assert bool(truncated) == (semester == env.horizon - 1)
+        assert set(np.asarray(state.stage).tolist()) <= {TERTIARY, UNIVERSITY, WORKFORCE}
+        seen |= set(np.asarray(state.stage).tolist())
+    assert seen == {TERTIARY, UNIVERSITY, WORKFORCE}
 
 
 @pytest.mark.parametrize(
@@ -191,12 +160,10 @@ def test_an_employer_whose_profits_sum_to_less_than_nothing_fails(record, params
     assert ends_at(run) == (np.flatnonzero(total < 0)[0] if (total < 0).any() else None)
 
 
-def test_the_horizon_ends_what_does_not_fail(env, params):
-    policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
-    rich = params.replace(reserve_at_start=1e7)
-    episode = jax.jit(lambda key: fairgym.rollout(env, rich, policies, key))(jax.random.key(0))
-    assert int(episode.length) == env.horizon
-    assert not bool(episode.terminated)
+def test_what_does_not_fail_goes_on_to_the_horizon(env, record, params):
+    plausible = env.baselines["plausible_fixed_policy"]
+    actions = {agent: plausible[agent] for agent in ("university", "employer", "planner")}
+    assert ends_at(record(params.replace(reserve_at_start=1e7), **actions)) is None
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_does_not(record, params, episode):

@@ -72,7 +72,8 @@ def record(env):
     Actions have a row for each month. Returns NumPy arrays: `states[field][t]` before month t (t
     up to `MONTHS`, the last one after it; fields of `building` and columns of `data` among them),
     `people`, `noise`, `masks` (of what the hospital sees), `context`, `actions` (as clipped),
-    `components` and `terminated` of month t. The run goes on after a failure.
+    `components` and `terminated` of month t, and `state_before(t)` as the environment's own type.
+    The run goes on after a failure.
     """
 
     @jax.jit
@@ -110,6 +111,9 @@ def record(env):
             components={n: np.asarray(v) for n, v in vars(steps.components).items()},
             terminated=np.asarray(steps.terminated),
             params={name: float(getattr(params, name)) for name in params.info()},
+            state_before=lambda month: jax.tree.map(
+                lambda x: jnp.asarray(np.asarray(x)[month]), steps.before
+            ),
         )
 
     return start

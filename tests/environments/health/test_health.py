@@ -9,8 +9,7 @@ import fairgym
 from fairgym import FairgymError
 from fairgym.data import load_population
 from fairgym.environments.health import Health
-from fairgym.policies import fixed_policies
-from fairgym.testing import PROPERTIES, check_environment, environment
+from fairgym.testing import check_environment
 
 HEALTHY, WAITING, IN_HOSPITAL = range(3)
 EVEN = [0.25] * 4
@@ -32,34 +31,39 @@ def act(env, premium=0.5, scores=0.5, planner=EVEN * 4):
 # --------------------------------------------------------------------------- the contract
 
 
-def test_it_keeps_the_contract():
-    """Two cycles; among other things people renumbered, observations padded, wild actions."""
-    check_environment(fairgym.make("health", population=60, horizon=30), steps=7)
+def test_it_keeps_the_contract(env, params, episode):
+    """From the start, two cycles: people renumbered, observations padded, wild actions and more.
 
-
-def test_twelve_people_keep_the_contract():
-    env = fairgym.make("health", population=12, horizon=4, decision_period=3)
-    check_environment(env, steps=4)
-
-
-def test_later_in_an_episode_too(monkeypatch):
-    """With queues, deaths and beds under construction, in the middle of a cycle."""
-    env = fairgym.make("health", population=64, horizon=40)
-    params = env.default_params.replace(beds_at_start=2.0, planner_budget=1e7, hospital_cost=0.0)
-    policies = fixed_policies(env, env.baselines["premium_half_uniform_planner"])
-    run = jax.jit(lambda key: fairgym.rollout(env, params, policies, key, 15))
-    later = run(jax.random.key(0)).final_state
+    And from the middle of a cycle, with queues, deaths and beds under construction.
+    """
+    later = episode.state_before(15)
     assert set(later.stage.tolist()) == {HEALTHY, WAITING, IN_HOSPITAL}
+    assert np.asarray(later.building.openings.amounts)[:, 16:].sum() > 0
+    check_environment(env, params=params, steps=7, later=later)
 
-    class Later(Health):
-        def initial_state(self, key, params):
-            return later
 
-    names = ("numbering", "masked_rows", "census", "observations")
-    laws = tuple(law for law in PROPERTIES if law.check.__name__ in names)
-    assert len(laws) == len(names)
-    monkeypatch.setattr(environment, "PROPERTIES", laws)
-    check_environment(Later(population=64, horizon=40), params=params)
+@pytest.fixture(scope="module")
+def dozen():
+    """Twelve people with offers every month: the environment, a first state, and a step."""
+    env = fairgym.make("health", population=12, horizon=4, decision_period=1)
+    state = jax.jit(env.initial_state)(jax.random.key(0), env.default_params)
+    return env, state, jax.jit(env.step)
+
+
+def test_twelve_people(dozen):
+    """The shapes that follow from 12 people: some regions are of one or two."""
+    env, state, step = dozen
+    rng = np.random.default_rng(0)
+    for month in range(env.horizon):
+        actions = act(env) | {
+            agent: jnp.asarray(rng.random(12), jnp.float32) for agent in ("insurer", "hospital")
+        }
+        seen, state, components, _, truncated, _ = step(
+            jax.random.key(month), state, actions, env.default_params
+        )
+        assert components.people.sum() == 12
+        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((seen, components)))
+        assert bool(truncated) == (month == env.horizon - 1)
 
 
 @pytest.mark.parametrize(
@@ -209,11 +213,9 @@ def test_actions_between_offers_change_nothing(env, params, start, step):
     assert len(counted["hospital"]) > 8
 
 
-def test_a_period_of_one_is_every_month():
-    always = fairgym.make("health", population=12, horizon=4, decision_period=1)
-    step = jax.jit(always.step)
+def test_a_period_of_one_is_every_month(dozen):
+    always, state, step = dozen
     saving, params = [0.0, 0.0, 0.0, 1.0, *EVEN * 3], always.default_params
-    _, state = always.reset(jax.random.key(0), params)
     for month in range(3):
         one, other = (
             step(jax.random.key(month), state, act(always, premium, 0.5, saving), params)

@@ -185,8 +185,11 @@ def test_codes_of_the_papers_networks():
     assert Inputs(shop.observation_space("server"), "binary").size == 40
 
 
-def test_conformance():
-    check_environment(fairgym.make("lending_pool", horizon=9, credit="gaussian"), steps=3)
+@pytest.mark.parametrize("memory", [None, "min"])
+def test_conformance(memory):
+    """All properties of environments hold, also with a memory of groups in the context."""
+    env = fairgym.make("lending_pool", horizon=9, credit="gaussian")
+    check_environment(augmented(env, memory) if memory else env, steps=3)
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ def record(env):
     """Run and remember everything: `record(params, threshold, relief, seed)`.
 
     Returns NumPy arrays: `states[field][t]` before month t (t up to `MONTHS`, the last one after
-    it), `people`, `noise`, `scores` (the queue's), `components` and `terminated` of month t. The
-    run goes on after a failure of the bank.
+    it), `people`, `noise`, `scores` (the queue's), `components` and `terminated` of month t, and
+    `state_before(t)` as the environment's own type. The run goes on after a failure of the bank.
     """
 
     @jax.jit
@@ -81,6 +81,9 @@ def record(env):
             threshold=np.array(threshold),
             relief=np.array(relief),
             params={name: float(getattr(params, name)) for name in params.info()},
+            state_before=lambda month: jax.tree.map(
+                lambda x: jnp.asarray(np.asarray(x)[month]), steps.before
+            ),
         )
 
     return start

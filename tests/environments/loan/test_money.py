@@ -211,49 +211,11 @@ def test_bankrupt_as_soon_as_losses_exceed_payments(env, params, record):
     assert ends[1][0]
 
 
-def test_nothing_is_counted_after_a_failure(env, params):
-    """A rollout stops at bankruptcy: totals are the sums of the months up to it."""
-    policies = {
-        "admissions": lambda observation, key: jnp.zeros(2),
-        "disbursement": lambda observation, key: jax.random.uniform(key, (env.population,)),
-        "debt_management": lambda observation, key: jnp.zeros(2),
-    }
-    run = jax.jit(lambda params, key: fairgym.rollout(env, params, policies, key, trace=True))
-    failed = run(params.replace(deposit_rate=0.1), jax.random.key(0))
-    length = int(failed.length)
-    assert bool(failed.terminated)
-    assert 3 < length < env.horizon
-    assert int(failed.final_state.time) == length
-    for name in env.component_info:
-        trace = np.asarray(getattr(failed.trace, name))
-        assert not trace[length:].any()
-        np.testing.assert_allclose(
-            getattr(failed.totals, name), trace[:length].sum(axis=0), rtol=1e-5
-        )
-    assert np.asarray(failed.trace.applied)[:length].sum(axis=1).min() > 0
-    fine = run(params.replace(default_ratio=0.5), jax.random.key(0))
-    assert not bool(fine.terminated)
-    assert int(fine.length) == env.horizon
-
-
-def test_truncated_at_the_horizon_and_not_before(env, params, start):
-    step = jax.jit(env.step)
-    state = start(jax.random.key(0), params)
-    actions = {agent: jnp.zeros(env.action_space(agent).shape) for agent in env.agents}
-    for time, expected in ((env.horizon - 2, False), (env.horizon - 1, True)):
-        _, after, _, terminated, truncated, _ = step(
-            jax.random.key(1), state.replace(time=jnp.int32(time)), actions, params
-        )
-        assert bool(truncated) == expected
-        assert not bool(terminated)
-        assert int(after.time) == time + 1
-
-
 # ------------------------------------------------------------------------- one loan by hand
 
 
 @pytest.fixture
-def one_loan(env, params, start, scores):
+def one_loan(env, params, start, transition, scores):
     """Person 0 has just been paid 10,000 dollars at 12% for 36 months; nobody else does anything.
 
     `follow(shares, relief)` makes that person able to pay these shares of each installment and
@@ -271,7 +233,7 @@ def one_loan(env, params, start, scores):
         fico_high=state.fico_high.at[0].set(704.0),
         applying=state.applying & False,
     )
-    transition = jax.jit(env.transition)
+    look, draw = jax.jit(env.people), jax.jit(env.noise)
 
     def follow(shares, relief=0.0):
         now, months = state, []
@@ -284,14 +246,14 @@ def one_loan(env, params, start, scores):
             # the queue is put back: only person 0 matters
             now = now.replace(stage=jnp.where(jnp.arange(env.population) > 0, WAITING, now.stage))
             now = now.replace(applying=now.applying & False)
-            people = env.people(now)
+            people = look(now)
             rate, left = 0.01, 36 - int(now.time)
             asked = (1 - relief) * rate / (1 - 1.01**-left) * float(now.balance[0])
             columns = {name: float(people[name][0]) for name in scores["propensity"].coefficients}
             income = max(float(now.annual_income[0]), 1.0)
             columns["debt_to_income"] = float(now.debt_to_income[0]) + 1_200 * asked / income
             propensity = np.clip(predictor(scores["propensity"], columns), 0, 1)
-            noise = env.noise(jax.random.key(0), params)
+            noise = draw(jax.random.key(0), params)
             noise = noise.replace(payment=noise.payment.at[0].set(share - propensity))
             now, components, _ = transition(noise, now, actions, params)
             months.append((int(now.stage[0]), bool(now.warning[0]), now, components))

@@ -175,38 +175,3 @@ def test_scores_are_the_fitted_regressions_of_the_features_as_they_are_now(env, 
         people["qualification_score"], 1 / (1 + np.exp(-line["qualification"])), atol=1e-5
     )
     np.testing.assert_allclose(people["propensity"], np.clip(line["propensity"], 0, 1), atol=1e-5)
-
-
-# -------------------------------------------------------------------------- reproducible
-
-
-def some_actions(env):
-    return {
-        agent: env.action_space(agent).sample(jax.random.key(place))
-        for place, agent in enumerate(env.agents)
-    }
-
-
-def test_compiled_and_uncompiled_steps_agree(env, params, mixed):
-    key, actions = jax.random.key(1), some_actions(env)
-    compiled = jax.jit(env.step)(key, mixed, actions, params)
-    with jax.disable_jit():
-        plain = env.step(key, mixed, actions, params)
-    assert jax.tree.structure(compiled) == jax.tree.structure(plain)
-    for a, b in zip(jax.tree.leaves(compiled), jax.tree.leaves(plain), strict=True):
-        assert a.dtype == b.dtype
-        np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-3)
-
-
-def test_the_same_key_gives_the_same_bits_and_another_one_does_not(env, params, mixed):
-    step, actions = jax.jit(env.step), some_actions(env)
-    first, again, other = (step(jax.random.key(k), mixed, actions, params) for k in (1, 1, 2))
-
-    def same(a, b):
-        return [
-            np.array_equal(x, y)
-            for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-        ]
-
-    assert all(same(first, again))
-    assert not all(same(first, other))

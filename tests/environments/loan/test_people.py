@@ -1,13 +1,15 @@
 """Who is where: stages, applicants, admission, the queue and how long people wait in it."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
-import fairgym
 from fairgym.environments.loan import Loan
+from fairgym.testing import check_environment
 
 IDLE, WAITING, REPAYING = range(3)
 LEGAL = {
@@ -37,6 +39,21 @@ def queue_of(state, rows, since=0):
         waiting_since=jnp.full_like(state.waiting_since, since),
         applying=jnp.zeros_like(state.applying),
     )
+
+
+# --------------------------------------------------------------------------- the contract
+
+
+def test_it_keeps_the_contract(env, params, episode):
+    """From the start, and later: queues, loans, defaults, fewer idle people than applicants."""
+    later = episode.state_before(45)
+    stage = np.array(later.stage)
+    stage[np.flatnonzero(stage == IDLE)[5:]] = WAITING
+    applying = np.asarray(later.applying) & (stage[np.asarray(later.applicants)] == IDLE)
+    later = later.replace(stage=jnp.asarray(stage), applying=jnp.asarray(applying))
+    assert np.bincount(stage).min() == 5 < env.applicants
+    assert episode.components["defaulted"][:45].sum() > 5
+    check_environment(env, params=params, steps=4, later=later)
 
 
 # --------------------------------------------------------------------------- every month
@@ -173,27 +190,25 @@ def test_a_threshold_acts_on_its_own_group_only(env, params, start, transition):
         assert components.approved[1 - closed] == components.applied[1 - closed]
 
 
-def test_one_action_for_all_is_the_same_action_for_each_group(params):
+def test_one_action_for_all_is_the_same_action_for_each_group(env, params, start, transition):
     """g = 1 against g = 2 with equal numbers, over some months."""
-    one, two = (
-        Loan(population=60, horizon=30, applicants=8, disbursement_cap=4, action_groups=g)
-        for g in (1, 2)
-    )
+    one = dataclasses.replace(env, action_groups=1)
     assert one.action_space("admissions").shape == (1,)
-    assert two.action_space("debt_management").shape == (2,)
-    ends = []
-    for env in (one, two):
-        threshold, relief = jnp.full((env.action_groups,), 0.6), jnp.full((env.action_groups,), 0.1)
-        policies = {
-            "admissions": lambda observation, key, a=threshold: a,
-            "disbursement": lambda observation, key: jax.random.uniform(key, (60,)),
-            "debt_management": lambda observation, key, a=relief: a,
-        }
-        end = jax.jit(lambda key, e=env, p=policies: fairgym.rollout(e, params, p, key))
-        ends.append(end(jax.random.key(0)))
-    assert ends[0].totals.ended.sum() > 0
-    for x, y in zip(jax.tree.leaves(ends[0].totals), jax.tree.leaves(ends[1].totals), strict=True):
-        np.testing.assert_array_equal(x, y)
+    assert env.action_space("debt_management").shape == (2,)
+    draw, rng = jax.jit(env.noise), np.random.default_rng(0)
+    worlds = {1: start(jax.random.key(0), params), 2: start(jax.random.key(0), params)}
+    months = {1: jax.jit(one.transition), 2: transition}
+    ended = 0.0
+    for month in range(20):
+        noise, scores = draw(jax.random.key(month), params), rng.random(env.population)
+        totals = {}
+        for groups, world in worlds.items():
+            actions = act(env, (0.6,) * groups, scores, (0.1,) * groups)
+            worlds[groups], totals[groups], _ = months[groups](noise, world, actions, params)
+        for x, y in zip(*(jax.tree.leaves(totals[groups]) for groups in (1, 2)), strict=True):
+            np.testing.assert_array_equal(x, y)
+        ended += totals[1].ended.sum()
+    assert ended > 0
 
 
 # --------------------------------------------------------------------------- the queue
@@ -284,18 +299,16 @@ def test_the_approved_wait_at_least_until_the_next_month(env, params, start, tra
 
 def test_a_dozen_people(params):
     """The shapes that follow from 12 people; and a cap and a draw as large as the population."""
-    for given, found in ((None, 1), (12, 12)):
-        env = Loan(population=12, horizon=20, applicants=given, disbursement_cap=given)
-        assert env.applicants == env.disbursement_cap == found
-        obs, state = env.reset(jax.random.key(0), params)
-        step = jax.jit(env.step)
-        for month in range(env.horizon):
-            key = jax.random.key(month)
-            actions = {
-                agent: env.action_space(agent).sample(jax.random.fold_in(key, place))
-                for place, agent in enumerate(env.agents)
-            }
-            obs, state, components, _, truncated, _ = step(key, state, actions, params)
-            assert sum(int(v.sum()) for v in env.census(state).values()) == 12
-            assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((obs, components)))
-            assert bool(truncated) == (month == env.horizon - 1)
+    few = Loan(population=12)
+    assert few.applicants == few.disbursement_cap == 1
+    env = Loan(population=12, horizon=20, applicants=12, disbursement_cap=12)
+    state, step = jax.jit(env.initial_state)(jax.random.key(0), params), jax.jit(env.step)
+    rng = np.random.default_rng(0)
+    for month in range(env.horizon):
+        actions = act(env, rng.random(2), rng.random(12), rng.random(2))
+        obs, state, components, _, truncated, _ = step(
+            jax.random.key(month), state, actions, params
+        )
+        assert set(np.asarray(state.stage).tolist()) <= {IDLE, WAITING, REPAYING}
+        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((obs, components)))
+        assert bool(truncated) == (month == env.horizon - 1)

@@ -1,5 +1,7 @@
 """The contract, what is declared and seen, wrong arguments, and that it can be learned."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,7 @@ from scipy import stats
 
 import fairgym
 from fairgym.algorithms import algorithms
-from fairgym.core import FairgymError
+from fairgym.core import FairgymError, no_components
 from fairgym.core.registry import environments
 from fairgym.data import load_population
 from fairgym.environments.loan.types import LoanComponents
@@ -18,9 +20,8 @@ from fairgym.policies import fixed_policies
 from fairgym.testing import check_environment
 
 
-def test_it_keeps_the_contract():
-    env = LoanSimple(population=64, horizon=30)
-    check_environment(env, params=env.default_params.replace(disadvantaged_share=0.4), steps=4)
+def test_it_keeps_the_contract(env, params):
+    check_environment(env, params=params, steps=4)
 
 
 def test_a_dozen_people_who_all_apply():
@@ -60,14 +61,8 @@ def test_the_profit_normaliser_is_the_published_one_per_loan():
     profit = mine.pop("profit")
     theirs.pop("profit")
     assert mine == theirs
-    totals = jax.tree.map(jnp.zeros_like, step(env)[2]).replace(profit=jnp.float32(1_000.0))
+    totals = no_components(env, env.default_params).replace(profit=jnp.float32(1_000.0))
     assert float(profit.normalised(totals)) == pytest.approx(1_000 / (8.9e4 / 40_000 * 2_500))
-
-
-def step(env):
-    _, state = env.reset(jax.random.key(0), env.default_params)
-    actions = {agent: jnp.full(env.action_space(agent).shape, 0.3) for agent in env.agents}
-    return jax.jit(env.step)(jax.random.key(1), state, actions, env.default_params)
 
 
 def test_defaults_that_follow_from_the_data():
@@ -156,17 +151,19 @@ def test_applicants_are_distinct_and_everybody_applies_equally_often(env, params
     )
 
 
-def test_one_action_for_all_is_the_same_action_for_each_group(params):
-    ends = []
-    for groups in (1, 2):
-        env = LoanSimple(population=60, horizon=10, action_groups=groups)
-        policies = fixed_policies(
-            env, {"admissions": 0.8, "disbursement": 0.5, "debt_management": 0.05}
-        )
-        run = jax.jit(lambda key, e=env, p=policies: fairgym.rollout(e, params, p, key))
-        ends.append(run(jax.random.key(0)).totals)
-    assert 0 < ends[0].approved.sum() < ends[0].applied.sum()
-    for x, y in zip(jax.tree.leaves(ends[0]), jax.tree.leaves(ends[1]), strict=True):
+def test_one_action_for_all_is_the_same_action_for_each_group(env, params, start, transition):
+    one, state = dataclasses.replace(env, action_groups=1), start(jax.random.key(0), params)
+    noise, found = env.noise(jax.random.key(1), params), []
+    for groups, change in ((1, jax.jit(one.transition)), (2, transition)):
+        actions = {
+            "admissions": jnp.full((groups,), 0.8),
+            "disbursement": jnp.full((env.applicants,), 0.5),
+            "debt_management": jnp.full((groups,), 0.05),
+        }
+        found.append(change(noise, state, actions, params))
+    counted = found[0][1]
+    assert 0 < counted.approved.sum() < counted.applied.sum()
+    for x, y in zip(*map(jax.tree.leaves, found), strict=True):
         np.testing.assert_array_equal(x, y)
 
 

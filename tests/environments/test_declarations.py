@@ -106,6 +106,16 @@ def test_every_metric_has_a_unit(env):
         assert units["average_salary"] == units["salary_disparity"] == "share of the maximum"
 
 
+def test_a_state_after_a_step_has_the_types_of_the_first(env):
+    """The weakness of Python's numbers too: else whatever takes a state is compiled twice."""
+    key, params = jax.random.key(0), env.default_params
+    state = jax.eval_shape(env.initial_state, key, params)
+    actions = {a: np.zeros(env.action_space(a).shape, np.float32) for a in env.agents}
+    after = jax.eval_shape(env.step, key, state, actions, params)[1]
+    kinds = [[(x.dtype, x.weak_type) for x in jax.tree.leaves(tree)] for tree in (state, after)]
+    assert kinds[0] == kinds[1]
+
+
 def test_baselines_have_slugs(env):
     for name in env.baselines:
         assert name.isidentifier() and name == name.lower()
@@ -126,17 +136,23 @@ def with_context(env, change):
 
 
 def test_context_follows_its_declared_order(env):
-    params = env.default_params
-    state = env.initial_state(jax.random.key(0), params)
     turned = with_context(env, lambda context: context[::-1])
-    for agent, seen in env.observe(state, params).items():
-        there = turned.observe(state, params)[agent]
-        np.testing.assert_array_equal(seen.context, there.context[::-1])
+
+    @jax.jit
+    def contexts(params):
+        state = env.initial_state(jax.random.key(0), params).replace(time=jnp.int32(3))
+        seen = env.observe(state, params), turned.observe(state, params)
+        return [{agent: x.context for agent, x in each.items()} for each in seen]
+
+    before, after = contexts(env.default_params)
+    for agent in env.agents:
+        np.testing.assert_array_equal(before[agent], after[agent][::-1])
+        assert len(set(before[agent].tolist())) > 1
 
 
 def test_a_context_that_does_not_fit_is_named_when_traced(env):
     params = env.default_params
-    state = env.initial_state(jax.random.key(0), params)
+    state = jax.eval_shape(env.initial_state, jax.random.key(0), params)
     more = with_context(env, lambda context: (*context, Feature("weather")))
     with pytest.raises(FairgymError, match="context 'weather' is declared but not given"):
         jax.eval_shape(more.observe, state, params)

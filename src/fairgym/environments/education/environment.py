@@ -291,7 +291,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         salary_sum = jnp.where(admission.applied, 0.0, state.salary_sum) + work.salary
         state = state.replace(
             time=state.time + 1,
-            stage=ending.stage,
+            stage=ending.stage.astype(jnp.int32),
             data=data,
             entered_at=admission.entered_at,
             left_at=ending.left_at,

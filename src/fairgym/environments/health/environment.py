@@ -154,7 +154,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
             ill_since=never,
             bed_since=never,
             candidates=candidates.reshape(regions, CANDIDATES),
-            beds=jnp.full((regions,), jnp.floor(params.beds_at_start)),
+            beds=jnp.full((regions,), jnp.floor(params.beds_at_start), jnp.float32),
             building=Construction.at_start(regions, self.horizon),
             public_health=none,
             premiums_paid=none,
@@ -267,7 +267,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         subsidies_held = state.subsidies_held - jnp.sum(premiums.by_planner)
         state = state.replace(
             time=state.time + 1,
-            stage=ending.stage,
+            stage=ending.stage.astype(jnp.int32),
             data=data,
             insured=state.insured & ~ending.died,
             illness_uniform=noise.illness,

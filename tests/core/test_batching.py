@@ -1,5 +1,6 @@
 """Episodes spread over devices and in batches: always the same episodes."""
 
+import functools
 import subprocess
 import sys
 
@@ -30,6 +31,7 @@ def items(count):
     return jnp.linspace(-1.0, 2.0, count), jax.random.split(jax.random.key(0), count)
 
 
+@functools.cache
 def results(count, vmap_size, devices):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jax, "local_device_count", lambda: devices)
@@ -75,14 +77,13 @@ def test_two_devices_share_the_work():
     assert len(found["x"].sharding.device_set) == 2
 
 
-@pytest.mark.parametrize("devices", [3, 8])
-def test_any_number_of_devices_goes_with_a_state_on_all_of_them(devices):
+def test_any_number_of_devices_goes_with_a_state_on_all_of_them():
     """In a process of its own: entries that the devices do not divide, and a replicated state."""
-    code = f"""
+    code = """
 import jax, jax.numpy as jnp
-jax.config.update("jax_num_cpu_devices", {devices})
+jax.config.update("jax_num_cpu_devices", 3)
 from fairgym.core.batching import map_episodes, replicated
-assert jax.local_device_count() == {devices}
+assert jax.local_device_count() == 3
 state = replicated(jnp.float32(3.0))
 for count in (1, 2, 4, 10, 16):
     items = jnp.arange(float(count))

@@ -8,18 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import fairgym
 from fairgym.core import FairgymError, record
 from fairgym.policies import Function, Random, equivariant
 from fairgym.testing.toys import Toy
 
-ENV = Toy(population=10, horizon=6)
+ENV = Toy()
 PARAMS = jax.tree.map(jnp.asarray, ENV.default_params)
 POLICIES = {agent: Random(ENV.action_space(agent)) for agent in ENV.agents} | {
     "level": equivariant(ENV, jax.random.key(1), 4)["level"]
 }
 KEY = jax.random.key(0)
 recorded = eqx.filter_jit(record)
+step = jax.jit(ENV.step)
 
 
 def by_hand(params, steps):
@@ -34,7 +34,7 @@ def by_hand(params, steps):
             for place, agent in enumerate(ENV.agents)
         }
         before, noise = state, ENV.noise(noise_key, params)
-        seen, state, components, terminated, *_ = ENV.step(noise_key, state, actions, params)
+        seen, state, components, terminated, *_ = step(noise_key, state, actions, params)
         rows.append((before, noise, actions, state, components, terminated))
     return jax.tree.map(lambda *x: np.stack(x), *rows)
 
@@ -99,17 +99,22 @@ def test_steps_out_of_range(steps):
 
 def test_agents_that_rest_change_nothing():
     """What their policies say in between is recorded and ignored by the environment."""
-    env = fairgym.make("health", population=60, horizon=13)
-    assert env.periods["insurer"] > 1
-    policies = {agent: Random(env.action_space(agent)) for agent in env.agents}
-    found = recorded(env, env.default_params, policies, KEY, 13)
-    acts = np.arange(13) % env.periods["insurer"] == 0
-    resting = {
-        agent: jnp.where(acts.reshape(-1, *[1] * (rows.ndim - 1)), rows, 0.5)
-        for agent, rows in found.actions.items()
-        if agent in env.periods
-    }
-    active = {agent: policies[agent] for agent in env.agents if agent not in env.periods}
-    again = recorded(env, env.default_params, active, KEY, 13, script=resting)
-    assert set(resting) and not acts.all()
+
+    class Resting(Toy):
+        @property
+        def periods(self):
+            return {"level": 2}
+
+        def transition(self, noise, state, actions, params):
+            acts = state.time % 2 == 0
+            level = jnp.where(acts, actions["level"], 0.5)
+            return super().transition(noise, state, {**actions, "level": level}, params)
+
+    env = Resting()
+    found = recorded(env, PARAMS, POLICIES, KEY)
+    acts = np.arange(env.horizon) % 2 == 0
+    resting = {"level": jnp.asarray(np.where(acts[:, None], found.actions["level"], 0.25))}
+    assert not np.allclose(resting["level"], found.actions["level"])
+    active = {agent: POLICIES[agent] for agent in ("rank", "split")}
+    again = recorded(env, PARAMS, active, KEY, script=resting)
     assert_close(found.components, again.components)

@@ -26,7 +26,7 @@ from fairgym.testing import check_environment
 from fairgym.testing.room import Room
 from fairgym.testing.toys import Toy
 
-ENV = Toy(population=10, horizon=6)
+ENV = Toy()
 PARAMS = jax.tree.map(jnp.asarray, ENV.default_params)
 POLICIES = equivariant(ENV, jax.random.key(1), 4)
 KEY = jax.random.key(0)
@@ -95,7 +95,7 @@ class TestDelegation:
         assert NeverEnds(ENV) == NeverEnds(other) and hash(NeverEnds(ENV)) == hash(NeverEnds(other))
         assert EndsAfter(ENV, 3) == EndsAfter(other, 3) != EndsAfter(ENV, 4)
         assert NeverEnds(ENV) != AutoReset(ENV)
-        assert NeverEnds(ENV) != NeverEnds(Toy(population=12))
+        assert NeverEnds(ENV) != NeverEnds(Toy(population=10))
         compiled = []
 
         @eqx.filter_jit

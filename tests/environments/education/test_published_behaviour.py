@@ -12,7 +12,7 @@ from fairgym.core.batching import map_episodes
 from fairgym.policies import Function, Random
 
 SEEDS = 5
-PEOPLE, SEMESTERS = 2_000, 100
+PEOPLE, SEMESTERS = 1_000, 100
 STUDENT_T = 2.776  # two-sided 95%, 4 degrees of freedom
 PROGRAMMES = (
     ("bachelors", "bachelor_class"),

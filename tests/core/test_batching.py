@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import fairgym
 from fairgym.core.batching import map_episodes, replicated
 
 
@@ -99,3 +100,12 @@ def test_replicated_puts_arrays_on_all_devices_and_leaves_the_rest():
     tree = replicated({"a": jnp.ones(3), "b": "word", "c": None})
     assert tree["a"].sharding.is_fully_replicated and len(tree["a"].devices()) == 2
     assert tree["b"] == "word" and tree["c"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "people", "one_by_one"), [("doughnut", 3, False), ("loan", 60, True)]
+)
+def test_on_a_cpu_episodes_of_few_people_are_vmapped(name, people, one_by_one):
+    env = fairgym.make(name, population=people, horizon=2)
+    program = jax.make_jaxpr(lambda i: map_episodes(jnp.sin, i, env=env))(jnp.zeros(4))
+    assert ("scan" in str(program)) == one_by_one

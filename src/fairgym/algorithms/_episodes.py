@@ -41,7 +41,7 @@ def run_episodes(
         episode = rollout(env, params, policies, key, discount=discount)
         return episode.replace(final_state=None)
 
-    return map_episodes(one, keys, vmap_size or None)
+    return map_episodes(one, keys, vmap_size or None, env=env)
 
 
 def run_candidates(
@@ -76,7 +76,7 @@ def run_candidates(
         episode = rollout(env, params, policies_of(candidate), key, discount=discount)
         return episode.replace(final_state=None)
 
-    return map_episodes(one, (candidates, keys), vmap_size or None)
+    return map_episodes(one, (candidates, keys), vmap_size or None, env=env)
 
 
 def log_episodes(

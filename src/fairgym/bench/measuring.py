@@ -230,7 +230,7 @@ def _compile(
             episode = rollout(env, params, policies, key, steps)
             return episode.totals, episode.length
 
-        return map_episodes(one, items)
+        return map_episodes(one, items, env=workload.env)
 
     begun = time.perf_counter()
     with _nothing_cached():

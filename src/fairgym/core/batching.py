@@ -7,10 +7,20 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+from fairgym.core.environment import Environment
+
 T = TypeVar("T")
+FEW_ROWS = 32  # in an observation, up to which episodes are vmapped on a CPU as well
+TOGETHER = 512  # episodes, then
 
 
-def map_episodes(function: Callable[[Any], T], items: Any, vmap_size: int | None = None) -> T:
+def map_episodes(
+    function: Callable[[Any], T],
+    items: Any,
+    vmap_size: int | None = None,
+    *,
+    env: Environment | None = None,
+) -> T:
     """Apply `function` to each entry along the first axis of `items` and stack the results.
 
     The entries are split over all local devices; each device works through its share in batches.
@@ -22,12 +32,14 @@ def map_episodes(function: Callable[[Any], T], items: Any, vmap_size: int | None
         vmap_size: number of entries that are vmapped together. None: 1 on a CPU, where episodes
             that run one after another stay in the cache and stop when they end, and everything
             at once elsewhere.
+        env: the environment of the episodes; with few people in it None means 512 on a CPU, where
+            what surrounds a step takes longer than the step itself.
     """
     count = jax.tree.leaves(items)[0].shape[0]
     devices = jax.local_device_count() if count > 1 else 1
     share = -(-count // devices)
     if vmap_size is None:
-        vmap_size = 1 if jax.default_backend() == "cpu" else share
+        vmap_size = _size_on_cpu(env) if jax.default_backend() == "cpu" else share
     vmap_size = max(1, min(vmap_size, share))
 
     def run(items: Any) -> T:
@@ -45,6 +57,14 @@ def map_episodes(function: Callable[[Any], T], items: Any, vmap_size: int | None
     mesh = episode_mesh()
     found = jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)(whole)
     return found if share * devices == count else jax.tree.map(lambda x: x[:count], found)
+
+
+def _size_on_cpu(env: Environment | None) -> int:
+    """Number of episodes that are vmapped together on a CPU."""
+    if env is None:
+        return 1
+    rows = max(env.observation_space(agent).capacity for agent in env.agents)
+    return TOGETHER if rows <= FEW_ROWS else 1
 
 
 def replicated(tree: T) -> T:

@@ -311,4 +311,4 @@ def _measure(
         results["ends"] = _ends(system, states) if with_ends else {}
         return results, tuple(system.people(state) for state in states) if with_people else None
 
-    return map_episodes(one, keys)
+    return map_episodes(one, keys, env=env)

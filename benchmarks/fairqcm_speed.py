@@ -1,0 +1,138 @@
+"""Speed of the systems and learners of "Remembering to Be Fair", beside its authors' code.
+
+Run `python benchmarks/fairqcm_speed.py` (three minutes on two cores). It prints a line for each:
+the median of several repetitions, nothing compiled in them, and how many times faster that is than
+what the authors' code took for the same, on two cores of another machine.
+
+Learning is measured with everything that it takes: acting, learning, and an episode of the greedy
+policy after each episode of training, or after each 1,000 steps of the tabular learners.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+import fairgym
+from fairgym.algorithms import algorithms
+from fairgym.core import rollout
+from fairgym.core.batching import map_episodes
+from fairgym.experiments.fairqcm._lending import LendingFigure
+from fairgym.fairness import Objective
+from fairgym.policies import fixed_policies
+from fairgym.training.devices import configure
+
+# Steps per second, seconds for 100,000 steps, and seconds per episode of the authors' code
+# (https://github.com/praal/remembering-to-be-fair), in their faster coding of the doughnut shop.
+THEIR_STEPS = {"doughnut": 194_000, "lending_pool": 66_000}
+THEIR_TABULAR = {"tabular-q": 4.6, "tabular-fair-qcm": 17.4}
+THEIR_EPISODES = {
+    ("doughnut", "dqn"): 0.178,
+    ("doughnut", "fair-qcm"): 0.419,
+    ("doughnut", "drqn"): 1.63,
+    ("lending_pool", "dqn"): 0.065,
+    ("lending_pool", "fair-qcm"): 0.081,
+}
+MEMORY = {"dqn": "full", "fair-qcm": "full", "drqn": ""}
+TABULAR_STEPS = 1_000  # of an epoch
+SEEDS = 10
+
+
+def main() -> None:
+    """Measure everything in turns, and print a line each."""
+    parser = argparse.ArgumentParser(description="Speed beside the authors' code of FairQCM.")
+    parser.add_argument("--episodes", type=int, default=4_096, help="episodes run together")
+    parser.add_argument("--repetitions", type=int, default=5)
+    arguments = parser.parse_args()
+    configure()
+    for name, theirs in THEIR_STEPS.items():
+        for count in (1, arguments.episodes):
+            speed = steps_per_second(name, count, arguments.repetitions)
+            label = f"{name}, {count:,} episode{'s' * (count > 1)} together"
+            print(f"{label:45s} {speed:>12,.0f} steps/s {speed / theirs:>9.1f} x", flush=True)
+    for name, theirs in THEIR_TABULAR.items():
+        taken = tabular_seconds(name)
+        print(f"{name + ', 100,000 steps':45s} {statistics.median(taken):>12.2f} s", end="")
+        print(f"       {theirs / statistics.median(taken):>9.1f} x", flush=True)
+        print(
+            f"{f'{name}, {SEEDS} seeds, one after another':45s} {sum(taken):>12.2f} s", flush=True
+        )
+    for (name, algorithm), theirs in THEIR_EPISODES.items():
+        seconds = seconds_per_episode(name, algorithm, arguments.repetitions)
+        label = f"{algorithm} in {name}"
+        print(f"{label:45s} {seconds:>12.4f} s/episode {theirs / seconds:>6.1f} x", flush=True)
+
+
+def steps_per_second(name: str, count: int, repetitions: int) -> float:
+    """Environment steps of a random policy in whole episodes."""
+    env = fairgym.make(name)
+    policies, params = fixed_policies(env, env.baselines["random"]), env.default_params
+
+    @jax.jit
+    def episodes(keys: Any) -> Any:
+        def one(key: Any) -> Any:
+            episode = rollout(env, params, policies, key)
+            return episode.totals, episode.length
+
+        return map_episodes(one, keys, env=env)
+
+    keys = jax.random.split(jax.random.key(0), count)
+    steps = int(episodes(keys)[1].sum())
+    return steps / statistics.median(
+        seconds_of(lambda: episodes(keys)) for _ in range(max(repetitions, 3))
+    )
+
+
+def tabular_seconds(name: str) -> list[float]:
+    """Seconds of 100,000 steps in the shop of three people, for each seed."""
+    env = fairgym.make("doughnut", population=3, horizon=12, memory="full")
+    learner = algorithms.get(name)(steps_per_epoch=TABULAR_STEPS)
+    update = _updates(learner, env)
+    update(0, 1)
+    return [seconds_of(lambda seed=seed: update(seed, learner.epochs)) for seed in range(SEEDS)]
+
+
+def seconds_per_episode(name: str, algorithm: str, repetitions: int) -> float:
+    """Seconds of an episode of training, once the replay buffer is full."""
+    memory = "min" if (name, algorithm) == ("lending_pool", "fair-qcm") else MEMORY[algorithm]
+    env = fairgym.make(name, **({"memory": memory} if memory else {}))
+    given: dict[str, Any] = {}
+    if name == "lending_pool":
+        learners = LendingFigure.learners.values()
+        given = next(dict(one.arguments) for one in learners if one.algorithm == algorithm)
+    learner = algorithms.get(algorithm)(**given)
+    state = learner.init(jax.random.key(0), env, Objective.published(env))
+    held = -1
+    while held < int(state.buffer.held):  # until nothing is added any more
+        held = int(state.buffer.held)
+        state, _ = learner.update(state)
+    taken = [
+        seconds_of(lambda state=state: learner.update(state)) for _ in range(max(repetitions, 3))
+    ]
+    return statistics.median(taken) / learner.episodes_per_epoch
+
+
+def _updates(learner: Any, env: fairgym.Environment) -> Callable[[int, int], Any]:
+    """A function that trains this many epochs with this seed."""
+
+    def run(seed: int, epochs: int) -> Any:
+        state = learner.init(jax.random.key(seed), env, Objective.published(env))
+        for _ in range(epochs):
+            state, _ = learner.update(state)
+        return state
+
+    return run
+
+
+def seconds_of(function: Callable[[], Any]) -> float:
+    """Seconds until a result is there."""
+    begun = time.perf_counter()
+    jax.block_until_ready(function())
+    return time.perf_counter() - begun
+
+
+if __name__ == "__main__":
+    main()

@@ -73,7 +73,7 @@ def test_what_does_20_percent_relief_change(capsys, here):
             ),
             jax.random.key(3),
             5,
-            people_episodes=5,
+            ends=True,  # as the command asks
         )
         for r in (0.0, 0.2)
     )

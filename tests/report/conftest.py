@@ -1,6 +1,8 @@
 """Two seeds of one configuration and one of another: tiny real runs; and made-up numbers."""
 
 import dataclasses
+import json
+import shutil
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -26,18 +28,19 @@ from fairgym.fairness import Disparity, Rate
 from fairgym.report import write_report
 from fairgym.report.labels import metric_labels
 from fairgym.report.results import Result
-from fairgym.training import Evaluation, RunConfig, train
+from fairgym.training import Evaluation, RunConfig, load, train
+from fairgym.training.checkpoint import encode
 
 SMALL: dict[str, Any] = {"population": 60, "horizon": 20}
 
 
-def config(seed: int, objective: str = "uniform") -> RunConfig:
+def config(seed: int) -> RunConfig:
     """A configuration that trains in a second."""
     return RunConfig(
         "loan",
         environment_args=SMALL,
         algorithm_args={"epochs": 3, "episodes_per_epoch": 8},
-        objective=objective,
+        objective="uniform",
         seed=seed,
     )
 
@@ -72,10 +75,14 @@ def written(seeds, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def other(tmp_path_factory):
-    """A run with another objective."""
-    folder = tmp_path_factory.mktemp("runs") / "direct"
-    train(config(0, "direct"), folder)
+def other(seeds, tmp_path_factory):
+    """A run with another objective: the policies of seed 0, as if they were trained by it."""
+    folder, run = tmp_path_factory.mktemp("runs") / "direct", load(seeds / "seed-0")
+    shutil.copytree(run.folder, folder)
+    told = dataclasses.replace(run.config, objective="direct").as_json()
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | told))
+    (folder / "policy.eqx").write_bytes(encode(run.policies, config=told))
     return folder
 
 

@@ -37,6 +37,7 @@ class SiteParams(Params):
     """Numbers of the system."""
 
     rate: Any = param(0.5, "chance of a second incident", low=0.0, high=1.0)
+    breaks: Any = param(0.0, "1 if watching breaks the alarm", low=0.0, high=1.0)
 
 
 class Incidents(Components):
@@ -64,7 +65,6 @@ class Sites(Environment):
 
     horizon: int = 4
     compares: bool = False
-    fails: bool = False
 
     @property
     def default_params(self) -> SiteParams:
@@ -78,7 +78,7 @@ class Sites(Environment):
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        return {"sleep": {"guard": 0.0}} if self.fails else {}
+        return {"sleep": {"guard": 0.0}} if self.compares else {}
 
     def observation_space(self, agent: str) -> EntitySpace:
         return EntitySpace(1, (Feature("incidents", 0, 4),), (Feature("time", 0, 4),))
@@ -101,17 +101,19 @@ class Sites(Environment):
     def transition(self, noise: Any, state: Any, actions: Any, params: Any) -> Any:
         occurred = 1.0 + noise
         counts = Incidents(occurred=occurred, found=occurred * actions["guard"])
-        broken = self.fails & (state.time == 1) & jnp.any(actions["guard"] > 0.0)
+        watched = jnp.any(actions["guard"] > 0.0)
+        broken = (params.breaks > 0.5) & (state.time == 1) & watched
         return State(time=state.time + 1), counts, broken
 
 
-def written(folder: Path, **settings: bool) -> Path:
-    """The page of a run in such sites."""
+def written(folder: Path, compares: bool, breaks: float = 0.0) -> Path:
+    """The page of a run in such sites; whether the alarm breaks is a number of one program."""
     known = pytest.MonkeyPatch()
     known.setitem(environments._things, "sites", Sites)
     config = RunConfig(
         "sites",
-        environment_args=settings,
+        environment_args={"compares": compares},
+        params={"breaks": breaks},
         algorithm_args={"epochs": 2, "episodes_per_epoch": 4},
     )
     train(config, folder / "run")
@@ -163,7 +165,7 @@ def test_no_section_is_empty(report):
 
 
 def test_a_failure_comes_first_and_is_not_bold(tmp_path):
-    page = html.unescape(written(tmp_path, compares=True, fails=True).read_text(encoding="utf-8"))
+    page = html.unescape(written(tmp_path, compares=True, breaks=1.0).read_text(encoding="utf-8"))
     first, second, *_, last = re.findall(r"<li>(.*?)</li>", page.partition('id="words"')[0])
     assert first == (
         "The learned policy failed: in all 3 episodes the alarm breaks before the end, on average"

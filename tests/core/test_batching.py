@@ -103,7 +103,8 @@ def test_replicated_puts_arrays_on_all_devices_and_leaves_the_rest():
 
 
 @pytest.mark.parametrize(
-    ("name", "people", "one_by_one"), [("doughnut", 3, False), ("loan", 60, True)]
+    ("name", "people", "one_by_one"),
+    [("doughnut", 3, False), ("loan_simple", 60, True), ("loan", 60, True)],
 )
 def test_on_a_cpu_episodes_of_few_people_are_vmapped(name, people, one_by_one):
     env = fairgym.make(name, population=people, horizon=2)

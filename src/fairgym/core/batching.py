@@ -8,9 +8,10 @@ import jax.numpy as jnp
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from fairgym.core.environment import Environment
+from fairgym.core.population import PopulationEnvironment
 
 T = TypeVar("T")
-FEW_ROWS = 32  # in an observation, up to which episodes are vmapped on a CPU as well
+FEW = 32  # people, up to which episodes are vmapped on a CPU as well
 TOGETHER = 512  # episodes, then
 
 
@@ -63,8 +64,10 @@ def _size_on_cpu(env: Environment | None) -> int:
     """Number of episodes that are vmapped together on a CPU."""
     if env is None:
         return 1
+    if isinstance(env, PopulationEnvironment):
+        return TOGETHER if env.population <= FEW else 1
     rows = max(env.observation_space(agent).capacity for agent in env.agents)
-    return TOGETHER if rows <= FEW_ROWS else 1
+    return TOGETHER if rows <= FEW else 1
 
 
 def replicated(tree: T) -> T:

@@ -15,10 +15,12 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1]
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 # Most programs of the tests run for less time than the compiler would take to make them fast.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-# The older way of compiling loops takes half the time, and compiling is most of the suite's time.
-# Later compilers do not have it, and stop at a flag that they do not know.
+# The older ways of compiling loops and of dividing programs among devices take less time, and
+# compiling is most of the suite's time. Later compilers may not have them, and stop at a flag that
+# they do not know. `tests/training/test_devices.py` and some tests of batching are without.
 if version("jaxlib").startswith("0.10."):
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+    os.environ.setdefault("JAX_USE_SHARDY_PARTITIONER", "false")
 
 import beartype.typing  # noqa: F401 - for CHECKER
 import jax

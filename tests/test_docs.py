@@ -12,6 +12,7 @@ import pytest
 
 from fairgym.cli import COMMANDS, main
 from fairgym.cli.imports import without_imports
+from fairgym.cli.train import plan_of
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "https://github.com/fairgym/fairgym/blob/main/"
@@ -126,6 +127,22 @@ def test_commands_on_the_pages_exist_with_their_flags(name):
         named = given[: 2 if given[0] in ("train", "simulate") else 1]
         known = help_of(*(word for word in named if not word.startswith("-")))
         assert all(re.search(rf"{flag}\b", known) for flag in flags - {"--pairs"}), words
+
+
+def test_flags_in_the_text_on_algorithms_are_taken_with_their_values():
+    text = prose_of(ROOT / "docs" / "algorithms.md")
+    flags = re.findall(r"`(--[^`]+)`", text)
+    assert len(flags) >= 5
+    for given in flags:
+        plan_of(["doughnut", "--algorithm", "fair-qcm", *shlex.split(given)])
+
+
+def test_the_tour_lists_what_there_is(capsys):
+    tour = (ROOT / "docs" / "command-line.md").read_text()
+    (shown,) = re.findall(r"^\$ fairgym list\n(.*?)```", tour, re.DOTALL | re.MULTILINE)
+    assert main(["list"]) == 0
+    own = [line for line in capsys.readouterr().out.splitlines() if not line.endswith("]")]
+    assert [line.split() for line in shown.splitlines()] == [line.split() for line in own]
 
 
 def test_the_tour_shows_every_command():

@@ -1,4 +1,4 @@
-"""The doughnut shop (Alamdari et al. 2024, "Remembering to Be Fair", section 6.1)."""
+"""The doughnut shop: who gets the next doughnut (Alamdari et al. 2024, section 6.1)."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The lending pool (Alamdari et al. 2024, "Remembering to Be Fair", sections 6.2 and A.3)."""
+"""The lending pool: who gets the next loan (Alamdari et al. 2024, sections 6.2 and A.3)."""
 
 import dataclasses
 from collections.abc import Mapping

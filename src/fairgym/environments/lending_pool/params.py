@@ -29,7 +29,10 @@ class LendingPoolParams(Params):
         0.1, "c: mean gain of credit when a loan is repaid, and loss on default", low=0.0, high=1.0
     )
     credit_spread: float = param(
-        0.0, "standard deviation of a change of credit (A.3: 0.1)", low=0.0, high=1.0
+        0.0,
+        "standard deviation of changes of credit, if Gaussian (A.3: 0.1)",
+        low=0.0,
+        high=1.0,
     )
     lowest_credit: float = param(0.2, "lowest credit", low=0.0, high=1.0)
     highest_credit: float = param(0.9, "highest credit", low=0.0, high=1.0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError, make
 from fairgym.experiments import Experiment, Size, experiments
 from fairgym.experiments._base import QUICK
@@ -81,6 +82,18 @@ def test_grids_of_memories_build_with_the_published_numbers(name):
         }[lending].get(label, (1e-4, 1_000 if lending else 400, 64))
         assert algorithm.gamma == 0.95
         assert (algorithm.learning_rate, algorithm.buffer_size, algorithm.batch_size) == numbers
+
+
+@pytest.mark.parametrize("name", FAIRQCM)
+def test_better_settings_are_told_in_words(name):
+    """Every number that differs from the published one, but that of exploration."""
+    experiment = experiments.get(name)()
+    told = ("batch_size", "buffer_size", "gamma", "learning_rate", "target_network_frequency")
+    for learner in experiment.learners.values():
+        published = algorithms.get(learner.algorithm)(**learner.arguments)
+        for field, value in (learner.better or {}).items():
+            if field in told and value != getattr(published, field):
+                assert f" {value:,}" in experiment.better_words, field
 
 
 def test_paper_is_the_published_size():

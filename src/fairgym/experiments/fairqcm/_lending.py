@@ -53,7 +53,8 @@ class LendingFigure(LearningFigure):
     better_words = (
         f"In the better settings {ENDS}. Inputs are scaled instead of coded in bits, layers have 64"
         " and 32 units instead of 32 and 8, the learning rate is 0.002 instead of 0.0001, samples"
-        " are of 1,024 experiences, and exploration fades faster."
+        " are of 1,024 experiences, Full replays 8,000 of them as FairQCM does, and exploration"
+        " fades faster."
     )
     learners: ClassVar = {
         OURS: Learner("fair-qcm", "min", FAIR_QCM, better=BETTER),

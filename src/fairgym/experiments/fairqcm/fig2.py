@@ -50,9 +50,10 @@ class FairqcmFig2(LearningFigure):
     better_args: ClassVar = {}
     better_words = (
         "In the better settings inputs are scaled instead of coded in bits, the learning rate is"
-        " 0.003 instead of 0.0001, the discount factor 0.5 instead of 0.95, exploration fades"
-        " faster, the target network follows after 100 steps, and FairQCM imagines memories of as"
-        " many doughnuts or one more, instead of one or two more."
+        " 0.003 instead of 0.0001, the discount factor 0.5 instead of 0.95, samples are of 512"
+        " experiences, exploration fades faster, and the target network follows after 100 steps."
+        " Full replays 6,400 experiences as FairQCM does, which imagines memories of as many"
+        " doughnuts or one more, instead of one or two more."
     )
     # The defaults of the algorithms are the paper's settings for this system.
     learners: ClassVar = {

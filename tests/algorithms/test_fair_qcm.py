@@ -10,8 +10,9 @@ import pytest
 from q_tasks import Shop
 
 from fairgym.algorithms import algorithms
+from fairgym.algorithms._counterfactual import check_memory
 from fairgym.core import AugmentedState, AutoReset, FairgymError, augmented
-from fairgym.fairness import Objective
+from fairgym.fairness import Counter, EachTime, Full, Nash, Objective, Reset, Scheme
 from fairgym.testing import check_algorithm
 
 SHOP = Shop()
@@ -164,6 +165,31 @@ def test_the_replay_buffer_holds_what_is_kept_and_no_more():
 def test_memories_that_do_not_tell_the_reward(name, env, objective, error):
     with pytest.raises(FairgymError, match=error.format(name)):
         algorithms.get(name)().init(KEY, env, Objective.weighted(SHOP, objective))
+
+
+@pytest.mark.parametrize("when", [Counter(2), EachTime("given", 2)])
+def test_a_filter_that_looks_back_is_to_be_in_the_state(when):
+    """In a counterfactual memory another step may be the one that counts."""
+    scheme = Scheme.bounded(Full("given"), Nash(), when)
+    objective = Objective({}, {"some": 1.0}, schemes={"some": scheme})
+    with pytest.raises(FairgymError, match=r"the filter .* of the scheme 'some' depends on earli"):
+        check_memory("fair-qcm", augmented(SHOP, "full"), PARAMS, objective, (0, 1))
+    if isinstance(when, Counter):
+        env = augmented(augmented(SHOP, when), "full")
+        check_memory("fair-qcm", env, PARAMS, objective, (0, 1))
+
+
+class Alone(Reset):
+    """A status that does not say what else it could be."""
+
+    def status(self, memory):
+        return memory
+
+
+def test_a_memory_without_neighbours():
+    env = augmented(SHOP, Alone("given"))
+    with pytest.raises(FairgymError, match="has no neighbours, which say what else it could hold"):
+        check_memory("fair-qcm", env, PARAMS, WELFARE, (0, 1))
 
 
 @pytest.mark.parametrize(

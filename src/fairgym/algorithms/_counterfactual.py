@@ -8,6 +8,7 @@ terms of the objective are those of the step as it happened, waste included.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -21,7 +22,7 @@ from fairgym.core import Environment, FairgymError, check_shape, no_components
 from fairgym.core.augmented import Augmented
 from fairgym.fairness import Objective
 
-# Steps of random components in which W of the memory's status is compared with W of the true one.
+# Steps of random components along which a memory is compared with what schemes remember.
 COMPARED_STEPS = 24
 LARGEST_OFFSET = 1_000_000
 
@@ -134,11 +135,14 @@ def check_memory(
             else f"{env.name} has no memories; {name} takes an environment with a memory"
         )
     memory: Any = found.memory
-    for missing in ("status", "neighbours"):
+    for missing, why in (
+        ("status", "so that rewards are no function of it"),
+        ("neighbours", "which say what else it could hold"),
+    ):
         if not hasattr(memory, missing):
             raise FairgymError(
-                f"the memory {memory} has no {missing}, so that rewards are no function of it;"
-                f" {name} takes a memory that has, such as full"
+                f"the memory {memory} has no {missing}, {why}; {name} takes a memory that has, such"
+                " as full"
             )
     like = no_components(env, params)
     jax.eval_shape(lambda: memory.neighbours(memory.initial(like), offsets))
@@ -153,14 +157,45 @@ def check_memory(
                 f"the reward of the scheme {scheme_name!r} is no function of the memory {memory};"
                 f" {name} takes a memory of which it is one, such as full"
             )
+        if scheme.when not in _memories_of(env) and _looks_back(scheme.when, like):
+            raise FairgymError(
+                f"the filter {scheme.when} of the scheme {scheme_name!r} depends on earlier steps;"
+                f" {name} takes one of the step alone, or one that agents see as well: a memory in"
+                " the environment inside, as in augmented(env, Counter(12))"
+            )
+
+
+def _memories_of(env: Any) -> list[Any]:
+    """The memories in the state of an environment, the outermost first."""
+    found = []
+    while env is not None:
+        found += [env.memory] if isinstance(env, Augmented) else []
+        env = getattr(env, "env", None)
+    return found
+
+
+def _random_rows(like: Any) -> Iterator[Any]:
+    """Some steps with random components."""
+    random = np.random.default_rng(0)
+    for _ in range(COMPARED_STEPS):
+        yield jax.tree.map(lambda x: jnp.asarray(random.integers(0, 3, np.shape(x)), x.dtype), like)
+
+
+def _looks_back(when: Any, like: Any) -> bool:
+    """True if what a filter remembers after a step depends on the steps before it."""
+    start = past = when.initial(like)
+    for row in _random_rows(like):
+        past, alone = when.update(past, row), when.update(start, row)
+        pairs = zip(jax.tree.leaves(past), jax.tree.leaves(alone), strict=True)
+        if any(not np.array_equal(one, other) for one, other in pairs):
+            return True
+    return False
 
 
 def _tells(memory: Any, scheme: Any, like: Any) -> bool:
     """True if W of the memory's status is W of the scheme's, along steps with random components."""
-    random = np.random.default_rng(0)
     remembered, judged = memory.initial(like), scheme.initial(like)
-    for _ in range(COMPARED_STEPS):
-        row = jax.tree.map(lambda x: jnp.asarray(random.integers(0, 3, np.shape(x)), x.dtype), like)
+    for row in _random_rows(like):
         remembered, judged = memory.update(remembered, row), scheme.update(judged, row)
         u, true = memory.status(remembered), scheme.status.status(judged.status)
         if u.shape != true.shape:

@@ -115,7 +115,7 @@ StateT = TypeVar("StateT", bound=QState)
 
 @dataclasses.dataclass(frozen=True)
 class QLearner(Algorithm[StateT]):
-    """Hyperparameters and outer loop; a subclass writes `_start`, `_policy`, `_epsilon`, `_learn`.
+    """Hyperparameters and outer loop; a subclass writes what is to be learned, and how.
 
     Objective, metrics and actions are logged of whole episodes of the greedy policy; `step_reward`
     is the mean reward of the steps that are learned from.

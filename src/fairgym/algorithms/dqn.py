@@ -8,7 +8,7 @@ step once the replay buffer is full, a target network that is copied now and the
 
 import dataclasses
 import math
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -75,9 +75,6 @@ class DqnState(QState):
     buffer: ExperienceBuffer
     epsilon: Float[Array, ""]
     gradient_steps: Int[Array, ""]
-
-
-StateT = TypeVar("StateT", bound=DqnState)
 
 
 @algorithms.register("dqn")

@@ -6,7 +6,7 @@ With a memory that is shown to the agent it is the baseline of Alamdari et al. 2
 
 import dataclasses
 import math
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -36,9 +36,6 @@ class TabularQState(QState):
 
     table: Table
     epsilon: Float[Array, " observations"]
-
-
-StateT = TypeVar("StateT", bound=TabularQState)
 
 
 @algorithms.register("tabular-q")

@@ -83,6 +83,18 @@ def test_a_score_takes_the_memories_of_its_schemes():
         objective.score(components(ROWS[0]))
 
 
+def test_a_scheme_of_the_name_of_another_one_is_refused():
+    """Its score would be read off the memory of the other one."""
+    one = Objective(ENV.metrics, {"worst": 1.0}, schemes=SCHEMES)
+    course = Scheme.anytime(Full("served"), Rawlsian())
+    other = Objective(ENV.metrics, {"worst": 1.0}, schemes={"worst": course})
+    measured = measuring(ENV, [one])
+    assert measuring(measured, [one]) == measured
+    for env, objectives in ((measured, [other]), (ENV, [one, other])):
+        with pytest.raises(FairgymError, match="'worst' that is another one than that of toy; it"):
+            measuring(env, objectives)
+
+
 def test_equal_objectives():
     one, same = (Objective(ENV.metrics, {"worst": 1.0}, schemes=dict(SCHEMES)) for _ in range(2))
     assert one == same and hash(one) == hash(same)

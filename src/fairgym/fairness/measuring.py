@@ -2,8 +2,9 @@
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from fairgym.core import Augmented, Environment, MoreMetrics
+from fairgym.core import Augmented, Environment, FairgymError, MoreMetrics
 from fairgym.fairness.metrics import Metric
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import Scheme
@@ -15,13 +16,31 @@ def measuring(env: Environment, objectives: Iterable[Objective]) -> Environment:
     Args:
         env: the environment.
         objectives: objectives in it; a name that the environment has is its own.
+
+    Raises:
+        FairgymError: an objective weighs a scheme that has the name of another one, whose memory
+            would be taken for its own.
     """
     objectives = tuple(objectives)
+    schemes = {n: scheme for one in objectives for n, scheme in one.weighed_schemes.items()}
+    schemes |= env.schemes
+    for one in objectives:
+        for name, scheme in one.weighed_schemes.items():
+            if _folds(scheme) != _folds(schemes[name]):
+                raise FairgymError(
+                    f"the objective weighs a scheme {name!r} that is another one than that of"
+                    f" {env.name}; it takes another name"
+                )
     return with_measures(
         env,
         {name: metric for one in objectives for name, metric in one.metrics.items()},
-        {name: scheme for one in objectives for name, scheme in one.schemes.items()},
+        {name: scheme for one in objectives for name, scheme in one.schemes.items()} | schemes,
     )
+
+
+def _folds(scheme: Scheme) -> tuple[Any, ...]:
+    """What the memory of a scheme is made by; its normaliser is none of it."""
+    return scheme.status, scheme.extended, scheme.when
 
 
 def with_measures(

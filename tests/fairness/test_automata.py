@@ -106,6 +106,11 @@ def test_words_too_short_to_tell_states_apart_are_told():
     assert {len(one.transitions) for one in found.values()} == {8}
 
 
+def test_more_words_than_can_be_tried_are_refused():
+    with pytest.raises(FairgymError, match=r"depth is 30, for which 2\^32 words are tried; it"):
+        of_values(lambda word: (sum(word) % 2,), alphabet=2, depth=30)
+
+
 def test_minimal_automata_are_equal_for_equal_languages():
     """Words with an even number of ones, by two states, and by four that know more."""
     two = Automaton(((0, 1), (1, 0)), 0, (0,))

@@ -45,6 +45,9 @@ BAD = [
     (LOG, ["loans"], {"steps": 2}, "'time' has .* in row 1; it takes whole numbers from 0 to 1"),
     (LOG, ["loans"], {"stakeholders": ("A",)}, "'group' has .*B.* in row 0; it takes: A"),
     ({"time": [], "group": [], "loans": []}, ["loans"], {}, "the table has no rows"),
+    (LOG, ["loans"], {"steps": 0}, "steps is 0; it takes a whole number from 1"),
+    (LOG, ["loans"], {"stakeholders": ("A", "B", "A")}, "stakeholders is .*; it takes each of"),
+    (LOG | {"group": ["B", "A", None, "A"]}, ["loans"], {}, "'group' has entries of several kinds"),
 ]
 
 

@@ -22,6 +22,7 @@ from fairgym.core import FairgymError, check_shape
 
 Word = tuple[int, ...]
 LARGEST = 10_000
+MOST_WORDS = 10_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,10 +135,16 @@ def of_values(
         For each value the smallest automaton that accepts exactly the words with that value.
 
     Raises:
-        FairgymError: more states than `most`, or states that the depth does not tell apart.
+        FairgymError: more states than `most`, states that the depth does not tell apart, or more
+            words to try than 10,000,000.
     """
     check_shape("alphabet", alphabet, 1, 1_000_000)
     check_shape("depth", depth, 0, 100)
+    if alphabet ** (depth + 2) > MOST_WORDS:
+        raise FairgymError(
+            f"depth is {depth}, for which {alphabet}^{depth + 2} words are tried; it takes one for"
+            f" which they are {MOST_WORDS:,} at most"
+        )
 
     def words(longest: int) -> Iterable[Word]:
         for length in range(longest + 1):

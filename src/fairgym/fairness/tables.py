@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from fairgym.core import Components, FairgymError, component
+from fairgym.core import Components, FairgymError, check_shape, component
 
 LARGEST_NUMBER_OF_STEPS = 10_000_000
 
@@ -67,6 +67,8 @@ def component_rows(
     for name in columns:
         if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
             raise FairgymError(f"columns has {name!r}; a component takes a name such as loans")
+    if steps is not None:
+        check_shape("steps", steps, 1, LARGEST_NUMBER_OF_STEPS)
     found = {name: _column(table, name) for name in (time, stakeholder, *columns)}
     when = _steps(time, found[time], steps)
     whom, parts = _places(stakeholder, found[stakeholder], stakeholders)
@@ -137,8 +139,16 @@ def _places(
     name: str, column: np.ndarray, stakeholders: Sequence[Any] | None
 ) -> tuple[np.ndarray, int]:
     """Place of each row's stakeholder among all, and how many they are."""
-    order = list(np.unique(column)) if stakeholders is None else list(stakeholders)
+    try:
+        order = list(np.unique(column)) if stakeholders is None else list(stakeholders)
+    except TypeError as error:  # None or not-a-number among texts
+        raise FairgymError(
+            f"the column {name!r} has entries of several kinds, which have no order; it takes names"
+            " or numbers"
+        ) from error
     place = {who: number for number, who in enumerate(order)}
+    if len(place) < len(order):
+        raise FairgymError(f"stakeholders is {order}; it takes each of them once")
     unknown = [row for row, who in enumerate(column) if who not in place]
     if unknown:
         raise FairgymError(

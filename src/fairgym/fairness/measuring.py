@@ -39,7 +39,7 @@ def measuring(env: Environment, objectives: Iterable[Objective]) -> Environment:
 
 
 def _folds(scheme: Scheme) -> tuple[Any, ...]:
-    """What the memory of a scheme is made by; its normaliser is none of it."""
+    """Parts of a scheme that its memory depends on: all but the normaliser."""
     return scheme.status, scheme.extended, scheme.when
 
 

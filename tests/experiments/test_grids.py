@@ -94,6 +94,10 @@ def test_better_settings_are_told_in_words(name):
         for field, value in (learner.better or {}).items():
             if field in told and value != getattr(published, field):
                 assert f" {value:,}" in experiment.better_words, field
+    for learner in experiment.learners.values():
+        if learner.algorithm == "drqn":
+            steps = algorithms.get("drqn")(**learner.arguments).gradient_steps
+            assert steps == 10 and "ten gradient steps" in experiment.further_words
 
 
 def test_paper_is_the_published_size():

@@ -29,6 +29,11 @@ ENDS = (
     " learned pretends that it goes on for ever"
 )
 
+RECURRENT_STEPS = (
+    "The recurrent network makes ten gradient steps after each episode, the others one at each"
+    " step."
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class Learner:
@@ -73,6 +78,7 @@ class LearningFigure(ex.Experiment):
         environment_args: Its arguments.
         better_args: What differs in its arguments in the better settings.
         better_words: What the better settings are, a sentence.
+        further_words: What else is to be known of the learners, a sentence; "" for nothing.
         learners: Words -> learner; FairQCM is one of them.
         panels: What is shown; the first is the score.
         lines: Words -> one of the system's baselines.
@@ -83,6 +89,7 @@ class LearningFigure(ex.Experiment):
     environment_args: ClassVar[Mapping[str, Any]]
     better_args: ClassVar[Mapping[str, Any]]
     better_words: ClassVar[str]
+    further_words: ClassVar[str] = ""
     learners: ClassVar[Mapping[str, Learner]]
     panels: ClassVar[Sequence[Panel]]
     lines: ClassVar[Mapping[str, str]]
@@ -190,7 +197,7 @@ class LearningFigure(ex.Experiment):
                 if several
             },
             caption=f"{CAPTION} Each point is the greedy policy in an epoch of training."
-            f" {self.better_words}",
+            f" {self.better_words} {self.further_words}".strip(),
             tables=[ex.Table(head, rows, caption)],
             checks=checks,
         )

@@ -10,6 +10,7 @@ from fairgym.experiments.fairqcm._learning import (
     ENDS,
     NO_BOOTSTRAP,
     OURS,
+    RECURRENT_STEPS,
     TIME_SEEN,
     Learner,
     LearningFigure,
@@ -56,6 +57,7 @@ class LendingFigure(LearningFigure):
         " are of 1,024 experiences, Full replays 8,000 of them as FairQCM does, and exploration"
         " fades faster."
     )
+    further_words = RECURRENT_STEPS
     learners: ClassVar = {
         OURS: Learner("fair-qcm", "min", FAIR_QCM, better=BETTER),
         "Full": Learner("dqn", "full", DEEP, better={**BETTER, "buffer_size": 8_000}),

@@ -9,6 +9,7 @@ from fairgym import experiments as ex
 from fairgym.experiments.fairqcm._doughnut import bound
 from fairgym.experiments.fairqcm._learning import (
     OURS,
+    RECURRENT_STEPS,
     Learner,
     LearningFigure,
     last,
@@ -55,6 +56,7 @@ class FairqcmFig2(LearningFigure):
         " Full replays 6,400 experiences as FairQCM does, which imagines memories of as many"
         " doughnuts or one more, instead of one or two more."
     )
+    further_words = RECURRENT_STEPS
     # The defaults of the algorithms are the paper's settings for this system.
     learners: ClassVar = {
         OURS: Learner("fair-qcm", "full", better={**BETTER, "offsets": (0, 1)}),

@@ -29,7 +29,7 @@ def test_a_table_learns_what_the_arms_of_a_bandit_are_worth():
     assert float(log["objective"]) == pytest.approx(0.9)
     assert log[log_keys.action("chooser", "option_1")] == 1.0
     # nobody explores less where it does not decay
-    assert float(state.epsilon[0]) == 1.0 and float(log[log_keys.exploration("chooser")]) == 0.0
+    assert float(state.epsilon[0]) == 1.0 and float(log[log_keys.exploration("chooser")]) == 1.0
     # the other number that could be seen never was
     assert not state.table.values[1].any() and float(state.epsilon[1]) == 1.0
 

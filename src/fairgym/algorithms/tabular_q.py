@@ -83,9 +83,10 @@ class TabularQ(QLearner[TabularQState]):
         return state.epsilon[state.table.code.index(seen)[0]]
 
     def _mean_epsilon(self, state: TabularQState) -> Float[Array, ""]:
-        """Mean over the observations that were met, which made it smaller."""
+        """Mean over the observations that made it smaller, which is what meeting them does."""
         met = (state.epsilon < self.epsilon_start).astype(jnp.float32)
-        return jnp.sum(state.epsilon * met) / jnp.maximum(jnp.sum(met), 1.0)
+        mean = jnp.sum(state.epsilon * met) / jnp.maximum(jnp.sum(met), 1.0)
+        return jnp.where(jnp.any(met), mean, self.epsilon_start)
 
     def _learn(
         self, state: TabularQState, batch: Experiences, key: PRNGKeyArray

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fairgym.algorithms.fair_qcm import FairQcm
 from fairgym.cli import COMMANDS, main, pairs
 from fairgym.cli import bench as bench_module
 from fairgym.cli import data as data_module
@@ -241,6 +242,15 @@ def test_a_module_is_imported_first(words, plugged, capsys):
     assert any(re.fullmatch(r"  plug-village +A village\. \[plug_cli\]", line) for line in lines)
     (loan,) = [line for line in lines if line.startswith("  loan ")]
     assert "[" not in loan
+
+
+def test_the_help_shows_several_numbers_as_the_flag_takes_them(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main("train doughnut --algorithm fair-qcm --help".split()) == 0
+    out = capsys.readouterr().out
+    (shown,) = re.findall(r"--hidden VALUE .*\(default: (.*?)\)", out)
+    given = plan_of(["doughnut", "--algorithm", "fair-qcm", "--hidden", shown]).config
+    assert given.algorithm_args["hidden"] == FairQcm().hidden
 
 
 def test_settings_of_an_imported_environment_are_flags_and_keys(plugged, here, monkeypatch, capsys):

@@ -48,6 +48,8 @@ def flag(
     """
     names = (f"--{name or setting.name.replace('_', '-')}", *aliases)
     shown = default if shown is None else shown
+    if isinstance(shown, (tuple, list)):  # as the flag takes them
+        shown = ",".join(map(str, shown))
     about = tyro.conf.arg(
         name=name or None,
         aliases=aliases,

@@ -195,7 +195,7 @@ class Min(_Shown):
     def neighbours(
         self, memory: Float[Array, " stakeholders"], offsets: Sequence[float]
     ) -> tuple[Float[Array, "others stakeholders"], Bool[Array, " others"]]:
-        """Counterfactual memories: the one furthest ahead is so by an offset more.
+        """Counterfactual memories: the first of those furthest ahead gains an offset.
 
         Of two stakeholders, <0, x> has the neighbours <0, x + offset> (section A.4.2: offsets 1 to
         5 and -5 to -1).

@@ -179,7 +179,7 @@ class Toy(PopulationEnvironment[ToyState, ToyParams, ToyComponents]):
         return ToyState(
             time=jnp.int32(0),
             group=(2 * jnp.arange(self.population) >= self.population).astype(jnp.int32),
-            stage=jnp.full((self.population,), IDLE).at[queue].set(QUEUED),
+            stage=jnp.full((self.population,), IDLE, jnp.int32).at[queue].set(QUEUED),
             skill=jax.random.normal(skill_key, (self.population,)),
             queue=queue,
             queued=queued,
@@ -222,7 +222,7 @@ class Toy(PopulationEnvironment[ToyState, ToyParams, ToyComponents]):
         served = jnp.zeros((self.population,), bool).at[rows[chosen]].max(taken)
         idle = ~served
         queue, next_queued = sample_rows(noise.next, idle, self.places)
-        stage = jnp.where(served, SERVED, IDLE)
+        stage = jnp.where(served, jnp.int32(SERVED), IDLE)
         stage = stage.at[queue].set(jnp.where(next_queued, QUEUED, stage[queue]))
 
         def per_group(values: Array, group: Array = state.group) -> Array:

@@ -135,8 +135,12 @@ class FMaddpg(GradientLearner[FMaddpgState]):
                 )
         fields = self._init_fields(key, env, objective, params, fixed)
         learned, first = fields["learned"], GradientState(**fields)
-        world = jax.tree.map(lambda x: x[0], first.worlds)
-        step = jax.eval_shape(lambda: self._step(first, world, key, jnp.array(False))[1])
+
+        def one_step() -> Step:
+            world = jax.tree.map(lambda x: x[0], first.worlds)
+            return self._step(first, world, key, jnp.array(False))[1]
+
+        step = jax.eval_shape(one_step)
         parts = zip(self._optimisers, (learned.actors, learned.critic), strict=True)
         return FMaddpgState(
             **fields,

@@ -10,12 +10,21 @@ from fairgym.algorithms.f_maddpg import FMaddpg
 from fairgym.algorithms.f_mappo import FMappo
 from fairgym.fairness import Objective
 
-# Of F-MAPPO, where episodes are short and what is done shows at once.
-SHORT = {"num_steps": 50, "learning_rate": 2e-3, "gae_lambda": 0.95}
+# Worlds side by side take fewer operations than one after another.
+TOGETHER = {"vmap_size": 8}
+
+# Of F-MAPPO, where episodes are short and what is done shows at once; small networks do.
+SHORT = TOGETHER | {
+    "num_steps": 50,
+    "learning_rate": 5e-3,
+    "gae_lambda": 0.95,
+    "hidden": 8,
+    "critic_hidden": 16,
+}
 
 # Of F-MADDPG: from fewer steps than its default of 512, which takes three times as long and learns
 # no faster here.
-SMALL_STEPS = {"batch_size": 64}
+SMALL_STEPS = TOGETHER | {"batch_size": 64}
 
 
 def logs_of(some, env, seed):
@@ -40,7 +49,7 @@ def logs_of(some, env, seed):
             **SHORT,
         ),
         FMaddpg(
-            epochs=3,
+            epochs=2,
             episodes_per_epoch=4_000,
             evaluation_episodes=256,
             sampled_people=0,
@@ -63,13 +72,17 @@ def test_a_bandit_over_people_and_shares(some):
 @pytest.mark.parametrize(
     "some",
     [
-        FMappo(epochs=3, episodes_per_epoch=4_000, evaluation_episodes=64, gamma=0.95, **SHORT),
+        FMappo(epochs=2, episodes_per_epoch=4_000, evaluation_episodes=64, gamma=0.95, **SHORT),
         FMaddpg(
-            epochs=3,
+            epochs=2,
             episodes_per_epoch=4_000,
             evaluation_episodes=64,
             gamma=0.9,
-            gradient_steps=32,
+            gradient_steps=16,
+            hidden=8,
+            critic_hidden=32,
+            actor_learning_rate=3e-3,
+            learning_starts=1_000,
             **SMALL_STEPS,
         ),
     ],

@@ -7,7 +7,16 @@ import pytest
 
 import fairgym
 from fairgym.core import FairgymError
-from fairgym.fairness import Direct, Disparity, Gini, GroupRatio, Objective, Rate, WorstGroup
+from fairgym.fairness import (
+    Direct,
+    Disparity,
+    Gini,
+    GroupRatio,
+    LargestDeviation,
+    Objective,
+    Rate,
+    WorstGroup,
+)
 from fairgym.fairness.plain import (
     complete_objective,
     objective_text,
@@ -70,6 +79,12 @@ class TestReading:
             ),
             ({"type": "GroupRatio", "rate": DATA}, GroupRatio(ACCESS)),
             ({"type": "Gini", "rate": {**DATA, "title": "Access"}}, Gini(ACCESS)),
+            ({"type": "Rate", **DATA, "offset": 1}, Rate("disbursed", "applied", offset=1.0)),
+            ({"type": "LargestDeviation", "component": "applied"}, LargestDeviation("applied")),
+            (
+                {"type": "LargestDeviation", "component": "applied", "relative_to": "none"},
+                LargestDeviation("applied", "none"),
+            ),
         ],
     )
     def test_further_metrics(self, data, metric):
@@ -137,6 +152,22 @@ LONG = "x" * 5000
             "normalise_by_sum of .* is 1; it takes true or false",
         ),
         (further({"type": "Rate", **DATA, "title": LONG}), "takes a text of 200 letters"),
+        (
+            further({"type": "Rate", **DATA, "offset": -1}),
+            "offset of .* is -1; it takes a number fr",
+        ),
+        (
+            further({"type": "LargestDeviation", "component": "profit"}),
+            "'mine': component is 'profit'; it takes one with an entry per place: ",
+        ),
+        (
+            further({"type": "LargestDeviation", "component": "applied", "relative_to": "x"}),
+            "relative_to of .* is 'x'; it takes sum or largest or none",
+        ),
+        (
+            further({"type": "Distance", "component": "applied"}),
+            "it takes one with an entry per group and bin: there is none",
+        ),
         (further({"type": "Gini", "rate": "profit"}), "or one of: admission_rate, default_rate"),
         (further({"type": "Gini", "rate": 3}), "rate of the metric 'mine' is 3; it takes a num"),
         (

@@ -1,6 +1,7 @@
 """The core: environments, spaces, components, rollouts and the registry."""
 
 from fairgym.core import log_keys
+from fairgym.core.allocation import Allocation, apportion
 from fairgym.core.augmented import Augmented, AugmentedState, ShownMemory, augmented
 from fairgym.core.auto_reset import AutoReset, StepOutcome
 from fairgym.core.budget import divided_by_weight
@@ -37,6 +38,7 @@ from fairgym.core.wrappers import EndsAfter, MoreMetrics, NeverEnds, StartsFrom,
 __all__ = [
     "LARGEST_NUMBER",
     "ActionSpace",
+    "Allocation",
     "AnyPolicy",
     "Augmented",
     "AugmentedState",
@@ -75,6 +77,7 @@ __all__ = [
     "Struct",
     "Unit",
     "Wrapper",
+    "apportion",
     "augmented",
     "by_group",
     "check_flag",

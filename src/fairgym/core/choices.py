@@ -40,6 +40,11 @@ class Choice:
     dtype: ClassVar[Any] = jnp.int32
 
     @property
+    def largest(self) -> float:
+        """1: a mean is the share of steps."""
+        return 1.0
+
+    @property
     def elements(self) -> tuple[Element, ...]:
         """The options."""
         raise NotImplementedError

@@ -164,6 +164,21 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """Weights of the published objective, over metrics and schemes by name."""
         return {}
 
+    def foresee(
+        self, observations: Observations, actions: Actions, params: ParamsT
+    ) -> ComponentsT | None:
+        """The expected components of a step, as far as what the agents see tells them.
+
+        Args:
+            observations: what each agent sees before the step.
+            actions: one per agent, inside their spaces.
+            params: as `default_params`.
+
+        Returns:
+            Components of which those that cannot be foreseen are 0; None where nothing can be.
+        """
+        return None
+
     def parts_of(self, kind: str) -> tuple[str, ...]:
         """Names of the parts of a kind that parameters may differ over, one number each.
 

@@ -113,7 +113,7 @@ class Shares(Vector):
         holds = np.isin(np.arange(len(self.elements)), np.array(held, int))
         blocks = zip(self.split(action), self.split(holds), strict=True)
         xp = action.__array_namespace__()
-        return xp.concatenate([_filled(xp, part, fixed) for part, fixed in blocks])
+        return xp.concatenate([filled(xp, part, fixed) for part, fixed in blocks])
 
     def from_logits(
         self, logits: Float[Array, " size"], mask: Bool[Array, " people"]
@@ -122,8 +122,8 @@ class Shares(Vector):
         return jnp.concatenate([jax.nn.softmax(part) for part in self.split(logits)])
 
 
-def _filled(xp: Any, part: Any, holds: np.ndarray) -> Any:
-    """One block of shares in which some hold; `xp` is NumPy or JAX's."""
+def filled(xp: Any, part: Any, holds: np.ndarray) -> Any:
+    """Shares in which some hold, brought to a sum of 1; `xp` is NumPy or JAX's."""
     given, others = xp.where(holds, part, 0.0), xp.where(holds, 0.0, part)
     others = xp.where(xp.sum(others) > 0.0, others, 1.0 - holds)
     total = xp.sum(given)

@@ -1,10 +1,11 @@
 """The interface of action spaces: what an agent decides, with declared elements.
 
-The spaces are in modules by family: numbers in [0, 1] (`unit`), shares of budgets (`shares`) and
-choices among options (`choices`). A space knows how actions are sampled, checked and clipped, how
-a network's outputs become an action (`from_logits`), and how actions are averaged (`counted`), so
-that nobody needs to ask which kind of space it is. `clip` brings any array of the right shape into
-the space; environments call it inside `step`, so that no policy can break the dynamics.
+The spaces are in modules by family: numbers in [0, 1] (`unit`), shares of budgets (`shares`),
+units divided over places (`allocation`) and choices among options (`choices`). A space knows how
+actions are sampled, checked and clipped, how a network's outputs become an action (`from_logits`),
+and how actions are averaged (`counted`), so that nobody needs to ask which kind of space it is.
+`clip` brings any array of the right shape into the space; environments call it inside `step`, so
+that no policy can break the dynamics.
 """
 
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ class ActionSpace(Protocol):
         chooses_row: True if the options are rows of the observation. The agent then sees everybody,
             row i is entity i, and no row is masked.
         dtype: type of the numbers of an action.
+        largest: largest number that an element of a mean action can have; the least is 0.
     """
 
     per_entity: ClassVar[bool]
@@ -37,6 +39,11 @@ class ActionSpace(Protocol):
     discrete: ClassVar[bool]
     chooses_row: ClassVar[bool]
     dtype: ClassVar[Any]
+
+    @property
+    def largest(self) -> float:
+        """Largest number of an element."""
+        ...
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,7 +86,7 @@ class ActionSpace(Protocol):
         """An action in which the numbers of some elements hold, brought to the sums of the space.
 
         Args:
-            action: one number in [0, 1] per element, of NumPy or JAX.
+            action: one number from 0 to `largest` per element, of NumPy or JAX.
             held: places of the elements that hold; where they leave nothing for the others of
                 their sum, or no others are there, they are divided by the sum.
         """

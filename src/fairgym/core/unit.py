@@ -21,6 +21,11 @@ class _UnitInterval:
     dtype: ClassVar[Any] = jnp.float32
 
     @property
+    def largest(self) -> float:
+        """1, the end of the interval."""
+        return 1.0
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one action."""
         raise NotImplementedError
@@ -120,7 +125,7 @@ class PerEntity(_UnitInterval):
 
 
 class Vector:
-    """Common part of `Unit` and `Shares`, in which an action is one short vector for everybody."""
+    """Common part of spaces in which an action is one short vector for everybody."""
 
     per_entity: ClassVar[bool] = False
     discrete: ClassVar[bool] = False
@@ -128,6 +133,11 @@ class Vector:
     dtype: ClassVar[Any] = jnp.float32
 
     elements: Any
+
+    @property
+    def largest(self) -> float:
+        """1, the end of the interval."""
+        return 1.0
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -157,6 +157,10 @@ class Wrapper(Environment[Any, Any, Any]):
         """Memories by name that a run may put into the state."""
         return self.env.memories
 
+    def foresee(self, observations: Any, actions: Any, params: Any) -> Any:
+        """The expected components of a step, as far as what the agents see tells them."""
+        return self.env.foresee(observations, actions, params)
+
     @property
     def published(self) -> Mapping[str, float]:
         """Weights of the published objective."""

@@ -16,6 +16,7 @@ from fairgym.fairness.aggregations import (
     Utilitarian,
 )
 from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
+from fairgym.fairness.distances import Distance, LargestDeviation
 from fairgym.fairness.filters import Always, EachTime, Filter, When
 from fairgym.fairness.memories import Counter, Full, Min, Recent, Reset, Status
 from fairgym.fairness.metrics import Direct, Metric, Rate
@@ -38,6 +39,7 @@ __all__ = [
     "Counter",
     "Direct",
     "Disparity",
+    "Distance",
     "EachTime",
     "Extended",
     "Filter",
@@ -46,6 +48,7 @@ __all__ = [
     "Gini",
     "GroupRatio",
     "Judged",
+    "LargestDeviation",
     "Last",
     "Least",
     "Mean",

@@ -31,7 +31,7 @@ class _OfGroups:
 
     def defined(self, totals: Any) -> Array:
         """True if every group's denominator is positive."""
-        return jnp.all(getattr(totals, self.rate.denominator) > 0)
+        return jnp.all(self.rate.denominators(totals) > 0)
 
 
 @dataclasses.dataclass(frozen=True)

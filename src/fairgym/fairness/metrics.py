@@ -115,6 +115,7 @@ class Rate:
         numerator: name of the component counted.
         denominator: name of the component that it is a share of.
         sign: -1 if less is better.
+        offset: number added to the denominator, as the 1 of Hu, Lear and Zhang (2023), equation 10.
         title: the rate in words; "" for those of the metric's name.
         unit: unit of the value; "" for a share, which takes components of equal units.
 
@@ -130,6 +131,7 @@ class Rate:
     numerator: str
     denominator: str
     sign: int = 1
+    offset: float = 0.0
     kind: Kind = dataclasses.field(default="rate", init=False)
     title: str = label()
     unit: str = label()
@@ -151,8 +153,9 @@ class Rate:
 
     def value(self, totals: Any) -> Float[Array, ""]:
         """The (signed) ratio over everybody; 0/0 is 0."""
+        everybody = jnp.sum(getattr(totals, self.denominator))
         return self.sign * ratio(
-            jnp.sum(getattr(totals, self.numerator)), jnp.sum(getattr(totals, self.denominator))
+            jnp.sum(getattr(totals, self.numerator)), self._with_offset(everybody)
         )
 
     def normalised(self, totals: Any) -> Float[Array, ""]:
@@ -161,8 +164,15 @@ class Rate:
 
     def per_group(self, totals: Any) -> Float[Array, " groups"]:
         """The unsigned ratio of each group; 0/0 is 0."""
-        return ratio(getattr(totals, self.numerator), getattr(totals, self.denominator))
+        return ratio(getattr(totals, self.numerator), self.denominators(totals))
+
+    def denominators(self, totals: Any) -> Float[Array, " groups"]:
+        """Divisor of each group's count."""
+        return self._with_offset(getattr(totals, self.denominator))
 
     def defined(self, totals: Any) -> Array:
         """True if the denominator is positive."""
-        return jnp.sum(getattr(totals, self.denominator)) > 0
+        return self._with_offset(jnp.sum(getattr(totals, self.denominator))) > 0
+
+    def _with_offset(self, denominator: Array) -> Array:
+        return denominator + self.offset if self.offset else denominator

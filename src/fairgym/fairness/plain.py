@@ -20,17 +20,20 @@ from typing import Any
 from fairgym.core import Environment, FairgymError
 from fairgym.fairness.checks import is_number
 from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
+from fairgym.fairness.distances import ORDERS, SCALES, Distance, LargestDeviation
 from fairgym.fairness.metrics import Direct, Metric, Rate
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
 
 CLASSES: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (Direct, Rate, Disparity, WorstGroup, GroupRatio, Gini)
+    cls.__name__: cls
+    for cls in (Direct, Rate, Disparity, WorstGroup, GroupRatio, Gini, Distance, LargestDeviation)
 }
 WEIGHTS, METRICS, TYPE = "weights", "metrics", "type"
 _TAKES = "a name, or weights by metric such as {profit: 1, wait_disparity: 2}"
 _COMPONENTS = ("component", "numerator", "denominator")
+_WORDS = {"order": ORDERS, "relative_to": SCALES}
 _TEXT = 200  # longest title or unit
 
 
@@ -209,6 +212,13 @@ def _field(env: Environment, what: str, key: str, value: Any) -> Any:
         if not is_number(value) or value <= 0:
             raise FairgymError(f"{named} a number above 0")
         return float(value)
+    elif key == "offset":
+        if not is_number(value) or value < 0:
+            raise FairgymError(f"{named} a number from 0")
+        return float(value)
+    elif key in _WORDS:
+        if value not in _WORDS[key]:
+            raise FairgymError(f"{named} {' or '.join(_WORDS[key])}")
     elif key == "normalise_by_sum":
         if not isinstance(value, bool):
             raise FairgymError(f"{named} true or false")

@@ -57,7 +57,7 @@ class Constant(eqx.Module):
                 raise FairgymError(f"a constant action is {value!r}; it takes {takes}") from error
             if not (traced or bool(space.contains(action))):
                 raise FairgymError(f"a constant action is {value!r}; it takes {space.takes}")
-            self.action = space.clip(action) if space.discrete else action
+            self.action = space.clip(action) if space.dtype == jnp.int32 else action
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
         """The constant."""

@@ -35,7 +35,8 @@ def with_fixed(
         A new specification, of plain data.
 
     Raises:
-        FairgymError: an unknown agent or element, a value that is no number from 0 to 1, or a
+        FairgymError: an unknown agent or element, a value that is no number of the
+            space, or a
             change of some elements of a policy that has none, such as "random".
 
     Examples:
@@ -115,14 +116,14 @@ def named_action(
         their sum.
 
     Raises:
-        FairgymError: an unknown name, a number outside of [0, 1], or an agent that chooses.
+        FairgymError: an unknown name, a number that no element can have, or an agent that chooses.
     """
     _require_numbers(space, agent)
     held: dict[int, Any] = {}
     for name, value in values:
         for place in _places(space, agent, name):
             before = None if base is None else float(base[place])
-            held[place] = _number(f"{agent}.{name}", value, held.get(place, before))
+            held[place] = _number(f"{agent}.{name}", value, held.get(place, before), space.largest)
     missing = [name for place, name in enumerate(space.names) if place not in held]
     if base is None and missing and space.independent:
         raise FairgymError(
@@ -179,14 +180,14 @@ def _whole(space: ActionSpace, agent: str, values: Iterable[tuple[str, Any]]) ->
     return len(known) == len(space.names)
 
 
-def _number(what: str, given: Any, before: float | None) -> Any:
-    """The number meant, from 0 to 1; a traced one as it is."""
+def _number(what: str, given: Any, before: float | None, largest: float) -> Any:
+    """The number meant, from 0 to the largest; a traced one as it is."""
     number = given if isinstance(given, Tracer) else changed_number(what, given, before)
     if isinstance(number, Tracer):  # also of a relative change of a traced number
         return number
-    if not 0.0 <= number <= 1.0:
+    if not 0.0 <= number <= largest:
         of = f", which makes {number:g} of {before:g}" if is_relative(given) else ""
-        raise FairgymError(f"{what} is {given!r}{of}; it takes a number from 0 to 1")
+        raise FairgymError(f"{what} is {given!r}{of}; it takes a number from 0 to {largest:g}")
     return number
 
 

@@ -183,7 +183,7 @@ def _rates(env: Environment, name: str, rate: Rate, title: str) -> list[Quantity
             above, below = (
                 _total(evaluation, part, code) for part in (rate.numerator, rate.denominator)
             )
-            return factor * ratio(above, below)
+            return factor * ratio(above, below + rate.offset)
 
         return values
 

@@ -154,7 +154,7 @@ def cumulative_rates(trace: Any, rate: Any, discount: float = 1.0) -> np.ndarray
     )
     weights = discount ** np.arange(above.shape[1], dtype=np.float64)[None, :, None]
     above, below = np.cumsum(weights * above, axis=1), np.cumsum(weights * below, axis=1)
-    return ratio(above, below)
+    return ratio(above, below + rate.offset)
 
 
 def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:

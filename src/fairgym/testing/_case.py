@@ -58,6 +58,17 @@ class Case:
         return self.observe(self.later), self.later
 
     @cached_property
+    def reset_eagerly(self) -> tuple[Any, Any]:
+        """Result of `env.reset`, not compiled: a program for each operation, so once for all."""
+        return self.env.reset(self.key, self.params)
+
+    @cached_property
+    def first_step_eagerly(self) -> tuple[Any, ...]:
+        """Result of the episode's first step, not compiled."""
+        first = self.transitions[0]
+        return self.env.step(first.key, first.state, first.actions, self.params)
+
+    @cached_property
     def transitions(self) -> list[Transition]:
         """The recorded episode."""
         observations, state = self.start

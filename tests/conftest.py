@@ -3,9 +3,7 @@
 All of it has to happen before `fairgym` is imported for the first time.
 """
 
-import functools
 import gc
-import itertools
 import json
 import os
 from importlib.metadata import version
@@ -48,15 +46,6 @@ gc.set_threshold(100_000, 20, 50)
 # the compiler crashes. One process of the suite came to more.
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 40_000
-
-if version("jax").startswith("0.10."):
-    # JAX writes every program in a context of its own, and to make one takes longer than to write a
-    # small program: here a hundred share one.
-    from jax._src.interpreters import mlir
-
-    new_context, programs = mlir.make_ir_context, itertools.count()
-    context_of = functools.lru_cache(1)(lambda hundred: new_context())
-    mlir.make_ir_context = lambda: context_of(next(programs) // 100)
 
 # What differs between equal runs.
 TIMES = ("started", "finished", "wall_time_s")

@@ -155,6 +155,15 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         return {}
 
     @property
+    def measures(self) -> Mapping[str, Any]:
+        """Measures of fairness in the course of an episode (`fairgym.fairness.Windowed`), by name.
+
+        Learners that care for them take "short_term", "long_term" as it really is, and
+        "long_term_window" as it can be estimated from the last steps.
+        """
+        return {}
+
+    @property
     def memories(self) -> Mapping[str, Memory]:
         """Memories by name that a run may put into the state (`fairgym.core.augmented`)."""
         return {}

@@ -153,6 +153,11 @@ class Wrapper(Environment[Any, Any, Any]):
         return self.env.schemes
 
     @property
+    def measures(self) -> Mapping[str, Any]:
+        """Measures of fairness in the course of an episode, by name."""
+        return self.env.measures
+
+    @property
     def memories(self) -> Mapping[str, Memory]:
         """Memories by name that a run may put into the state."""
         return self.env.memories

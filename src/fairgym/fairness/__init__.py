@@ -30,6 +30,7 @@ from fairgym.fairness.schemes import (
     unfairness,
 )
 from fairgym.fairness.tables import component_rows
+from fairgym.fairness.windows import Windowed
 
 __all__ = [
     "Aggregation",
@@ -69,6 +70,7 @@ __all__ = [
     "TimepointFirst",
     "Utilitarian",
     "When",
+    "Windowed",
     "WorstGroup",
     "component_rows",
     "unfairness",

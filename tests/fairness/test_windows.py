@@ -1,0 +1,75 @@
+"""Measures of the last steps against NumPy."""
+
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from fairgym.core import FairgymError, Memory
+from fairgym.fairness import Direct, Disparity, Distance, Rate, Windowed
+from fairgym.testing.toys import ToyComponents
+
+STEPS = 25
+GAP = Disparity(Rate("hits", "tries"))
+RNG = np.random.default_rng(0)
+TRIES = RNG.integers(0, 4, (STEPS, 2)).astype(np.float32)
+HITS = RNG.binomial(TRIES.astype(int), [0.7, 0.4]).astype(np.float32)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4, 40])
+def test_the_metric_of_the_last_steps_or_of_as_many_as_there_were(steps):
+    measure = Windowed(GAP, steps)
+
+    @jax.jit
+    def run(tries, hits):
+        def step(memory, row):
+            components = SimpleNamespace(tries=row[0], hits=row[1])
+            ahead = measure.value(memory, components)
+            memory = measure.update(memory, components)
+            return memory, (measure.value(memory), ahead)
+
+        first = measure.initial(SimpleNamespace(tries=tries[0], hits=hits[0]))
+        return lax.scan(step, first, (tries, hits))[1]
+
+    found, ahead = run(TRIES, HITS)
+    expected = []
+    for end in range(1, STEPS + 1):
+        start = max(0, end - steps) if steps else 0
+        tries, hits = TRIES[start:end].sum(0), HITS[start:end].sum(0)
+        rates = np.where(tries > 0, hits / np.maximum(tries, 1), 0.0)
+        expected.append(-abs(rates[0] - rates[1]))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_array_equal(found, ahead)
+
+
+def test_only_what_the_metric_is_made_of_is_kept():
+    like = SimpleNamespace(scores=jnp.zeros((2, 7)), profit=jnp.zeros(()))
+    assert isinstance(Windowed(GAP, 3), Memory)
+    rows, _ = Windowed(Distance("scores"), 3).initial(like)
+    assert {name: row.shape for name, row in rows.items()} == {"scores": (3, 2, 7)}
+
+
+def test_of_a_metric_of_ones_own_everything_is_kept():
+    class Own(Direct):
+        """A metric of an unknown kind."""
+
+        def value(self, totals):
+            return jnp.sum(totals.hits) - jnp.sum(totals.tries)
+
+    like = ToyComponents(
+        **{
+            name: jnp.ones((2,)) if info.per else jnp.ones(())
+            for name, info in ToyComponents.info().items()
+        }
+    )
+    rows, _ = Windowed(Own(""), 2).initial(like)
+    assert set(rows) == set(ToyComponents.info())
+
+
+@pytest.mark.parametrize("steps", [-1, 2.5, True])
+def test_what_cannot_be_is_refused(steps):
+    with pytest.raises(FairgymError, match=f"steps is {steps}; it takes a whole number from 0"):
+        Windowed(GAP, steps)

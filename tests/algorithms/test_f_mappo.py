@@ -24,8 +24,9 @@ def test_advantages_are_sums_of_errors_up_to_the_end():
         last = 2 if t <= 2 else 6
         for later in range(t, last + 1):
             expected[t] += (gamma * decay) ** (later - t) * errors[later]
+    ends = jnp.array(done)
     found = generalised_advantages(
-        jnp.array(rewards), jnp.array(values), jnp.array(done), gamma, decay
+        jnp.array(rewards), jnp.array(values[:-1]), jnp.array(values[1:]), ends, ends, gamma, decay
     )
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 

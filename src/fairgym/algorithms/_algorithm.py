@@ -200,3 +200,14 @@ def check_inside(algorithm: Any, high: float, *names: str, positive: bool = Fals
         if not (number and 0.0 <= value <= most) or (positive and value == 0.0):
             above = "above 0" if positive else "from 0"
             raise FairgymError(f"{name} is {value!r}; it takes a number {above} to {most:g}")
+
+
+def check_layers(algorithm: Any, *names: str) -> None:
+    """Raise a FairgymError unless these hyperparameters are numbers of units of hidden layers."""
+    for name in names:
+        units = getattr(algorithm, name)
+        whole = all(isinstance(n, int) and not isinstance(n, bool) for n in units)
+        if not whole or any(not 1 <= n <= LARGEST_WIDTH for n in units):
+            raise FairgymError(
+                f"{name} is {list(units)}; it takes whole numbers from 1 to {LARGEST_WIDTH}"
+            )

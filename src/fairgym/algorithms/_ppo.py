@@ -24,7 +24,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from fairgym.algorithms._algorithm import Objectives, check_at_least, check_inside
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
 from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
-from fairgym.core import Entities, Environment, log_keys
+from fairgym.core import Entities, Environment, StepOutcome, log_keys
 from fairgym.policies.exploration import (
     act,
     entropy,
@@ -53,24 +53,35 @@ StateT = TypeVar("StateT", bound=PpoState)
 
 def generalised_advantages(
     rewards: Float[Array, "steps agents"],
-    values: Float[Array, "steps_and_one agents"],
+    values: Float[Array, "steps agents"],
+    following: Float[Array, "steps agents"],
+    last: Float[Array, " steps"],
     done: Float[Array, " steps"],
     gamma: float,
     gae_lambda: float,
 ) -> Float[Array, "steps agents"]:
     """Generalised advantage estimates (Schulman et al. 2016, equation 16).
 
-    https://arxiv.org/abs/1506.02438: delta_t = r_t + gamma (1 - done_t) V_{t+1} - V_t,
+    https://arxiv.org/abs/1506.02438: delta_t = r_t + gamma (1 - last_t) V'_t - V_t,
     A_t = delta_t + gamma lambda (1 - done_t) A_{t+1}.
+
+    Args:
+        rewards: r, of each step and agent.
+        values: V, of what was seen before each step.
+        following: V', of what was seen after it, before a new episode.
+        last: 1 where nothing comes after the step.
+        done: 1 where the next row is of another episode.
+        gamma: discount factor.
+        gae_lambda: lambda.
     """
 
-    def back(later: Array, now: tuple[Array, Array, Array, Array]) -> tuple[Array, Array]:
-        reward, value, following, ended = now
-        delta = reward + gamma * (1.0 - ended) * following - value
-        advantage = delta + gamma * gae_lambda * (1.0 - ended) * later
+    def back(later: Array, now: tuple[Array, ...]) -> tuple[Array, Array]:
+        reward, value, following, last, done = now
+        delta = reward + gamma * (1.0 - last) * following - value
+        advantage = delta + gamma * gae_lambda * (1.0 - done) * later
         return advantage, advantage
 
-    rows = (rewards, values[:-1], values[1:], done)
+    rows = (rewards, values, following, last, done)
     return lax.scan(back, jnp.zeros_like(rewards[0]), rows, reverse=True)[1]
 
 
@@ -137,6 +148,43 @@ class PpoLearner(GradientLearner[StateT]):
 
     # ---------------------------------------------------------------- what a subclass may change
 
+    @property
+    def _bootstraps(self) -> bool:
+        """True if an episode that is cut off at its horizon has a value after it."""
+        return False
+
+    def _choose(
+        self, state: StateT, world: World, agent: str, seen: Entities, logits: Array, raw: Array
+    ) -> Array:
+        """What is done in place of what was explored: the same by default.
+
+        Args:
+            state: the training state.
+            world: the world before the step.
+            agent: the agent.
+            seen: what it acts on.
+            logits: outputs of its network.
+            raw: what was explored.
+        """
+        return raw
+
+    def _watch(
+        self, state: StateT, before: World, after: World, end: StepOutcome
+    ) -> tuple[World, dict[str, Array]]:
+        """The world after a step with what is watched in it, and further numbers of the step."""
+        return after, {}
+
+    def _shaped(
+        self, advantage: Float[Array, "worlds steps"], signals: Mapping[str, Array]
+    ) -> Float[Array, "worlds steps"]:
+        """Advantages of one agent in a minibatch, before they are normalised.
+
+        Args:
+            advantage: generalised advantage estimates.
+            signals: the further numbers of the same steps.
+        """
+        return advantage
+
     def _value_scale(self, state: StateT) -> tuple[Any, Any]:
         """Mean and standard deviation, per agent, of the returns that the critic's unit stands for.
 
@@ -167,12 +215,21 @@ class PpoLearner(GradientLearner[StateT]):
             for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
                 own = seen.to_act_on(agent, actor.space)
                 space, log_std = actor.space, state.log_std[agent]
-                raw = explore(space, actor.logits(own), log_std, own.mask, agent_key)
+                logits = actor.logits(own)
+                raw = explore(space, logits, log_std, own.mask, agent_key)
+                raw = self._choose(state, world, agent, own, logits, raw)
                 actions[agent] = act(space, raw, own.mask)
                 explored[agent] = space.at_rows(raw, seen.rows[agent])
             acts = {agent: acting(state.env, agent, world.state) for agent in actors}
-            world, end, rewards = state.go_on(world, actions, hidden, step_key)
-            return world, Step(seen.samples, seen.present, explored, acts, rewards, end.done)
+            after, end, rewards = state.go_on(world, actions, hidden, step_key)
+            after, signals = self._watch(state, world, after, end)
+            ahead = None
+            if self._bootstraps:
+                final = observe(world.replace(state=end.final_state), seen_key)
+                ahead = final.samples, final.present, end.terminated
+            return after, Step(
+                seen.samples, seen.present, explored, acts, rewards, end.done, ahead, signals
+            )
 
         last_key, key = jax.random.split(key)
         world, steps = lax.scan(step, world, jax.random.split(key, self.num_steps))
@@ -194,14 +251,26 @@ class PpoLearner(GradientLearner[StateT]):
             (steps.observations, steps.present),
             last,
         )
-        values = jax.vmap(jax.vmap(state.networks.critic))(*seen) * spread + mean
-        advantage = jax.vmap(
-            lambda r, v, d: generalised_advantages(r, v, d, self.gamma, self.gae_lambda)
-        )(steps.rewards, values, steps.done.astype(jnp.float32))
-        returns = advantage + values[:, :-1]
+        value_of = jax.vmap(jax.vmap(state.networks.critic))
+        values = value_of(*seen) * spread + mean
+        following, done = values[:, 1:], steps.done.astype(jnp.float32)
+        last = done
+        if steps.ahead is not None:
+            *final, terminated = steps.ahead
+            following = jnp.where(
+                steps.done[..., None], value_of(*final) * spread + mean, following
+            )
+            last = terminated.astype(jnp.float32)
+        values = values[:, :-1]
+        estimate = functools.partial(
+            generalised_advantages, gamma=self.gamma, gae_lambda=self.gae_lambda
+        )
+        advantage = jax.vmap(estimate)(steps.rewards, values, following, last, done)
+        returns = advantage + values
         state = self._with_returns(state, returns)
         mean, spread = self._value_scale(state)
         before = _log_probabilities(state.networks.actors, state.log_std, steps)
+        signals, steps = steps.signals, steps.replace(ahead=None)
         batch = (steps, advantage, (returns - mean) / spread, before)
 
         # every epoch takes the steps in a new order
@@ -227,6 +296,8 @@ class PpoLearner(GradientLearner[StateT]):
         state = state.replace(learned=learned, log_std=log_std, optimiser=optimiser, worlds=worlds)
         log = {name: jnp.mean(values) for name, values in losses.items()}
         log[log_keys.STEP_REWARD] = jnp.mean(steps.rewards)
+        for name, values in signals.items():
+            log |= {name: jnp.mean(values), f"{name}_std": jnp.std(values)}
         numbers = {agent: own for agent, own in log_std.items() if own.size}
         for agent, own in numbers.items():
             log[log_keys.exploration(agent)] = jnp.mean(jnp.exp(own))
@@ -240,7 +311,7 @@ class PpoLearner(GradientLearner[StateT]):
         for index, agent in enumerate(state.trained):
             acts = steps.acts[agent].astype(jnp.float32)
             total = jnp.maximum(jnp.sum(acts), 1.0)
-            own = advantage[..., index]
+            own = self._shaped(advantage[..., index], steps.signals)
             centre = jnp.sum(acts * own) / total
             scale = jnp.sqrt(jnp.sum(acts * (own - centre) ** 2) / total)
             own = (own - centre) / (scale + 1e-8)

@@ -38,11 +38,13 @@ class World(Struct):
         state: state of the environment.
         judged: per trained agent, memories of the schemes that its objective weighs.
         hidden: hidden states of the agents that are not trained and have one, by name.
+        watched: memories of the measures that the learner looks at in every step, by name.
     """
 
     state: Any
     judged: tuple[dict[str, Any], ...]
     hidden: dict[str, Any]
+    watched: dict[str, Any] = eqx.field(default_factory=dict)
 
 
 def first_judged(
@@ -117,6 +119,9 @@ class Step(Struct):
         acts: whether a trained agent acted at all in this step.
         rewards: rewards of the trained agents.
         done: whether the episode ended with this step.
+        ahead: what the critic sees after the step, before a reset, and whether the episode failed
+            with it; None for a learner that takes the value after any end for 0.
+        signals: further numbers of the step by name, of learners that look at more than rewards.
     """
 
     observations: dict[str, Any]
@@ -125,6 +130,8 @@ class Step(Struct):
     acts: dict[str, Bool[Array, "..."]]
     rewards: Float[Array, "... agents"]
     done: Bool[Array, "..."]
+    ahead: Any = None
+    signals: dict[str, Float[Array, "..."]] = eqx.field(default_factory=dict)
 
 
 class Seen(Struct):

@@ -18,16 +18,16 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.algorithms._algorithm import (
-    LARGEST_WIDTH,
     MOST_EPISODES,
     algorithms,
     check_at_least,
     check_inside,
+    check_layers,
 )
 from fairgym.algorithms._gradient import apply_gradients
 from fairgym.algorithms._q import Experiences, QLearner, QState
 from fairgym.algorithms._replay import ExperienceBuffer
-from fairgym.core import Entities, Environment, FairgymError, Struct
+from fairgym.core import Entities, Environment, Struct
 from fairgym.policies import split_learned
 from fairgym.policies.coding import InputCode, Inputs
 from fairgym.policies.flat import FlatNetwork
@@ -122,7 +122,7 @@ class Dqn(QLearner[DqnState]):
         check_inside(self, math.inf, "learning_rate", positive=True)
         if self.learning_starts is not None:
             check_at_least(self, 1, "learning_starts", high=self.buffer_size)
-        check_hidden(self.hidden)
+        check_layers(self, "hidden")
 
     def _rounds(self, env: Environment) -> tuple[int, int]:
         return self.episodes_per_epoch, env.horizon
@@ -231,12 +231,3 @@ def _row_like(inputs: int) -> Row:
     """A row of zeros."""
     vector, number = jnp.zeros((inputs,)), jnp.zeros(())
     return Row(vector, vector, jnp.int32(0), number, number, number)
-
-
-def check_hidden(hidden: tuple[int, ...]) -> None:
-    """Raise a FairgymError unless these are numbers of units of hidden layers."""
-    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in hidden)
-    if not whole or any(not 1 <= n <= LARGEST_WIDTH for n in hidden):
-        raise FairgymError(
-            f"hidden is {list(hidden)}; it takes whole numbers from 1 to {LARGEST_WIDTH}"
-        )

@@ -1,7 +1,7 @@
 """Networks over observations whose rows are always the same entities, and tables over them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -12,22 +12,31 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from fairgym.core import Entities
 from fairgym.policies.coding import Inputs, TableCode
 
+Activation = Literal["relu", "tanh"]
+
 
 class FlatNetwork(eqx.Module):
-    """A multi-layer perceptron with ReLU units over the numbers of an observation in a row.
+    """A multi-layer perceptron over the numbers of an observation in a row.
 
     Attributes:
         layers: the layers; the last one has one output per option or element of the action.
         inputs: the code of the observations; static.
         space: the action space; static.
+        activation: what the hidden units apply, "relu" or "tanh"; static.
     """
 
     layers: tuple[eqx.nn.Linear, ...]
     inputs: Inputs = eqx.field(static=True)
     space: Any = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
 
     def __init__(
-        self, inputs: Inputs, space: Any, hidden: Sequence[int], key: PRNGKeyArray
+        self,
+        inputs: Inputs,
+        space: Any,
+        hidden: Sequence[int],
+        key: PRNGKeyArray,
+        activation: Activation = "relu",
     ) -> None:
         """Draw the weights, uniformly within one over the square root of the number of inputs.
 
@@ -36,10 +45,11 @@ class FlatNetwork(eqx.Module):
             space: the agent's action space.
             hidden: number of units of each hidden layer.
             key: a JAX key.
+            activation: what the hidden units apply.
         """
         sizes = (inputs.size, *hidden, len(space.elements))
         self.layers = linear_layers(sizes, key)
-        self.inputs, self.space = inputs, space
+        self.inputs, self.space, self.activation = inputs, space, activation
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
         """The action for this observation; `key` is not used (the policy is deterministic)."""
@@ -51,10 +61,7 @@ class FlatNetwork(eqx.Module):
 
     def outputs(self, inputs: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
         """Outputs of the last layer for inputs that are coded already."""
-        units = inputs
-        for layer in self.layers[:-1]:
-            units = jax.nn.relu(layer(units))
-        return self.layers[-1](units)
+        return perceptron(self.layers, inputs, self.activation)
 
 
 class RecurrentNetwork(eqx.Module):
@@ -152,6 +159,16 @@ class Table(eqx.Module):
     def logits(self, observation: Entities) -> Float[Array, " options"]:
         """The numbers of this observation."""
         return self.values[self.code.index(observation)[0]]
+
+
+def perceptron(
+    layers: Sequence[eqx.nn.Linear], inputs: Float[Array, " inputs"], activation: Activation
+) -> Float[Array, " outputs"]:
+    """Outputs of linear layers with an activation between them."""
+    units = inputs
+    for layer in layers[:-1]:
+        units = getattr(jax.nn, activation)(layer(units))
+    return layers[-1](units)
 
 
 def linear_layers(sizes: Sequence[int], key: PRNGKeyArray) -> tuple[eqx.nn.Linear, ...]:

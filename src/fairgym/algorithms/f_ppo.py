@@ -1,0 +1,125 @@
+"""F-PPO: short-term fairness by action massaging, long-term fairness by advantage regularisation.
+
+Hu, Lear and Zhang, "Striking a Balance in Fairness for Dynamic Systems Through Reinforcement
+Learning" (2023), https://arxiv.org/abs/2401.06318, section 5 and algorithm 1.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fairgym.algorithms._algorithm import Objectives, algorithms, check_at_least, check_inside
+from fairgym.algorithms._massaging import check_massaging, massaged
+from fairgym.algorithms._watching import (
+    LONG_TERM,
+    SHORT_TERM,
+    WatchingPpo,
+    WatchingState,
+    gain_of,
+)
+from fairgym.algorithms._worlds import World
+from fairgym.core import Entities, Environment, check_flag
+
+FIRST_THRESHOLD = 0.01  # of the exponential schedule
+
+
+@algorithms.register("f-ppo")
+@dataclasses.dataclass(frozen=True)
+class FPpo(WatchingPpo[WatchingState]):
+    """Hyperparameters of F-PPO, beside those of `WatchingPpo`; defaults are those of bank_loans.
+
+    Without massaging it is F-PPO-L of the paper's figure 2, with `regularise` 0 its short-term half
+    alone (F-PPO-S).
+
+    Attributes:
+        massage: action massaging (equation 6).
+        threshold: the largest tau, the difference of two probabilities below which one action may
+            take the place of the other.
+        threshold_schedule: how tau rises from round `threshold_start`, i0, with `threshold_rate`,
+            r: "saturating" is threshold (1 - r^(i - i0)), as published for bank_loans (0.985) and,
+            with r = 0, attention; "exponential" is the lower one of threshold and
+            0.01 r^(i - i0), as published for the epidemic (1.2).
+        threshold_start: the first round with massaging; tau is 0 before it.
+        threshold_rate: r of the schedule.
+        regularise: lambda, the weight of the regularisation of advantages (equation 4).
+        delta: short-term unfairness above which a step that worsens the long term is penalised;
+            below it one that betters it is rewarded (equation 7).
+    """
+
+    massage: bool = True
+    threshold: float = 1.0
+    threshold_schedule: Literal["saturating", "exponential"] = "saturating"
+    threshold_start: int = 17
+    threshold_rate: float = 0.985
+    regularise: float = 1.0
+    delta: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        check_flag("massage", self.massage)
+        check_inside(self, 1.0, "threshold")
+        check_at_least(self, 0, "threshold_start")
+        check_inside(self, math.inf, "threshold_rate", "regularise", "delta")
+
+    def _init_fields(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        params: Any,
+        fixed: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        fields = super()._init_fields(key, env, objective, params, fixed)
+        for agent, _ in fields["objectives"] if self.massage else ():
+            check_massaging(env, agent)
+        return fields
+
+    def _state(self, fields: dict[str, Any]) -> WatchingState:
+        return WatchingState(**fields)
+
+    def tau(self, rounds: Array) -> Float[Array, ""]:
+        """The threshold in this round, counted from 0."""
+        since = jnp.maximum(rounds - self.threshold_start, 0).astype(jnp.float32)
+        power = jnp.float32(self.threshold_rate) ** since
+        if self.threshold_schedule == "saturating":
+            risen = self.threshold * (1.0 - power)
+        else:
+            risen = jnp.minimum(self.threshold, FIRST_THRESHOLD * power)
+        return jnp.where(rounds >= self.threshold_start, risen, 0.0)
+
+    def _choose(
+        self,
+        state: WatchingState,
+        world: World,
+        agent: str,
+        seen: Entities,
+        logits: Array,
+        raw: Array,
+    ) -> Array:
+        if not self.massage:
+            return raw
+        return massaged(
+            state.env,
+            state.params,
+            self.measures(state.env)[SHORT_TERM],
+            world.watched[SHORT_TERM],
+            agent,
+            seen,
+            logits,
+            raw,
+            self.tau(state.rounds),
+        )
+
+    def _shaped(
+        self, advantage: Float[Array, "worlds steps"], signals: Mapping[str, Array]
+    ) -> Float[Array, "worlds steps"]:
+        """A + lambda R (equation 4), with R of equation 7."""
+        gain = signals[gain_of(LONG_TERM)]
+        unfair = signals[SHORT_TERM] > self.delta
+        regular = jnp.where(unfair, jnp.minimum(gain, 0.0), jnp.maximum(gain, 0.0))
+        return self._scaled(advantage) + self.regularise * self._scaled(regular)

@@ -1,0 +1,200 @@
+"""Small tasks in which what pays is unfair, and foresight of them."""
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from fairgym.core import (
+    Allocation,
+    Components,
+    Discrete,
+    Entities,
+    EntitySpace,
+    Environment,
+    Feature,
+    Params,
+    Struct,
+    component,
+)
+from fairgym.fairness import (
+    Direct,
+    Disparity,
+    Distance,
+    LargestDeviation,
+    Metric,
+    Rate,
+    Windowed,
+)
+
+PAYS = (1.0, -1.0)  # what it pays to approve somebody of each group
+
+
+class NoParams(Params):
+    """Nothing to choose."""
+
+
+class Decided(Components):
+    """Decisions by group, and how the groups fare."""
+
+    applicants: Float[Array, " groups"] = component("applicants", unit="people", per="group")
+    approved: Float[Array, " groups"] = component("approved", unit="people", per="group")
+    points: Float[Array, ""] = component("points", unit="", nonnegative=False)
+    standing: Float[Array, "groups bins"] = component(
+        "standing", unit="people", per=("group", "bin"), level=True
+    )
+
+
+class DeskState(Struct):
+    """Who applies, and how many of each group are well off."""
+
+    time: Int[Array, ""]
+    group: Int[Array, ""]
+    standing: Float[Array, "groups bins"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Desk(Environment[DeskState, NoParams, Decided]):
+    """One applicant a step, of one of two groups; to approve pays for the first and costs else.
+
+    Whoever is approved is well off, until somebody of their group is denied.
+    """
+
+    name: ClassVar[str] = "desk"
+    agents: ClassVar[tuple[str, ...]] = ("clerk",)
+    groups: ClassVar[tuple[str, ...]] = ("first", "second")
+    components: ClassVar[type[Components]] = Decided
+
+    horizon: int = 40
+
+    @property
+    def default_params(self) -> NoParams:
+        return NoParams()
+
+    @property
+    def axes(self) -> Mapping[str, tuple[str, ...]]:
+        return {**super().axes, "bin": ("badly", "well")}
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        return {
+            "points": Direct("points"),
+            "gap": Disparity(Rate("approved", "applicants")),
+        }
+
+    @property
+    def measures(self) -> Mapping[str, Any]:
+        return {
+            "short_term": Windowed(self.metrics["gap"], 10),
+            "long_term": Windowed(Distance("standing"), 1),
+            "long_term_window": Windowed(Distance("standing"), 10),
+        }
+
+    @cached_property
+    def _spaces(self) -> tuple[EntitySpace, Discrete]:
+        return EntitySpace(1, (Feature("group", 0, 1, levels=2),)), Discrete(("deny", "approve"))
+
+    def observation_space(self, agent: str) -> EntitySpace:
+        return self._spaces[0]
+
+    def action_space(self, agent: str) -> Any:
+        return self._spaces[1]
+
+    def initial_state(self, key: Array, params: Any) -> DeskState:
+        group = jax.random.randint(key, (), 0, 2)
+        return DeskState(jnp.int32(0), group, jnp.array([[5.0, 5.0], [8.0, 2.0]]))
+
+    def observe(self, state: DeskState, params: Any) -> dict[str, Entities]:
+        seen = state.group.astype(jnp.float32)[None, None]
+        return {"clerk": Entities(seen, jnp.ones((1,), bool), jnp.zeros((0,)))}
+
+    def noise(self, key: Array, params: Any) -> Array:
+        return jax.random.randint(key, (), 0, 2)
+
+    def transition(
+        self, noise: Any, state: DeskState, actions: Any, params: Any
+    ) -> tuple[DeskState, Decided, Bool[Array, ""]]:
+        found = self._components(state.group, actions["clerk"], state.standing)
+        return DeskState(state.time + 1, noise, found.standing), found, jnp.array(False)
+
+    def foresee(self, observations: Any, actions: Any, params: Any) -> Decided:
+        group = observations["clerk"].features[0, 0].astype(jnp.int32)
+        return self._components(group, actions["clerk"], jnp.zeros((2, 2)))
+
+    def _components(self, group: Array, action: Array, standing: Array) -> Decided:
+        who, approved = jax.nn.one_hot(group, 2), action.astype(jnp.float32)
+        change = who[:, None] * jnp.array([-1.0, 1.0]) * (2.0 * approved - 1.0)
+        return Decided(
+            applicants=who,
+            approved=who * approved,
+            points=approved * jnp.array(PAYS)[group],
+            standing=jnp.clip(standing + change, 0.0, 10.0),
+        )
+
+
+class Sent(Components):
+    """Units by place."""
+
+    sent: Float[Array, " places"] = component("units sent", unit="units", per="group")
+
+
+class DepotState(Struct):
+    """Nothing but the time."""
+
+    time: Int[Array, ""]
+
+
+@dataclasses.dataclass(frozen=True)
+class Depot(Environment[DepotState, NoParams, Sent]):
+    """Six units a step, for three places."""
+
+    name: ClassVar[str] = "depot"
+    agents: ClassVar[tuple[str, ...]] = ("driver",)
+    groups: ClassVar[tuple[str, ...]] = ("a", "b", "c")
+    components: ClassVar[type[Components]] = Sent
+
+    horizon: int = 10
+
+    @property
+    def default_params(self) -> NoParams:
+        return NoParams()
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        return {"unevenness": LargestDeviation("sent")}
+
+    @property
+    def measures(self) -> Mapping[str, Any]:
+        uneven = Windowed(self.metrics["unevenness"], 4)
+        return {"short_term": uneven, "long_term": uneven, "long_term_window": uneven}
+
+    @cached_property
+    def _spaces(self) -> tuple[EntitySpace, Allocation]:
+        return EntitySpace(1, (Feature("nothing", 0, 1),)), Allocation(6, self.groups)
+
+    def observation_space(self, agent: str) -> EntitySpace:
+        return self._spaces[0]
+
+    def action_space(self, agent: str) -> Any:
+        return self._spaces[1]
+
+    def initial_state(self, key: Array, params: Any) -> DepotState:
+        return DepotState(jnp.int32(0))
+
+    def observe(self, state: DepotState, params: Any) -> dict[str, Entities]:
+        return {"driver": Entities(jnp.zeros((1, 1)), jnp.ones((1,), bool), jnp.zeros((0,)))}
+
+    def noise(self, key: Array, params: Any) -> Array:
+        return jnp.zeros(())
+
+    def transition(
+        self, noise: Any, state: DepotState, actions: Any, params: Any
+    ) -> tuple[DepotState, Sent, Bool[Array, ""]]:
+        return DepotState(state.time + 1), self.foresee({}, actions, params), jnp.array(False)
+
+    def foresee(self, observations: Any, actions: Any, params: Any) -> Sent:
+        return Sent(sent=actions["driver"].astype(jnp.float32))

@@ -1,0 +1,251 @@
+"""F-PPO and A-PPO: massaging by enumeration, advantages by NumPy, and what they learn."""
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fair_tasks import Depot, Desk
+from q_tasks import Bandit
+
+from fairgym.algorithms import algorithms
+from fairgym.algorithms._massaging import massaged
+from fairgym.algorithms._watching import SHORT_TERM, gain_of
+from fairgym.core import FairgymError, apportion, no_components
+from fairgym.fairness import Objective, Windowed
+from fairgym.testing.toys import Toy
+
+DESK = Desk()
+TREATED = "treated_disparity"
+SMALL = {
+    "num_envs": 4,
+    "num_steps": 40,
+    "num_minibatches": 4,
+    "update_epochs": 5,
+    "layers": (8,),
+    "critic_layers": (8,),
+    "learning_rate": 0.02,
+    "gamma": 0.5,
+    "evaluation_episodes": 2,
+    "epochs": 1,
+    "episodes_per_epoch": 100,
+    "window": 10,
+}
+
+
+def memory_of(measure, env, **sums):
+    """A window in which these components have happened."""
+    memory = measure.initial(no_components(env, env.default_params))
+    step = no_components(env, env.default_params).replace(
+        **{name: jnp.array(value, jnp.float32) for name, value in sums.items()}
+    )
+    return measure.update(memory, step)
+
+
+class TestMassaging:
+    def test_of_an_option_by_enumeration(self):
+        """The other option where it is fairer and its probability near enough (equation 6)."""
+        measure = DESK.measures["short_term"]
+
+        @eqx.filter_jit
+        def run(group, raw, logits, memory, threshold):
+            state = eqx.tree_at(
+                lambda s: s.group, DESK.initial_state(jax.random.key(0), None), group
+            )
+            seen = DESK.observe(state, None)["clerk"]
+            return massaged(DESK, None, measure, memory, "clerk", seen, logits, raw, threshold)
+
+        counts = [([4, 4], [3, 1]), ([4, 4], [2, 2]), ([1, 0], [1, 0]), ([0, 0], [0, 0])]
+        for (applicants, approved), group, raw, lean, threshold in itertools.product(
+            counts, (0, 1), (0, 1), (0.0, 0.5, 2.0), (0.0, 0.3, 0.7, 1.0)
+        ):
+            memory = memory_of(measure, DESK, applicants=applicants, approved=approved)
+            chances = np.exp([0.0, lean]) / np.exp([0.0, lean]).sum()
+            unfair = []
+            for option in (0, 1):
+                tries, hits = np.array(applicants, float), np.array(approved, float)
+                tries[group] += 1
+                hits[group] += option
+                rates = np.divide(hits, tries, out=np.zeros(2), where=tries > 0)
+                unfair.append(abs(rates[0] - rates[1]))
+            other = 1 - raw
+            fairer = unfair[other] < unfair[raw] - 1e-6
+            near = abs(chances[0] - chances[1]) < threshold
+            expected = other if fairer and near else raw
+            logits = np.array([0.0, lean], np.float32)
+            found = run(np.int32(group), np.int32(raw), logits, memory, np.float32(threshold))
+            assert int(found) == expected, (applicants, approved, group, raw, lean, threshold)
+
+    def test_of_an_allocation_by_enumeration(self):
+        """The best of all moves of a unit between places of like probability (section 6.2)."""
+        env, threshold = Depot(), 0.25
+        measure = env.measures["short_term"]
+        seen = env.observe(env.initial_state(jax.random.key(0), None), None)["driver"]
+
+        @eqx.filter_jit
+        def run(raw, memory):
+            return massaged(
+                env, None, measure, memory, "driver", seen, raw, raw, jnp.float32(threshold)
+            )
+
+        generator, moved = np.random.default_rng(0), 0
+        for _ in range(60):
+            raw = generator.normal(size=3).astype(np.float32)
+            before = generator.integers(0, 6, 3)
+            shares = np.exp(raw) / np.exp(raw).sum()
+            given = np.array(apportion(jnp.array(shares), 6))
+
+            def unfair(units, before=before):
+                sums = before + units
+                return np.abs(sums / sums.sum() - 1 / 3).max()
+
+            moves = [(unfair(given), given)]
+            for giver, taker in itertools.permutations(range(3), 2):
+                near = abs(shares[giver] - shares[taker]) < threshold - 1e-6
+                if given[giver] and near:
+                    other = given.copy()
+                    other[giver] -= 1
+                    other[taker] += 1
+                    moves.append((unfair(other), other))
+            least = min(value for value, _ in moves)
+            memory = memory_of(measure, env, sent=before)
+            raw_after = run(jnp.array(raw), memory)
+            found = np.array(env.action_space("driver").from_logits(raw_after, seen.mask))
+            assert found.sum() == 6 and unfair(found) == pytest.approx(least, abs=1e-5)
+            moved += not np.array_equal(found, given)
+        assert moved > 10
+
+    def test_the_published_thresholds(self):
+        learner = algorithms.get("f-ppo")
+        bank = learner()
+        attention = learner(threshold=0.08, threshold_start=14, threshold_rate=0.0)
+        epidemic = learner(
+            threshold=0.35,
+            threshold_schedule="exponential",
+            threshold_start=50,
+            threshold_rate=1.2,
+        )
+        for i in (0, 14, 15, 16, 17, 18, 49, 50, 60, 100, 349):
+            expected = (
+                1 - 2 * 0.5 * 0.985 ** (i - 17) if i >= 17 else 0.0,
+                0.08 if i >= 15 else 0.0,
+                min(0.35, 0.01 * 1.2 ** (i - 50)) if i >= 50 else 0.0,
+            )
+            found = [float(one.tau(jnp.int32(i))) for one in (bank, attention, epidemic)]
+            np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def shaped(name, advantage, signals, **settings):
+    learner = algorithms.get(name)(**settings)
+    return np.array(learner._shaped(jnp.array(advantage), signals))
+
+
+def scaled(values, scale):
+    spread = values.max() - values.min()
+    if scale == "none":
+        return values
+    return (values - values.min()) / spread if spread else 0 * values
+
+
+@pytest.mark.parametrize("scale", ["none", "minibatch"])
+def test_advantages_are_regularised_as_published(scale):
+    """Equations 4 and 7 of Hu et al. and the two penalties of Yu et al.; NumPy."""
+    generator = np.random.default_rng(0)
+    advantage, short, short_gain, long_gain = generator.normal(size=(4, 3, 50)).astype(np.float32)
+    short = np.abs(short)
+    signals = {
+        "short_term": jnp.array(short),
+        gain_of("short_term"): jnp.array(short_gain),
+        gain_of("long_term"): jnp.array(long_gain),
+    }
+    regular = np.where(short > 0.6, np.minimum(0, long_gain), np.maximum(0, long_gain))
+    expected = scaled(advantage, scale) + 0.7 * scaled(regular, scale)
+    found = shaped("f-ppo", advantage, signals, scale=scale, regularise=0.7, delta=0.6)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+    value = np.minimum(0, -short + 0.5)
+    growth = np.where(short > 0.5, np.minimum(0, short_gain), 0)  # the gain is minus the growth
+    expected = scaled(advantage, scale) + 0.2 * scaled(value, scale) + 0.3 * scaled(growth, scale)
+    penalties = {"value_weight": 0.2, "growth_weight": 0.3, "tolerance": 0.5}
+    found = shaped("a-ppo", advantage, signals, scale=scale, **penalties)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def learned(name, **settings):
+    """Log of an epoch of learning at the desk."""
+    learner = algorithms.get(name)(**SMALL | settings)
+    state = learner.init(jax.random.key(0), DESK, Objective.direct(DESK))
+    return learner, *learner.update(state)
+
+
+def test_massaging_keeps_the_gap_small_while_learning():
+    """What pays is to approve the first group alone: a gap of 1."""
+    massaging = {"threshold_start": 0, "threshold_rate": 0.0, "regularise": 0.0}
+    _, _, fair = learned("f-ppo", **massaging)
+    _, state, unfair = learned("f-ppo", massage=False, regularise=0.0)
+    assert float(unfair["metrics/gap"]) < -0.95 and float(unfair["metrics/points"]) > 15
+    assert float(unfair[SHORT_TERM]) > 0.7
+    assert float(fair[SHORT_TERM]) < 0.4 * float(unfair[SHORT_TERM])
+    assert int(state.rounds) == 25
+
+
+def test_signals_begin_anew_with_every_episode():
+    """The long-term measure of now, and its gains, against the steps themselves."""
+    learner = algorithms.get("f-ppo")(**SMALL | {"massage": False, "long_term": "long_term"})
+    state = learner.init(jax.random.key(0), DESK, Objective.direct(DESK))
+
+    @eqx.filter_jit
+    def collect(state):
+        world = jax.tree.map(lambda x: x[0], state.worlds)
+        return learner._run(state, (world, jax.random.key(1)))[1]
+
+    steps = collect(state)
+    done = np.array(steps.done)
+    starts = np.concatenate([[True], done[:-1]])
+    gain, long = (np.array(steps.signals[k]) for k in (gain_of("long_term"), "long_term"))
+    assert done.sum() == 1 and not gain[starts].any()
+    np.testing.assert_allclose(gain[1:][~starts[1:]], -np.diff(long)[~starts[1:]], atol=1e-6)
+    # the first step of an episode moves one of ten in one group
+    assert 0.2 - 1e-6 <= long[0] <= 0.4 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("env", "settings", "message"),
+    [
+        (Bandit(), {}, "short_term is 'short_term', which bandit does not measure; it takes: poi"),
+        (DESK, {"long_term": "x"}, "long_term is 'x', which desk does not measure; it takes: sho"),
+        (
+            Bandit(),
+            {"short_term": "points", "long_term": "points"},
+            "massage is True, but bandit does not foresee what actions come to",
+        ),
+        (
+            Toy(population=8, horizon=5, places=3),
+            {"network": "equivariant"} | dict.fromkeys(("short_term", "long_term"), TREATED),
+            "massage is True, but 'level' of toy decides 2 numbers in",
+        ),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(env, settings, message):
+    with pytest.raises(FairgymError, match=message):
+        algorithms.get("f-ppo")(**settings).init(jax.random.key(0), env, Objective.direct(env))
+
+
+def test_a_metric_is_a_measure_over_the_window():
+    learner = algorithms.get("a-ppo")(short_term="gap", long_term="gap", window=7)
+    assert learner.measures(DESK)["short_term"] == Windowed(DESK.metrics["gap"], 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"window": -1}, "window is -1; it takes a whole number from 0"),
+        ({"threshold": 1.5}, "threshold is 1.5; it takes a number from 0 to 1"),
+        ({"delta": -0.1}, "delta is -0.1; it takes a number from 0"),
+    ],
+)
+def test_hyperparameters_out_of_range_are_refused(settings, message):
+    with pytest.raises(FairgymError, match=message):
+        algorithms.get("f-ppo")(**settings)

@@ -46,7 +46,7 @@ def massaged(
     raw: Array,
     threshold: Float[Array, ""],
 ) -> Array:
-    """What is done in place of what was sampled (equation 6).
+    """The action in place of the sampled one, or the same (equation 6).
 
     Args:
         env: the environment.

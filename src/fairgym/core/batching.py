@@ -11,7 +11,7 @@ from fairgym.core.environment import Environment
 from fairgym.core.population import PopulationEnvironment
 
 T = TypeVar("T")
-FEW = 32  # people, up to which episodes are vmapped on a CPU as well
+FEW = 36  # people (the karate club), up to which episodes are vmapped on a CPU as well
 TOGETHER = 512  # episodes, then
 
 

@@ -18,11 +18,14 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
     Attributes:
         stages: names of the stages that a person can be in, by stage code.
         core_attribute: the key of `people` whose distribution shows the groups' starting points.
+        exchangeable: False if a person's number means something, such as a place in a network, so
+            that numbering the people differently is another world.
         population: number of people.
     """
 
     stages: ClassVar[tuple[str, ...]]
     core_attribute: ClassVar[str]
+    exchangeable: ClassVar[bool] = True
 
     population: int
 

@@ -227,6 +227,11 @@ class Wrapper(Environment[Any, Any, Any]):
         return self._people.core_attribute
 
     @property
+    def exchangeable(self) -> bool:
+        """True if people may be numbered differently."""
+        return self._people.exchangeable
+
+    @property
     def partitions(self) -> Mapping[str, tuple[str, ...]]:
         """Further partitions of the people, besides the groups."""
         return self._people.partitions

@@ -55,9 +55,11 @@ def numbering(case: Case) -> None:
     State and noise are renumbered alike (`renumbered`), and both worlds run in lockstep under
     policies that do not see the order. Their actions are rounded, so that there are ties. Where an
     agent chooses one of the people, the same person is chosen in both worlds: of two who look
-    alike a policy would take the first.
+    alike a policy would take the first. Not of environments whose people are not `exchangeable`.
     """
     env: Any = case.env
+    if not env.exchangeable:
+        return
     params = case.params
     spaces = {agent: env.action_space(agent) for agent in env.agents}
 

@@ -62,7 +62,7 @@ class Setting:
         for kind in members(self.kind):
             try:
                 return _from_text(text, kind)
-            except (ValueError, KeyError):
+            except (ValueError, KeyError, TypeError):  # TypeError: a type that is made otherwise
                 continue
         raise FairgymError(f"{self.name} is {text!r}; it takes {self.takes}")
 

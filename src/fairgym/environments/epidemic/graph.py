@@ -1,0 +1,171 @@
+"""Contact networks: Zachary's karate club, and graphs of one's own.
+
+The club's 34 members were observed from 1970 to 1972 (W. W. Zachary 1977, An Information Flow Model
+for Conflict and Fission in Small Groups, Journal of Anthropological Research 33, 452-473). The two
+communities are those of M. Girvan and M. E. J. Newman (2002), Community Structure in Social and
+Biological Networks, PNAS 99, 7821-7826: the first division of the network when the contact with the
+highest edge betweenness is removed, again and again.
+"""
+
+from functools import lru_cache
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from fairgym.core import FairgymError
+
+KARATE = "karate"
+TAKES = (
+    f"{KARATE!r}, pairs of numbers of people such as ((0, 1), (1, 2)) or '0-1,1-2', or a networkx"
+    " graph"
+)
+
+Edges = tuple[tuple[int, int], ...]
+
+
+@runtime_checkable
+class NetworkxGraph(Protocol):
+    """A graph of networkx, whatever its kind."""
+
+    @property
+    def nodes(self) -> Any:
+        """All nodes."""
+        ...
+
+    @property
+    def edges(self) -> Any:
+        """All pairs of nodes."""
+        ...
+
+
+# Member of the club -> those with higher numbers whom they meet; Zachary counts from 1.
+_MET_BY = {
+    0: (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31),
+    1: (2, 3, 7, 13, 17, 19, 21, 30),
+    2: (3, 7, 8, 9, 13, 27, 28, 32),
+    3: (7, 12, 13),
+    4: (6, 10),
+    5: (6, 10, 16),
+    6: (16,),
+    8: (30, 32, 33),
+    9: (33,),
+    13: (33,),
+    14: (32, 33),
+    15: (32, 33),
+    18: (32, 33),
+    19: (33,),
+    20: (32, 33),
+    22: (32, 33),
+    23: (25, 27, 29, 32, 33),
+    24: (25, 27, 31),
+    25: (31,),
+    26: (29, 33),
+    27: (33,),
+    28: (31, 33),
+    29: (32, 33),
+    30: (32, 33),
+    31: (32, 33),
+    32: (33,),
+}
+KARATE_CLUB: Edges = tuple((a, b) for a, others in _MET_BY.items() for b in others)
+KARATE_PEOPLE = 34
+
+# Members of the community around the instructor (number 0); the others are around the officer.
+_FIRST = (0, 1, 3, 4, 5, 6, 7, 10, 11, 12, 13, 16, 17, 19, 21)
+KARATE_COMMUNITIES = tuple(int(person not in _FIRST) for person in range(KARATE_PEOPLE))
+
+
+def contacts_of(graph: Any) -> tuple[Edges, int]:
+    """Contacts of a graph in any form, and the number of people that it takes at least.
+
+    Args:
+        graph: "karate", pairs of numbers of people, the same as text ("0-1,1-2"), or a networkx
+            graph, whose nodes are numbered in their order. Directions and repetitions do not count.
+
+    Returns:
+        `(contacts, people)`: each contact once, the lower number first, in order.
+
+    Raises:
+        FairgymError: it is none of these, or somebody is paired with themselves.
+    """
+    if isinstance(graph, str) and graph == KARATE:
+        return KARATE_CLUB, KARATE_PEOPLE
+    people = 0
+    if isinstance(graph, str):
+        pairs = [_pair(word) for word in graph.split(",")]
+    elif isinstance(graph, tuple | list):
+        pairs = [_pair(given) for given in graph]
+    elif isinstance(graph, NetworkxGraph):
+        places = {node: place for place, node in enumerate(graph.nodes)}
+        people = len(places)
+        pairs = [(places[edge[0]], places[edge[1]]) for edge in graph.edges]
+    else:
+        raise FairgymError(f"graph is {graph!r}; it takes {TAKES}")
+    for a, b in pairs:
+        if a == b:
+            raise FairgymError(
+                f"graph pairs person {a} with themselves; it takes contacts of two people"
+            )
+    contacts = tuple(sorted({(min(pair), max(pair)) for pair in pairs}))
+    return contacts, max([people, *(b + 1 for _, b in contacts)])
+
+
+def _pair(given: Any) -> tuple[int, int]:
+    """Two numbers of people."""
+    words = given.split("-") if isinstance(given, str) else given
+    try:
+        first, second = (_number(word) for word in words)
+    except (TypeError, ValueError):
+        raise FairgymError(f"graph has the contact {given!r}; it takes {TAKES}") from None
+    return first, second
+
+
+def _number(word: Any) -> int:
+    """The number of a person.
+
+    Raises:
+        ValueError: it is no whole number from 0.
+    """
+    number = int(word)
+    if number != (number if isinstance(word, str) else word) or number < 0:
+        raise ValueError
+    return number
+
+
+def contact_matrix(contacts: Edges, people: int) -> np.ndarray:
+    """1 where two people meet and 0 elsewhere, a float32 matrix (people, people)."""
+    matrix = np.zeros((people, people), np.float32)
+    for a, b in contacts:
+        matrix[a, b] = matrix[b, a] = 1.0
+    return matrix
+
+
+@lru_cache
+def communities_of(contacts: Edges, people: int) -> tuple[int, ...]:
+    """Community of each person, 0 for that of person 0: the first Girvan-Newman division.
+
+    That of the karate club is known; others take networkx, and minutes with more than a thousand
+    contacts.
+
+    Raises:
+        FairgymError: networkx is not installed, or the first division is not into two.
+    """
+    if (contacts, people) == (KARATE_CLUB, KARATE_PEOPLE):
+        return KARATE_COMMUNITIES
+    try:
+        import networkx
+    except ModuleNotFoundError:
+        raise FairgymError(
+            "communities is empty, and to find them takes networkx: install fairgym[graph], or"
+            " give 0 or 1 for each person"
+        ) from None
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(people))
+    graph.add_edges_from(contacts)
+    parts = next(networkx.community.girvan_newman(graph), ()) if people > 1 else ()
+    if len(parts) != 2:
+        raise FairgymError(
+            f"communities is empty, and the graph divides into {len(parts)} parts, not two;"
+            " communities takes 0 or 1 for each person"
+        )
+    return tuple(int((person in parts[0]) != (0 in parts[0])) for person in range(people))

@@ -1,0 +1,56 @@
+"""State, components and noise of the epidemic."""
+
+from jaxtyping import Array, Bool, Float
+
+from fairgym.core import Components, PopulationState, Struct, component
+
+
+class EpidemicState(PopulationState):
+    """The health of everybody; the stage is the state of health, the group the community.
+
+    Attributes:
+        vaccinated: whether each person has been given a vaccine, with effect or without.
+    """
+
+    vaccinated: Bool[Array, " people"]
+
+
+class EpidemicComponents(Components):
+    """Components of one step."""
+
+    vaccinated: Float[Array, " groups"] = component(
+        "people given a vaccine, with effect or without",
+        unit="people",
+        symbol="vaccine_given",
+        per="group",
+    )
+    wasted: Float[Array, ""] = component("vaccines without effect", unit="people")
+    newly_infected: Float[Array, " groups"] = component(
+        "susceptible people who are infected", unit="people", symbol="new_infected", per="group"
+    )
+    people: Float[Array, " groups"] = component("people", unit="people", per="group", level=True)
+    not_infected: Float[Array, " groups"] = component(
+        "people not infected after the step, and not exposed",
+        unit="people",
+        per="group",
+        level=True,
+    )
+    health: Float[Array, "groups states"] = component(
+        "people in each state of health after the step",
+        unit="people",
+        per=("group", "state"),
+        level=True,
+    )
+
+
+class EpidemicNoise(Struct):
+    """The randomness of one step.
+
+    Attributes:
+        effect: uniform in [0, 1); decides whether the vaccine has an effect.
+        fate: uniform in [0, 1) for each person; decides who passes on to the next state of health,
+            whatever the state.
+    """
+
+    effect: Float[Array, ""]
+    fate: Float[Array, " people"]

@@ -1,0 +1,59 @@
+"""Common part of rules of agents that vaccinate people who meet one another."""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from fairgym.core import Entities, Environment, FairgymError
+from fairgym.policies.rules._chooser import Chooser
+
+
+class Vaccinator(Chooser):
+    """The person of highest merit among those present, the first of several.
+
+    If nobody is present, that is susceptible, nobody is chosen.
+
+    Attributes:
+        contacts: 1 where two people meet, 0 elsewhere.
+        goes_on: True to choose among everybody once nobody is present, as in the code of Hu, Lear
+            and Zhang (2023): such vaccines are wasted.
+    """
+
+    contacts: Float[Array, "rows rows"]
+    goes_on: bool = eqx.field(static=True)
+
+    def __init__(
+        self, env: Environment, agent: str, params: Any = None, *, goes_on: bool = False
+    ) -> None:
+        """Find the network.
+
+        Args:
+            env: the environment; a system of people who meet has a `contact_matrix`.
+            agent: the agent that chooses.
+            params: not used.
+            goes_on: as the attribute.
+
+        Raises:
+            FairgymError: the agent does not choose one row, or the environment has no network.
+        """
+        super().__init__(env, agent, params)
+        contacts = getattr(env.unwrapped, "contact_matrix", None)
+        if contacts is None:
+            raise FairgymError(
+                f"the rule {type(self).__name__} takes an environment of people who meet, such as"
+                f" epidemic; {env.name} has no contact_matrix"
+            )
+        self.contacts, self.goes_on = jnp.asarray(contacts), goes_on
+
+    def merit(self, observation: Entities) -> Float[Array, " rows"]:
+        """Number by which people are preferred."""
+        raise NotImplementedError
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
+        """The person."""
+        present = self.present(observation)
+        if self.goes_on:
+            present = present | ~jnp.any(present)
+        return self.highest(self.merit(observation), present)

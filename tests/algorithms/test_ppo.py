@@ -24,19 +24,20 @@ def trained(name, env, **settings):
     return learner, *learner.update(state)
 
 
-def values(state, env, numbers):
+def values(learner, state, env, numbers):
     """What the critic expects of each number that may be seen."""
+    mean, spread = learner._value_scale(state)
     seen = [
         env.observe(dataclasses.replace(env.initial_state(None, None), seen=jnp.int32(n)), None)
         for n in numbers
     ]
-    return [float(state.networks.critic(one, jnp.ones(1))[0]) for one in seen]
+    return [float((state.networks.critic(one, jnp.ones(1)) * spread + mean)[0]) for one in seen]
 
 
 @pytest.mark.parametrize(("bootstraps", "value"), [(True, 1.8), (False, 0.9)])
 def test_a_bandit_and_what_comes_after_its_only_step(bootstraps, value):
     """Each episode is cut off after a step: 0.9 for ever, or once."""
-    _, state, log = trained(
+    learner, state, log = trained(
         "ppo",
         Bandit(),
         gamma=0.5,
@@ -48,7 +49,7 @@ def test_a_bandit_and_what_comes_after_its_only_step(bootstraps, value):
     )
     assert log[log_keys.action("chooser", "option_1")] == 1.0
     assert float(log[log_keys.STEP_REWARD]) > 0.75
-    np.testing.assert_allclose(values(state, Bandit(), [0]), value, atol=0.15)
+    np.testing.assert_allclose(values(learner, state, Bandit(), [0]), value, atol=0.15)
 
 
 def test_a_chain_whose_end_is_the_end():
@@ -70,7 +71,7 @@ def test_a_chain_whose_end_is_the_end():
     )()
     assert float(episode.totals.points) == 1.0 and int(episode.length) == 4
     right = env.horizon * env.values(0.9)[:, 1]  # a step's reward is of the size of an episode's
-    np.testing.assert_allclose(values(state, env, range(4)), right, rtol=0.05)
+    np.testing.assert_allclose(values(learner, state, env, range(4)), right, rtol=0.05)
 
 
 def test_advantages_where_an_episode_is_cut_off():

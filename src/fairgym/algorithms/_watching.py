@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.algorithms._algorithm import Objectives, check_at_least
-from fairgym.algorithms._ppo import PpoState
+from fairgym.algorithms._normalised import NormalisedState
 from fairgym.algorithms._worlds import World, where
 from fairgym.algorithms.ppo import FlatPpo
 from fairgym.core import Environment, FairgymError, StepOutcome, no_components
@@ -42,7 +42,7 @@ def measure_of(env: Environment, what: str, name: str, window: int) -> Windowed:
 SHORT_TERM, LONG_TERM = "short_term", "long_term"
 
 
-class WatchingState(PpoState):
+class WatchingState(NormalisedState):
     """The training state of a learner that watches measures.
 
     Attributes:

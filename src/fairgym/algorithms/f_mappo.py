@@ -11,30 +11,17 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from fairgym.algorithms._algorithm import Objectives, algorithms
 from fairgym.algorithms._networks import Networks, make_networks
-from fairgym.algorithms._ppo import PpoLearner, PpoState
+from fairgym.algorithms._normalised import NormalisedPpo, NormalisedState
 from fairgym.core import Environment
-
-VALUE_DECAY = 0.99  # of the running moments of returns, per update
-
-
-class FMappoState(PpoState):
-    """The training state of F-MAPPO.
-
-    Attributes:
-        moments: running mean and mean square of returns per agent, and their weight.
-    """
-
-    moments: tuple[Float[Array, " agents"], Float[Array, " agents"], Float[Array, ""]]
 
 
 @algorithms.register("f-mappo")
 @dataclasses.dataclass(frozen=True)
-class FMappo(PpoLearner[FMappoState]):
+class FMappo(NormalisedPpo[NormalisedState]):
     """Hyperparameters of F-MAPPO: those of PPO, with defaults for the systems of MAFE.
 
     Attributes:
@@ -55,40 +42,15 @@ class FMappo(PpoLearner[FMappoState]):
         *,
         params: Any = None,
         fixed: Mapping[str, Any] | None = None,
-    ) -> FMappoState:
+    ) -> NormalisedState:
         """Networks near the middle of every action, and worlds at their start.
 
         Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
         """
-        fields = self._init_fields(key, env, objective, params, fixed)
-        zeros = jnp.zeros((len(fields["objectives"]),))
-        return FMappoState(**fields, moments=(zeros, zeros, jnp.zeros(())))
+        return NormalisedState(**self._init_fields(key, env, objective, params, fixed))
 
     def _networks(
         self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
     ) -> Networks:
         sizes = self.hidden, self.critic_hidden
         return make_networks(env, params, trained, *sizes, key, with_actions=False)
-
-    def _value_scale(self, state: FMappoState) -> tuple[Array, Array]:
-        """Mean and standard deviation of returns, 0 and 1 before the first."""
-        mean, square, weight = state.moments
-        known = weight > 0.0
-        weight = jnp.where(known, weight, 1.0)
-        mean = mean / weight
-        spread = jnp.sqrt(jnp.maximum(square / weight - mean**2, 1e-6))
-        return jnp.where(known, mean, 0.0), jnp.where(known, spread, 1.0)
-
-    def _with_returns(
-        self, state: FMappoState, returns: Float[Array, "worlds steps agents"]
-    ) -> FMappoState:
-        """The state with this round's returns in the running moments."""
-        mean, square, weight = state.moments
-        keep = VALUE_DECAY
-        axes = (0, 1)
-        moments = (
-            keep * mean + (1.0 - keep) * jnp.mean(returns, axes),
-            keep * square + (1.0 - keep) * jnp.mean(returns**2, axes),
-            keep * weight + (1.0 - keep),
-        )
-        return state.replace(moments=moments)

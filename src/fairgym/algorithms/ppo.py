@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.algorithms._algorithm import Objectives, algorithms, check_layers
 from fairgym.algorithms._networks import Networks, make_networks
-from fairgym.algorithms._ppo import PpoLearner, PpoState, StateT
+from fairgym.algorithms._normalised import NormalisedPpo, NormalisedState, StateT
 from fairgym.core import Entities, Environment, FairgymError, check_flag
 from fairgym.policies.coding import Inputs
 from fairgym.policies.flat import FlatNetwork, linear_layers, perceptron
@@ -24,7 +24,7 @@ OUTPUT_SCALE = 0.01  # of the actors' last layer at the start: all options are a
 
 
 class FlatCritic(eqx.Module):
-    """A multi-layer perceptron over what all agents see: a value for each trained agent.
+    """A multi-layer perceptron over what all agents see: a value for each trained agent, or more.
 
     Attributes:
         layers: the layers.
@@ -41,7 +41,7 @@ class FlatCritic(eqx.Module):
 
         Args:
             env: the environment.
-            values: number of trained agents.
+            values: number of values.
             hidden: number of units of each hidden layer.
             key: a JAX key.
         """
@@ -52,13 +52,13 @@ class FlatCritic(eqx.Module):
     def __call__(
         self, observations: Mapping[str, Entities], present: Float[Array, " all_agents"]
     ) -> Float[Array, " agents"]:
-        """A number for each trained agent, in acting order."""
+        """The values; those of the trained agents, in acting order, come first."""
         units = [code(observations[agent]) for agent, code in self.inputs]
         return perceptron(self.layers, jnp.concatenate(units), "tanh")
 
 
 @dataclasses.dataclass(frozen=True)
-class FlatPpo(PpoLearner[StateT]):
+class FlatPpo(NormalisedPpo[StateT]):
     """Hyperparameters of PPO with flat networks, beside those of `PpoLearner`.
 
     Attributes:
@@ -115,7 +115,7 @@ class FlatPpo(PpoLearner[StateT]):
         return self._state(self._init_fields(key, env, objective, params, fixed))
 
     def _state(self, fields: dict[str, Any]) -> StateT:
-        """The training state with the fields of a `PpoState`."""
+        """The training state with the fields of a `NormalisedState`."""
         raise NotImplementedError
 
     @property
@@ -133,7 +133,9 @@ class FlatPpo(PpoLearner[StateT]):
         actors = {
             agent: self._actor(env, agent, own) for agent, own in zip(trained, keys, strict=True)
         }
-        return Networks(actors, FlatCritic(env, len(trained), self.critic_layers, critic_key))
+        return Networks(
+            actors, FlatCritic(env, self._values(env, len(trained)), self.critic_layers, critic_key)
+        )
 
     def _actor(self, env: Environment, agent: str, key: PRNGKeyArray) -> FlatNetwork:
         space = env.action_space(agent)
@@ -150,8 +152,8 @@ class FlatPpo(PpoLearner[StateT]):
 
 @algorithms.register("ppo")
 @dataclasses.dataclass(frozen=True)
-class Ppo(FlatPpo[PpoState]):
+class Ppo(FlatPpo[NormalisedState]):
     """Hyperparameters of PPO: those of `FlatPpo`."""
 
-    def _state(self, fields: dict[str, Any]) -> PpoState:
-        return PpoState(**fields)
+    def _state(self, fields: dict[str, Any]) -> NormalisedState:
+        return NormalisedState(**fields)

@@ -48,7 +48,7 @@ def test_the_price_is_taken_off_the_reward():
     rewards, costs = np.random.default_rng(0).normal(size=(2, 2, 5)).astype(np.float32)
     steps = Step({}, jnp.zeros(1), {}, {}, jnp.array(rewards)[..., None], jnp.zeros(1, bool))
     steps = steps.replace(signals={"short_term": jnp.array(costs)})
-    found = learner._penalised(state, steps)
+    found = learner._rewards(state, steps)
     np.testing.assert_allclose(found[..., 0], (rewards - 3.0 * costs) / 4.0, rtol=1e-5)
 
 

@@ -57,7 +57,7 @@ def generalised_advantages(
     following: Float[Array, "steps agents"],
     last: Float[Array, " steps"],
     done: Float[Array, " steps"],
-    gamma: float,
+    gamma: float | Float[Array, " agents"],
     gae_lambda: float,
 ) -> Float[Array, "steps agents"]:
     """Generalised advantage estimates (Schulman et al. 2016, equation 16).
@@ -71,7 +71,7 @@ def generalised_advantages(
         following: V', of what was seen after it, before a new episode.
         last: 1 where nothing comes after the step.
         done: 1 where the next row is of another episode.
-        gamma: discount factor.
+        gamma: discount factor, or one for each column.
         gae_lambda: lambda.
     """
 
@@ -174,9 +174,28 @@ class PpoLearner(GradientLearner[StateT]):
         """The world after a step with what is watched in it, and further numbers of the step."""
         return after, {}
 
-    def _penalised(self, state: StateT, steps: Step) -> Float[Array, "worlds steps agents"]:
-        """Rewards of the steps that are learned from: as they are by default."""
+    def _gamma(self, state: StateT) -> float | Float[Array, " values"]:
+        """Discount factor of each column of `_rewards`."""
+        return self.gamma
+
+    def _rewards(self, state: StateT, steps: Step) -> Float[Array, "worlds steps values"]:
+        """Terms of the sums that the critic values: the rewards of each agent by default."""
         return steps.rewards
+
+    def _after(
+        self,
+        state: StateT,
+        following: Float[Array, "worlds steps values"],
+        done: Float[Array, "worlds steps"],
+    ) -> Float[Array, "worlds steps values"]:
+        """Values of what comes after each step, of whatever episode."""
+        return following
+
+    def _combined(
+        self, state: StateT, steps: Step, advantage: Float[Array, "worlds steps values"]
+    ) -> Float[Array, "worlds steps agents"]:
+        """Advantages of the agents, of those of all values."""
+        return advantage
 
     def _shaped(
         self, advantage: Float[Array, "worlds steps"], signals: Mapping[str, Array]
@@ -267,15 +286,17 @@ class PpoLearner(GradientLearner[StateT]):
             last = terminated.astype(jnp.float32)
         values = values[:, :-1]
         estimate = functools.partial(
-            generalised_advantages, gamma=self.gamma, gae_lambda=self.gae_lambda
+            generalised_advantages, gamma=self._gamma(state), gae_lambda=self.gae_lambda
         )
-        rewards = self._penalised(state, steps)
+        following = self._after(state, following, done)
+        rewards = self._rewards(state, steps)
         advantage = jax.vmap(estimate)(rewards, values, following, last, done)
         returns = advantage + values
         state = self._with_returns(state, returns)
         mean, spread = self._value_scale(state)
         before = _log_probabilities(state.networks.actors, state.log_std, steps)
         signals, steps = steps.signals, steps.replace(ahead=None)
+        advantage = self._combined(state, steps, advantage)
         batch = (steps, advantage, (returns - mean) / spread, before)
 
         # every epoch takes the steps in a new order

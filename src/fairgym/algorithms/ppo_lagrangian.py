@@ -55,9 +55,8 @@ class PpoLagrangian(WatchingPpo[LagrangianState]):
     def _state(self, fields: dict[str, Any]) -> LagrangianState:
         return LagrangianState(**fields, multiplier=jnp.float32(self.cost_multiplier_init))
 
-    def _penalised(
-        self, state: LagrangianState, steps: Step
-    ) -> Float[Array, "worlds steps agents"]:
+    def _rewards(self, state: LagrangianState, steps: Step) -> Float[Array, "worlds steps agents"]:
+        """Rewards less the price of unfairness."""
         price = state.multiplier
         return (steps.rewards - price * steps.signals[SHORT_TERM][..., None]) / (1.0 + price)
 

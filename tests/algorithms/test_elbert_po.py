@@ -1,0 +1,93 @@
+"""ELBERT-PO on a problem whose best bias is known, and its advantages by finite differences."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fair_tasks import Desk, DeskState
+from q_tasks import Bandit
+
+from fairgym.algorithms import algorithms
+from fairgym.algorithms._worlds import Step
+from fairgym.algorithms.elbert_po import soft_bias
+from fairgym.core import FairgymError
+from fairgym.fairness import Objective
+
+DESK = Desk()
+# a step's reward is then its points
+POINTS = Objective(metrics=DESK.metrics, weights={"points": 1.0 / DESK.horizon})
+SMALL = {
+    "num_envs": 4,
+    "num_steps": 80,
+    "num_minibatches": 4,
+    "update_epochs": 4,
+    "layers": (8,),
+    "critic_layers": (8,),
+    "learning_rate": 0.01,
+    "gamma": 0.5,
+    "evaluation_episodes": 1,
+    "episodes_per_epoch": 80,
+}
+
+
+def chances(state):
+    """Probability of approval for each group."""
+    actor = state.networks.actors["clerk"]
+    places = [DeskState(jnp.int32(0), jnp.int32(g), jnp.zeros((2, 2))) for g in (0, 1)]
+    return [float(jax.nn.softmax(actor.logits(DESK.observe(p, None)["clerk"]))[1]) for p in places]
+
+
+@pytest.mark.parametrize(("weight", "best"), [(20.0, 0.5), (50.0, 0.2)])
+def test_the_bias_comes_to_where_it_pays_no_more(weight, best):
+    """An episode has 40 b / 2 points and 40 applicants: 20 b - alpha b^2 is most at 10 / alpha."""
+    learner = algorithms.get("elbert-po")(**SMALL, epochs=16, bias_weight=weight)
+    state = learner.init(jax.random.key(0), DESK, POINTS)
+    gaps = []
+    for _ in range(learner.epochs):
+        state, _ = learner.update(state)
+        first, second = chances(state)
+        gaps.append(first - second)
+    assert np.mean(gaps[-6:]) == pytest.approx(best, abs=0.1), gaps
+
+
+def test_advantages_are_the_derivative_of_the_objective():
+    """How R - alpha b^2 changes if a step's advantages are a little more weighed; NumPy."""
+    learner = algorithms.get("elbert-po")(**SMALL, epochs=1, bias_weight=3.0)
+    state = learner.init(jax.random.key(0), DESK, POINTS)
+    generator = np.random.default_rng(0)
+    benefit, demand = generator.uniform(0.2, 1.0, (2, 4, 80, 2)).astype(np.float32)
+    advantage = generator.normal(size=(4, 80, 5)).astype(np.float32)
+    steps = Step({}, jnp.zeros(1), {}, {}, jnp.zeros((4, 80, 1)), jnp.zeros((4, 80), bool))
+    steps = steps.replace(signals={"benefit": jnp.array(benefit), "demand": jnp.array(demand)})
+    found = np.array(learner._combined(state, steps, jnp.array(advantage)))[..., 0]
+
+    gained, demanded = (40 * x.mean(axis=(0, 1)).astype(float) for x in (benefit, demand))
+
+    def objective(step, change):
+        rates = (gained + change * advantage[step][1:3]) / (demanded + change * advantage[step][3:])
+        return change * advantage[step][0] - 3.0 * abs(rates[0] - rates[1]) ** 2
+
+    for step in ((0, 0), (3, 79), (1, 40)):
+        slope = (objective(step, 1e-5) - objective(step, -1e-5)) / 2e-5
+        assert found[step] == pytest.approx(slope, rel=1e-3, abs=1e-4)
+
+
+def test_the_bias_of_several_groups_is_nearly_the_largest_difference():
+    rates = jnp.array([0.1, 0.5, 0.9, 0.2])
+    assert float(soft_bias(rates, 200.0)) == pytest.approx(0.8, abs=1e-3)
+    assert float(soft_bias(rates, 20.0)) == pytest.approx(0.8, abs=0.05)
+    assert float(soft_bias(rates[:2], 20.0)) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("env", "settings", "message"),
+    [
+        (Bandit(), {}, "disparity is ''; of bandit it takes a disparity of rates: there is none"),
+        (DESK, {"disparity": "points"}, "disparity is 'points'; of desk it takes .*: gap"),
+        (DESK, {"network": "equivariant"}, "network is 'equivariant'; elbert-po takes 'flat'"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(env, settings, message):
+    learner = algorithms.get("elbert-po")(**settings)
+    with pytest.raises(FairgymError, match=message):
+        learner.init(jax.random.key(0), env, Objective.direct(env))

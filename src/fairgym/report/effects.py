@@ -122,7 +122,8 @@ def quantities(env: Environment) -> list[Quantity]:
     found += [_measure(env, name) for name in env.schemes]
     shown = {metric.component for metric in env.metrics.values() if isinstance(metric, Direct)}
     for name, info in env.component_info.items():
-        if info.per or name not in shown:
+        distribution = info.level and len(info.axes) > 1  # of which a sum tells nothing
+        if (info.per or name not in shown) and not distribution:
             found += _counts(env, name)
     return found + (_ends(env) if has_people(env) else [])
 

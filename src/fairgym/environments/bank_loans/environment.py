@@ -1,0 +1,287 @@
+"""Bank loans: whom to lend to (Hu, Lear and Zhang 2023, section 6.A; D'Amour et al. 2020)."""
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, PRNGKeyArray
+
+from fairgym.core import (
+    Components,
+    Discrete,
+    Entities,
+    EntitySpace,
+    Environment,
+    Feature,
+    check_flag,
+    check_shape,
+    register_environment,
+    require_agent,
+)
+from fairgym.environments.bank_loans import dynamics
+from fairgym.environments.bank_loans.dynamics import SCORES
+from fairgym.environments.bank_loans.params import BankLoansParams
+from fairgym.environments.bank_loans.types import (
+    BankLoansComponents,
+    BankLoansNoise,
+    BankLoansState,
+)
+from fairgym.fairness import Direct, Disparity, Distance, Metric, Rate, Windowed
+
+GROUPS = ("advantaged", "disadvantaged")
+OPTIONS = ("deny", "approve")
+START_ADVANTAGED = (0.0, 0.1, 0.1, 0.2, 0.3, 0.3, 0.0)
+START_DISADVANTAGED = (0.1, 0.1, 0.2, 0.3, 0.3, 0.0, 0.0)
+REPAYMENT = (0.1, 0.2, 0.45, 0.6, 0.65, 0.7, 0.7)
+WINDOW = 300  # w, the steps that measures are taken over
+SCORE_NAMES = tuple(f"score_{number}" for number in range(1, SCORES + 1))
+CASH_SHOWN = 20_000.0  # upper end of the range that scales the inputs of networks
+
+
+@register_environment("bank_loans")
+@dataclasses.dataclass(frozen=True)
+class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents]):
+    """A bank that approves or denies a loan to one applicant in each step.
+
+    Whoever repays gains a better score, whoever defaults a worse one, so that decisions move the
+    score distributions of the two groups. The published reward is profit.
+
+    Args:
+        horizon: number of steps; the source trains with 2,000 and evaluates with 10,000.
+        shows_cash: sight of its cash for the bank.
+        informed: sight of the groups' score distributions for the bank, as the rule
+            equal-opportunity needs it.
+
+    Raises:
+        FairgymError: an argument out of range.
+    """
+
+    name: ClassVar[str] = "bank_loans"
+    agents: ClassVar[tuple[str, ...]] = ("bank",)
+    groups: ClassVar[tuple[str, ...]] = GROUPS
+    failure: ClassVar[str] = "the bank fails"
+    components: ClassVar[type[Components]] = BankLoansComponents
+    default_objective: ClassVar[str] = "published"
+    # a loan is what people apply for
+    benefit: ClassVar[str] = "approved"
+    _ACTIONS: ClassVar[Discrete] = Discrete(OPTIONS)
+
+    horizon: int = 2_000
+    shows_cash: bool = True
+    informed: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the shapes."""
+        check_shape("horizon", self.horizon, 1, 1_000_000)
+        check_flag("shows_cash", self.shows_cash)
+        check_flag("informed", self.informed)
+
+    # ---------------------------------------------------------------- declarations
+
+    @property
+    def default_params(self) -> BankLoansParams:
+        """The published numbers."""
+        return BankLoansParams(
+            start_advantaged=jnp.array(START_ADVANTAGED),
+            start_disadvantaged=jnp.array(START_DISADVANTAGED),
+            repayment=jnp.array(REPAYMENT),
+        )
+
+    @property
+    def size_text(self) -> str:
+        """Numbers of groups and scores."""
+        return f"{super().size_text}, {SCORES} scores"
+
+    @property
+    def axes(self) -> Mapping[str, tuple[str, ...]]:
+        """Groups and scores."""
+        return {**super().axes, "score": SCORE_NAMES}
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Profit, equal opportunity, and how far apart the groups' scores are.
+
+        The true positive rate is the share of loans among those who would repay (equation 8). Of
+        an episode, the distance is that of the groups' mean distributions.
+        """
+        rate = Rate("successful", "would_repay", title="True positive rate")
+        return {
+            "profit": Direct("profit", normaliser=float(self.horizon)),
+            "tpr": rate,
+            "tpr_disparity": Disparity(rate, title="Gap of true positive rates"),
+            "score_distance": Distance(
+                "score_shares", title="Distance of score distributions", unit="scores"
+            ),
+        }
+
+    @property
+    def measures(self) -> Mapping[str, Windowed]:
+        """Those of section 6.A: of the last 300 steps, and the scores as they are now.
+
+        "long_term_window" is the distance of those who applied, which a bank can know.
+        """
+        metrics = self.metrics
+        return {
+            "short_term": Windowed(metrics["tpr_disparity"], WINDOW),
+            "long_term": Windowed(metrics["score_distance"], 1),
+            "long_term_window": Windowed(Distance("applicants", unit="scores"), WINDOW),
+        }
+
+    @property
+    def published(self) -> Mapping[str, float]:
+        """Profit alone (section 6.A)."""
+        return {"profit": 1.0}
+
+    @property
+    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
+        """Loans for whom they pay off with, for everybody, and at random.
+
+        A bank that is informed can also maximise profit under equal opportunity.
+        """
+        equal = {"equal_opportunity": {"bank": "equal-opportunity"}} if self.informed else {}
+        return {
+            "threshold": {"bank": "threshold"},
+            **equal,
+            "everybody": {"bank": "approve"},
+            **super().baselines,
+        }
+
+    @cached_property
+    def _observation_space(self) -> EntitySpace:
+        features = (
+            Feature("score", 1, SCORES, "", "X, the credit score", levels=SCORES),
+            Feature("group", 0, 1, source="0 for advantaged, 1 for disadvantaged", levels=2),
+        )
+        context = []
+        if self.shows_cash:
+            context.append(Feature("cash", 0.0, CASH_SHOWN, "dollars", "cash of the bank"))
+        if self.informed:
+            context += [
+                Feature(f"{group}_{score}", 0, 1, source="share of the group with the score")
+                for group in self.groups
+                for score in SCORE_NAMES
+            ]
+        return EntitySpace(1, features, tuple(context))
+
+    def observation_space(self, agent: str) -> EntitySpace:
+        """The applicant; the bank's cash, and the score distributions if it is informed."""
+        require_agent(self, agent)
+        return self._observation_space
+
+    def action_space(self, agent: str) -> Discrete:
+        """Deny or approve."""
+        require_agent(self, agent)
+        return self._ACTIONS
+
+    # ---------------------------------------------------------------- start
+
+    def initial_state(self, key: PRNGKeyArray, params: BankLoansParams) -> BankLoansState:
+        """The groups at the start, and the first applicant."""
+        shares = jnp.stack(
+            [
+                jnp.broadcast_to(jnp.asarray(start, jnp.float32), (SCORES,))
+                for start in (params.start_advantaged, params.start_disadvantaged)
+            ]
+        )
+        uniform = jax.random.uniform(key, (2,))
+        group = dynamics.drawn_group(uniform[0], params.advantaged)
+        return BankLoansState(
+            time=jnp.int32(0),
+            group=group,
+            score=dynamics.drawn_score(uniform[1], shares, group),
+            shares=shares,
+            cash=jnp.asarray(params.cash, jnp.float32),
+        )
+
+    # ---------------------------------------------------------------- looking
+
+    def observe(self, state: BankLoansState, params: BankLoansParams) -> dict[str, Entities]:
+        """The applicant's score and group, and what else the bank knows."""
+        applicant = {
+            "score": (state.score + 1.0)[None],
+            "group": state.group.astype(jnp.float32)[None],
+        }
+        context = {"cash": state.cash} if self.shows_cash else {}
+        if self.informed:
+            names = [feature.name for feature in self._observation_space.context]
+            shares = state.shares.reshape(-1)
+            first = len(context)
+            context |= {name: shares[place] for place, name in enumerate(names[first:])}
+        return {"bank": self._observation_space.view(applicant, jnp.ones(1, bool), context)}
+
+    # ---------------------------------------------------------------- one step
+
+    def noise(self, key: PRNGKeyArray, params: BankLoansParams) -> BankLoansNoise:
+        """Uniform numbers for the applicant's repayment and for the next applicant."""
+        uniform = jax.random.uniform(key, (3,))
+        return BankLoansNoise(repayment=uniform[0], group=uniform[1], score=uniform[2])
+
+    def transition(
+        self,
+        noise: BankLoansNoise,
+        state: BankLoansState,
+        actions: Mapping[str, Any],
+        params: BankLoansParams,
+    ) -> tuple[BankLoansState, BankLoansComponents, Bool[Array, ""]]:
+        """Make one step: the numbered steps of the card."""
+        # 1. the decision
+        approved = actions["bank"] == 1
+        # 2. what comes of the loan, or would have come of it
+        repays = noise.repayment < dynamics.chance_of(params.repayment, state.score)
+        # 3. the bank's cash
+        earned = dynamics.profit_of(repays, params.loan, params.interest)
+        profit = jnp.where(approved, earned, 0.0)
+        cash = state.cash + profit
+        # 4. the scores of the applicant's group
+        shares = dynamics.moved_shares(
+            state.shares, state.group, state.score, approved, repays, params.shift
+        )
+        # 5. the next applicant
+        group = dynamics.drawn_group(noise.group, params.advantaged)
+        score = dynamics.drawn_score(noise.score, shares, group)
+
+        components = self._components(state.group, state.score, approved, repays, profit)
+        components = components.replace(score_shares=shares, cash=cash)
+        state = state.replace(
+            time=state.time + 1, group=group, score=score, shares=shares, cash=cash
+        )
+        return state, components, cash < params.loan
+
+    def foresee(
+        self,
+        observations: Mapping[str, Entities],
+        actions: Mapping[str, Any],
+        params: BankLoansParams,
+    ) -> BankLoansComponents:
+        """The expected components of a step: the bank knows how often a score repays.
+
+        The score distributions and the cash after the step are not foreseen.
+        """
+        seen = observations["bank"].features[0]
+        score, group = jnp.round(seen[0]).astype(jnp.int32) - 1, jnp.round(seen[1])
+        chance = dynamics.chance_of(params.repayment, score)
+        approved = actions["bank"] == 1
+        earned = dynamics.expected_profit(chance, params.loan, params.interest)
+        profit = jnp.where(approved, earned, 0.0)
+        return self._components(group.astype(jnp.int32), score, approved, chance, profit)
+
+    def _components(
+        self, group: Array, score: Array, approved: Array, repays: Array, profit: Array
+    ) -> BankLoansComponents:
+        """Components of a decision about an applicant who repays with this probability."""
+        applicant = jax.nn.one_hot(group, len(self.groups))
+        chance = jnp.asarray(repays, jnp.float32)
+        loan = applicant * approved
+        return BankLoansComponents(
+            profit=profit,
+            applicants=applicant[:, None] * jax.nn.one_hot(score, SCORES),
+            approved=loan,
+            would_repay=applicant * chance,
+            successful=loan * chance,
+            defaulted=loan * (1.0 - chance),
+            score_shares=jnp.zeros((len(self.groups), SCORES)),
+            cash=jnp.float32(0.0),
+        )

@@ -35,7 +35,8 @@ def main_bench(
 
     Args:
         environments: names, as `fairgym.make` takes them.
-        populations: numbers of people; an environment without people is measured once.
+        populations: numbers of people; an environment without people, or whose network says how
+            many there are, is measured once.
         batches: numbers of episodes run together.
         as_json: print one JSON list at the end instead of a table line by line.
         repetitions: number of times that each figure is measured; the median counts.
@@ -114,5 +115,7 @@ def _table_line(line: Measurement) -> str:
 
 
 def _sizes(name: str, populations: Sequence[int]) -> Sequence[int | None]:
-    """The populations for a system of people, None for another."""
-    return populations if issubclass(registry.get(name), PopulationEnvironment) else [None]
+    """The populations for a system of people, None for another or one with its own number."""
+    system = registry.get(name)
+    sized = issubclass(system, PopulationEnvironment) and system.exchangeable
+    return populations if sized else [None]

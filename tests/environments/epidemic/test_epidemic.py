@@ -203,9 +203,10 @@ def test_the_same_network_with_other_numbers():
     def moving(x):
         return jnp.zeros_like(jnp.asarray(x)).at[order].set(x)
 
-    given = jnp.int32(stage), jnp.float32(fate)
-    state, counted = jax.jit(lambda *x: step(here, *x, jnp.int32(2)))(*given)
-    again = jax.jit(lambda *x: step(there, *x, jnp.int32(order[2])))(*map(moving, given))
+    stage, fate = jnp.int32(stage), jnp.float32(fate)
+    state, counted = jax.jit(lambda *x: step(here, *x))(stage, fate, jnp.int32(2))
+    moved_on = jax.jit(lambda *x: step(there, *x))
+    again = moved_on(moving(stage), moving(fate), jnp.int32(order[2]))
     np.testing.assert_array_equal(moving(state.stage), again[0].stage)
     for name in here.component_info:
         np.testing.assert_array_equal(getattr(counted, name), getattr(again[1], name), name)
@@ -376,6 +377,7 @@ def test_conformance():
         ({"model": "SI"}, "model is 'SI'; it takes SIR or SEIR"),
         ({"first_infected": (34,)}, "first_infected is 34; it takes a whole number from 0 to 33"),
         ({"random_infected": 35}, "random_infected is 35; it takes a whole number from 0 to 34"),
+        ({"first_infected": (0, -1)}, "first_infected is -1; it takes a whole number from 0 to 33"),
         ({"burn_in": -1}, "burn_in is -1; it takes a whole number from 0 to 1000"),
         ({"horizon": 0}, "horizon is 0; it takes a whole number from 1"),
         ({"nodes": 34}, "unknown argument 'nodes' for epidemic; it takes: graph, communities"),

@@ -131,24 +131,29 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
 
     def _check_communities(self) -> None:
         """Check that each person has one of two communities, and neither is empty."""
-        given = tuple(self.communities)
-        object.__setattr__(self, "communities", given)
+        given = self._listed("communities")
         if given and (len(given) != self.population or set(given) != {0, 1}):
             raise FairgymError(
-                f"communities has {len(given)} entries, of {sorted(set(given))}; it takes 0 or 1"
-                f" for each of {self.population} people, and each for somebody"
+                f"communities has {len(given)} entries, of {sorted(set(given), key=str)}; it takes"
+                f" 0 or 1 for each of {self.population} people, and each for somebody"
             )
         if not given:
             communities_of(self.contacts, self.population)  # raises if they cannot be found
 
     def _check_start(self) -> None:
         """Check who is infected at the start."""
-        first = tuple(self.first_infected)
-        object.__setattr__(self, "first_infected", first)
-        for person in first:
+        for person in self._listed("first_infected"):
             check_shape("first_infected", person, 0, self.population - 1)
         check_shape("random_infected", self.random_infected, 0, self.population)
         check_shape("burn_in", self.burn_in, 0, 1_000)
+
+    def _listed(self, name: str) -> tuple[int, ...]:
+        """Numbers of people of a field, which a list does for as well."""
+        given: Any = getattr(self, name)
+        if not isinstance(given, tuple | list):
+            raise FairgymError(f"{name} is {given!r}; it takes several numbers, such as (0, 1)")
+        object.__setattr__(self, name, tuple(given))
+        return tuple(given)
 
     # ---------------------------------------------------------------- the network
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from learners import AIMS, OWN, collected, learner, pulled
 
-from fairgym.algorithms._ppo import generalised_advantages
+from fairgym.algorithms._ppo import Batch, generalised_advantages
 from fairgym.policies.exploration import log_probability
 
 
@@ -74,7 +74,7 @@ def test_the_loss_of_f_mappo_is_the_clipped_surrogate(begun):
     moved = jax.tree.map(lambda x: np.asarray(x) + np.float32(0.05), state.learned)
     stds = {agent: np.asarray(std) - np.float32(0.01) for agent, std in state.log_std.items()}
     after, values = measured(eqx.combine(moved, state.skeleton), stds, steps)
-    batch = (steps, advantage, returns, before)
+    batch = Batch(steps, jnp.array(advantage), jnp.array(returns), before)
     (loss, found), _ = loss_and_gradient(some, (moved, stds), state, batch)
 
     surrogate, entropy, outside = 0.0, 0.0, []
@@ -100,7 +100,7 @@ def test_agents_of_f_mappo_follow_their_own_advantages(begun):
     for index, agent in enumerate(OWN.agents):
         advantage = nothing.copy()
         advantage[..., index] = [1.0, -1.0, 2.0, 0.0]
-        batch = (steps, advantage, nothing, before)
+        batch = Batch(steps, jnp.array(advantage), jnp.array(nothing), before)
         _, gradient = loss_and_gradient(some, (state.learned, state.log_std), state, batch)
         assert pulled(gradient[0]) == {agent}
 

@@ -23,16 +23,14 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.algorithms._algorithm import Objectives, check_at_least, check_inside
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
-from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
-from fairgym.core import Entities, Environment, StepOutcome, log_keys
-from fairgym.policies.exploration import (
-    act,
-    entropy,
-    explore,
-    gaussian_entropy,
-    init_log_std,
-    log_probability,
+from fairgym.algorithms._likelihood import (
+    explored_log_probability,
+    log_probabilities,
+    mean_entropy,
 )
+from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
+from fairgym.core import Entities, Environment, StepOutcome, Struct, log_keys
+from fairgym.policies.exploration import act, explore, init_log_std
 
 
 class PpoState(GradientState):
@@ -49,6 +47,22 @@ class PpoState(GradientState):
 
 
 StateT = TypeVar("StateT", bound=PpoState)
+
+
+class Batch(Struct):
+    """Steps of a round, or of a minibatch of it, as they are learned from.
+
+    Attributes:
+        steps: the steps.
+        advantage: generalised advantage estimates.
+        returns: what the critic learns.
+        before: per agent, log-probabilities of what was explored when it was.
+    """
+
+    steps: Step
+    advantage: Float[Array, "worlds steps agents"]
+    returns: Float[Array, "worlds steps values"]
+    before: dict[str, Float[Array, "worlds steps"]]
 
 
 def generalised_advantages(
@@ -263,11 +277,23 @@ class PpoLearner(GradientLearner[StateT]):
 
     def _round(self, state: StateT, key: PRNGKeyArray) -> tuple[StateT, dict[str, Array]]:
         """Run every world and learn from its steps."""
-        collect_key, shuffle_key = jax.random.split(key)
-        run = functools.partial(self._run, state)
-        worlds, steps, last = self._collect(state, run, collect_key)
+        collect_key, improve_key = jax.random.split(key)
+        state, batch = self._experience(state, collect_key)
+        state, losses = self._improve(state, batch, improve_key)
+        log = {name: jnp.mean(values) for name, values in losses.items()}
+        log[log_keys.STEP_REWARD] = jnp.mean(batch.steps.rewards)
+        for name, values in batch.steps.signals.items():
+            log |= {name: jnp.mean(values), f"{name}_std": jnp.std(values)}
+        for agent, own in state.log_std.items():
+            if own.size:
+                log[log_keys.exploration(agent)] = jnp.mean(jnp.exp(own))
+        return state, log
 
-        # values, advantages, returns: axes (worlds, steps, agents)
+    def _experience(self, state: StateT, key: PRNGKeyArray) -> tuple[StateT, Batch]:
+        """Run every world: the state with the worlds after it, and what is to be learned from."""
+        worlds, steps, last = self._collect(state, functools.partial(self._run, state), key)
+
+        # values, advantages, returns: axes (worlds, steps, values)
         mean, spread = self._value_scale(state)
         seen = jax.tree.map(
             lambda x, end: jnp.concatenate([x, end[:, None]], axis=1),
@@ -289,20 +315,26 @@ class PpoLearner(GradientLearner[StateT]):
             generalised_advantages, gamma=self._gamma(state), gae_lambda=self.gae_lambda
         )
         following = self._after(state, following, done)
-        rewards = self._rewards(state, steps)
-        advantage = jax.vmap(estimate)(rewards, values, following, last, done)
+        advantage = jax.vmap(estimate)(self._rewards(state, steps), values, following, last, done)
         returns = advantage + values
         state = self._with_returns(state, returns)
         mean, spread = self._value_scale(state)
-        before = _log_probabilities(state.networks.actors, state.log_std, steps)
-        signals, steps = steps.signals, steps.replace(ahead=None)
-        advantage = self._combined(state, steps, advantage)
-        batch = (steps, advantage, (returns - mean) / spread, before)
+        before = log_probabilities(state.networks.actors, state.log_std, steps)
+        batch = Batch(
+            steps=steps.replace(ahead=None),
+            advantage=self._combined(state, steps, advantage),
+            returns=(returns - mean) / spread,
+            before=before,
+        )
+        return state.replace(worlds=worlds), batch
 
-        # every epoch takes the steps in a new order
+    def _improve(
+        self, state: StateT, batch: Batch, key: PRNGKeyArray
+    ) -> tuple[StateT, dict[str, Array]]:
+        """Descend on minibatches; every epoch takes the steps in a new order."""
         size = self.num_steps // self.num_minibatches
         orders = jax.vmap(lambda k: jax.random.permutation(k, self.num_steps))(
-            jax.random.split(shuffle_key, self.update_epochs)
+            jax.random.split(key, self.update_epochs)
         )
         parts = orders[:, : size * self.num_minibatches].reshape(-1, size)
 
@@ -319,70 +351,28 @@ class PpoLearner(GradientLearner[StateT]):
 
         carry = (state.learned, state.log_std, state.optimiser)
         (learned, log_std, optimiser), losses = lax.scan(descend, carry, parts)
-        state = state.replace(learned=learned, log_std=log_std, optimiser=optimiser, worlds=worlds)
-        log = {name: jnp.mean(values) for name, values in losses.items()}
-        log[log_keys.STEP_REWARD] = jnp.mean(steps.rewards)
-        for name, values in signals.items():
-            log |= {name: jnp.mean(values), f"{name}_std": jnp.std(values)}
-        numbers = {agent: own for agent, own in log_std.items() if own.size}
-        for agent, own in numbers.items():
-            log[log_keys.exploration(agent)] = jnp.mean(jnp.exp(own))
-        return state, log
+        return state.replace(learned=learned, log_std=log_std, optimiser=optimiser), losses
 
-    def _loss(self, learned: Any, state: StateT, batch: Any) -> tuple[Array, dict[str, Array]]:
+    def _loss(self, learned: Any, state: StateT, batch: Batch) -> tuple[Array, dict[str, Array]]:
         """The clipped surrogate of each agent, the critic's error, the entropy bonus."""
         nets, log_std = eqx.combine(learned[0], state.skeleton), learned[1]
-        steps, advantage, returns, before = batch
+        steps, before = batch.steps, batch.before
         surrogate = bonus = clipped_share = jnp.float32(0.0)
         for index, agent in enumerate(state.trained):
             acts = steps.acts[agent].astype(jnp.float32)
             total = jnp.maximum(jnp.sum(acts), 1.0)
-            own = self._shaped(advantage[..., index], steps.signals)
+            own = self._shaped(batch.advantage[..., index], steps.signals)
             centre = jnp.sum(acts * own) / total
             scale = jnp.sqrt(jnp.sum(acts * (own - centre) ** 2) / total)
             own = (own - centre) / (scale + 1e-8)
-            now = _log_probability(nets.actors[agent], log_std[agent], steps, agent)
+            now = explored_log_probability(nets.actors[agent], log_std[agent], steps, agent)
             ratio = jnp.exp(now - before[agent])
             clipped = jnp.clip(ratio, 1.0 - self.clip_eps, 1.0 + self.clip_eps)
             surrogate += jnp.sum(acts * jnp.minimum(ratio * own, clipped * own)) / total
-            bonus += _entropy(nets.actors[agent], log_std[agent], steps, agent, acts / total)
+            bonus += mean_entropy(nets.actors[agent], log_std[agent], steps, agent, acts / total)
             outside = (jnp.abs(ratio - 1.0) > self.clip_eps).astype(jnp.float32)
             clipped_share += jnp.sum(acts * outside) / total / len(nets.actors)
         values = jax.vmap(jax.vmap(nets.critic))(steps.observations, steps.present)
-        error = jnp.mean(optax.huber_loss(values, returns))
+        error = jnp.mean(optax.huber_loss(values, batch.returns))
         loss = self.vf_coef * error - surrogate - self.ent_coef * bonus
         return loss, {"value_error": error, "clipped": clipped_share}
-
-
-def _log_probabilities(
-    actors: Mapping[str, Any], log_std: Mapping[str, Array], steps: Step
-) -> dict[str, Float[Array, "worlds steps"]]:
-    """Log-probability of each agent's explored actions, by name of agent."""
-    return {
-        agent: _log_probability(actor, log_std[agent], steps, agent)
-        for agent, actor in actors.items()
-    }
-
-
-def _log_probability(
-    actor: Any, log_std: Array, steps: Step, agent: str
-) -> Float[Array, "worlds steps"]:
-    """Log-probability of one agent's explored actions, for each world and step."""
-
-    def one(seen: Entities, explored: Array) -> Array:
-        return log_probability(actor.space, actor.logits(seen), log_std, explored, seen.mask)
-
-    return jax.vmap(jax.vmap(one))(steps.observations[agent], steps.actions[agent])
-
-
-def _entropy(
-    actor: Any, log_std: Array, steps: Step, agent: str, weight: Float[Array, "worlds steps"]
-) -> Float[Array, ""]:
-    """Entropy of one agent's exploration, in the mean over steps where they differ in it."""
-    if not actor.space.discrete:
-        return gaussian_entropy(log_std)
-
-    def one(seen: Entities) -> Array:
-        return entropy(actor.space, actor.logits(seen), log_std, seen.mask)
-
-    return jnp.sum(weight * jax.vmap(jax.vmap(one))(steps.observations[agent]))

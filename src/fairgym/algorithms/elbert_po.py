@@ -49,12 +49,12 @@ class ElbertPo(FlatPpo[NormalisedState]):
     Attributes:
         disparity: the metric whose rate is equalised, a `Disparity` of `env.metrics`: its numerator
             is the benefit, its denominator the demand; "" for the first one.
-        bias_weight: alpha, the weight of the squared bias.
+        bias_weight: alpha, the weight of the squared bias; the default is that of bank_loans.
         softness: beta, the sharpness of the smooth maximum and minimum of more than two groups.
     """
 
     disparity: str = ""
-    bias_weight: float = 100.0
+    bias_weight: float = 2e5
     softness: float = 20.0
 
     def __post_init__(self) -> None:

@@ -1,0 +1,230 @@
+"""Constrained policy optimisation: the best step within a trust region that keeps a bound.
+
+Achiam, Held, Tamar and Abbeel, "Constrained Policy Optimization" (2017),
+https://arxiv.org/abs/1705.10528. The step is that of equations 11 to 13 and of appendix 10.2, with
+conjugate gradients in place of the inverse of the Fisher matrix, and a backtracking line search.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax.flatten_util import ravel_pytree
+from jax.scipy.sparse.linalg import cg
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fairgym.algorithms._algorithm import Objectives, algorithms, check_at_least, check_inside
+from fairgym.algorithms._likelihood import explored_log_probability
+from fairgym.algorithms._ppo import Batch
+from fairgym.algorithms._watching import SHORT_TERM, WatchingPpo, WatchingState
+from fairgym.algorithms._worlds import Step
+from fairgym.core import Entities, Environment, FairgymError, option_logits
+
+SHRINK = 0.8  # of the step at each try of the line search
+TRIES = 10
+TINY = 1e-8
+
+
+def constrained_step(
+    gradient: Float[Array, " numbers"],
+    cost_gradient: Float[Array, " numbers"],
+    excess: Float[Array, ""],
+    solve: Callable[[Array], Array],
+    radius: float,
+) -> Float[Array, " numbers"]:
+    """The x that maximises g.x subject to c + b.x <= 0 and x.Hx / 2 <= delta (equation 11).
+
+    Where no x meets both, the one that lowers the cost most within the trust region (equation 14).
+
+    Args:
+        gradient: g, of the objective.
+        cost_gradient: b, of the cost.
+        excess: c, the cost less its limit.
+        solve: x = H^-1 y of a y.
+        radius: delta.
+    """
+    v, w = solve(gradient), solve(cost_gradient)
+    q, r, s = gradient @ v, gradient @ w, cost_gradient @ w + TINY
+    free = v * jnp.sqrt(2.0 * radius / (q + TINY))
+    recovery = -w * jnp.sqrt(2.0 * radius / s)
+    # the dual problem (appendix 10.2), with nu = 0 and with nu > 0, where lambda c + r > 0
+    inner = jnp.maximum(q - r**2 / s, 0.0)
+    room = 2.0 * radius - excess**2 / s
+    edge = jnp.maximum(-r / jnp.where(jnp.abs(excess) > TINY, excess, TINY), 0.0)
+    below, above = (jnp.float32(0.0), edge), (edge, jnp.float32(jnp.inf))
+    inside = excess < 0.0
+    bound = [jnp.where(inside, x, y) for x, y in zip(below, above, strict=True)]
+    unbound = [jnp.where(inside, y, x) for x, y in zip(below, above, strict=True)]
+    tight = jnp.clip(jnp.sqrt(inner / jnp.maximum(room, TINY)), *bound)
+    loose = jnp.clip(jnp.sqrt(q / (2.0 * radius)), *unbound)
+    value_tight = -0.5 * (inner / (tight + TINY) + room * tight) + r * excess / s
+    value_loose = -0.5 * (q / (loose + TINY) + 2.0 * radius * loose)
+    price = jnp.where(value_tight >= value_loose, tight, loose)
+    nu = jnp.maximum(0.0, price * excess + r) / s
+    constrained = (v - nu * w) / (price + TINY)
+    harmless = (cost_gradient @ cost_gradient <= TINY) & inside
+    step = jnp.where(room < 0.0, jnp.where(inside, free, recovery), constrained)
+    return jnp.where(harmless, free, step)
+
+
+@algorithms.register("cpo")
+@dataclasses.dataclass(frozen=True)
+class Cpo(WatchingPpo[WatchingState]):
+    """Hyperparameters of CPO, beside those of `WatchingPpo`; it trains one agent.
+
+    The cost of a step is short-term unfairness after it. `learning_rate`, `update_epochs` and
+    `num_minibatches` are those of the critic.
+
+    Attributes:
+        cost_limit: largest mean of short-term unfairness over the steps.
+        trust_region: delta, the largest mean Kullback-Leibler divergence of a new policy from the
+            old one.
+        damping: number that is added to the diagonal of the Fisher matrix.
+        cg_iterations: number of iterations of conjugate gradients.
+    """
+
+    gamma: float = 0.995
+    learning_rate: float = 1e-3
+    cost_limit: float = 0.05
+    trust_region: float = 0.01
+    damping: float = 0.1
+    cg_iterations: int = 10
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        check_inside(self, math.inf, "cost_limit", "damping")
+        check_inside(self, math.inf, "trust_region", positive=True)
+        check_at_least(self, 1, "cg_iterations")
+
+    def _init_fields(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        params: Any,
+        fixed: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        fields = super()._init_fields(key, env, objective, params, fixed)
+        trained = [agent for agent, _ in fields["objectives"]]
+        if len(trained) > 1 or self.network != "flat":
+            raise FairgymError(
+                f"cpo would train {', '.join(trained)} with {self.network} networks; it takes one"
+                " agent and flat networks"
+            )
+        return fields
+
+    def _state(self, fields: dict[str, Any]) -> WatchingState:
+        return WatchingState(**fields)
+
+    # ---------------------------------------------------------------- values of rewards and costs
+
+    def _values(self, env: Environment, trained: int) -> int:
+        """Those of the rewards and of the costs."""
+        return trained + 1
+
+    def _rewards(self, state: WatchingState, steps: Step) -> Float[Array, "worlds steps values"]:
+        """Rewards and costs."""
+        return jnp.concatenate([steps.rewards, steps.signals[SHORT_TERM][..., None]], axis=2)
+
+    def _loss(
+        self, learned: Any, state: WatchingState, batch: Batch
+    ) -> tuple[Array, dict[str, Array]]:
+        """The critic's error alone: the actor makes steps of its own."""
+        nets = eqx.combine(learned[0], state.skeleton)
+        values = jax.vmap(jax.vmap(nets.critic))(batch.steps.observations, batch.steps.present)
+        error = jnp.mean(optax.huber_loss(values, batch.returns))
+        return error, {"value_error": error}
+
+    # ---------------------------------------------------------------- the policy
+
+    def _improve(
+        self, state: WatchingState, batch: Batch, key: PRNGKeyArray
+    ) -> tuple[WatchingState, dict[str, Array]]:
+        """One step of the policy within the trust region, then the critic."""
+        (agent,) = state.trained
+        steps, before = batch.steps, batch.before[agent]
+        actor = state.learned.actors[agent]
+        start, restored = ravel_pytree((actor, state.log_std[agent]))
+        own, cost = (_centred(batch.advantage[..., place]) for place in (0, 1))
+        own = own / (jnp.std(own) + TINY)
+
+        def policy(numbers: Array) -> tuple[Any, Array]:
+            arrays, log_std = restored(numbers)
+            return eqx.combine(arrays, state.skeleton.actors[agent]), log_std
+
+        def surrogate(numbers: Array, advantage: Array) -> Array:
+            network, log_std = policy(numbers)
+            now = explored_log_probability(network, log_std, steps, agent)
+            return jnp.mean(jnp.exp(now - before) * advantage)
+
+        seen = steps.observations[agent]
+        old = jax.lax.stop_gradient(_outputs(*policy(start), seen))
+
+        def divergence(numbers: Array) -> Array:
+            network, log_std = policy(numbers)
+            return _divergence(network.space, old, _outputs(network, log_std, seen), seen)
+
+        slope = jax.grad(divergence)
+
+        def fisher(x: Array) -> Array:
+            return jax.jvp(slope, (start,), (x,))[1] + self.damping * x
+
+        gradient = jax.grad(surrogate)(start, own)
+        cost_gradient = jax.grad(surrogate)(start, cost)
+        excess = jnp.mean(steps.signals[SHORT_TERM]) - self.cost_limit
+        step = constrained_step(
+            gradient,
+            cost_gradient,
+            excess,
+            lambda y: cg(fisher, y, maxiter=self.cg_iterations)[0],
+            self.trust_region,
+        )
+        at_start = surrogate(start, own), surrogate(start, cost)
+
+        def accepted(size: Array) -> Array:
+            numbers = start + size * step
+            better = surrogate(numbers, own) >= at_start[0]
+            dearer = surrogate(numbers, cost) - at_start[1]
+            close = divergence(numbers) <= 1.5 * self.trust_region
+            return close & (better | (excess > 0.0)) & (dearer <= jnp.maximum(-excess, 0.0))
+
+        sizes = SHRINK ** jnp.arange(TRIES)
+        fine = jax.lax.map(accepted, sizes)
+        size = jnp.where(jnp.any(fine), sizes[jnp.argmax(fine)], 0.0)
+        arrays, log_std = restored(start + size * step)
+        log_std = jnp.minimum(log_std, math.log(self.max_std))
+        learned = eqx.tree_at(lambda nets: nets.actors[agent], state.learned, arrays)
+        state = state.replace(learned=learned, log_std={agent: log_std})
+        state, losses = super()._improve(state, batch, key)
+        return state, losses | {"step_size": size, "divergence": divergence(start + size * step)}
+
+
+def _centred(advantage: Float[Array, "worlds steps"]) -> Float[Array, "worlds steps"]:
+    return advantage - jnp.mean(advantage)
+
+
+def _outputs(network: Any, log_std: Array, seen: Entities) -> tuple[Array, Array]:
+    """Outputs of a network for each step, and its log standard deviations."""
+    return jax.vmap(jax.vmap(network.logits))(seen), log_std
+
+
+def _divergence(space: Any, old: Any, new: Any, seen: Entities) -> Float[Array, ""]:
+    """Mean Kullback-Leibler divergence of new exploration from the old one."""
+    (old_logits, old_std), (logits, std) = old, new
+    if space.discrete:
+
+        def of_step(old_logits: Array, logits: Array, mask: Array) -> Array:
+            before = jax.nn.log_softmax(option_logits(space, old_logits, mask))
+            after = jax.nn.log_softmax(option_logits(space, logits, mask))
+            return jnp.sum(jnp.exp(before) * (before - after))
+
+        return jnp.mean(jax.vmap(jax.vmap(of_step))(old_logits, logits, seen.mask))
+    variance = jnp.exp(2.0 * old_std) + (logits - old_logits) ** 2
+    each = std - old_std + 0.5 * variance * jnp.exp(-2.0 * std) - 0.5
+    return jnp.mean(jnp.sum(each, axis=-1))

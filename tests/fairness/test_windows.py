@@ -1,6 +1,7 @@
 """Measures of the last steps against NumPy."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -8,9 +9,17 @@ import numpy as np
 import pytest
 from jax import lax
 
-from fairgym.core import FairgymError, Memory
+from fairgym.core import FairgymError, Memory, Struct
 from fairgym.fairness import Direct, Disparity, Distance, Rate, Windowed
 from fairgym.testing.toys import ToyComponents
+
+
+class Rows(Struct):
+    """Components of each step."""
+
+    tries: Any
+    hits: Any
+
 
 STEPS = 25
 GAP = Disparity(Rate("hits", "tries"))
@@ -43,6 +52,8 @@ def test_the_metric_of_the_last_steps_or_of_as_many_as_there_were(steps):
         expected.append(-abs(rates[0] - rates[1]))
     np.testing.assert_allclose(found, expected, atol=1e-6)
     np.testing.assert_array_equal(found, ahead)
+    trace = Rows(tries=jnp.array(TRIES), hits=jnp.array(HITS))
+    np.testing.assert_array_equal(jax.jit(measure.of_trace)(trace), found)
 
 
 def test_only_what_the_metric_is_made_of_is_kept():

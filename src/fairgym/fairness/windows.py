@@ -4,7 +4,9 @@ import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from fairgym.core import check_shape
@@ -74,6 +76,20 @@ class Windowed:
     def value(self, memory: Any, components: Any = None) -> Float[Array, ""]:
         """The metric of the window; arguments as in `totals`."""
         return self.metric.value(self.totals(memory, components))
+
+    def of_trace(self, trace: Any) -> Float[Array, " steps"]:
+        """The metric of the window after each step of an episode.
+
+        Args:
+            trace: components with a first axis of steps, as in `Episode.trace`.
+        """
+
+        def step(memory: Any, components: Any) -> tuple[Any, Array]:
+            memory = self.update(memory, components)
+            return memory, self.value(memory)
+
+        first = self.initial(jax.tree.map(lambda x: x[0], trace))
+        return lax.scan(step, first, trace)[1]
 
     def _components(self, like: Any) -> list[str]:
         """Names of the components that the metric is made of; of an unknown kind, all."""

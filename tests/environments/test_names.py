@@ -18,8 +18,8 @@ CARDS = {
     for card in (Path(fairgym.__file__).parent / "environments").glob("*/README.md")
 }
 
-# Arguments of small systems; those of bank loans and of the epidemic are as large as they are.
-SMALL = {"bank_loans": {}, "epidemic": {}}
+# Arguments of small systems; those without are as large as they are.
+SMALL = {"attention": {}, "bank_loans": {}, "epidemic": {}}
 
 
 def small(name):

@@ -15,6 +15,7 @@ SHOP = fairgym.make("doughnut", population=3)
 POOL = fairgym.make("lending_pool")
 # Person 2 meets three, persons 1 and 3 two each, the others one.
 TOWN = fairgym.make("epidemic", graph="0-1,1-2,2-3,3-4,2-5", communities=(0, 0, 0, 1, 1, 1))
+SITES = fairgym.make("attention", history=2)
 
 
 def here(*present):
@@ -47,6 +48,7 @@ def played(policy, observations):
 
 def test_all_rules_are_known():
     known = {"alternate-groups", "first-come", "highest-degree", "most-exposed"}
+    known |= {"cover-sites", "proportional"}
     assert set(rules.names()) >= known | {"random-present", "take-turns"}
 
 
@@ -111,6 +113,36 @@ def test_who_has_most_contacts_and_most_infected_ones():
         assert [int(each[name]) for each in chosen] == people
 
 
+def seen(last, before):
+    """The incidents at the sites in the last two steps, and nothing else."""
+    features = jnp.zeros((5, 8)).at[:, 2].set(jnp.array(last)).at[:, 3].set(jnp.array(before))
+    return Entities(features, jnp.ones(5, bool), jnp.zeros(0))
+
+
+@pytest.mark.parametrize(
+    ("units", "dealt"),
+    [
+        (6, [[2, 1, 1, 1, 1], [1, 2, 1, 1, 1], [1, 1, 2, 1, 1]]),
+        (3, [[1, 1, 1, 0, 0], [1, 0, 0, 1, 1], [0, 1, 1, 1, 0]]),
+        (10, [[2, 2, 2, 2, 2]] * 3),
+    ],
+)
+def test_units_are_dealt_to_all_places_in_turns(units, dealt):
+    env = fairgym.make("attention", units=units)
+    policy = fixed_policies(env, {"dispatcher": "cover-sites"})["dispatcher"]
+    hidden = policy.initial()
+    for expected in dealt:
+        action, hidden = policy(seen([0.0] * 5, [0.0] * 5), KEY, hidden)
+        assert action.tolist() == expected and action.dtype == jnp.int32
+
+
+def test_units_in_proportion_to_the_incidents_seen():
+    policy = fixed_policies(SITES, {"dispatcher": "proportional"})["dispatcher"]
+    incidents = seen([5.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 3.0, 2.0, 0.0])
+    assert policy(incidents, KEY).tolist() == [3, 0, 2, 1, 0]
+    assert policy(seen([0.0] * 5, [0.0] * 5), KEY).tolist() == [2, 1, 1, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("env", "agent", "rule", "message"),
     [
@@ -119,6 +151,8 @@ def test_who_has_most_contacts_and_most_infected_ones():
         (SHOP, "server", "alternate-groups", "the rule needs the feature 'group'; 'server' sees"),
         (SHOP, "server", "first-come", "first come, first served needs an agent that scores"),
         (SHOP, "server", "highest-degree", "takes an environment of people who meet, such as"),
+        (SHOP, "server", "cover-sites", "the rule CoverSites takes an agent that divides units"),
+        (SITES, "dispatcher", "take-turns", "'dispatcher' takes 5 whole numbers from 0 that sum"),
         (SHOP, "server", "turns", "named rules are: a"),
     ],
 )

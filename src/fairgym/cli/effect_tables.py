@@ -8,6 +8,7 @@ from typing import Any
 
 from fairgym.cli.printing import plain
 from fairgym.report.effects import Effect, Quantity, changes, effects
+from fairgym.report.labels import has_people
 from fairgym.report.results import Estimate
 from fairgym.report.words import magnitude, number, words
 from fairgym.training.scenarios import Simulation
@@ -41,7 +42,8 @@ def opening(simulation: Simulation) -> list[str]:
     """The sentences above the tables: who, how long, the reference, failures, other people."""
     base, env = simulation.base, simulation.base.env
     episodes = "1 episode" if simulation.episodes == 1 else f"{simulation.episodes:,} episodes"
-    several = " of each scenario, with the same people and the same luck" * bool(simulation.others)
+    same = "the same people and the same luck" if has_people(env) else "the same luck"
+    several = f" of each scenario, with {same}" * bool(simulation.others)
     own = words(base.baseline) == base.name
     begins = "" if own else f" (from the baseline {words(base.baseline)})"
     reference = f"; reference: {base.name}{begins}" if simulation.others else f"; {base.name}"

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.elements import declared
@@ -21,8 +20,9 @@ MOST_UNITS = 100_000
 def apportion(shares: Float[Array, " places"], units: int) -> Int[Array, " places"]:
     """Whole units by shares: each goes to the largest share, of which 1/N is then taken away.
 
-    The loop of Hu, Lear and Zhang (2023, section 5.2) in closed form: the N largest of all
-    s_k - j / N. Of equal ones the first place is served first.
+    The loop of Hu, Lear and Zhang (2023, section VI-B) in closed form, which is the method of
+    largest remainders: each place has the whole part of its N s_k units, and what is then left goes
+    to the largest remainders, one unit each. Of equal ones the first place is served first.
 
     Args:
         shares: one for each place; they sum to 1.
@@ -34,9 +34,12 @@ def apportion(shares: Float[Array, " places"], units: int) -> Int[Array, " place
         >>> apportion(jnp.array([0.5, 0.3, 0.2]), 6).tolist()
         [3, 2, 1]
     """
-    left = shares[:, None] - jnp.arange(units) / units
-    _, chosen = lax.top_k(left.ravel(), units)
-    return jnp.sum(chosen[:, None] // units == jnp.arange(shares.shape[0]), axis=0, dtype=jnp.int32)
+    whole = jnp.floor(shares * units)
+    rest = shares * units - whole
+    left = units - jnp.sum(whole)
+    first = jnp.arange(shares.shape[0])[:, None] > jnp.arange(shares.shape[0])
+    ahead = (rest > rest[:, None]) | ((rest == rest[:, None]) & first)
+    return (whole + (jnp.sum(ahead, axis=1) < left)).astype(jnp.int32)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,17 @@
+"""Attention allocation: where to look for incidents (Hu, Lear and Zhang 2023, section VI-B)."""
+
+from fairgym.environments.attention.environment import Attention
+from fairgym.environments.attention.params import AttentionParams
+from fairgym.environments.attention.types import (
+    AttentionComponents,
+    AttentionNoise,
+    AttentionState,
+)
+
+__all__ = [
+    "Attention",
+    "AttentionComponents",
+    "AttentionNoise",
+    "AttentionParams",
+    "AttentionState",
+]

@@ -1,0 +1,103 @@
+"""The formulas of attention allocation (Hu, Lear and Zhang 2023, section VI-B).
+
+| symbol | name here |
+| --- | --- |
+| a_k | `sent`, units of attention at a site |
+| y_k | `occurred`, incidents at a site |
+| y^_k | `found`, incidents found there |
+| Lambda_k | `rate` |
+| lambda_k^I | `increase` |
+| lambda^D | `decrease` |
+"""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.scipy.special import xlogy
+from jaxtyping import Array, Float
+
+Number = float | Float[Array, "..."]
+Sites = Float[Array, " sites"]
+
+LARGE = 16.0  # rate from which the distribution of incidents is inverted by its expansion
+MOST_COUNTED = 47  # incidents; at a lower rate there are more of them with a chance below 1e-9
+TAIL = 1e-6  # chance that is cut off at both ends: rounded sums of chances do not reach 1
+
+
+def incidents(uniform: Sites, rate: Sites) -> Sites:
+    """Incidents at each site, y_k ~ Poisson(Lambda_k), by inversion of the distribution.
+
+    The chance of no more than n incidents is that of the Poisson distribution to 2e-5, and to 2e-6
+    below a rate of 16. More incidents occur at a higher rate with the same `uniform`.
+
+    Args:
+        uniform: uniform in [0, 1).
+        rate: expected number of incidents.
+    """
+    uniform = jnp.clip(uniform, TAIL, 1.0 - TAIL)
+    return jnp.where(rate < LARGE, _counted(uniform, rate), _expanded(uniform, rate))
+
+
+def _counted(uniform: Sites, rate: Sites) -> Sites:
+    """The least n for which the chance of no more than n incidents exceeds `uniform`."""
+    rate = jnp.minimum(rate, LARGE)
+    chance = jnp.exp(-rate)
+    total, count = chance, jnp.zeros_like(rate)
+    for n in range(1, MOST_COUNTED + 1):  # unrolled: much faster than a loop
+        count = count + (uniform >= total)
+        chance = chance * rate * (1.0 / n)
+        total = total + chance
+    return count
+
+
+def _expanded(uniform: Sites, rate: Sites) -> Sites:
+    """The same at high rates, by an expansion in powers of the root of the rate.
+
+    M. B. Giles (2016), Algorithm 955: Approximation of the Inverse Poisson Cumulative Distribution
+    Function, ACM Transactions on Mathematical Software 42 (1).
+    """
+    rate = jnp.maximum(rate, LARGE)
+    root, normal = jnp.sqrt(rate), math.sqrt(2.0) * lax.erf_inv(2.0 * uniform - 1.0)
+    square = normal * normal
+    expansion = (
+        rate
+        + root * normal
+        + (1.0 / 3.0 + square / 6.0)
+        - normal * (1.0 / 36.0 + square / 72.0) / root
+        + (-8.0 / 405.0 + square * (7.0 / 810.0 + square / 270.0)) / rate
+    )
+    return jnp.floor(expansion)
+
+
+def incidents_found(sent: Sites, occurred: Sites) -> Sites:
+    """y^_k = min(a_k, y_k): a unit finds one incident."""
+    return jnp.minimum(sent, occurred)
+
+
+def next_rate(rate: Sites, sent: Sites, increase: Number, decrease: Number) -> Sites:
+    """The rate rises where nobody is, and falls with each unit (equation 8); never below 0.
+
+    Args:
+        rate: expected number of incidents in this step.
+        sent: units of attention.
+        increase: lambda^I, gain of a site without a unit.
+        decrease: lambda^D, loss by each unit.
+    """
+    return jnp.where(sent > 0.0, jnp.maximum(rate - decrease * sent, 0.0), rate + increase)
+
+
+def expected_found(sent: Sites, rate: Sites, most: int) -> Sites:
+    """E min(a_k, Y) with Y ~ Poisson(rate): the chances of more than 0, 1, ..., a_k - 1 incidents.
+
+    Args:
+        sent: units of attention, whole numbers.
+        rate: expected number of incidents.
+        most: largest number of units.
+    """
+    counts = np.arange(most, dtype=np.float32)[:, None]
+    logs = np.array([[math.lgamma(n + 1.0)] for n in range(most)], np.float32)
+    chances = jnp.exp(xlogy(counts, rate) - rate - logs)
+    more = 1.0 - jnp.cumsum(chances, axis=0)
+    return jnp.sum(jnp.where(counts < sent, more, 0.0), axis=0)

@@ -1,0 +1,271 @@
+"""Attention allocation: where to look for incidents (Hu, Lear and Zhang 2023, section VI-B)."""
+
+# The groups are sites, whose number is an argument: a property here, a class variable elsewhere.
+# pyright: reportIncompatibleVariableOverride=false
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from fairgym.core import (
+    Allocation,
+    Components,
+    Entities,
+    EntitySpace,
+    Environment,
+    Feature,
+    check_flag,
+    check_shape,
+    per_group,
+    register_environment,
+    require_agent,
+)
+from fairgym.core.environment import Actions, Observations
+from fairgym.environments.attention import dynamics
+from fairgym.environments.attention.params import AttentionParams, numbers_of
+from fairgym.environments.attention.types import (
+    AttentionComponents,
+    AttentionNoise,
+    AttentionState,
+)
+from fairgym.fairness import Direct, Disparity, LargestDeviation, Metric, Rate, Windowed
+
+UNITS, HARDER_UNITS = 6, 30
+MISSED_WEIGHT = 0.25  # zeta_1, with zeta_0 = 1
+WINDOW = 300  # w, steps of the measures in training
+
+
+@register_environment("attention")
+@dataclasses.dataclass(frozen=True)
+class Attention(Environment[AttentionState, AttentionParams, AttentionComponents]):
+    """A dispatcher who divides units of attention over sites, where each finds one incident.
+
+    Where no unit is sent incidents become more frequent, and with every unit they become fewer. The
+    published reward is the incidents found less a quarter of those missed.
+
+    Args:
+        sites: number of sites.
+        units: number of units of attention; None for 6, or 30 if `harder`.
+        history: number of steps that the dispatcher sees.
+        harder: the numbers of Xu et al. (2024), with which rates cannot all be held down.
+        horizon: number of steps.
+
+    Raises:
+        FairgymError: an argument out of range.
+    """
+
+    name: ClassVar[str] = "attention"
+    agents: ClassVar[tuple[str, ...]] = ("dispatcher",)
+    group_word: ClassVar[str] = "site"
+    components: ClassVar[type[Components]] = AttentionComponents
+    default_objective: ClassVar[str] = "published"
+    # an incident found is what a site has of the attention
+    benefit: ClassVar[str] = "found"
+
+    sites: int = 5
+    units: int | None = None
+    history: int = 8
+    harder: bool = False
+    horizon: int = 1_000
+
+    def __post_init__(self) -> None:
+        """Check the shapes, and fill in the number of units."""
+        check_shape("sites", self.sites, 2, 1_000)
+        check_flag("harder", self.harder)
+        if self.units is None:
+            object.__setattr__(self, "units", HARDER_UNITS if self.harder else UNITS)
+        check_shape("units", self.units, 1, 1_000)
+        check_shape("history", self.history, 1, 1_000)
+        check_shape("horizon", self.horizon, 1, 100_000)
+
+    # ---------------------------------------------------------------- declarations
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The sites."""
+        return tuple(f"site_{site}" for site in range(self.sites))
+
+    @property
+    def default_params(self) -> AttentionParams:
+        """The published numbers; of more than five sites from the first one on again."""
+        return numbers_of(self.sites, harder=self.harder)
+
+    @property
+    def size_text(self) -> str:
+        """Number of sites and units, in words."""
+        return f"{self.sites} sites, {self.units} units"
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Incidents found and missed, by site as well, and how even units and rates are.
+
+        Deviations are relative, so that they are the same of one step as of the mean of many.
+        """
+        all_units = float(self._units * self.horizon)
+        discovery = Rate("found", "occurred", title="Discovery rate")
+        return {
+            "found": Direct("found", normaliser=all_units),
+            "missed": Direct("missed", normaliser=all_units, sign=-1),
+            "discovery_rate": discovery,
+            "discovery_disparity": Disparity(discovery),
+            "share_deviation": LargestDeviation("sent", title="Largest deviation of units"),
+            "rate_deviation": LargestDeviation(
+                "rates", "largest", title="Largest deviation of incident rates"
+            ),
+        }
+
+    @property
+    def measures(self) -> Mapping[str, Windowed]:
+        """Deviation of units from even shares (equation 9), and that of rates from their mean.
+
+        Rates are known in evaluation only; in training the incidents of the last steps tell.
+        """
+        return {
+            "short_term": Windowed(LargestDeviation("sent"), WINDOW),
+            "long_term": Windowed(LargestDeviation("rates", "none"), 1),
+            "long_term_window": Windowed(LargestDeviation("occurred", "largest"), WINDOW),
+        }
+
+    @property
+    def published(self) -> Mapping[str, float]:
+        """Incidents found less a quarter of those missed: the mean reward of a step."""
+        return {"found": float(self._units), "missed": MISSED_WEIGHT * self._units}
+
+    @property
+    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
+        """A unit for every site, units in proportion to incidents, and random ones."""
+        return {
+            "cover_sites": {"dispatcher": "cover-sites"},
+            "proportional": {"dispatcher": "proportional"},
+            **super().baselines,
+        }
+
+    @property
+    def _units(self) -> int:
+        """The number of units, which is known once the environment is made."""
+        return self._action_space.units
+
+    @cached_property
+    def _observation_space(self) -> EntitySpace:
+        units = self._units
+        steps = range(1, self.history + 1)
+        features = [
+            *(("found", units, "incidents", f"y^ {n} steps ago", units + 1) for n in steps),
+            *(("occurred", 2 * units, "incidents", f"y {n} steps ago", 0) for n in steps),
+            *(("sent", units, "units", f"a {n} steps ago", units + 1) for n in steps),
+            *(("share_found", 1, "", f"y^ / y {n} steps ago; 0/0 is 0", 0) for n in steps),
+        ]
+        return EntitySpace(
+            self.sites,
+            tuple(
+                Feature(f"{name}_{place % self.history + 1}", 0, high, unit, source, levels=levels)
+                for place, (name, high, unit, source, levels) in enumerate(features)
+            ),
+        )
+
+    @cached_property
+    def _action_space(self) -> Allocation:
+        assert self.units is not None  # filled in
+        return Allocation(self.units, per_group("units", self.groups, unit="units"))
+
+    def observation_space(self, agent: str) -> EntitySpace:
+        """Each site with what was seen of it in the last steps, the last one first."""
+        require_agent(self, agent)
+        return self._observation_space
+
+    def action_space(self, agent: str) -> Allocation:
+        """The units of each site."""
+        require_agent(self, agent)
+        return self._action_space
+
+    # ---------------------------------------------------------------- start
+
+    def initial_state(self, key: PRNGKeyArray, params: AttentionParams) -> AttentionState:
+        """The rates of the start; nothing has been seen."""
+        nothing = jnp.zeros((self.history, self.sites))
+        rates = jnp.broadcast_to(jnp.asarray(params.start_rate, jnp.float32), (self.sites,))
+        return AttentionState(
+            time=jnp.int32(0), rates=rates, found=nothing, occurred=nothing, sent=nothing
+        )
+
+    # ---------------------------------------------------------------- looking
+
+    def observe(self, state: AttentionState, params: AttentionParams) -> dict[str, Entities]:
+        """The last steps of each site; never its rate."""
+        some = jnp.maximum(state.occurred, 1.0)  # none found of none is 0
+        columns = (state.found, state.occurred, state.sent, state.found / some)
+        return {
+            "dispatcher": Entities(
+                features=jnp.concatenate(columns).T,
+                mask=jnp.ones((self.sites,), bool),
+                context=jnp.zeros((0,)),
+            )
+        }
+
+    # ---------------------------------------------------------------- one step
+
+    def noise(self, key: PRNGKeyArray, params: AttentionParams) -> AttentionNoise:
+        """A uniform number for each site."""
+        return AttentionNoise(uniform=jax.random.uniform(key, (self.sites,)))
+
+    def transition(
+        self,
+        noise: AttentionNoise,
+        state: AttentionState,
+        actions: Mapping[str, Any],
+        params: AttentionParams,
+    ) -> tuple[AttentionState, AttentionComponents, Bool[Array, ""]]:
+        """Make one step: the numbered steps of the card."""
+        # 1. units are sent
+        sent = actions["dispatcher"].astype(jnp.float32)
+        # 2. incidents occur
+        occurred = dynamics.incidents(noise.uniform, state.rates)
+        # 3. units find them
+        found = dynamics.incidents_found(sent, occurred)
+        # 4. rates move
+        rates = dynamics.next_rate(state.rates, sent, params.increase, params.decrease)
+
+        components = AttentionComponents(
+            occurred=occurred, found=found, missed=occurred - found, sent=sent, rates=rates
+        )
+        state = state.replace(
+            time=state.time + 1,
+            rates=rates,
+            found=_remembered(state.found, found),
+            occurred=_remembered(state.occurred, occurred),
+            sent=_remembered(state.sent, sent),
+        )
+        return state, components, jnp.array(False)
+
+    def foresee(
+        self, observations: Observations, actions: Actions, params: AttentionParams
+    ) -> AttentionComponents:
+        """All components; the rate of a site is taken to be its mean number of incidents.
+
+        The mean is that of the steps that are seen; before the first one it is 0.
+        """
+        features = observations["dispatcher"].features
+        _, occurred, units, _ = jnp.split(features, 4, axis=1)
+        steps = jnp.sum(jnp.sum(units, axis=0) > 0.0)  # all units are sent in every step
+        rate = jnp.sum(occurred, axis=1) / jnp.maximum(steps, 1)
+        sent = actions["dispatcher"].astype(jnp.float32)
+        found = dynamics.expected_found(sent, rate, self._units)
+        return AttentionComponents(
+            occurred=rate,
+            found=found,
+            missed=rate - found,
+            sent=sent,
+            rates=dynamics.next_rate(rate, sent, params.increase, params.decrease),
+        )
+
+
+def _remembered(
+    history: Float[Array, "history sites"], now: Float[Array, " sites"]
+) -> Float[Array, "history sites"]:
+    """The last steps with this one as the first; the oldest is forgotten."""
+    return jnp.concatenate([now[None], history[:-1]])

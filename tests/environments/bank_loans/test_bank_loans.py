@@ -12,6 +12,7 @@ from fairgym.environments.bank_loans import BankLoansNoise, BankLoansParams, Ban
 from fairgym.fairness import Full
 from fairgym.policies import Random
 from fairgym.policies.coding import Inputs, TableCode
+from fairgym.report.effects import quantities
 from fairgym.testing import check_environment
 
 START = np.array([[0, 0.1, 0.1, 0.2, 0.3, 0.3, 0], [0.1, 0.1, 0.2, 0.3, 0.3, 0, 0]])
@@ -294,6 +295,8 @@ def test_names_and_sizes():
     assert ENV.published == {"profit": 1.0} and ENV.default_objective == "published"
     assert (ENV.horizon, fairgym.make("bank_loans").horizon) == (STEPS, 2_000)
     assert list(ENV.baselines) == ["threshold", "equal_opportunity", "everybody", "random"]
+    told = {quantity.name for quantity in quantities(ENV)}
+    assert "cash" in told and "score_shares" not in told, "a distribution has no total"
     assert list(fairgym.make("bank_loans").baselines) == ["threshold", "everybody", "random"]
 
 

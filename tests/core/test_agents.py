@@ -10,11 +10,12 @@ from fairgym.core.registry import environments
 from fairgym.fairness import Objective
 from fairgym.policies import FirstCome, Random, fixed_policies
 from fairgym.testing.room import Room
+from fairgym.testing.sized import of_size
 from fairgym.testing.toys import Toy
 from fairgym.training import evaluate
 
 KEY = jax.random.key(0)
-MADE = {name: fairgym.make(name, population=20, horizon=3) for name in environments.names()}
+MADE = {name: of_size(name, 20, horizon=3) for name in environments.names()}
 MADE |= {"toy": Toy(population=6, horizon=3), "room": Room()}
 MADE |= {
     "ends-after": EndsAfter(MADE["loan_simple"], 2),

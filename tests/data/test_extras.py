@@ -41,12 +41,13 @@ sys.meta_path.insert(0, Absent())
 import jax, fairgym
 from fairgym.core.registry import environments
 from fairgym.data import describe, population_names
+from fairgym.testing.sized import of_size
 
 described = [len(describe(name)) > 0 for name in population_names()]
 
 found = {{}}
 for name in environments.names():
-    env = fairgym.make(name, population=50)
+    env = of_size(name, 50)
     keys = jax.random.split(jax.random.key(0), len(env.agents))
     actions = {{a: env.action_space(a).sample(k) for a, k in zip(env.agents, keys)}}
     params = env.default_params

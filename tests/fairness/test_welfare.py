@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-import fairgym
 from fairgym.core import FairgymError, Wrapper
 from fairgym.core.registry import environments
 from fairgym.fairness import component_rows
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
+from fairgym.testing.sized import of_size
 from fairgym.testing.toys import Toy
 
 ENV = Toy(population=12, horizon=6)
@@ -52,7 +52,8 @@ def test_without_a_component_it_is_of_the_benefit():
 def test_every_environment_declares_its_benefit(name):
     """A level is there in every step, so that a year of it is twelve months."""
     people = 4 if name == "lending_pool" else 60
-    env = fairgym.make(name, population=people, horizon=24)
+    env = of_size(name, people, horizon=24)
+    people = getattr(env, "population", 24)  # one in each step, where there are none
     scheme, info = welfare_scheme(env, "max-min"), env.component_info[env.benefit]
     steps = 24 if info.level else 1
     stakeholders = len(env.parts_of(info.axes[0]))

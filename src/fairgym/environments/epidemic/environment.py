@@ -83,7 +83,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
 
     name: ClassVar[str] = "epidemic"
     agents: ClassVar[tuple[str, ...]] = ("clinic",)
-    groups: ClassVar[tuple[str, ...]] = ("first", "second")
+    groups: ClassVar[tuple[str, ...]] = ("first community", "second community")
     group_word: ClassVar[str] = "community"
     core_attribute: ClassVar[str] = "degree"
     exchangeable: ClassVar[bool] = False  # a person's number is a place in the network
@@ -200,10 +200,14 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
     def metrics(self) -> Mapping[str, Metric]:
         """Health, and fairness of vaccines in the short term and of health in the long term."""
         vaccines = Rate(
-            "vaccinated", "newly_infected", offset=1.0, title="vaccines per new infection"
+            "vaccinated",
+            "newly_infected",
+            offset=1.0,
+            title="Vaccines per new infection",
+            unit="vaccines",
         )
         return {
-            "not_infected": Rate("not_infected", "people", title="share of people not infected"),
+            "not_infected": Rate("not_infected", "people", title="People not infected"),
             "vaccine_rate": vaccines,
             "vaccine_disparity": Disparity(vaccines),
             "health_distance": Distance("health", "nominal"),
@@ -391,13 +395,15 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         health: Float[Array, "people states"],
     ) -> EpidemicComponents:
         """Components: the sums of these numbers of people, or chances, over the communities."""
-        member = jnp.asarray(np.arange(len(self.groups))[:, None] == self.community, jnp.float32)
-        by_state = jnp.dot(member, health, precision="highest")
+        member = np.arange(len(self.groups))[:, None] == self.community
+        people = jnp.concatenate([given[:, None], infected[:, None], health], axis=1)
+        sums = jnp.dot(member.astype(np.float32), people, precision="highest")
+        by_state = sums[:, 2:]
         return EpidemicComponents(
-            vaccinated=member @ given,
+            vaccinated=sums[:, 0],
             wasted=wasted,
-            newly_infected=member @ infected,
-            people=jnp.sum(member, axis=1),
+            newly_infected=sums[:, 1],
+            people=jnp.asarray(member.sum(axis=1), jnp.float32),
             not_infected=by_state[:, SUSCEPTIBLE] + by_state[:, self._recovered],
             health=by_state,
         )

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import fairgym
-from fairgym.core import Shares, Unit, per_group
+from fairgym.core import Allocation, Shares, Unit, per_group
 from fairgym.report import action_panels, actions, findings
 from fairgym.report.grouping import group_runs
 from fairgym.training import RunConfig
@@ -35,6 +35,37 @@ class Planners:
 
     def action_space(self, agent: str) -> Any:
         return Shares((("beds", "public_health"), ("roads", "rail", "ports")))
+
+
+class Dispatchers:
+    """An environment, as far as figures ask, with one agent that divides units over sites."""
+
+    agents = ("dispatcher",)
+    groups = ("north", "south")
+    name = "made up"
+
+    def action_space(self, agent: str) -> Any:
+        return Allocation(6, per_group("units", self.groups, unit="units"))
+
+
+def test_units_are_lines_on_a_scale_of_units(bare_run):
+    units = [[3.0, 3.0], [4.5, 1.5]]
+    lines = [
+        {
+            "epoch": i + 1,
+            "actions/dispatcher/units_north": north,
+            "actions/dispatcher/units_south": south,
+        }
+        for i, (north, south) in enumerate(units)
+    ]
+    run = bare_run(RunConfig("made-up", objective="uniform"), Dispatchers(), lines, "/z")
+    panels = titled(actions.mean_actions([run]))
+    assert list(panels) == ["Dispatcher: units"]
+    (axes,) = panels.values()
+    np.testing.assert_allclose([line.get_ydata() for line in axes.lines], np.transpose(units))
+    assert axes.get_ylabel() == "mean action, units" and 4.5 < axes.get_ylim()[1] < 5.5
+    (told,) = findings.action_sentences(group_runs([run])[0])
+    assert "units for the north rises from 3.00 to 4.50 units" in told
 
 
 def test_every_budget_has_a_panel_of_its_own(bare_run):

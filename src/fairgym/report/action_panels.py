@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from fairgym.core import Element
+from fairgym.core import Element, Shares
 from fairgym.report.labels import parts_word, whole
 from fairgym.report.words import title, words
 
@@ -33,13 +33,13 @@ class Panel:
 
 
 def line_panels(env: Any) -> list[Panel]:
-    """The panels of the agents that set numbers or choose one of a few options, in their order."""
+    """The panels of the agents that set numbers or units, or choose one of a few options."""
     found = []
     for agent in env.agents:
         space, who = env.action_space(agent), title(agent)
         if space.discrete and space.size <= MOST_LINES:
             found.append(Panel(agent, f"{who}: choices", space.elements))
-        if not space.independent:
+        if space.discrete or isinstance(space, Shares):
             continue
         elements = space.elements
         if space.per_entity:
@@ -65,7 +65,7 @@ def map_panels(env: Any) -> list[Panel]:
         space, who = env.action_space(agent), title(agent)
         if space.discrete and space.size > MOST_LINES:
             found.append(Panel(agent, f"{who}: choices", blocks=(space.elements,)))
-        if space.independent or space.discrete:
+        if not isinstance(space, Shares):
             continue
         budgets = [block for block in space.blocks if not block[0].of]
         splits = tuple(block for block in space.blocks if block[0].of)

@@ -1,5 +1,6 @@
 """Figures of the agents' mean actions over training, and of how budgets are divided."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -161,8 +162,8 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
 
 
 def _limit(highest: float) -> float:
-    """End of a scale from 0."""
-    return next(t for t in (0.25, 0.5, 1.0) if highest <= t or t == 1.0)
+    """End of a scale from 0: that of shares, or a whole number of units."""
+    return next((t for t in (0.25, 0.5, 1.0) if highest <= t), math.ceil(highest))
 
 
 def _heat_map(axis: Axes, group: RunGroup, panel: Panel, limit: float) -> None:

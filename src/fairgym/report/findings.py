@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.core import Element, log_keys
+from fairgym.core import Element, Shares, log_keys
 from fairgym.report.grouping import RunGroup, Series
 from fairgym.report.labels import (
     MetricLabel,
@@ -168,7 +168,7 @@ def action_sentences(group: RunGroup) -> list[str]:
         if space.discrete:
             sentences.append(f"{title(agent)}{where}: {_choices(space, curves)}.")
             continue
-        if not space.independent:
+        if isinstance(space, Shares):
             means = {name: curve.mean for name, curve in curves.items()}
             sentences += [f"{title(agent)}{where}: {text}" for text in _budgets(space, means)]
             continue

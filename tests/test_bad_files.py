@@ -140,7 +140,7 @@ FLAGS = [
     (["--params.deposit-rate", "1e300"], "deposit_rate is 1e.300; it takes a number from 0"),
     (["--population", "1000000000"], "population is 1000000000; it takes a whole number from 2"),
     (["--objective", LONG], r"objective is 'x+\.\.\.x+'; it takes: uniform"),
-    (["--algorithm", LONG], r"unknown algorithm 'x+\.\.\.x+'; there are: dqn, "),
+    (["--algorithm", LONG], r"unknown algorithm 'x+\.\.\.x+'; there are: .*dqn, "),
     (["--fix", "admissions=" + "1," * 5000], "admissions"),
     ([f"--{LONG}", "1"], "unknown flag"),
 ]

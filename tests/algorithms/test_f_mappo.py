@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from learners import AIMS, OWN, collected, learner, pulled
 
-from fairgym.algorithms._ppo import Batch, generalised_advantages
+from fairgym.algorithms._advantages import Batch, generalised_advantages
 from fairgym.policies.exploration import log_probability
 
 

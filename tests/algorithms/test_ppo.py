@@ -9,7 +9,7 @@ import pytest
 from q_tasks import Bandit, Chain
 
 from fairgym.algorithms import algorithms
-from fairgym.algorithms._ppo import generalised_advantages
+from fairgym.algorithms._advantages import generalised_advantages
 from fairgym.core import FairgymError, log_keys, rollout
 from fairgym.fairness import Objective
 from fairgym.testing.toys import Toy

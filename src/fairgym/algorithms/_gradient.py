@@ -177,6 +177,11 @@ class GradientLearner(Algorithm[StateT]):
         """Collect `num_steps` steps in every world and learn: the next state, and what to log."""
         raise NotImplementedError
 
+    # ---------------------------------------------------------------- what a subclass may change
+
+    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
+        """Raise a FairgymError unless these agents of the environment can be trained."""
+
     # ---------------------------------------------------------------- what subclasses call
 
     def _init_fields(
@@ -187,12 +192,17 @@ class GradientLearner(Algorithm[StateT]):
         params: Any,
         fixed: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
-        """Fields of a `GradientState` before the first update, by name."""
+        """Fields of a `GradientState` before the first update, by name.
+
+        Raises:
+            FairgymError: as `_require`.
+        """
         fields = init_fields(key, env, objective, params, fixed)
         params, objectives = fields["params"], fields["objectives"]
+        trained = tuple(agent for agent, _ in objectives)
+        self._require(fields["env"], trained)
         # folded first: the two keys that updates split from this one are not used for anything else
         net_key, world_key = jax.random.split(jax.random.fold_in(key, 2))
-        trained = tuple(agent for agent, _ in objectives)
         learned, skeleton = split_learned(self._networks(env, params, trained, net_key))
         return fields | {
             "worlds": first_worlds(

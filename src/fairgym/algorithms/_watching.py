@@ -90,6 +90,10 @@ class WatchingPpo(FlatPpo[StateT]):
             LONG_TERM: measure_of(env, LONG_TERM, self.long_term, self.window),
         }
 
+    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
+        super()._require(env, trained)
+        self.measures(env)
+
     def _init_fields(
         self,
         key: PRNGKeyArray,
@@ -98,9 +102,8 @@ class WatchingPpo(FlatPpo[StateT]):
         params: Any,
         fixed: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
-        measures = self.measures(env)
         fields = super()._init_fields(key, env, objective, params, fixed)
-        first = _first(measures, fields["env"], fields["params"])
+        first = _first(self.measures(fields["env"]), fields["env"], fields["params"])
         watched = jax.tree.map(lambda x: jnp.broadcast_to(x, (self.num_envs, *x.shape)), first)
         worlds = fields["worlds"].replace(watched=watched)
         return fields | {"worlds": worlds, "rounds": jnp.int32(0)}

@@ -7,7 +7,7 @@ conjugate gradients in place of the inverse of the Fisher matrix, and a backtrac
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -18,9 +18,9 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.algorithms._algorithm import Objectives, algorithms, check_at_least, check_inside
+from fairgym.algorithms._advantages import Batch
+from fairgym.algorithms._algorithm import algorithms, check_at_least, check_inside
 from fairgym.algorithms._likelihood import explored_log_probability
-from fairgym.algorithms._ppo import Batch
 from fairgym.algorithms._watching import SHORT_TERM, WatchingPpo, WatchingState
 from fairgym.algorithms._worlds import Step
 from fairgym.core import Entities, Environment, FairgymError, option_logits
@@ -102,22 +102,13 @@ class Cpo(WatchingPpo[WatchingState]):
         check_inside(self, math.inf, "trust_region", positive=True)
         check_at_least(self, 1, "cg_iterations")
 
-    def _init_fields(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        params: Any,
-        fixed: Mapping[str, Any] | None,
-    ) -> dict[str, Any]:
-        fields = super()._init_fields(key, env, objective, params, fixed)
-        trained = [agent for agent, _ in fields["objectives"]]
+    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
+        super()._require(env, trained)
         if len(trained) > 1 or self.network != "flat":
             raise FairgymError(
                 f"cpo would train {', '.join(trained)} with {self.network} networks; it takes one"
                 " agent and flat networks"
             )
-        return fields
 
     def _state(self, fields: dict[str, Any]) -> WatchingState:
         return WatchingState(**fields)

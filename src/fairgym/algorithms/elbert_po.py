@@ -6,14 +6,13 @@ towards Equal Long-term Benefit Rate" (2024), https://arxiv.org/abs/2309.03426.
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
-from fairgym.algorithms._algorithm import Objectives, algorithms, check_inside
+from fairgym.algorithms._algorithm import algorithms, check_inside
 from fairgym.algorithms._normalised import NormalisedState
 from fairgym.algorithms._worlds import Step, World
 from fairgym.algorithms.ppo import FlatPpo
@@ -79,18 +78,11 @@ class ElbertPo(FlatPpo[NormalisedState]):
             )
         return next(iter(known.values()))
 
-    def _init_fields(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        params: Any,
-        fixed: Mapping[str, Any] | None,
-    ) -> dict[str, Any]:
+    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
+        super()._require(env, trained)
         self.rate(env)
         if self.network != "flat":
             raise FairgymError(f"network is {self.network!r}; elbert-po takes 'flat'")
-        return super()._init_fields(key, env, objective, params, fixed)
 
     def _values(self, env: Environment, trained: int) -> int:
         """Those of the agents, and of each group's benefit and demand."""

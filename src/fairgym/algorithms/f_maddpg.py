@@ -30,7 +30,6 @@ from fairgym.algorithms._algorithm import (
     algorithms,
     check_at_least,
     check_inside,
-    objectives_of,
 )
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
 from fairgym.algorithms._networks import Networks, make_networks
@@ -126,13 +125,6 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         Raises:
             FairgymError: as there, or a trained agent chooses among options.
         """
-        for agent, _ in objectives_of(env, objective, fixed or {}):
-            if env.action_space(agent).discrete:
-                raise FairgymError(
-                    f"F-MADDPG takes agents whose actions are numbers, along which it follows the"
-                    f" critic's gradient; {agent!r} chooses among options: train it with another"
-                    f" algorithm, such as f-mappo, or give it a fixed policy"
-                )
         fields = self._init_fields(key, env, objective, params, fixed)
         learned, first = fields["learned"], GradientState(**fields)
 
@@ -148,6 +140,16 @@ class FMaddpg(GradientLearner[FMaddpgState]):
             optimisers=tuple(optimiser.init(part) for optimiser, part in parts),
             buffer=ReplayBuffer.empty(step, self.num_envs, self.places),
         )
+
+    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
+        super()._require(env, trained)
+        for agent in trained:
+            if env.action_space(agent).discrete:
+                raise FairgymError(
+                    f"F-MADDPG takes agents whose actions are numbers, along which it follows the"
+                    f" critic's gradient; {agent!r} chooses among options: train it with another"
+                    f" algorithm, such as f-mappo, or give it a fixed policy"
+                )
 
     def _networks(
         self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
-from fairgym.algorithms._algorithm import Objectives, algorithms, check_at_least, check_inside
+from fairgym.algorithms._algorithm import algorithms, check_at_least, check_inside
 from fairgym.algorithms._massaging import check_massaging, massaged
 from fairgym.algorithms._watching import (
     LONG_TERM,
@@ -66,18 +66,10 @@ class FPpo(WatchingPpo[WatchingState]):
         check_at_least(self, 0, "threshold_start")
         check_inside(self, math.inf, "threshold_rate", "regularise", "delta")
 
-    def _init_fields(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        params: Any,
-        fixed: Mapping[str, Any] | None,
-    ) -> dict[str, Any]:
-        fields = super()._init_fields(key, env, objective, params, fixed)
-        for agent, _ in fields["objectives"] if self.massage else ():
+    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
+        super()._require(env, trained)
+        for agent in trained if self.massage else ():
             check_massaging(env, agent)
-        return fields
 
     def _state(self, fields: dict[str, Any]) -> WatchingState:
         return WatchingState(**fields)

@@ -7,7 +7,7 @@ import pytest
 
 import fairgym
 from fairgym.core import FairgymError, record
-from fairgym.environments.epidemic import EpidemicNoise, dynamics
+from fairgym.environments.epidemic import EpidemicNoise, dynamics, steps
 from fairgym.fairness import Windowed
 from fairgym.policies import Random
 from fairgym.policies.coding import Inputs, TableCode
@@ -313,7 +313,7 @@ class TestAsInMLFairnessGym:
         env = fairgym.make("epidemic", graph=complete(50), communities=halves(50))
         params = env.default_params.replace(infection=1.0, cure=1.0)
         before = np.isin(np.arange(50), [4, 6, 30, 44]).astype(np.int32)
-        treat = jax.jit(lambda *given: env.immunised(*given, params))
+        treat = jax.jit(lambda *given: steps.immunised(given[0], given[1], given[2], params, 3))
         treated = np.asarray(treat(before, np.ones(50, bool), np.float32(0.999)))
         stages = played(env, {"infection": 1.0}, 50, start=treated)
         assert not (np.array(stages) == 1).any()

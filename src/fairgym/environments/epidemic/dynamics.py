@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 Number = float | Float[Array, ""]
+SUSCEPTIBLE = 0  # the first stage; the last one is recovered
 
 
 def infection_chance(

@@ -18,7 +18,6 @@ from fairgym.core import (
     Entities,
     EntitySpace,
     FairgymError,
-    Feature,
     OneEntity,
     PopulationEnvironment,
     check_flag,
@@ -26,29 +25,36 @@ from fairgym.core import (
     register_environment,
     require_agent,
 )
-from fairgym.environments.epidemic import dynamics
+from fairgym.environments.epidemic import steps
+from fairgym.environments.epidemic.dynamics import SUSCEPTIBLE
 from fairgym.environments.epidemic.graph import (
     KARATE,
     Edges,
     NetworkxGraph,
+    check_communities,
+    checked_graph,
     communities_of,
     contact_matrix,
     contacts_of,
 )
+from fairgym.environments.epidemic.metrics import (
+    baseline_policies,
+    epidemic_measures,
+    epidemic_metrics,
+)
 from fairgym.environments.epidemic.params import EpidemicParams
+from fairgym.environments.epidemic.spaces import observation_space
 from fairgym.environments.epidemic.types import (
     EpidemicComponents,
     EpidemicNoise,
     EpidemicState,
 )
-from fairgym.fairness import Disparity, Distance, Metric, Rate, Windowed
+from fairgym.fairness import Metric, Windowed
 
 MODELS = {
     "SIR": ("susceptible", "infected", "recovered"),
     "SEIR": ("susceptible", "exposed", "infected", "recovered"),
 }
-SUSCEPTIBLE = 0
-MOST_PEOPLE = 2_000
 HARDER_WANING = 0.2
 
 
@@ -106,46 +112,19 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
 
     def __post_init__(self) -> None:
         """Check the shapes, and write the graph in its plain form."""
-        contacts, people = contacts_of(self.graph)
-        check_shape("population", self.population, 0, MOST_PEOPLE)
-        named = isinstance(self.graph, str) and self.graph == KARATE
-        fixed = named or isinstance(self.graph, NetworkxGraph)  # pairs leave out who meets nobody
-        if self.population and (people > self.population or (fixed and people != self.population)):
-            raise FairgymError(
-                f"population is {self.population} and the graph has"
-                f" {people} people; population takes {'' if fixed else 'at least '}{people}"
-            )
-        object.__setattr__(self, "population", self.population or people)
-        if not 1 <= self.population <= MOST_PEOPLE:
-            raise FairgymError(
-                f"the graph has {self.population} people; it takes from 1 to {MOST_PEOPLE}"
-            )
-        object.__setattr__(self, "graph", KARATE if named else contacts)
-        self._check_communities()
-        self._check_start()
+        graph, people = checked_graph(self.graph, self.population)
+        object.__setattr__(self, "graph", graph)
+        object.__setattr__(self, "population", people)
+        check_communities(self._listed("communities"), self.contacts, people)
+        for person in self._listed("first_infected"):
+            check_shape("first_infected", person, 0, people - 1)
+        check_shape("random_infected", self.random_infected, 0, people)
+        check_shape("burn_in", self.burn_in, 0, 1_000)
         if self.model not in MODELS:
             raise FairgymError(f"model is {self.model!r}; it takes {' or '.join(MODELS)}")
         check_shape("horizon", self.horizon, 1, 100_000)
         for name in ("harder", "shows_contacts", "shows_time"):
             check_flag(name, getattr(self, name))
-
-    def _check_communities(self) -> None:
-        """Check that each person has one of two communities, and neither is empty."""
-        given = self._listed("communities")
-        if given and (len(given) != self.population or set(given) != {0, 1}):
-            raise FairgymError(
-                f"communities has {len(given)} entries, of {sorted(set(given), key=str)}; it takes"
-                f" 0 or 1 for each of {self.population} people, and each for somebody"
-            )
-        if not given:
-            communities_of(self.contacts, self.population)  # raises if they cannot be found
-
-    def _check_start(self) -> None:
-        """Check who is infected at the start."""
-        for person in self._listed("first_infected"):
-            check_shape("first_infected", person, 0, self.population - 1)
-        check_shape("random_infected", self.random_infected, 0, self.population)
-        check_shape("burn_in", self.burn_in, 0, 1_000)
 
     def _listed(self, name: str) -> tuple[int, ...]:
         """Numbers of people of a field, which a list does for as well."""
@@ -199,29 +178,12 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
     @property
     def metrics(self) -> Mapping[str, Metric]:
         """Health, and fairness of vaccines in the short term and of health in the long term."""
-        vaccines = Rate(
-            "vaccinated",
-            "newly_infected",
-            offset=1.0,
-            title="Vaccines per new infection",
-            unit="vaccines",
-        )
-        return {
-            "not_infected": Rate("not_infected", "people", title="People not infected"),
-            "vaccine_rate": vaccines,
-            "vaccine_disparity": Disparity(vaccines),
-            "health_distance": Distance("health", "nominal"),
-        }
+        return epidemic_metrics()
 
     @property
     def measures(self) -> Mapping[str, Windowed]:
         """Fairness in the course of an episode (section VI-C): all steps so far count as lately."""
-        metrics = self.metrics
-        return {
-            "short_term": Windowed(metrics["vaccine_disparity"], 0),  # equation 10
-            "long_term": Windowed(metrics["health_distance"], 1),
-            "long_term_window": Windowed(metrics["health_distance"], 0),
-        }
+        return epidemic_measures(self.metrics)
 
     @property
     def published(self) -> Mapping[str, float]:
@@ -231,27 +193,18 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Susceptible people by contacts or at random, and nobody."""
-        return {
-            "highest_degree": {"clinic": "highest-degree"},
-            "most_exposed": {"clinic": "most-exposed"},
-            "random_susceptible": {"clinic": "random-present"},
-            "nobody": {"clinic": "none"},
-            **super().baselines,
-        }
+        return {**baseline_policies(), **super().baselines}
 
     @cached_property
     def _observation_space(self) -> EntitySpace:
-        most = max(1, int(self.contact_matrix.sum(axis=1).max()))
-        features = [Feature(stage, levels=2, of="health") for stage in self.stages]
-        features.append(
-            Feature("vaccinated", levels=2, source="whether a vaccine was given so far")
+        return observation_space(
+            self.stages,
+            self.population,
+            most_contacts=max(1, int(self.contact_matrix.sum(axis=1).max())),
+            horizon=self.horizon,
+            shows_contacts=self.shows_contacts,
+            shows_time=self.shows_time,
         )
-        if self.shows_contacts:
-            features.append(Feature("infected_contacts", 0, most, "people", "N_I", levels=most + 1))
-        features.append(Feature("group", levels=2, source="0 or 1: the community", fixed=True))
-        features.append(Feature("degree", 0, most, "people", "number of contacts", fixed=True))
-        time = Feature("time", 0, self.horizon, "steps", levels=self.horizon + 1)
-        return EntitySpace(self.population, tuple(features), (time,) if self.shows_time else ())
 
     @cached_property
     def _action_space(self) -> OneEntity:
@@ -277,7 +230,9 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
             first = jax.lax.top_k(lot, self.random_infected)[1]
         else:
             first = np.array(self.first_infected, np.int32)
-        stage = jnp.zeros((self.population,), jnp.int32).at[first].set(self._infected)
+        stage = (
+            jnp.zeros((self.population,), jnp.int32).at[first].set(self.stages.index("infected"))
+        )
         if self.burn_in:
             fate = jax.random.uniform(spread_key, (self.burn_in, self.population))
             stage = jax.lax.scan(lambda s, f: (self._spread(s, f, params), None), stage, fate)[0]
@@ -298,7 +253,9 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         return {
             **health,
             "vaccinated": state.vaccinated.astype(jnp.float32),
-            "infected_contacts": self._infected_contacts(state.stage),
+            "infected_contacts": steps.infected_contacts(
+                state.stage, self.contact_matrix, len(self.stages)
+            ),
             "group": state.group.astype(jnp.float32),
             "degree": jnp.asarray(self.contact_matrix.sum(axis=1)),
         }
@@ -326,87 +283,26 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         """Make one step: the numbered steps of the card."""
         # 1. the vaccine; nobody has the number of "none"
         given = jnp.arange(self.population) == actions["clinic"]
-        protected = self.immunised(state.stage, given, noise.effect, params)
+        protected = steps.immunised(state.stage, given, noise.effect, params, len(self.stages))
         # 2. infections, onsets, recoveries and waning, all at once
         after = self._spread(protected, noise.fate, params)
 
         infected = (protected == SUSCEPTIBLE) & (after != SUSCEPTIBLE)
-        components = self._counted(
+        components = steps.counted(
+            self.community,
             given=given.astype(jnp.float32),
             wasted=jnp.sum(given & (protected == state.stage), dtype=jnp.float32),
             infected=infected.astype(jnp.float32),
-            health=_one_hot(after, len(self.stages)),
+            health=steps.one_hot(after, len(self.stages)),
         )
         state = state.replace(time=state.time + 1, stage=after, vaccinated=state.vaccinated | given)
         return state, components, jnp.array(False)
-
-    def immunised(
-        self,
-        stage: Int[Array, " people"],
-        given: Bool[Array, " people"],
-        effect: Float[Array, ""],
-        params: EpidemicParams,
-    ) -> Int[Array, " people"]:
-        """States of health after vaccines have been given to these people, one or many.
-
-        Args:
-            stage: states of health before.
-            given: who is given a vaccine.
-            effect: uniform in [0, 1), the same for all.
-            params: as `default_params`.
-        """
-        chance = dynamics.effect_chance(stage, params.efficacy, params.cure, len(self.stages))
-        return jnp.where(given & (effect < chance), self._recovered, stage)
 
     def _spread(
         self, stage: Int[Array, " people"], fate: Float[Array, " people"], params: EpidemicParams
     ) -> Int[Array, " people"]:
         """States of health after a step of the disease."""
-        chance = self._chance_to_pass_on(stage, params)
-        return dynamics.passed_on(stage, chance, fate, len(self.stages))
-
-    def _chance_to_pass_on(
-        self, stage: Int[Array, " people"], params: EpidemicParams
-    ) -> Float[Array, " people"]:
-        """Chance that each person passes on to the next state of health."""
-        infected = dynamics.infection_chance(self._infected_contacts(stage), params.infection)
-        return dynamics.chance_to_pass_on(
-            stage, infected, params.onset, params.recovery, params.waning, len(self.stages)
-        )
-
-    def _infected_contacts(self, stage: Int[Array, " people"]) -> Float[Array, " people"]:
-        """Number of infected people whom each person meets."""
-        infected = (stage == self._infected).astype(jnp.float32)
-        return jnp.dot(self.contact_matrix, infected, precision="highest")
-
-    @property
-    def _infected(self) -> int:
-        return self.stages.index("infected")
-
-    @property
-    def _recovered(self) -> int:
-        return self.stages.index("recovered")
-
-    def _counted(
-        self,
-        given: Float[Array, " people"],
-        wasted: Float[Array, ""],
-        infected: Float[Array, " people"],
-        health: Float[Array, "people states"],
-    ) -> EpidemicComponents:
-        """Components: the sums of these numbers of people, or chances, over the communities."""
-        member = np.arange(len(self.groups))[:, None] == self.community
-        people = jnp.concatenate([given[:, None], infected[:, None], health], axis=1)
-        sums = jnp.dot(member.astype(np.float32), people, precision="highest")
-        by_state = sums[:, 2:]
-        return EpidemicComponents(
-            vaccinated=sums[:, 0],
-            wasted=wasted,
-            newly_infected=sums[:, 1],
-            people=jnp.asarray(member.sum(axis=1), jnp.float32),
-            not_infected=by_state[:, SUSCEPTIBLE] + by_state[:, self._recovered],
-            health=by_state,
-        )
+        return steps.spread(stage, fate, self.contact_matrix, params, len(self.stages))
 
     # ---------------------------------------------------------------- foresight
 
@@ -423,32 +319,4 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         states = len(self.stages)
         stage = jnp.argmax(observations["clinic"].features[:, :states], axis=1).astype(jnp.int32)
         given = jnp.arange(self.population) == actions["clinic"]
-        chance = dynamics.effect_chance(stage, params.efficacy, params.cure, states)
-        effect = jnp.sum(jnp.where(given, chance, 0.0))
-        without = self._expected(stage, stage, given, params)
-        protected = jnp.where(given, self._recovered, stage)
-        with_effect = self._expected(protected, stage, given, params)
-        return jax.tree.map(lambda w, o: effect * w + (1.0 - effect) * o, with_effect, without)
-
-    def _expected(
-        self,
-        stage: Int[Array, " people"],
-        before: Int[Array, " people"],
-        given: Bool[Array, " people"],
-        params: EpidemicParams,
-    ) -> EpidemicComponents:
-        """Expected components once it is known whether the vaccine has had an effect."""
-        states = len(self.stages)
-        chance = self._chance_to_pass_on(stage, params)
-        now, following = _one_hot(stage, states), _one_hot((stage + 1) % states, states)
-        return self._counted(
-            given=given.astype(jnp.float32),
-            wasted=jnp.sum(given & (stage == before), dtype=jnp.float32),
-            infected=jnp.where(stage == SUSCEPTIBLE, chance, 0.0),
-            health=now + chance[:, None] * (following - now),
-        )
-
-
-def _one_hot(stage: Int[Array, " people"], states: int) -> Float[Array, "people states"]:
-    """1 for each person's state of health, 0 for the others."""
-    return jax.nn.one_hot(stage, states, dtype=jnp.float32)
+        return steps.foreseen(stage, given, self.community, self.contact_matrix, params, states)

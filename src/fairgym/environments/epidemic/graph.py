@@ -12,9 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from fairgym.core import FairgymError
+from fairgym.core import FairgymError, check_shape
 
 KARATE = "karate"
+MOST_PEOPLE = 2_000
 TAKES = (
     f"{KARATE!r}, pairs of numbers of people such as ((0, 1), (1, 2)) or '0-1,1-2', or a networkx"
     " graph"
@@ -110,6 +111,31 @@ def contacts_of(graph: Any) -> tuple[Edges, int]:
     return contacts, max([people, *(b + 1 for _, b in contacts)])
 
 
+def checked_graph(graph: Any, population: int) -> tuple[str | Edges, int]:
+    """A graph in its plain form, "karate" or contacts, and its number of people.
+
+    Args:
+        graph: as in `contacts_of`.
+        population: number of people, some of whom may meet nobody; 0 for those of the graph.
+
+    Raises:
+        FairgymError: as in `contacts_of`, or a number of people that does not go with the graph.
+    """
+    contacts, people = contacts_of(graph)
+    check_shape("population", population, 0, MOST_PEOPLE)
+    named = isinstance(graph, str) and graph == KARATE
+    fixed = named or isinstance(graph, NetworkxGraph)  # pairs leave out who meets nobody
+    if population and (people > population or (fixed and people != population)):
+        raise FairgymError(
+            f"population is {population} and the graph has"
+            f" {people} people; population takes {'' if fixed else 'at least '}{people}"
+        )
+    people = population or people
+    if not 1 <= people <= MOST_PEOPLE:
+        raise FairgymError(f"the graph has {people} people; it takes from 1 to {MOST_PEOPLE}")
+    return KARATE if named else contacts, people
+
+
 def _pair(given: Any) -> tuple[int, int]:
     """Two numbers of people."""
     words = given.split("-") if isinstance(given, str) else given
@@ -138,6 +164,23 @@ def contact_matrix(contacts: Edges, people: int) -> np.ndarray:
     for a, b in contacts:
         matrix[a, b] = matrix[b, a] = 1.0
     return matrix
+
+
+def check_communities(given: tuple[int, ...], contacts: Edges, people: int) -> None:
+    """Raise a FairgymError unless each person has one of two communities, and neither is empty.
+
+    Args:
+        given: 0 or 1 for each person; if empty, they are to be found.
+        contacts: who meets whom.
+        people: number of people.
+    """
+    if not given:
+        communities_of(contacts, people)  # raises if they cannot be found
+    elif len(given) != people or set(given) != {0, 1}:
+        raise FairgymError(
+            f"communities has {len(given)} entries, of {sorted(set(given), key=str)}; it takes"
+            f" 0 or 1 for each of {people} people, and each for somebody"
+        )
 
 
 @lru_cache

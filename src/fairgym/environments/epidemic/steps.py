@@ -1,0 +1,154 @@
+"""The steps of the epidemic, in the order of its card, and what can be foreseen of them.
+
+The formulas are in `dynamics.py`. Arguments that are the same everywhere: `stage`, the state of
+health of each person; `contact_matrix`, 1 where two people meet; `states`, the number of states of
+health; `params`, as `Epidemic.default_params`.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from fairgym.environments.epidemic import dynamics
+from fairgym.environments.epidemic.dynamics import SUSCEPTIBLE
+from fairgym.environments.epidemic.params import EpidemicParams
+from fairgym.environments.epidemic.types import EpidemicComponents
+
+COMMUNITIES = 2
+
+
+def immunised(
+    stage: Int[Array, " people"],
+    given: Bool[Array, " people"],
+    effect: Float[Array, ""],
+    params: EpidemicParams,
+    states: int,
+) -> Int[Array, " people"]:
+    """Step 1: states of health after vaccines have been given to these people, one or many.
+
+    Args:
+        stage: states of health before.
+        given: who is given a vaccine.
+        effect: uniform in [0, 1), the same for all.
+        params: chances.
+        states: number of states of health.
+    """
+    chance = dynamics.effect_chance(stage, params.efficacy, params.cure, states)
+    return jnp.where(given & (effect < chance), states - 1, stage)
+
+
+def spread(
+    stage: Int[Array, " people"],
+    fate: Float[Array, " people"],
+    contact_matrix: Float[np.ndarray, "people people"],
+    params: EpidemicParams,
+    states: int,
+) -> Int[Array, " people"]:
+    """Step 2: states of health after infections, onsets, recoveries and waning, all at once.
+
+    Args:
+        stage: states of health after the vaccine.
+        fate: uniform in [0, 1) for each person.
+        contact_matrix: who meets whom.
+        params: chances.
+        states: number of states of health.
+    """
+    chance = _chance_to_pass_on(stage, contact_matrix, params, states)
+    return dynamics.passed_on(stage, chance, fate, states)
+
+
+def _chance_to_pass_on(
+    stage: Int[Array, " people"],
+    contact_matrix: Float[np.ndarray, "people people"],
+    params: EpidemicParams,
+    states: int,
+) -> Float[Array, " people"]:
+    """Chance that each person passes on to the next state of health."""
+    met = infected_contacts(stage, contact_matrix, states)
+    infected = dynamics.infection_chance(met, params.infection)
+    return dynamics.chance_to_pass_on(
+        stage, infected, params.onset, params.recovery, params.waning, states
+    )
+
+
+def infected_contacts(
+    stage: Int[Array, " people"],
+    contact_matrix: Float[np.ndarray, "people people"],
+    states: int,
+) -> Float[Array, " people"]:
+    """Number of infected people whom each person meets."""
+    infected = (stage == states - 2).astype(jnp.float32)
+    return jnp.dot(contact_matrix, infected, precision="highest")
+
+
+def counted(
+    community: Int[np.ndarray, " people"],
+    given: Float[Array, " people"],
+    wasted: Float[Array, ""],
+    infected: Float[Array, " people"],
+    health: Float[Array, "people states"],
+) -> EpidemicComponents:
+    """Components of a step: numbers of people, or chances, summed over the communities.
+
+    Args:
+        community: community of each person, 0 or 1.
+        given: 1 for who is given a vaccine.
+        wasted: number of vaccines without effect.
+        infected: 1 for who is infected in this step, or the chance of it.
+        health: 1 for each person's state of health after the step, or the chance of each state.
+    """
+    member = np.arange(COMMUNITIES)[:, None] == community
+    people = jnp.concatenate([given[:, None], infected[:, None], health], axis=1)
+    sums = jnp.dot(member.astype(np.float32), people, precision="highest")
+    by_state = sums[:, 2:]
+    return EpidemicComponents(
+        vaccinated=sums[:, 0],
+        wasted=wasted,
+        newly_infected=sums[:, 1],
+        people=jnp.asarray(member.sum(axis=1), jnp.float32),
+        not_infected=by_state[:, SUSCEPTIBLE] + by_state[:, -1],
+        health=by_state,
+    )
+
+
+def foreseen(
+    stage: Int[Array, " people"],
+    given: Bool[Array, " people"],
+    community: Int[np.ndarray, " people"],
+    contact_matrix: Float[np.ndarray, "people people"],
+    params: EpidemicParams,
+    states: int,
+) -> EpidemicComponents:
+    """Expected components of a step.
+
+    Args:
+        stage: states of health before the step.
+        given: who is given a vaccine, nobody or one person.
+        community: community of each person, 0 or 1.
+        contact_matrix: who meets whom.
+        params: chances.
+        states: number of states of health.
+    """
+    chance = dynamics.effect_chance(stage, params.efficacy, params.cure, states)
+    effect = jnp.sum(jnp.where(given, chance, 0.0))
+
+    def after(protected: Int[Array, " people"]) -> EpidemicComponents:
+        """Expectation once it is known whether the vaccine has had an effect."""
+        passing = _chance_to_pass_on(protected, contact_matrix, params, states)
+        now, following = one_hot(protected, states), one_hot((protected + 1) % states, states)
+        return counted(
+            community,
+            given=given.astype(jnp.float32),
+            wasted=jnp.sum(given & (protected == stage), dtype=jnp.float32),
+            infected=jnp.where(protected == SUSCEPTIBLE, passing, 0.0),
+            health=now + passing[:, None] * (following - now),
+        )
+
+    with_effect, without = after(jnp.where(given, states - 1, stage)), after(stage)
+    return jax.tree.map(lambda w, o: effect * w + (1.0 - effect) * o, with_effect, without)
+
+
+def one_hot(stage: Int[Array, " people"], states: int) -> Float[Array, "people states"]:
+    """1 for each person's state of health, 0 for the others."""
+    return jax.nn.one_hot(stage, states, dtype=jnp.float32)

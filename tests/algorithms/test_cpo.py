@@ -1,10 +1,12 @@
 """CPO: its step by brute force, and a constrained problem whose solution is known."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from fair_tasks import Desk, TwoArms
+from jax.flatten_util import ravel_pytree
 from scipy import optimize
 
 from fairgym.algorithms import algorithms
@@ -12,6 +14,7 @@ from fairgym.algorithms.cpo import constrained_step
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 from fairgym.testing.toys import Toy
+from fairgym.training.settings import algorithm_settings
 
 LIMIT = 0.3
 
@@ -70,6 +73,43 @@ def test_two_arms_of_which_one_costs_what_it_pays():
     assert max(steps) <= 1.5 * learner.trust_region
 
 
+@pytest.mark.parametrize("excess", [-0.01, 0.01])
+def test_only_steps_in_which_the_agent_acts_teach_the_policy(excess):
+    """As if the other steps were not there; but they share in the mean cost, which moves less."""
+    learner = algorithms.get("cpo")(
+        num_envs=2, num_steps=30, num_minibatches=1, layers=(4,), critic_layers=(4,)
+    )
+    state = learner.init(jax.random.key(0), Desk(), Objective.direct(Desk()))
+    _, batch = eqx.filter_jit(learner._experience)(state, jax.random.key(1))
+    generator = np.random.default_rng(0)
+    signal = {"short_term": jnp.full((2, 30), learner.cost_limit + excess)}
+    everywhere = batch.replace(
+        steps=batch.steps.replace(signals=signal),
+        advantage=jnp.array(generator.normal(size=(2, 30, 2)), jnp.float32),
+    )
+    first = batch.steps.observations["clerk"].features[..., 0, 0] == 0
+    acts = np.where(first, 0.6, 0.2) > generator.uniform(size=(2, 30))  # another mix of groups
+    assert 15 < acts.sum() < 45
+    with_acts = eqx.tree_at(lambda b: b.steps.acts["clerk"], everywhere, jnp.array(acts))
+
+    alone = jax.tree.map(lambda x: x.reshape(60, *x.shape[2:])[acts.ravel()][None], everywhere)
+    weights = jnp.array([1.0, acts.mean()])  # of the rewards and of the costs
+    alone = alone.replace(advantage=weights * alone.advantage)
+
+    step = eqx.filter_jit(learner._step_policy)
+    (found, log), (known, known_log) = step(state, with_acts), step(state, alone)
+    (others, _) = step(state, everywhere)
+    moved = [
+        ravel_pytree(s.learned.actors)[0] - ravel_pytree(state.learned.actors)[0]
+        for s in (found, known, others)
+    ]
+    reach = np.abs(moved[1]).max()
+    assert reach > 1e-3 and float(log["step_size"]) == float(known_log["step_size"])
+    np.testing.assert_allclose(moved[0], moved[1], atol=0.01 * reach)
+    np.testing.assert_allclose(log["divergence"], known_log["divergence"], rtol=0.02)
+    assert np.abs(moved[2] - moved[1]).max() > 0.1 * reach
+
+
 @pytest.mark.parametrize(
     ("env", "settings", "message"),
     [
@@ -90,3 +130,8 @@ def test_what_cannot_be_learned_is_refused(env, settings, message):
 def test_a_trust_region_of_nothing_is_refused():
     with pytest.raises(FairgymError, match="trust_region is 0; it takes a number above 0"):
         algorithms.get("cpo")(trust_region=0)
+
+
+def test_it_has_no_hyperparameters_of_what_it_does_not_do():
+    names = {setting.name for setting in algorithm_settings("cpo")}
+    assert not names & {"clip_eps", "ent_coef", "vf_coef", "scale"} and "trust_region" in names

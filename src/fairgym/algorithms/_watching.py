@@ -64,15 +64,11 @@ class WatchingPpo(FlatPpo[StateT]):
         long_term: the measure of long-term fairness, likewise. "long_term_window" is estimated from
             the last steps, as the paper trains; "long_term" is the truth.
         window: number of steps that a metric named as a measure is taken over; 0 for all so far.
-        scale: "minibatch" brings advantages and the terms that are added to them to [0, 1] by their
-            least and largest within each minibatch, as Yu et al. (2022) do; "none" adds them as
-            they are.
     """
 
     short_term: str = "short_term"
     long_term: str = "long_term_window"
     window: int = 300
-    scale: Literal["minibatch", "none"] = "minibatch"
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -125,6 +121,19 @@ class WatchingPpo(FlatPpo[StateT]):
             signals[gain_of(name)] = jnp.where(before.state.time == 0, 0.0, now - then)
         first = _first(measures, state.env, state.params)
         return after.replace(watched=where(end.done, first, watched)), signals
+
+
+@dataclasses.dataclass(frozen=True)
+class RegularisedPpo(WatchingPpo[StateT]):
+    """Hyperparameters of PPO with terms beside its advantages, beside those of `WatchingPpo`.
+
+    Attributes:
+        scale: "minibatch" brings advantages and the terms that are added to them to [0, 1] by their
+            least and largest within each minibatch, as Yu et al. (2022) do; "none" adds them as
+            they are.
+    """
+
+    scale: Literal["minibatch", "none"] = "minibatch"
 
     def _scaled(self, values: Float[Array, "worlds steps"]) -> Float[Array, "worlds steps"]:
         """Advantages, or a term beside them, as `scale` says; what is equal everywhere is 0."""

@@ -13,13 +13,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.algorithms._algorithm import algorithms, check_inside
-from fairgym.algorithms._watching import SHORT_TERM, WatchingPpo, WatchingState, gain_of
+from fairgym.algorithms._watching import SHORT_TERM, RegularisedPpo, WatchingState, gain_of
 
 
 @algorithms.register("a-ppo")
 @dataclasses.dataclass(frozen=True)
-class APpo(WatchingPpo[WatchingState]):
-    """Hyperparameters of A-PPO, beside those of `WatchingPpo`; defaults are those of bank_loans.
+class APpo(RegularisedPpo[WatchingState]):
+    """Hyperparameters of A-PPO, beside those of `RegularisedPpo`; defaults are those of bank_loans.
 
     The advantage is A + b1 min(0, w - D) + b2 min(0, -dD), the last term where D > w alone: D is
     the measure after the step, and dD by how much it has grown with it.

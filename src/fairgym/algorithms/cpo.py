@@ -8,7 +8,7 @@ conjugate gradients in place of the inverse of the Fisher matrix, and a backtrac
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -77,8 +77,9 @@ def constrained_step(
 class Cpo(WatchingPpo[WatchingState]):
     """Hyperparameters of CPO, beside those of `WatchingPpo`; it trains one agent.
 
-    The cost of a step is short-term unfairness after it. `learning_rate`, `update_epochs` and
-    `num_minibatches` are those of the critic.
+    The cost of a step is short-term unfairness after it. `learning_rate`, `update_epochs`,
+    `num_minibatches` and `max_grad_norm` are those of the critic. It has none of `clip_eps`,
+    `ent_coef` and `vf_coef`.
 
     Attributes:
         cost_limit: largest mean of short-term unfairness over the steps.
@@ -87,6 +88,11 @@ class Cpo(WatchingPpo[WatchingState]):
         damping: number that is added to the diagonal of the Fisher matrix.
         cg_iterations: number of iterations of conjugate gradients.
     """
+
+    # no hyperparameters here: nothing is clipped, and actor and critic learn apart
+    clip_eps: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
+    ent_coef: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
+    vf_coef: ClassVar[float] = 1.0  # pyright: ignore[reportIncompatibleVariableOverride]
 
     gamma: float = 0.995
     learning_rate: float = 1e-3
@@ -138,12 +144,31 @@ class Cpo(WatchingPpo[WatchingState]):
         self, state: WatchingState, batch: Batch, key: PRNGKeyArray
     ) -> tuple[WatchingState, dict[str, Array]]:
         """One step of the policy within the trust region, then the critic."""
+        state, found = self._step_policy(state, batch)
+        state, losses = super()._improve(state, batch, key)
+        return state, losses | found
+
+    def _step_policy(
+        self, state: WatchingState, batch: Batch
+    ) -> tuple[WatchingState, dict[str, Array]]:
+        """One step of the policy within the trust region.
+
+        Means are those of the steps in which the agent acts. The limit is one of all steps: the
+        less often the agent acts, the less it changes their mean cost.
+        """
         (agent,) = state.trained
         steps, before = batch.steps, batch.before[agent]
         actor = state.learned.actors[agent]
         start, restored = ravel_pytree((actor, state.log_std[agent]))
-        own, cost = (_centred(batch.advantage[..., place]) for place in (0, 1))
-        own = own / (jnp.std(own) + TINY)
+        acts = steps.acts[agent].astype(jnp.float32)
+        total = jnp.maximum(jnp.sum(acts), 1.0)
+
+        def mean(values: Float[Array, "worlds steps"]) -> Float[Array, ""]:
+            return jnp.sum(acts * values) / total
+
+        own, cost = (x - mean(x) for x in jnp.moveaxis(batch.advantage, 2, 0))
+        own = own / (jnp.sqrt(mean(own**2)) + TINY)
+        cost = cost * jnp.mean(acts)
 
         def policy(numbers: Array) -> tuple[Any, Array]:
             arrays, log_std = restored(numbers)
@@ -152,14 +177,14 @@ class Cpo(WatchingPpo[WatchingState]):
         def surrogate(numbers: Array, advantage: Array) -> Array:
             network, log_std = policy(numbers)
             now = explored_log_probability(network, log_std, steps, agent)
-            return jnp.mean(jnp.exp(now - before) * advantage)
+            return mean(jnp.exp(now - before) * advantage)
 
         seen = steps.observations[agent]
         old = jax.lax.stop_gradient(_outputs(*policy(start), seen))
 
         def divergence(numbers: Array) -> Array:
             network, log_std = policy(numbers)
-            return _divergence(network.space, old, _outputs(network, log_std, seen), seen)
+            return mean(_divergence(network.space, old, _outputs(network, log_std, seen), seen))
 
         slope = jax.grad(divergence)
 
@@ -192,12 +217,7 @@ class Cpo(WatchingPpo[WatchingState]):
         log_std = jnp.minimum(log_std, math.log(self.max_std))
         learned = eqx.tree_at(lambda nets: nets.actors[agent], state.learned, arrays)
         state = state.replace(learned=learned, log_std={agent: log_std})
-        state, losses = super()._improve(state, batch, key)
-        return state, losses | {"step_size": size, "divergence": divergence(start + size * step)}
-
-
-def _centred(advantage: Float[Array, "worlds steps"]) -> Float[Array, "worlds steps"]:
-    return advantage - jnp.mean(advantage)
+        return state, {"step_size": size, "divergence": divergence(start + size * step)}
 
 
 def _outputs(network: Any, log_std: Array, seen: Entities) -> tuple[Array, Array]:
@@ -205,8 +225,8 @@ def _outputs(network: Any, log_std: Array, seen: Entities) -> tuple[Array, Array
     return jax.vmap(jax.vmap(network.logits))(seen), log_std
 
 
-def _divergence(space: Any, old: Any, new: Any, seen: Entities) -> Float[Array, ""]:
-    """Mean Kullback-Leibler divergence of new exploration from the old one."""
+def _divergence(space: Any, old: Any, new: Any, seen: Entities) -> Float[Array, "worlds steps"]:
+    """Kullback-Leibler divergence of new exploration from the old one."""
     (old_logits, old_std), (logits, std) = old, new
     if space.discrete:
 
@@ -215,7 +235,7 @@ def _divergence(space: Any, old: Any, new: Any, seen: Entities) -> Float[Array, 
             after = jax.nn.log_softmax(option_logits(space, logits, mask))
             return jnp.sum(jnp.exp(before) * (before - after))
 
-        return jnp.mean(jax.vmap(jax.vmap(of_step))(old_logits, logits, seen.mask))
+        return jax.vmap(jax.vmap(of_step))(old_logits, logits, seen.mask)
     variance = jnp.exp(2.0 * old_std) + (logits - old_logits) ** 2
     each = std - old_std + 0.5 * variance * jnp.exp(-2.0 * std) - 0.5
-    return jnp.mean(jnp.sum(each, axis=-1))
+    return jnp.sum(each, axis=-1)

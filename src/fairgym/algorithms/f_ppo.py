@@ -17,7 +17,7 @@ from fairgym.algorithms._massaging import check_massaging, massaged
 from fairgym.algorithms._watching import (
     LONG_TERM,
     SHORT_TERM,
-    WatchingPpo,
+    RegularisedPpo,
     WatchingState,
     gain_of,
 )
@@ -29,8 +29,8 @@ FIRST_THRESHOLD = 0.01  # of the exponential schedule
 
 @algorithms.register("f-ppo")
 @dataclasses.dataclass(frozen=True)
-class FPpo(WatchingPpo[WatchingState]):
-    """Hyperparameters of F-PPO, beside those of `WatchingPpo`; defaults are those of bank_loans.
+class FPpo(RegularisedPpo[WatchingState]):
+    """Hyperparameters of F-PPO, beside those of `RegularisedPpo`; defaults are those of bank_loans.
 
     Without massaging it is F-PPO-L of the paper's figure 2, with `regularise` 0 its short-term half
     alone (F-PPO-S).

@@ -74,6 +74,23 @@ def test_a_single_episode():
     assert results(1, None, 2)["x"].shape == (1, 4)
 
 
+@pytest.mark.parametrize(("count", "vmap_size"), [(6, 2), (5, 3)])
+def test_batches_on_one_device_are_those_of_jax(count, vmap_size):
+    """The same bits as with `jax.lax.map`."""
+    known = jax.jit(lambda i: jax.lax.map(episode, i, batch_size=vmap_size))(items(count))
+    found = results(count, vmap_size, 1)
+    assert np.asarray(found["x"]).tobytes() == np.asarray(known["x"]).tobytes()
+    assert found["steps"].tolist() == known["steps"].tolist()
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_results_may_have_empty_arrays(devices, monkeypatch):
+    monkeypatch.setattr(jax, "local_device_count", lambda: devices)
+    given = {"empty": jnp.zeros((7, 0)), "number": jnp.arange(7)}
+    found = jax.jit(lambda i: map_episodes(lambda one: one, i, 3))(given)
+    assert found["empty"].shape == (7, 0) and found["number"].tolist() == list(range(7))
+
+
 def test_two_devices_share_the_work():
     found = results(COUNT, 1, 2)
     assert len(found["x"].sharding.device_set) == 2

@@ -46,7 +46,9 @@ def map_episodes(
     def run(items: Any) -> T:
         if vmap_size == share and share > 1:
             return jax.vmap(function)(items)
-        return jax.lax.map(function, items, batch_size=vmap_size if vmap_size > 1 else None)
+        if vmap_size == 1:
+            return jax.lax.map(function, items)
+        return _in_batches(function, items, vmap_size)
 
     if devices == 1:
         return run(items)
@@ -58,6 +60,25 @@ def map_episodes(
     mesh = episode_mesh()
     found = jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)(whole)
     return found if share * devices == count else jax.tree.map(lambda x: x[:count], found)
+
+
+def _in_batches(function: Callable[[Any], T], items: Any, size: int) -> T:
+    """`jax.lax.map` with a `batch_size`, which fails where an entry's result has an empty array.
+
+    Args:
+        function: a function of one entry.
+        items: at least `size` entries.
+        size: number of entries that are vmapped together.
+    """
+    count = jax.tree.leaves(items)[0].shape[0]
+    whole = count // size * size
+    batches = jax.tree.map(lambda x: x[:whole].reshape(whole // size, size, *x.shape[1:]), items)
+    found = jax.lax.map(jax.vmap(function), batches)
+    found = jax.tree.map(lambda x: x.reshape(whole, *x.shape[2:]), found)
+    if whole == count:
+        return found
+    rest = jax.vmap(function)(jax.tree.map(lambda x: x[whole:], items))
+    return jax.tree.map(lambda x, y: jax.lax.concatenate([x, y], dimension=0), found, rest)
 
 
 def _size_on_cpu(env: Environment | None) -> int:

@@ -18,5 +18,7 @@ def of_size(name: str, population: int, **shapes: Any) -> Any:
     """
     try:
         return make(name, population=population, **shapes)
-    except FairgymError:
+    except FairgymError as error:
+        if "population" not in str(error):
+            raise
         return make(name, **shapes)

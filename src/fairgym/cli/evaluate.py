@@ -21,7 +21,7 @@ LEVEL = 0.95
 @typed(metavars={"scheme": "NAME"})
 @dataclasses.dataclass(frozen=True)
 class Flags:
-    """Measure runs beside fixed policies, on the same people with the same luck.
+    """Measure runs beside fixed policies, in the same episodes.
 
     A first table holds each policy's means, a second the mean differences of all others from the
     first run in the same episodes, which tell policies apart where the means' intervals overlap. In
@@ -116,19 +116,22 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from fairgym.report.labels import has_people
+
     run, config = comparison.run, comparison.run.config
     columns = {one.title: one.evaluations[0] for one in comparison.policies}
     (reference, first), *others = columns.items()
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(100, 26 + 24 * len(columns)))
+    same = "the same people and the same luck" if has_people(run.env) else "the same luck"
     table = Table(
         title=Text(
             f"{plain(config.environment)}, {run.env.size_text}, {first.episodes} episodes of up to"
             f" {run.env.horizon} {run.env.time_unit}{plain(setting and f'; {setting}')}"
         ),
-        caption="mean ± half of the 95% interval over episodes; the same people and the same luck"
-        " for every policy; ↑ more is better, ↓ less is better",
+        caption=f"mean ± half of the 95% interval over episodes; {same} for every policy; ↑ more is"
+        " better, ↓ less is better",
     )
     differences = Table(
         title=Text(f"Differences from {plain(reference)}, episode by episode"),

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fairgym.core import FairgymError
+from fairgym.core import FairgymError, make
 from fairgym.fairness import Direct, Disparity, Objective, Rate
 from fairgym.testing.toys import Toy, ToyComponents
 
@@ -82,6 +82,15 @@ class TestNamed:
     )
     def test_simple(self, name):
         assert Objective.named(ENV, name) == getattr(Objective, name.replace("-", "_"))(ENV)
+
+    def test_without_a_metric_of_the_kind(self):
+        epidemic = make("epidemic")
+        with pytest.raises(FairgymError) as caught:
+            Objective.named(epidemic, "direct")
+        assert str(caught.value) == (
+            "objective is 'direct', but epidemic has no metric of the kind direct; it takes:"
+            " uniform, direct-fair, direct-fair-rate, published"
+        )
 
     def test_frontier(self):
         assert Objective.named(ENV, "frontier:0.25") == Objective.frontier(ENV, 0.25)

@@ -28,7 +28,7 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
         FairgymError: any other name, or a lambda outside [0, 1].
     """
     if name in KINDS:
-        return of_kinds(env, KINDS[name])
+        return of_kinds(env, name)
     if name == HALF_DIRECT:
         return half_direct(env)
     if name == PUBLISHED:
@@ -47,9 +47,30 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
     )
 
 
-def of_kinds(env: Environment, kinds: tuple[Kind, ...]) -> dict[str, float]:
-    """Metrics of these kinds, weighted alike."""
-    names = [name for name, metric in env.metrics.items() if metric.kind in kinds]
+def of_kinds(env: Environment, objective: str) -> dict[str, float]:
+    """Metrics of the kinds of an objective, weighted alike.
+
+    Args:
+        env: the environment.
+        objective: a name of `KINDS`.
+
+    Raises:
+        FairgymError: all metrics of the environment are of other kinds.
+    """
+    named = {
+        name: [metric for metric, own in env.metrics.items() if own.kind in kinds]
+        for name, kinds in KINDS.items()
+    }
+    names = named[objective]
+    if env.metrics and not names:
+        takes = [
+            *(name for name, some in named.items() if some),
+            *([PUBLISHED] * bool(env.published)),
+        ]
+        raise FairgymError(
+            f"objective is {objective!r}, but {env.name} has no metric of the kind"
+            f" {' or '.join(KINDS[objective])}; it takes: {', '.join(takes)}"
+        )
     return {name: 1.0 / len(names) for name in names}
 
 

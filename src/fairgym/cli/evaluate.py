@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,7 +55,9 @@ def evaluate(arguments: Sequence[str]) -> None:
     runs = load_runs(*flags.folders, schemes=flags.scheme)
     named = [(name, [run]) for name, run in zip(_names(runs), runs, strict=True)]
     schemes = any(run.env.schemes for run in runs)
-    comparisons = compare(named, flags.episodes, flags.seed, random=True, trace=schemes)
+    comparisons = compare(
+        named, flags.episodes, flags.seed, random=True, trace=schemes, progress=_say
+    )
     if flags.json:
         rows = [as_json(one, c, flags.seed) for c in comparisons for one in c.policies]
         print(json.dumps(rows, indent=2, allow_nan=False))
@@ -62,6 +65,11 @@ def evaluate(arguments: Sequence[str]) -> None:
     settings = labels_of([part_of(essence(comparison.run), AIM) for comparison in comparisons])
     for comparison, setting in zip(comparisons, settings, strict=True):
         print_table(comparison, setting)
+
+
+def _say(policy: str) -> None:
+    """Progress, on standard error: a policy takes a program of its own, which takes a while."""
+    print(f"measuring: {plain(policy)}", file=sys.stderr)
 
 
 def _names(runs: Sequence[Run]) -> list[str]:

@@ -18,7 +18,9 @@ from fairgym.core import (
     Environment,
     Feature,
     Params,
+    PerEntity,
     Struct,
+    Unit,
     component,
 )
 from fairgym.fairness import (
@@ -259,3 +261,82 @@ class TwoArms(Environment[DepotState, NoParams, Costly]):
     ) -> tuple[DepotState, Costly, Bool[Array, ""]]:
         chosen = actions["chooser"].astype(jnp.float32)
         return DepotState(state.time + 1), Costly(points=chosen, cost=chosen), jnp.array(False)
+
+
+class Paid(Components):
+    """What groups get, what they could get, and points."""
+
+    benefit: Float[Array, " groups"] = component("given", unit="shares", per="group")
+    demand: Float[Array, " groups"] = component("asked for", unit="shares", per="group")
+    points: Float[Array, ""] = component("points", unit="", nonnegative=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Office(Environment[DepotState, NoParams, Paid]):
+    """Two agents give to two groups of two: one a number to each person, one a number per group.
+
+    A group's benefit is the mean of both. A step's points are the first group's benefit less the
+    second's, b, which is also by how much the step is unfair.
+    """
+
+    name: ClassVar[str] = "office"
+    agents: ClassVar[tuple[str, ...]] = ("judge", "clerk")
+    groups: ClassVar[tuple[str, ...]] = ("first", "second")
+    components: ClassVar[type[Components]] = Paid
+
+    horizon: int = 10
+
+    @property
+    def default_params(self) -> NoParams:
+        return NoParams()
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        return {"points": Direct("points"), "gap": Disparity(Rate("benefit", "demand"))}
+
+    @cached_property
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
+        people = EntitySpace(4, (Feature("group", 0, 1, levels=2),))
+        return people, {"judge": PerEntity(4), "clerk": Unit(self.groups)}
+
+    def observation_space(self, agent: str) -> EntitySpace:
+        return self._spaces[0]
+
+    def action_space(self, agent: str) -> Any:
+        return self._spaces[1][agent]
+
+    def initial_state(self, key: Array, params: Any) -> DepotState:
+        return DepotState(jnp.int32(0))
+
+    def observe(self, state: DepotState, params: Any) -> dict[str, Entities]:
+        group = jnp.array([[0.0], [0.0], [1.0], [1.0]])
+        return dict.fromkeys(self.agents, Entities(group, jnp.ones((4,), bool), jnp.zeros((0,))))
+
+    def noise(self, key: Array, params: Any) -> Array:
+        return jnp.zeros(())
+
+    def transition(
+        self, noise: Any, state: DepotState, actions: Any, params: Any
+    ) -> tuple[DepotState, Paid, Bool[Array, ""]]:
+        given = 0.5 * (jnp.mean(actions["judge"].reshape(2, 2), axis=1) + actions["clerk"])
+        found = Paid(benefit=given, demand=jnp.ones(2), points=given[0] - given[1])
+        return DepotState(state.time + 1), found, jnp.array(False)
+
+
+# Settings with which learners of gradients solve it in a few epochs.
+OFFICE = {
+    "network": "equivariant",
+    "hidden": 8,
+    "critic_hidden": 8,
+    "num_envs": 4,
+    "num_steps": 40,
+    "num_minibatches": 4,
+    "update_epochs": 4,
+    "learning_rate": 0.01,
+    "init_std": 0.3,
+    "max_std": 0.3,
+    "gamma": 0.5,
+    "evaluation_episodes": 1,
+    "episodes_per_epoch": 160,
+    "epochs": 8,
+}

@@ -27,6 +27,7 @@ def test_the_critic_does_not_know_an_order_of_people(with_actions):
         4,
         6,
         jax.random.key(0),
+        values=3,
         with_actions=with_actions,
     )
     generator = np.random.default_rng(3)

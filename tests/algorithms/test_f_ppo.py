@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fair_tasks import Depot, Desk
+from fair_tasks import OFFICE, Depot, Desk, Office
 from q_tasks import Bandit
 
 from fairgym.algorithms import algorithms
@@ -191,6 +191,21 @@ def test_massaging_keeps_the_gap_small_while_learning():
     assert int(state.rounds) == 25
 
 
+def test_agents_of_a_ppo_with_equivariant_networks_come_to_the_tolerance():
+    """What a step is unfair by pays as much; above the tolerance it costs three times that."""
+    env = Office()
+    penalties = {"value_weight": 3.0, "growth_weight": 0.0, "tolerance": 0.3, "scale": "none"}
+    learner = algorithms.get("a-ppo")(
+        **OFFICE | penalties, short_term="gap", long_term="", window=1
+    )
+    state = learner.init(jax.random.key(0), env, Objective.weighted(env, {"points": 0.1}))
+    gaps = []
+    for _ in range(learner.epochs):
+        state, log = learner.update(state)
+        gaps.append(float(log[SHORT_TERM]))
+    assert np.mean(gaps[-4:]) == pytest.approx(0.3, abs=0.06), gaps
+
+
 def test_signals_begin_anew_with_every_episode():
     """The long-term measure of now, and its gains, against the steps themselves."""
     learner = algorithms.get("f-ppo")(**SMALL | {"massage": False, "long_term": "long_term"})
@@ -215,6 +230,7 @@ def test_signals_begin_anew_with_every_episode():
     ("env", "settings", "message"),
     [
         (Bandit(), {}, "short_term is 'short_term', which bandit does not measure; it takes: poi"),
+        (DESK, {"long_term": ""}, "long_term is '', which desk does not measure; it takes: sho"),
         (DESK, {"long_term": "x"}, "long_term is 'x', which desk does not measure; it takes: sho"),
         (
             Bandit(),

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +16,8 @@ from fairgym.fairness import Objective
 from fairgym.testing.toys import Toy
 
 SMALL = {"num_envs": 4, "layers": (16,), "critic_layers": (16,), "evaluation_episodes": 2}
+
+SHORT = {"episodes_per_epoch": 2, "num_envs": 2, "num_steps": 5, "evaluation_episodes": 1}
 
 
 def trained(name, env, **settings):
@@ -98,6 +101,20 @@ def test_advantages_where_an_episode_is_cut_off():
         decay,
     )
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_with_equivariant_networks_it_is_f_mappo():
+    """The same hyperparameters: the same start, and the same program from there."""
+    f_mappo = algorithms.get("f-mappo")(**SHORT)
+    fields = {field.name: getattr(f_mappo, field.name) for field in dataclasses.fields(f_mappo)}
+    ppo = algorithms.get("ppo")(**fields, network="equivariant", bootstrap_truncated=False)
+    env = Toy(population=8, horizon=5, places=3)
+    found = []
+    for learner in (f_mappo, ppo):
+        state = learner.init(jax.random.key(0), env, Objective.uniform(env))
+        found.append((state, type(learner)._epoch.lower(learner, state).as_text()))
+    (first, program), (second, same) = found
+    assert eqx.tree_equal(first, second) and program == same
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fair_tasks import TwoArms
+from fair_tasks import OFFICE, Office, TwoArms
 
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._worlds import Step
@@ -40,6 +40,28 @@ def test_two_arms_of_which_one_costs_what_it_pays():
         multipliers.append(float(log["cost_multiplier"]))
     assert np.mean(costs[6:]) == pytest.approx(LIMIT, abs=0.03)
     assert np.mean(multipliers[6:]) == pytest.approx(1.0, abs=0.05)
+
+
+def test_agents_with_equivariant_networks_share_the_bound():
+    """What a step is unfair by is what it pays, 1 at most; its mean comes to the limit."""
+    env = Office()
+    learner = algorithms.get("ppo-lagrangian")(
+        **OFFICE | {"epochs": 12},
+        short_term="gap",
+        long_term="",
+        window=1,
+        cost_limit=LIMIT,
+        cost_multiplier_rate=1.0,
+        cost_multiplier_init=1.0,
+    )
+    state = learner.init(jax.random.key(0), env, Objective.weighted(env, {"points": 0.1}))
+    costs = []
+    for _ in range(learner.epochs):
+        state, log = learner.update(state)
+        costs.append(float(log["short_term"]))
+    assert "long_term" not in log
+    # nothing damps the price where what is paid and what it costs are both linear: it goes around 1
+    assert np.mean(costs[4:]) == pytest.approx(LIMIT, abs=0.05), costs
 
 
 def test_the_price_is_taken_off_the_reward():

@@ -61,7 +61,7 @@ class SetEncoder(eqx.Module):
 
 
 class CentralCritic(eqx.Module):
-    """Centralised critic: a value for each trained agent, from the observations of all agents.
+    """Centralised critic: a value for each trained agent, or more, from what all agents see.
 
     Invariant under permutations of the people. With actions it is a Q-function: a per-person
     action stands beside the person, a group-level one beside the agent's pooled code.
@@ -79,6 +79,7 @@ class CentralCritic(eqx.Module):
         hidden: int,
         key: PRNGKeyArray,
         *,
+        values: int,
         with_actions: bool,
     ) -> None:
         """Draw the weights.
@@ -86,9 +87,10 @@ class CentralCritic(eqx.Module):
         Args:
             env: the environment; features are standardised on its people at reset.
             params: its parameters.
-            actors: the policies of the trained agents, each of which has a value.
+            actors: the policies of the trained agents.
             hidden: units of each encoder and of the layer above them.
             key: a JAX key.
+            values: number of values; those of the trained agents come first.
             with_actions: whether the trained agents' actions are given too.
         """
         joint_key, head_key, *keys = jax.random.split(key, len(env.agents) + 2)
@@ -102,15 +104,15 @@ class CentralCritic(eqx.Module):
             size += hidden + scaling.context_shift.size
             size += space.shape[0] if given and not beside else 0
         self.joint = eqx.nn.Linear(size, hidden, key=joint_key)
-        self.head = eqx.nn.Linear(hidden, len(actors), key=head_key)
+        self.head = eqx.nn.Linear(hidden, values, key=head_key)
 
     def __call__(
         self,
         observations: Mapping[str, Entities],
         present: Float[Array, " all_agents"],
         actions: Mapping[str, Float[Array, "..."]] | None = None,
-    ) -> Float[Array, " agents"]:
-        """A number for each trained agent, in acting order.
+    ) -> Float[Array, " values"]:
+        """The values; those of the trained agents, in acting order, come first.
 
         Args:
             observations: observations of all agents; samples of the people do.
@@ -136,6 +138,7 @@ def make_networks(
     critic_hidden: int,
     key: PRNGKeyArray,
     *,
+    values: int,
     with_actions: bool,
 ) -> Networks:
     """Actors with small outputs at the start, and the centralised critic of all of them.
@@ -147,6 +150,7 @@ def make_networks(
         hidden: number of hidden units of the actors.
         critic_hidden: number of hidden units of the critic.
         key: a JAX key.
+        values: number of values of the critic.
         with_actions: whether the critic is a Q-function.
     """
     actor_key, critic_key = jax.random.split(key)
@@ -156,6 +160,6 @@ def make_networks(
         for agent in trained
     }
     critic = CentralCritic(
-        env, params, actors, critic_hidden, critic_key, with_actions=with_actions
+        env, params, actors, critic_hidden, critic_key, values=values, with_actions=with_actions
     )
     return Networks(actors, critic)

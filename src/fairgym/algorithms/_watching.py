@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -60,11 +60,15 @@ class WatchingPpo(FlatPpo[StateT]):
     """Hyperparameters of PPO that watches measures, beside those of PPO.
 
     Attributes:
+        needed: the measures that the learner does not do without.
         short_term: the measure of short-term fairness: one of `env.measures`, or a metric.
         long_term: the measure of long-term fairness, likewise. "long_term_window" is estimated from
-            the last steps, as the paper trains; "long_term" is the truth.
+            the last steps, as the paper trains; "long_term" is the truth; "" is none, for learners
+            that only log it.
         window: number of steps that a metric named as a measure is taken over; 0 for all so far.
     """
+
+    needed: ClassVar[tuple[str, ...]] = (SHORT_TERM,)
 
     short_term: str = "short_term"
     long_term: str = "long_term_window"
@@ -76,14 +80,16 @@ class WatchingPpo(FlatPpo[StateT]):
         check_at_least(self, 0, "window", high=LARGEST_PERIOD)
 
     def measures(self, env: Environment) -> dict[str, Windowed]:
-        """The measures that are watched: "short_term" and "long_term".
+        """The measures that are watched: "short_term", and "long_term" if one is named.
 
         Raises:
             FairgymError: the environment has no such measure.
         """
+        named = {SHORT_TERM: self.short_term, LONG_TERM: self.long_term}
         return {
-            SHORT_TERM: measure_of(env, SHORT_TERM, self.short_term, self.window),
-            LONG_TERM: measure_of(env, LONG_TERM, self.long_term, self.window),
+            what: measure_of(env, what, name, self.window)
+            for what, name in named.items()
+            if name or what in self.needed
         }
 
     def _require(self, env: Environment, trained: tuple[str, ...]) -> None:

@@ -43,7 +43,7 @@ class ElbertPo(FlatPpo[NormalisedState]):
 
     It maximises R - alpha b^2, with R the discounted rewards and b the largest difference of the
     groups' long-term benefit rates U_g / B_g: sums of benefit and of demand over an episode,
-    undiscounted, each of which has a value of its own in the critic.
+    undiscounted, each of which has a value of its own in the critic. Several agents share the bias.
 
     Attributes:
         disparity: the metric whose rate is equalised, a `Disparity` of `env.metrics`: its numerator
@@ -81,8 +81,6 @@ class ElbertPo(FlatPpo[NormalisedState]):
     def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
         super()._require(env, trained)
         self.rate(env)
-        if self.network != "flat":
-            raise FairgymError(f"network is {self.network!r}; elbert-po takes 'flat'")
 
     def _values(self, env: Environment, trained: int) -> int:
         """Those of the agents, and of each group's benefit and demand."""
@@ -128,7 +126,7 @@ class ElbertPo(FlatPpo[NormalisedState]):
         """A - 2 alpha b sum_g db/dr_g (A_U_g / B_g - U_g A_B_g / B_g^2), with r_g = U_g / B_g."""
         agents, groups = len(state.trained), len(state.env.groups)
         own, of_benefit, of_demand = jnp.split(advantage, [agents, agents + groups], axis=2)
-        # sums over an episode, from the steps of all worlds
+        # sums over an episode that lasts to its horizon, from the steps of all worlds
         benefit, demand = (
             state.env.horizon * jnp.mean(steps.signals[name], axis=(0, 1))
             for name in (BENEFIT, DEMAND)

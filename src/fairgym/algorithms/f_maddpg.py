@@ -155,7 +155,8 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
     ) -> Networks:
         sizes = self.hidden, self.critic_hidden
-        return make_networks(env, params, trained, *sizes, key, with_actions=True)
+        values = len(trained)
+        return make_networks(env, params, trained, *sizes, key, values=values, with_actions=True)
 
     # ---------------------------------------------------------------- experience
 

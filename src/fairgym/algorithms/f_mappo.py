@@ -53,4 +53,5 @@ class FMappo(NormalisedPpo[NormalisedState]):
         self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
     ) -> Networks:
         sizes = self.hidden, self.critic_hidden
-        return make_networks(env, params, trained, *sizes, key, with_actions=False)
+        values = len(trained)
+        return make_networks(env, params, trained, *sizes, key, values=values, with_actions=False)

@@ -7,7 +7,7 @@ Learning" (2023), https://arxiv.org/abs/2401.06318, section 5 and algorithm 1.
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -49,6 +49,8 @@ class FPpo(RegularisedPpo[WatchingState]):
         delta: short-term unfairness above which a step that worsens the long term is penalised;
             below it one that betters it is rewarded (equation 7).
     """
+
+    needed: ClassVar[tuple[str, ...]] = (SHORT_TERM, LONG_TERM)
 
     massage: bool = True
     threshold: float = 1.0

@@ -125,17 +125,18 @@ class FlatPpo(NormalisedPpo[StateT]):
     def _networks(
         self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
     ) -> Networks:
+        values = self._values(env, len(trained))
         if self.network == "equivariant":
             sizes = self.hidden, self.critic_hidden
-            return make_networks(env, params, trained, *sizes, key, with_actions=False)
+            return make_networks(
+                env, params, trained, *sizes, key, values=values, with_actions=False
+            )
         actor_key, critic_key = jax.random.split(key)
         keys = jax.random.split(actor_key, len(trained))
         actors = {
             agent: self._actor(env, agent, own) for agent, own in zip(trained, keys, strict=True)
         }
-        return Networks(
-            actors, FlatCritic(env, self._values(env, len(trained)), self.critic_layers, critic_key)
-        )
+        return Networks(actors, FlatCritic(env, values, self.critic_layers, critic_key))
 
     def _actor(self, env: Environment, agent: str, key: PRNGKeyArray) -> FlatNetwork:
         space = env.action_space(agent)

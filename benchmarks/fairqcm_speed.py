@@ -11,16 +11,14 @@ policy after each episode of training, or after each 1,000 steps of the tabular 
 import argparse
 import concurrent.futures
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import jax
+from timing import median_seconds, seconds_of, steps_per_second
 
 import fairgym
 from fairgym.algorithms import algorithms
-from fairgym.core import rollout
-from fairgym.core.batching import map_episodes
 from fairgym.experiments.fairqcm._lending import LendingFigure
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
@@ -52,7 +50,9 @@ def main() -> None:
     configure()
     for name, theirs in THEIR_STEPS.items():
         for count in (1, arguments.episodes):
-            speed = steps_per_second(name, count, arguments.repetitions)
+            env = fairgym.make(name)
+            policies = fixed_policies(env, env.baselines["random"])
+            speed = steps_per_second(env, policies, count, arguments.repetitions)
             label = f"{name}, {count:,} episode{'s' * (count > 1)} together"
             print(f"{label:45s} {speed:>12,.0f} steps/s {speed / theirs:>9.1f} x", flush=True)
     for name, theirs in THEIR_TABULAR.items():
@@ -67,26 +67,6 @@ def main() -> None:
         seconds = seconds_per_episode(name, algorithm, arguments.repetitions)
         label = f"{algorithm} in {name}"
         print(f"{label:45s} {seconds:>12.4f} s/episode {theirs / seconds:>6.1f} x", flush=True)
-
-
-def steps_per_second(name: str, count: int, repetitions: int) -> float:
-    """Environment steps of a random policy in whole episodes."""
-    env = fairgym.make(name)
-    policies, params = fixed_policies(env, env.baselines["random"]), env.default_params
-
-    @jax.jit
-    def episodes(keys: Any) -> Any:
-        def one(key: Any) -> Any:
-            episode = rollout(env, params, policies, key)
-            return episode.totals, episode.length
-
-        return map_episodes(one, keys, env=env)
-
-    keys = jax.random.split(jax.random.key(0), count)
-    steps = int(episodes(keys)[1].sum())
-    return steps / statistics.median(
-        seconds_of(lambda: episodes(keys)) for _ in range(max(repetitions, 3))
-    )
 
 
 def tabular_seconds(name: str) -> tuple[list[float], float]:
@@ -118,10 +98,7 @@ def seconds_per_episode(name: str, algorithm: str, repetitions: int) -> float:
     while held < int(state.buffer.held):  # until nothing is added any more
         held = int(state.buffer.held)
         state, _ = learner.update(state)
-    taken = [
-        seconds_of(lambda state=state: learner.update(state)) for _ in range(max(repetitions, 3))
-    ]
-    return statistics.median(taken) / learner.episodes_per_epoch
+    return median_seconds(lambda: learner.update(state), repetitions) / learner.episodes_per_epoch
 
 
 def _updates(learner: Any, env: fairgym.Environment) -> Callable[[int, int], Any]:
@@ -134,13 +111,6 @@ def _updates(learner: Any, env: fairgym.Environment) -> Callable[[int, int], Any
         return state
 
     return run
-
-
-def seconds_of(function: Callable[[], Any]) -> float:
-    """Seconds until a result is there."""
-    begun = time.perf_counter()
-    jax.block_until_ready(function())
-    return time.perf_counter() - begun
 
 
 if __name__ == "__main__":

@@ -222,6 +222,39 @@ def test_the_page_on_schemes_shows_code_that_runs():
     np.testing.assert_allclose(names["scores"], (each * defaulted).sum(1), rtol=1e-5)
 
 
+def test_the_page_for_users_of_ml_fairness_gym_shows_code_that_runs():
+    """What it calls recall and so on is that, of the steps; its examples end as there."""
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(page("coming-from-ml-fairness-gym", {"horizon=5_000": "horizon=400"}), names)
+    counts = jax.tree.map(np.asarray, names["steps"])
+    good, repaid, given = (
+        getattr(counts, name).sum(axis=0) for name in ("would_repay", "successful", "approved")
+    )
+    np.testing.assert_allclose(names["recall"], repaid / good, rtol=1e-6)
+    np.testing.assert_allclose(names["precision"], repaid / given, rtol=1e-6)
+    cash = float(names["episode"].final_state.cash)
+    assert float(names["profit_rate"]) == pytest.approx((cash - 10_000) / 400)
+    np.testing.assert_array_equal(names["cumulative_loans"][-1], given)
+    np.testing.assert_allclose(names["final_distribution"].sum(axis=1), 1.0, rtol=1e-5)
+    loans = names["own"].totals.applicants[:, 4:].sum(axis=1)  # to the fifth score and above
+    np.testing.assert_array_equal(names["own"].totals.approved, loans)
+    np.testing.assert_allclose(names["after"].rates, [3.8, 2.1], rtol=1e-6)
+    assert names["first"].stage.tolist() == [1] * 6 + [0] * 4
+
+
+def test_the_tests_that_the_page_names_are_there():
+    """Each in the file that stands above it."""
+    text = (ROOT / "docs" / "coming-from-ml-fairness-gym.md").read_text()
+    parts = re.split(r"\(https://github.com/fairgym/fairgym/blob/main/(tests/[\w/]+\.py)\)", text)
+    files = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert len(files) == 3
+    for file, rows in files.items():
+        named = re.findall(r"`(test_\w+)`", rows)
+        assert len(named) >= 3
+        known = re.findall(r"def (test_\w+)\(", (ROOT / file).read_text())
+        assert set(named) <= set(known), set(named) - set(known)
+
+
 def test_the_map_of_definitions_names_what_there_is():
     """Definitions 4.1 to 5.8 of fairness over time, less the theorem of convergence."""
     text = (ROOT / "docs" / "fairness-over-time.md").read_text().split("## Where the")[1]

@@ -8,7 +8,7 @@ from jax import lax
 from scipy import stats
 
 import fairgym
-from fairgym.core import FairgymError, apportion, no_components, record
+from fairgym.core import FairgymError, apportion, no_components, record, rollout
 from fairgym.environments.attention import AttentionNoise, dynamics
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
@@ -204,17 +204,54 @@ def test_the_reward_of_a_step():
     assert float(published.score(components)) == pytest.approx((3.0 - 0.25 * 7.0) / 10)
 
 
-def test_rates_of_ml_fairness_gym():
-    """Its own example: rates (4, 2), a dynamic rate of 0.1, and both units at the first site."""
-    env = fairgym.make("attention", sites=2, units=2)
-    params = env.default_params.replace(
-        start_rate=jnp.array([4.0, 2.0]), increase=0.1, decrease=0.1
+class TestFairnessGym:
+    """What ml-fairness-gym documents of its attention allocation (D'Amour et al. 2020)."""
+
+    @pytest.mark.parametrize(
+        ("rates", "dynamic_rate", "sent", "then"),
+        [
+            ([4.0, 2.0], 0.1, [2, 0], [3.8, 2.1]),  # its own example
+            ([4.0, 2.0], 0.0, [2, 0], [4.0, 2.0]),  # without dynamics
+            ([0.15, 2.0], 0.1, [2, 0], [0.0, 2.1]),  # never below 0
+            ([4.0, 2.0], 0.1, [1, 1], [3.9, 1.9]),
+        ],
     )
-    state = env.initial_state(jax.random.key(0), params)
-    noise = AttentionNoise(uniform=jnp.array([0.99, 0.99]))
-    state, components, _ = env.transition(noise, state, {"dispatcher": jnp.array([2, 0])}, params)
-    np.testing.assert_allclose(state.rates, [3.8, 2.1], rtol=1e-6)
-    assert components.occurred.tolist() == [9.0, 6.0] and components.found.tolist() == [2.0, 0.0]
+    def test_rates_rise_without_attention_and_fall_with_every_unit(
+        self, rates, dynamic_rate, sent, then
+    ):
+        env = fairgym.make("attention", sites=2, units=2)
+        params = env.default_params.replace(
+            start_rate=jnp.array(rates), increase=dynamic_rate, decrease=dynamic_rate
+        )
+        state = env.initial_state(jax.random.key(0), params)
+        noise = AttentionNoise(uniform=jnp.array([0.99, 0.99]))
+        action = {"dispatcher": jnp.array(sent)}
+        state, components, ended = env.transition(noise, state, action, params)
+        np.testing.assert_allclose(state.rates, then, rtol=1e-6)
+        occurred = stats.poisson.ppf(0.99, rates)
+        np.testing.assert_array_equal(components.occurred, occurred)
+        # a unit finds one incident, and no more are found than occur
+        np.testing.assert_array_equal(components.found, np.minimum(sent, occurred))
+        assert not ended, "there is no end case"
+
+    def test_random_attention_drives_rates_down(self):
+        """In its experiment: five sites, four units, a dynamic rate of 0.1, and 1,000 steps."""
+        env = fairgym.make("attention", sites=5, units=4, horizon=1_000)
+        start = np.array([2.3, 1.1, 1.8, 0.6, 0.3])
+        params = env.default_params.replace(
+            start_rate=jnp.asarray(start, jnp.float32), increase=0.1, decrease=0.1
+        )
+        policies = fixed_policies(env, {"dispatcher": "random"})
+
+        @jax.jit
+        @jax.vmap
+        def run(key):
+            episode = rollout(env, params, policies, key)
+            return episode.totals, episode.final_state.rates
+
+        totals, rates = run(jax.random.split(jax.random.key(3), 16))
+        assert rates.mean() < start.mean() / 2
+        assert totals.occurred.sum(axis=1).mean() < 1_000 * start.sum() / 2
 
 
 def test_all_rates_are_0_within_80_steps_where_every_site_is_covered():

@@ -204,11 +204,15 @@ class TestFairnessGym:
         assert after.cash[0] == 10_001.0
 
     def test_who_is_rejected_stays(self, step):
+        """And the bank never learns whether they would have repaid: what follows is the same."""
+        afterwards = []
         for repays in (True, False):
             after, made, _ = step(0, range(7), repays, DENY)
             np.testing.assert_array_equal(after.shares, np.tile(np.float32(START), (7, 1, 1)))
             assert np.all(after.cash == 10_000.0) and not made.profit.any()
             assert np.all(made.would_repay.sum(axis=1) == repays)
+            afterwards.append(after)
+        jax.tree.map(np.testing.assert_array_equal, *afterwards)
 
     def test_the_edges_keep_their_mass_and_no_more_moves_than_there_is(self, step):
         few = np.array([[0.004, 0.496, 0, 0, 0, 0.494, 0.006], [0.004, 0, 0, 0.99, 0, 0, 0.006]])
@@ -227,7 +231,7 @@ class TestFairnessGym:
         after, _, ended = step(0, [3] * 7, False, APPROVE, cash=1.5)
         assert ended.all() and np.all(after.cash == 0.5)
 
-    def test_applicants_of_both_groups_of_whom_some_fail_and_higher_scores_less(self):
+    def test_applicants_are_of_both_groups(self):
         """Groups with equal chances, scores with those of the start."""
         keys = jax.random.split(jax.random.key(0), 4000)
         first = jax.jit(jax.vmap(lambda key: ENV.initial_state(key, PARAMS)))(keys)
@@ -237,8 +241,35 @@ class TestFairnessGym:
             found = np.bincount(score[group == place], minlength=7) / (group == place).sum()
             np.testing.assert_allclose(found, START[place], atol=5 * 0.5 / 2000**0.5)
             assert not found[START[place] == 0].any(), "a score without mass is never drawn"
-        np.testing.assert_allclose(PARAMS.repayment, REPAYMENT)
-        assert np.all(np.diff(REPAYMENT) >= 0) and REPAYMENT[0] < REPAYMENT[6]
+
+    def test_some_repay_and_some_fail_and_higher_scores_less(self):
+        """Of applicants at the start; a loan is repaid with the chance of its score."""
+
+        @jax.jit
+        @jax.vmap
+        def run(key):
+            first, second = jax.random.split(key)
+            state = ENV.initial_state(first, PARAMS)
+            noise, approve = ENV.noise(second, PARAMS), {"bank": jnp.int32(APPROVE)}
+            return state.score, ENV.transition(noise, state, approve, PARAMS)[1].profit
+
+        score, profit = map(np.asarray, run(jax.random.split(jax.random.key(1), 4000)))
+        assert set(profit.tolist()) == {1.0, -1.0}
+        repaid = profit > 0.0
+        assert repaid[score > 4].mean() > repaid[score <= 4].mean()
+        for place, chance in enumerate(REPAYMENT[:6]):  # nobody has the highest score yet
+            there = repaid[score == place]
+            assert abs(there.mean() - chance) < 5 * (chance * (1 - chance) / there.size) ** 0.5
+
+    def test_the_steady_state_of_loans_for_everybody(self, step):
+        """A chain that goes up with the chance to repay and down else: in detailed balance."""
+        balance = np.cumprod([1.0, *(REPAYMENT[:-1] / (1.0 - REPAYMENT[1:]))])
+        balance /= balance.sum()
+        there = np.stack([balance, START[1]])
+        up, down = (step(0, range(7), repays, APPROVE, there)[0] for repays in (True, False))
+        moved = REPAYMENT[:, None] * up.shares[:, 0] + (1 - REPAYMENT)[:, None] * down.shares[:, 0]
+        assert np.all(abs(moved - balance).max(axis=1) > 1e-3), "a loan moves some mass"
+        np.testing.assert_allclose(balance @ moved, balance, atol=1e-6)
 
 
 def test_what_is_foreseen_is_the_mean():

@@ -288,8 +288,11 @@ def played(env, numbers, steps, actions=None, start=None):
     return np.concatenate([np.asarray(first)[None], np.asarray(later)]).tolist()
 
 
-class TestAsInMLFairnessGym:
-    """The dynamics that its tests state; stages are numbered in the order of its states."""
+class TestFairnessGym:
+    """What ml-fairness-gym documents of its infectious disease (D'Amour et al. 2020).
+
+    Stages are numbered in the order of its states.
+    """
 
     def test_no_contact_no_spread(self):
         env = fairgym.make("epidemic", graph=(), population=50, communities=halves(50))
@@ -338,6 +341,22 @@ class TestAsInMLFairnessGym:
         numbers = {"infection": 1.0, "recovery": 0.0, "efficacy": 0.0, "cure": 1.0}
         env = fairgym.make("epidemic", **shapes)
         assert played(env, numbers, 2, [0, 3])[1:] == [[2] + [0] * 24] * 2
+
+    def test_everybody_in_any_state_treated(self):
+        """Treatments of SEIR that lead to one state of health, here to immunity."""
+        before = jnp.int32([0, 0, 0, 1, 1, 1, 2, 2, 3, 3])
+        env = fairgym.make("epidemic", graph=complete(10), communities=halves(10), model="SEIR")
+        params = env.default_params.replace(efficacy=1.0, cure=1.0)
+        treated = steps.immunised(before, jnp.ones(10, bool), jnp.float32(0.999), params, 4)
+        assert treated.tolist() == [3] * 10
+
+    def test_no_treatment_at_all(self):
+        """An action may be nobody: 25 susceptible people who meet nobody stay so."""
+        shapes = {"graph": (), "population": 25, "communities": halves(25), "burn_in": 0}
+        env = fairgym.make("epidemic", **shapes, model="SEIR", first_infected=())
+        numbers = {"infection": 0.0, "onset": 0.0, "recovery": 0.0, "efficacy": 1.0, "cure": 1.0}
+        assert played(env, numbers, 2, [25, 25]) == [[0] * 25] * 3
+        assert played(env, numbers, 1, [4])[1] == [0] * 4 + [3] + [0] * 20
 
 
 # ------------------------------------------------------------------------- starts, codes, errors

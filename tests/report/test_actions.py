@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import fairgym
-from fairgym.core import Allocation, Shares, Unit, per_group
+from fairgym.core import Allocation, OneEntity, Shares, Unit, per_group
 from fairgym.report import action_panels, actions, findings
 from fairgym.report.grouping import group_runs
 from fairgym.training import RunConfig
@@ -88,6 +88,26 @@ def test_every_budget_has_a_panel_of_its_own(bare_run):
     assert row_labels(second) == ["roads", "rail", "ports"]
     told = findings.action_sentences(group_runs([run])[0])
     assert len(told) == 2 and "goes to ports, 0.80" in told[1]
+
+
+class Clinics:
+    """An environment, as far as figures ask, with one agent that chooses among many people."""
+
+    agents = ("clinic",)
+    groups = ("north", "south")
+    name = "made up"
+
+    def action_space(self, agent: str) -> Any:
+        return OneEntity(20, none=True)
+
+
+def test_a_heat_map_that_stands_alone_has_the_whole_width(bare_run):
+    names = Clinics().action_space("clinic").names
+    lines = [{"epoch": 1, **{f"actions/clinic/{name}": 1 / 21 for name in names}}]
+    run = bare_run(RunConfig("made-up", objective="uniform"), Clinics(), lines, "/z")
+    (axes,) = titled(actions.mean_actions([run])).values()
+    assert row_labels(axes) == [name.replace("_", " ") for name in names]
+    assert axes.get_position().x1 > 0.7
 
 
 def test_splits_are_drawn_below_the_name_of_what_is_split(country_run):

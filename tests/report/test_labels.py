@@ -9,6 +9,7 @@ import pytest
 from fairgym.core import ComponentInfo, Element, EndsAfter, FairgymError, Shares
 from fairgym.fairness import Direct, Disparity, Rate
 from fairgym.report import labels
+from fairgym.report.words import small, those
 
 INFO = {
     "ill": ComponentInfo("people ill", "people"),
@@ -98,3 +99,16 @@ def test_shares_are_called_what_they_declare():
 
 def test_a_wrapped_system_of_people_has_people(country):
     assert labels.has_people(EndsAfter(country, 3))
+
+
+@pytest.mark.parametrize(
+    ("group", "within"),
+    [("advantaged", "the advantaged"), ("first_half", "the first half"), ("site_0", "site 0")],
+)
+def test_groups_within_a_sentence(group, within):
+    assert those(group) == within
+
+
+def test_titles_within_a_sentence_begin_small_unless_they_are_letters():
+    assert small("True positive rate") == "true positive rate"
+    assert small("GPA at the end") == "GPA at the end" and small("") == ""

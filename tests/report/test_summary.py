@@ -10,9 +10,11 @@ import pytest
 
 import fairgym
 from fairgym.core.registry import environments
+from fairgym.fairness import Objective
 from fairgym.report import card, summary
 from fairgym.report.grouping import group_runs
 from fairgym.report.results import Result, best
+from fairgym.training import RunConfig
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +188,13 @@ def test_what_is_better_for_whom(env, made_up_evaluation):
     assert "no clear difference in wait" in found[3] and "no clear difference in" in found[0]
     several = summary.outcomes(own, own, env, True)
     assert several[1].startswith("“learned policy”, for the advantaged, compared with")
+
+
+def test_an_objective_is_made_of_what_tables_call_its_metrics(bare_run):
+    env = fairgym.make("epidemic")
+    run = bare_run(RunConfig("epidemic", objective="published"), env, [{"epoch": 1}], "/z")
+    run.objective = Objective.published(env)
+    assert summary._aim(group_runs([run])).endswith("“published”, made of people not infected")
 
 
 def test_fixed_agents_and_several_configurations_are_told(made_up_run, made_up_result):

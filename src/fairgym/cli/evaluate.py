@@ -10,9 +10,9 @@ from typing import Any
 from fairgym.cli.parsing import Runs, parse, typed
 from fairgym.cli.printing import plain
 from fairgym.cli.scheme_rows import CAPTION, scheme_rows, schemes_json
-from fairgym.core import Environment, check_shape
+from fairgym.core import Environment, PopulationEnvironment, check_shape
 from fairgym.training.comparison import Compared, Comparison, compare
-from fairgym.training.differences import AIM, LONGEST, essence, labels_of, part_of
+from fairgym.training.differences import AIM, LONGEST, essence, labels_of, part_of, small
 from fairgym.training.run import Run, load_runs
 from fairgym.training.statistics import mean_interval
 
@@ -124,15 +124,14 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from fairgym.report.labels import has_people
-
     run, config = comparison.run, comparison.run.config
     columns = {one.title: one.evaluations[0] for one in comparison.policies}
     (reference, first), *others = columns.items()
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(100, 26 + 24 * len(columns)))
-    same = "the same people and the same luck" if has_people(run.env) else "the same luck"
+    has_people = isinstance(run.env.unwrapped, PopulationEnvironment)
+    same = "the same people and the same luck" if has_people else "the same luck"
     table = Table(
         title=Text(
             f"{plain(config.environment)}, {run.env.size_text}, {first.episodes} episodes of up to"
@@ -197,7 +196,7 @@ def _label(env: Environment, name: str, objective: str) -> tuple[str, int]:
     metric = env.metrics[name]
     unit = metric.unit_in(env.component_info)
     shown_unit = "" if unit in ("", "share") else f" ({unit})"
-    label = metric.title or name.replace("_", " ")
+    label = small(metric.title) or name.replace("_", " ")
     return f"{label}{shown_unit} {'↑' if metric.sign > 0 else '↓'}", metric.sign
 
 

@@ -87,7 +87,7 @@ def _strips(group: RunGroup) -> Iterator[_Strip]:
     for start in range(0, len(maps), MAPS):
         part = maps[start : start + MAPS]
         height = MAP_FRAME + room + MAP_ROW * max(5, *(panel.rows for panel in part))
-        yield _Strip(group, part, MAPS, height)
+        yield _Strip(group, part, min(MAPS, len(maps)), height)
 
 
 def _map_limits(strips: Sequence[_Strip]) -> dict[tuple[str, str], float]:

@@ -29,7 +29,7 @@ from fairgym.report.results import (
     interval,
     who,
 )
-from fairgym.report.words import capital, number, title, words
+from fairgym.report.words import capital, number, those, title, words
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay
 MOST_OPTIONS = 6  # of an agent that chooses, whose shares are all told
@@ -113,7 +113,7 @@ def _by_group(result: Result, name: str, env: Any) -> str:
     rates = group_means(traced, env.metrics[name].rate)
     parts = rate_parts(env, env.metrics[name].rate)
     if parts == env.groups:
-        each = [f"{number(r)} for the {words(g)}" for r, g in zip(rates, parts, strict=True)]
+        each = [f"{number(r)} for {those(g)}" for r, g in zip(rates, parts, strict=True)]
         text = ", ".join(each)
     else:
         axis = axis_of(env, env.metrics[name].rate.numerator)
@@ -132,9 +132,7 @@ def core_sentence(result: Result, env: Any, several: bool) -> str:
             np.concatenate([a[g == code] for a, g in moment]) for moment in (start, end)
         )
         if before.size and after.size:
-            moves.append(
-                f"{number(before.mean())} to {number(after.mean())} for the {words(group)}"
-            )
+            moves.append(f"{number(before.mean())} to {number(after.mean())} for {those(group)}")
     for moment in (start, end):
         gaps.append([np.abs(group_gap(a, g, len(env.groups))) for a, g in moment])
     before, after = (number(np.concatenate(gap).mean()) for gap in gaps)
@@ -218,7 +216,7 @@ def _choices(space: Any, curves: Mapping[str, Series]) -> str:
 
 def _move(element: Element, curve: Series) -> str:
     label = words(element.label)
-    what = f"{label} for the {words(element.group)}" if element.group else f"mean {label}"
+    what = f"{label} for {those(element.group)}" if element.group else f"mean {label}"
     unit = _after_number(element.unit)
     first, last = curve.mean[0], curve.mean[-1]
     if len(curve.epochs) == 1:

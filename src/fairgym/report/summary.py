@@ -11,11 +11,12 @@ from fairgym.report.labels import (
     disparities,
     has_people,
     metric_label,
+    metric_labels,
     rate_parts,
     rate_title,
 )
 from fairgym.report.results import Estimate, Result, best, estimate, interval, rate_values, who
-from fairgym.report.words import capital, listed, number, small, words
+from fairgym.report.words import capital, listed, number, small, those, words
 from fairgym.training.differences import plain
 from fairgym.training.statistics import paired_interval
 
@@ -159,7 +160,9 @@ def _aim(groups: Sequence[RunGroup]) -> str:
     objective, named = run.objective, run.config.objective
     if isinstance(objective, Mapping):
         return "a score, the objective, of which each agent has its own"
-    names = [words(name) for name, weight in objective.weights.items() if weight]
+    weighed = [name for name, weight in objective.weights.items() if weight]
+    titles = {label.name: small(label.title) for label in metric_labels(run.env)}
+    names = [titles.get(name, words(name)) for name in weighed]
     name = f" “{named}”" if isinstance(named, str) else ""
     return f"one score, the objective{name}" + (f", made of {listed(names)}" if names else "")
 
@@ -240,7 +243,7 @@ def outcomes(result: Result, rule: Result, env: Any, several: bool) -> list[str]
             unit = rate.unit_in(env.component_info)
             gap = Estimate(*paired_interval(ours, theirs))
             lines.append((rate_title(env, name).lower(), pair, unit, gap, rate.sign < 0))
-        found.append(_sorted_line(f"{start}for the {words(group)}, {beside}", lines))
+        found.append(_sorted_line(f"{start}for {those(group)}, {beside}", lines))
     which = "the groups" if of_groups else "people"
     found.append(_sorted_line(f"{start}differences between {which}, {beside}", apart))
     return [sentence for sentence in found if sentence]

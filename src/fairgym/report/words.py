@@ -3,7 +3,9 @@
 import math
 from collections.abc import Iterable
 
-from fairgym.training.differences import words
+from fairgym.training.differences import small, words
+
+__all__ = ["capital", "listed", "magnitude", "number", "small", "those", "title", "words"]
 
 
 def title(name: str) -> str:
@@ -16,9 +18,9 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def small(text: str) -> str:
-    """The text with a small letter at the start, as it stands within a sentence."""
-    return text[:1].lower() + text[1:]
+def those(group: str) -> str:
+    """A group within a sentence: "the advantaged", but "site 0", whose number is its name."""
+    return words(group) if group[-1:].isdigit() else f"the {words(group)}"
 
 
 def listed(names: Iterable[str]) -> str:

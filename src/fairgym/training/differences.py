@@ -20,6 +20,11 @@ def words(name: str) -> str:
     return re.sub(r"\bgpa\b", "GPA", name.replace("_", " ").strip())
 
 
+def small(text: str) -> str:
+    """The text with a small letter at the start, as it stands within a sentence ("GPA" stays)."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
 def essence(run: Any) -> dict[str, Any]:
     """Settings that determine a run, without luck, place, machine and date: "a.b.c" -> value."""
     settings = dataclasses.asdict(run.config)

@@ -109,8 +109,8 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
         all_units = float(self._units * self.horizon)
         discovery = Rate("found", "occurred", title="Discovery rate")
         return {
-            "found": Direct("found", normaliser=all_units),
-            "missed": Direct("missed", normaliser=all_units, sign=-1),
+            "found": Direct("found", normaliser=all_units, title="Incidents found"),
+            "missed": Direct("missed", normaliser=all_units, sign=-1, title="Incidents missed"),
             "discovery_rate": discovery,
             "discovery_disparity": Disparity(discovery),
             "share_deviation": LargestDeviation("sent", title="Largest deviation of units"),

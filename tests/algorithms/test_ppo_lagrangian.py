@@ -59,7 +59,7 @@ def test_agents_with_equivariant_networks_share_the_bound():
     for _ in range(learner.epochs):
         state, log = learner.update(state)
         costs.append(float(log["short_term"]))
-    assert "long_term" not in log
+        assert "long_term" not in log
     # nothing damps the price where what is paid and what it costs are both linear: it goes around 1
     assert np.mean(costs[4:]) == pytest.approx(LIMIT, abs=0.05), costs
 

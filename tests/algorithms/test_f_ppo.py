@@ -11,10 +11,10 @@ from fair_tasks import OFFICE, Depot, Desk, Office
 from q_tasks import Bandit
 
 from fairgym.algorithms import algorithms
-from fairgym.algorithms._massaging import massaged
 from fairgym.algorithms._watching import SHORT_TERM, gain_of
 from fairgym.core import FairgymError, apportion, no_components
 from fairgym.fairness import Objective, Windowed
+from fairgym.policies.massaging import massage
 from fairgym.testing.toys import Toy
 
 DESK = Desk()
@@ -44,6 +44,16 @@ def memory_of(measure, env, **sums):
     return measure.update(memory, step)
 
 
+def massage_by(env, measure, memory, agent, seen, logits, raw, threshold):
+    """Massaging by what the environment foresees after what has happened."""
+
+    def unfairness(action):
+        expected = env.foresee({agent: seen}, {agent: action}, None)
+        return -measure.value_after(measure.remaining(memory), expected)
+
+    return massage(env.action_space(agent), seen, logits, raw, threshold, unfairness)
+
+
 class TestMassaging:
     def test_of_an_option_by_enumeration(self):
         """The other option where it is fairer and its probability near enough (equation 6)."""
@@ -55,7 +65,7 @@ class TestMassaging:
                 lambda s: s.group, DESK.initial_state(jax.random.key(0), None), group
             )
             seen = DESK.observe(state, None)["clerk"]
-            return massaged(DESK, None, measure, memory, "clerk", seen, logits, raw, threshold)
+            return massage_by(DESK, measure, memory, "clerk", seen, logits, raw, threshold)
 
         counts = [([4, 4], [3, 1]), ([4, 4], [2, 2]), ([1, 0], [1, 0]), ([0, 0], [0, 0])]
         for (applicants, approved), group, raw, lean, threshold in itertools.product(
@@ -86,8 +96,8 @@ class TestMassaging:
 
         @eqx.filter_jit
         def run(raw, memory):
-            return massaged(
-                env, None, measure, memory, "driver", seen, raw, raw, jnp.float32(threshold)
+            return massage_by(
+                env, measure, memory, "driver", seen, raw, raw, jnp.float32(threshold)
             )
 
         generator, moved = np.random.default_rng(0), 0
@@ -235,12 +245,12 @@ def test_signals_begin_anew_with_every_episode():
         (
             Bandit(),
             {"short_term": "points", "long_term": "points"},
-            "massage is True, but bandit does not foresee what actions come to",
+            "bandit does not foresee what actions come to; massage takes an environment with",
         ),
         (
             Toy(population=8, horizon=5, places=3),
             {"network": "equivariant"} | dict.fromkeys(("short_term", "long_term"), TREATED),
-            "massage is True, but 'level' of toy decides 2 numbers in",
+            "'level' of toy decides 2 numbers in .*; massage takes an agent that chooses",
         ),
     ],
 )

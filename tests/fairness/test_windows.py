@@ -36,7 +36,7 @@ def test_the_metric_of_the_last_steps_or_of_as_many_as_there_were(steps):
     def run(tries, hits):
         def step(memory, row):
             components = SimpleNamespace(tries=row[0], hits=row[1])
-            ahead = measure.value(memory, components)
+            ahead = measure.value_after(measure.remaining(memory), components)
             memory = measure.update(memory, components)
             return memory, (measure.value(memory), ahead)
 

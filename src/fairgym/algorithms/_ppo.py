@@ -119,7 +119,15 @@ class PpoLearner(GradientLearner[StateT]):
         return False
 
     def _choose(
-        self, state: StateT, world: World, agent: str, seen: Entities, logits: Array, raw: Array
+        self,
+        state: StateT,
+        world: World,
+        agent: str,
+        seen: Entities,
+        logits: Array,
+        raw: Array,
+        actions: Mapping[str, Array],
+        key: PRNGKeyArray,
     ) -> Array:
         """The action in place of what was explored: the same by default.
 
@@ -130,6 +138,8 @@ class PpoLearner(GradientLearner[StateT]):
             seen: what it acts on.
             logits: outputs of its network.
             raw: what was explored.
+            actions: actions of the agents that are not trained, and of those that acted before.
+            key: key of the step (`GradientState.go_on`).
         """
         return raw
 
@@ -205,7 +215,7 @@ class PpoLearner(GradientLearner[StateT]):
                 space, log_std = actor.space, state.log_std[agent]
                 logits = actor.logits(own)
                 raw = explore(space, logits, log_std, own.mask, agent_key)
-                raw = self._choose(state, world, agent, own, logits, raw)
+                raw = self._choose(state, world, agent, own, logits, raw, actions, step_key)
                 actions[agent] = act(space, raw, own.mask)
                 explored[agent] = space.at_rows(raw, seen.rows[agent])
             acts = {agent: acting(state.env, agent, world.state) for agent in actors}

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.algorithms._algorithm import algorithms, check_at_least, check_inside
-from fairgym.algorithms._massaging import check_massaging, massaged
 from fairgym.algorithms._watching import (
     LONG_TERM,
     SHORT_TERM,
@@ -22,7 +21,9 @@ from fairgym.algorithms._watching import (
     gain_of,
 )
 from fairgym.algorithms._worlds import World
-from fairgym.core import Entities, Environment, check_flag
+from fairgym.core import AnyPolicy, AutoReset, Entities, Environment, FairgymError, check_flag
+from fairgym.policies import massaged
+from fairgym.policies.massaging import check_massaging, massage
 
 FIRST_THRESHOLD = 0.01  # of the exponential schedule
 
@@ -37,6 +38,8 @@ class FPpo(RegularisedPpo[WatchingState]):
 
     Attributes:
         massage: action massaging (equation 6).
+        oracle: massaging, while it learns, by the step's true outcome instead of the expected one,
+            as the authors' code does; of one trained agent.
         threshold: the largest tau, the difference of two probabilities below which one action may
             take the place of the other.
         threshold_schedule: rise of tau from round `threshold_start`, i0, with `threshold_rate`,
@@ -53,6 +56,7 @@ class FPpo(RegularisedPpo[WatchingState]):
     needed: ClassVar[tuple[str, ...]] = (SHORT_TERM, LONG_TERM)
 
     massage: bool = True
+    oracle: bool = False
     threshold: float = 1.0
     threshold_schedule: Literal["saturating", "exponential"] = "saturating"
     threshold_start: int = 17
@@ -64,14 +68,20 @@ class FPpo(RegularisedPpo[WatchingState]):
         """Check the ranges."""
         super().__post_init__()
         check_flag("massage", self.massage)
+        check_flag("oracle", self.oracle)
         check_inside(self, 1.0, "threshold")
         check_at_least(self, 0, "threshold_start")
         check_inside(self, math.inf, "threshold_rate", "regularise", "delta")
 
     def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
         super()._require(env, trained)
+        if self.massage and self.oracle and len(trained) > 1:
+            raise FairgymError(
+                f"oracle is True, but {', '.join(trained)} of {env.name} are trained; it takes one"
+                " trained agent, since an outcome depends on the actions of all"
+            )
         for agent in trained if self.massage else ():
-            check_massaging(env, agent)
+            check_massaging(env, agent, self.oracle)
 
     def _state(self, fields: dict[str, Any]) -> WatchingState:
         return WatchingState(**fields)
@@ -86,6 +96,32 @@ class FPpo(RegularisedPpo[WatchingState]):
             risen = jnp.minimum(self.threshold, FIRST_THRESHOLD * power)
         return jnp.where(rounds >= self.threshold_start, risen, 0.0)
 
+    def last_tau(self, env: Environment, updates: int | None = None) -> float:
+        """The threshold in the last round of training.
+
+        Args:
+            env: the environment of the training, whose horizon the number of rounds depends on.
+            updates: number of updates that were made; all by default.
+        """
+        rounds = self.rounds(env) * (self.num_updates if updates is None else updates)
+        return float(self.tau(jnp.int32(rounds - 1)))
+
+    def massaged(
+        self, policies: Mapping[str, AnyPolicy], env: Environment, params: Any, tau: float
+    ) -> tuple[Environment, dict[str, AnyPolicy]]:
+        """Learned policies with massaging by its short-term measure (`fairgym.policies.massaged`).
+
+        Args:
+            policies: agent -> policy.
+            env: the environment to act in, of another horizon perhaps.
+            params: its parameters.
+            tau: the threshold, such as `last_tau`.
+
+        Returns:
+            `(env, policies)`: the environment with the window in its state, and the policies.
+        """
+        return massaged(env, params, policies, tau, self.measures(env)[SHORT_TERM])
+
     def _choose(
         self,
         state: WatchingState,
@@ -94,20 +130,25 @@ class FPpo(RegularisedPpo[WatchingState]):
         seen: Entities,
         logits: Array,
         raw: Array,
+        actions: Mapping[str, Array],
+        key: PRNGKeyArray,
     ) -> Array:
         if not self.massage:
             return raw
-        return massaged(
-            state.env,
-            state.params,
-            self.measures(state.env)[SHORT_TERM],
-            world.watched[SHORT_TERM],
-            agent,
-            seen,
-            logits,
-            raw,
-            self.tau(state.rounds),
-        )
+        env, params = state.env, state.params
+        measure = self.measures(env)[SHORT_TERM]
+        remaining = measure.remaining(world.watched[SHORT_TERM])
+
+        def unfairness(action: Array) -> Float[Array, ""]:
+            if self.oracle:
+                everybody = {**actions, agent: action}
+                step = AutoReset(env).step_autoreset(key, world.state, everybody, params)[1]
+                return -measure.value_after(remaining, step.components)
+            expected = env.foresee({agent: seen}, {agent: action}, params)
+            return -measure.value_after(remaining, expected)
+
+        tau = self.tau(state.rounds)
+        return massage(env.action_space(agent), seen, logits, raw, tau, unfairness)
 
     def _shaped(
         self, advantage: Float[Array, "worlds steps"], signals: Mapping[str, Array]

@@ -179,6 +179,18 @@ class Augmented(Wrapper):
         """Observation of each agent, the memory included."""
         return self.show(state.world, state.memory, params)
 
+    def without_memory(self, observation: Entities) -> Entities:
+        """The observation of the environment inside, from one of this environment."""
+        axis, features = self._features
+        kind = "features" if axis == PERSON else "context"
+        numbers = getattr(observation, kind)
+        return observation.replace(**{kind: numbers[..., : numbers.shape[-1] - len(features)]})
+
+    def foresee(self, observations: Any, actions: Any, params: Any) -> Any:
+        """The expected components of a step, as the environment inside foresees them."""
+        inside = {agent: self.without_memory(seen) for agent, seen in observations.items()}
+        return self.env.foresee(inside, actions, params)
+
     # ------------------------------------------------------------------ dynamics
 
     def initial_state(self, key: PRNGKeyArray, params: Any) -> AugmentedState:

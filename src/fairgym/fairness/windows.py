@@ -1,6 +1,8 @@
 """Measures of the last steps: metrics of what happened lately, beside those of whole episodes."""
 
 import dataclasses
+import itertools
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +11,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from fairgym.core import check_shape
+from fairgym.core import Environment, Feature, check_shape
+from fairgym.fairness.checks import require_number
 from fairgym.fairness.memories import LARGEST_PERIOD
 from fairgym.fairness.metrics import Metric
 
@@ -18,14 +21,17 @@ from fairgym.fairness.metrics import Metric
 class Windowed:
     """A metric of the last steps, or of so many as there were (Hu, Lear and Zhang 2023, section 5).
 
-    A memory (`fairgym.core.Memory`): it keeps the components that the metric is made of.
+    A memory (`fairgym.core.Memory`): it keeps the components that the metric is made of. Agents can
+    be shown it (`fairgym.core.augmented`): they see the sums of these components over the window.
 
     Attributes:
         metric: the metric.
         steps: w, the number of steps; 1 is the step itself, 0 the episode so far.
+        most: the most that an entry of these components normally is in a step, for the declared
+            range of what is shown.
 
     Raises:
-        FairgymError: a number of steps out of range.
+        FairgymError: a number of steps or `most` out of range.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -41,17 +47,18 @@ class Windowed:
 
     metric: Metric
     steps: int
+    most: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check the number of steps."""
+        """Check the numbers."""
         check_shape("steps", self.steps, 0, LARGEST_PERIOD)
+        require_number("most", self.most, 0.0)
 
     def initial(self, like: Any) -> Any:
         """Zeros, and the place of the next row: nothing has happened."""
-        rows = {
-            name: jnp.zeros((max(self.steps, 1), *jnp.shape(getattr(like, name))))
-            for name in self._components(like)
-        }
+        names = self._components(vars(like))
+        shapes = {name: jnp.shape(getattr(like, name)) for name in names}
+        rows = {name: jnp.zeros((max(self.steps, 1), *shape)) for name, shape in shapes.items()}
         return rows, jnp.int32(0)
 
     def update(self, memory: Any, components: Any) -> Any:
@@ -62,20 +69,30 @@ class Windowed:
         new = {name: row.at[place].set(getattr(components, name)) for name, row in rows.items()}
         return new, (place + 1) % self.steps
 
-    def totals(self, memory: Any, components: Any = None) -> Any:
-        """Sums of the components over the window.
-
-        Args:
-            memory: the memory.
-            components: a further step, of which the sums would be with it and without the oldest.
-        """
-        if components is not None:
-            memory = self.update(memory, components)
+    def totals(self, memory: Any) -> Any:
+        """Sums of the components over the window."""
         return SimpleNamespace(**{name: jnp.sum(row, axis=0) for name, row in memory[0].items()})
 
-    def value(self, memory: Any, components: Any = None) -> Float[Array, ""]:
-        """The metric of the window; arguments as in `totals`."""
-        return self.metric.value(self.totals(memory, components))
+    def value(self, memory: Any) -> Float[Array, ""]:
+        """The metric of the window."""
+        return self.metric.value(self.totals(memory))
+
+    def remaining(self, memory: Any) -> Any:
+        """Sums of the components over the steps that are still in the window after another one."""
+        rows, place = memory
+        if self.steps:
+            rows = {name: row.at[place].set(0.0) for name, row in rows.items()}
+        return self.totals((rows, place))
+
+    def value_after(self, remaining: Any, components: Any) -> Float[Array, ""]:
+        """The metric of the window after another step.
+
+        Args:
+            remaining: sums over the other steps of that window, as `remaining` tells them.
+            components: components of the step.
+        """
+        sums = {name: x + getattr(components, name) for name, x in vars(remaining).items()}
+        return self.metric.value(SimpleNamespace(**sums))
 
     def of_trace(self, trace: Any) -> Float[Array, " steps"]:
         """The metric of the window after each step of an episode.
@@ -91,9 +108,38 @@ class Windowed:
         first = self.initial(jax.tree.map(lambda x: x[0], trace))
         return lax.scan(step, first, trace)[1]
 
-    def _components(self, like: Any) -> list[str]:
+    # ------------------------------------------------------------------ what agents are shown
+
+    def shown(self, memory: Any) -> dict[str, Array]:
+        """Sums of the components over the window, by name in alphabetical order."""
+        return dict(sorted(vars(self.totals(memory)).items()))
+
+    def features(self, env: Environment) -> tuple[str, tuple[Feature, ...]]:
+        """Numbers of the context, one per entry of each component that `shown` has.
+
+        Args:
+            env: the environment that emits the components.
+        """
+        info = env.component_info
+        high = float(self.most * (self.steps or env.horizon))
+        span = f"in the last {self.steps} {env.time_unit}" if self.steps else "so far"
+        features = []
+        for name in sorted(self._components(info)):
+            about = info[name]
+            entries = itertools.product(*(env.parts_of(axis) for axis in about.axes))
+            for place, parts in enumerate(entries):
+                feature = Feature(
+                    f"window_{name}_{place}" if parts else f"window_{name}",
+                    0.0 if about.nonnegative else -high,
+                    high,
+                    about.unit,
+                    ", ".join((about.description, *parts, span)),
+                )
+                features.append(feature)
+        return "", tuple(features)
+
+    def _components(self, there: Iterable[str]) -> list[str]:
         """Names of the components that the metric is made of; of an unknown kind, all."""
         source = getattr(self.metric, "rate", self.metric)
         named = [getattr(source, word, "") for word in ("component", "numerator", "denominator")]
-        known = [name for name in named if name]
-        return known or [field.name for field in dataclasses.fields(like)]
+        return [name for name in named if name] or list(there)

@@ -1,6 +1,7 @@
 """Policies: learnable equivariant networks and fixed rules."""
 
 from fairgym.policies.fixed import Constant, Function, Random, fixed_policies
+from fairgym.policies.massaging import Massaged, massaged
 from fairgym.policies.named import with_fixed
 from fairgym.policies.networks import EquivariantPolicy, Standardiser, equivariant, split_learned
 from fairgym.policies.rules import rules
@@ -11,10 +12,12 @@ __all__ = [
     "EquivariantPolicy",
     "FirstCome",
     "Function",
+    "Massaged",
     "Random",
     "Standardiser",
     "equivariant",
     "fixed_policies",
+    "massaged",
     "rules",
     "split_learned",
     "with_fixed",

@@ -8,7 +8,8 @@ from typing import Any
 
 import jax
 
-from fairgym.core import Environment, FairgymError, Params, Policy, check_shape
+from fairgym.algorithms.f_ppo import FPpo
+from fairgym.core import AnyPolicy, Environment, FairgymError, Params, Policy, check_shape
 from fairgym.fairness import Metric, Objective
 from fairgym.fairness.measuring import with_measures
 from fairgym.fairness.plain import read_metrics, read_schemes
@@ -96,12 +97,40 @@ class Run:
             found = self.job.algorithm.policies(latest[0])
         return {agent: found[agent] for agent in self.env.agents}
 
+    def massaged(self, env: Environment | None = None) -> tuple[Environment, dict[str, AnyPolicy]]:
+        """Its policies with action massaging, as at the end of its training, where it is F-PPO.
+
+        Tau is that of the last round, and the measure that of the training; what comes of an action
+        is what can be expected of it (`fairgym.policies.massaged`), whatever the option `oracle`.
+
+        Args:
+            env: the environment to act in, of another horizon, say; its own by default.
+
+        Returns:
+            `(env, policies)`: the environment with what massaging looks at in its state, and agent
+            -> policy; `evaluate` and `fairgym.rollout` take both.
+
+        Raises:
+            FairgymError: it is a run of another algorithm, or one without massaging; an environment
+                without `foresee`.
+        """
+        learner, what = self.job.algorithm, self.config.algorithm
+        if not (isinstance(learner, FPpo) and learner.massage):
+            without = " without massaging" if isinstance(learner, FPpo) else ""
+            raise FairgymError(
+                f"{self.folder} is a run of {what}{without}; massage takes one of f-ppo that was"
+                " trained with it"
+            )
+        tau = learner.last_tau(self.job.env, len(self.metrics))
+        return learner.massaged(self.policies, env or self.env, self.params, tau)
+
     def evaluate(
         self,
         episodes: int = 32,
         seed: int = 0,
         *,
-        policies: Mapping[str, Policy] | None = None,
+        env: Environment | None = None,
+        policies: Mapping[str, AnyPolicy] | None = None,
         **options: Any,
     ) -> Evaluation:
         """Measurements of its policies, as `fairgym evaluate` makes them.
@@ -109,6 +138,7 @@ class Run:
         Args:
             episodes: number of episodes.
             seed: seed of the episodes: the same people and the same luck for all policies.
+            env: environment to act in instead of its own, such as that of `massaged`.
             policies: agent -> policy; others to compare with, instead of its own.
             **options: further arguments of `fairgym.evaluate` (trace, people_episodes, ...).
 
@@ -117,7 +147,7 @@ class Run:
         """
         check_shape("seed", seed, 0, 2**32 - 1)
         return evaluate(
-            self.env,
+            env or self.env,
             self.params,
             self.policies if policies is None else policies,
             jax.random.key(seed),

@@ -126,10 +126,15 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
         Rates are known in evaluation only; in training the incidents of the last steps tell.
         """
         return {
-            "short_term": Windowed(LargestDeviation("sent"), WINDOW),
+            "short_term": Windowed(LargestDeviation("sent"), WINDOW, most=float(self._units)),
             "long_term": Windowed(LargestDeviation("rates", "none"), 1),
             "long_term_window": Windowed(LargestDeviation("occurred", "largest"), WINDOW),
         }
+
+    @property
+    def memories(self) -> Mapping[str, Windowed]:
+        """The window of the short-term measure: units sent to each site."""
+        return {"window": self.measures["short_term"]}
 
     @property
     def published(self) -> Mapping[str, float]:

@@ -131,6 +131,11 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         }
 
     @property
+    def memories(self) -> Mapping[str, Windowed]:
+        """The window of the short-term measure: who repaid a loan, and who would have."""
+        return {"window": self.measures["short_term"]}
+
+    @property
     def published(self) -> Mapping[str, float]:
         """Profit alone (section 6.A)."""
         return {"profit": 1.0}

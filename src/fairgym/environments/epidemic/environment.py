@@ -186,6 +186,11 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         return epidemic_measures(self.metrics)
 
     @property
+    def memories(self) -> Mapping[str, Windowed]:
+        """The window of the short-term measure: vaccines and infections so far."""
+        return {"window": self.measures["short_term"]}
+
+    @property
     def published(self) -> Mapping[str, float]:
         """The share of people not infected (section VI-C)."""
         return {"not_infected": 1.0}

@@ -1,0 +1,267 @@
+"""Action massaging: a fairer action in place of one that the policy is hardly surer of.
+
+Hu, Lear and Zhang (2023), section 5.2: of the actions whose probability differs from that of the
+chosen one by less than a threshold, the one after which short-term unfairness is least is taken,
+if it is less than after the chosen one (equation 6). F-PPO massages while it learns; `massaged`
+does so with policies that are learned already.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from fairgym.core import (
+    Allocation,
+    AnyPolicy,
+    Augmented,
+    Entities,
+    Environment,
+    FairgymError,
+    Feature,
+    RecurrentPolicy,
+    augmented,
+    decide,
+    option_logits,
+)
+from fairgym.core.environment import require_agents
+from fairgym.fairness import Windowed
+from fairgym.fairness.checks import require_number
+from fairgym.policies.exploration import act
+
+ROUNDING = 1e-6  # smaller differences of unfairness are none
+LEAST_LEFT = 0.1  # of the share of a place that gives up its only unit
+
+
+def massaged(
+    env: Environment,
+    params: Any,
+    policies: Mapping[str, AnyPolicy],
+    threshold: float,
+    measure: Windowed | str = "short_term",
+) -> tuple[Environment, dict[str, AnyPolicy]]:
+    """The policies with their actions massaged, and the environment in which they act.
+
+    That environment is `env` with what is left of the measure's window in its state, which
+    massaging looks at; its steps, components and metrics are the same. `rollout`, `record` and
+    `fairgym.evaluate` take both as any others. What comes of an action is what the decision-maker
+    can expect (`Environment.foresee`). A policy sees what it saw before, and the action that is
+    massaged is the one that it takes, which for a learned policy is the most probable one; those
+    without logits, such as rules, act as they did.
+
+    Args:
+        env: the environment.
+        params: its parameters, as far as they are known to the agents.
+        policies: agent -> policy.
+        threshold: tau, from 0 to 1, below which two probabilities are close enough.
+        measure: short-term fairness, of which more is better, or its name in `env.measures`.
+
+    Raises:
+        FairgymError: a threshold or measure that is none; no policy that can be massaged, an agent
+            that neither chooses an option nor divides units, or an environment without `foresee`.
+
+    Examples:
+        >>> import jax
+        >>> import fairgym
+        >>> from fairgym.policies import equivariant, massaged
+        >>> bank = fairgym.make("bank_loans", horizon=50)
+        >>> policies = equivariant(bank, jax.random.key(0))
+        >>> env, fairer = massaged(bank, bank.default_params, policies, threshold=1.0)
+        >>> evaluation = fairgym.evaluate(env, bank.default_params, fairer, jax.random.key(1))
+        >>> sorted(evaluation.metrics) == sorted(bank.metrics)
+        True
+    """
+    require_agents(env, policies, "policy")
+    require_number("threshold", threshold, 0.0, 1.0)
+    given = env.measures.get(measure) if isinstance(measure, str) else measure
+    if not isinstance(given, Windowed):
+        named = ", ".join(env.measures) or f"none, since {env.name} has no measures"
+        raise FairgymError(f"measure is {measure!r}; it takes a Windowed, or one of: {named}")
+    with_logits = [agent for agent in env.agents if _has_logits(policies[agent])]
+    if not with_logits:
+        raise FairgymError(
+            "policies has none with probabilities to compare; massaging takes a learned policy of"
+            " one agent at least"
+        )
+    for agent in with_logits:
+        check_massaging(env, agent)
+    outside = augmented(env, _Left(given.metric, given.steps, given.most))
+    params = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), params)
+    return outside, {
+        agent: Massaged(policy, params, jnp.float32(threshold), outside, agent)
+        if agent in with_logits
+        else _AsBefore(policy, outside)
+        for agent, policy in policies.items()
+    }
+
+
+def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
+    """Raise a FairgymError unless the actions of this agent can be massaged.
+
+    Args:
+        env: the environment.
+        agent: the agent.
+        oracle: True if outcomes are known, so that they need not be foreseen.
+    """
+    space = env.action_space(agent)
+    if not (space.discrete or isinstance(space, Allocation)):
+        raise FairgymError(
+            f"{agent!r} of {env.name} decides {space.takes}; massage takes an agent that chooses an"
+            " option or divides units"
+        )
+    if not oracle and type(env.unwrapped).foresee is Environment.foresee:
+        raise FairgymError(
+            f"{env.name} does not foresee what actions come to; massage takes an environment with"
+            " `foresee`"
+        )
+
+
+def massage(
+    space: Any,
+    seen: Entities,
+    logits: Float[Array, " outputs"],
+    raw: Array,
+    threshold: Float[Array, ""],
+    unfairness: Callable[[Array], Float[Array, ""]],
+) -> Array:
+    """The action in place of the chosen one, or the same (equation 6).
+
+    Args:
+        space: the agent's action space.
+        seen: what it sees.
+        logits: outputs of its network.
+        raw: what was chosen, as `fairgym.policies.exploration.explore` samples it.
+        threshold: tau, below which two probabilities are close enough.
+        unfairness: short-term unfairness after a step with this action.
+    """
+
+    def after(raw: Array) -> Float[Array, ""]:
+        return unfairness(act(space, raw, seen.mask))
+
+    raws, apart, possible = _alternatives(space, seen, logits, raw)
+    found = jnp.where(possible & (apart < threshold), jax.vmap(after)(raws), jnp.inf)
+    least = jnp.min(found)
+    # among equally fair ones that of the nearest probability
+    nearest = jnp.argmin(jnp.where(found <= least + ROUNDING, apart, jnp.inf))
+    return jnp.where(least < after(raw) - ROUNDING, raws[nearest], raw)
+
+
+def _alternatives(
+    space: Any, seen: Entities, logits: Float[Array, " outputs"], raw: Array
+) -> tuple[Array, Float[Array, " others"], Bool[Array, " others"]]:
+    """Other actions, how far their probabilities are from that of the chosen one, and which exist.
+
+    Of a choice they are all options; of an allocation those with one unit moved from k1 to k2,
+    where the distance is that of P(k1) and P(k2) (section 6.2).
+    """
+    if space.discrete:
+        chances = jax.nn.softmax(option_logits(space, logits, seen.mask))
+        options = jnp.arange(chances.shape[0], dtype=space.dtype)
+        return options, jnp.abs(chances - chances[raw]), options != raw
+    shares, units, places = jax.nn.softmax(raw), space.units, raw.shape[0]
+    given = space.from_logits(raw, seen.mask)
+    giver, taker = (x.ravel() for x in jnp.indices((places, places)))
+    # 1/N of the mass is moved, which moves one unit
+    less = jnp.log(jnp.maximum(1.0 - 1.0 / (units * shares), LEAST_LEFT))
+    more = jnp.log1p(1.0 / (units * shares))
+    one_hot = jnp.eye(places)
+    raws = raw + less[giver, None] * one_hot[giver] + more[taker, None] * one_hot[taker]
+    moved = given - one_hot[giver] + one_hot[taker]
+    same = jax.vmap(lambda other: space.from_logits(other, seen.mask))(raws) == moved
+    possible = (giver != taker) & (given[giver] > 0) & jnp.all(same, axis=1)
+    return raws, jnp.abs(shares[giver] - shares[taker]), possible
+
+
+# ---------------------------------------------------------------- learned policies
+
+
+@dataclasses.dataclass(frozen=True)
+class _Left(Windowed):
+    """A window that shows what is still in it after another step, for massaging to look at."""
+
+    def shown(self, memory: Any) -> dict[str, Array]:
+        """Sums of the components by name, in alphabetical order."""
+        return dict(sorted(vars(self.remaining(memory)).items()))
+
+    def features(self, env: Environment) -> tuple[str, tuple[Feature, ...]]:
+        """The window's, by names of their own: agents may be shown another window as well."""
+        axis, features = super().features(env)
+        own = (dataclasses.replace(one, name=f"massaging_{one.name}") for one in features)
+        return axis, tuple(own)
+
+    def read(self, env: Environment, context: Float[Array, " numbers"]) -> Any:
+        """The sums by name, from numbers at the end of a context."""
+        info = env.component_info
+        names = sorted(self._components(info))
+        shapes = [tuple(len(env.parts_of(axis)) for axis in info[name].axes) for name in names]
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        ends = np.cumsum(sizes)
+        own = context[context.shape[0] - ends[-1] :]
+        parts = jnp.split(own, ends[:-1])
+        each = zip(names, parts, shapes, strict=True)
+        return SimpleNamespace(**{name: part.reshape(shape) for name, part, shape in each})
+
+
+class Massaged(eqx.Module):
+    """A policy whose actions are massaged; `massaged` makes it.
+
+    Attributes:
+        policy: the policy, a network with logits.
+        params: parameters of the environment that it takes for the true ones.
+        threshold: tau.
+        env: the environment, with the window in its state; static.
+        agent: the agent; static.
+    """
+
+    policy: Any
+    params: Any
+    threshold: Float[Array, ""]
+    env: Augmented = eqx.field(static=True)
+    agent: str = eqx.field(static=True)
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
+        """The massaged action; `key` is not used, since the policy's own is deterministic."""
+        inside, measure = self.env.env, self.env.memory
+        assert isinstance(measure, _Left)
+        remaining = measure.read(inside, observation.context)
+        seen = self.env.without_memory(observation)
+        space, logits = inside.action_space(self.agent), self.policy.logits(seen)
+
+        def unfairness(action: Array) -> Float[Array, ""]:
+            expected = inside.foresee({self.agent: seen}, {self.agent: action}, self.params)
+            return -measure.value_after(remaining, expected)
+
+        raw = space.from_logits(logits, seen.mask) if space.discrete else logits
+        raw = massage(space, seen, logits, raw, self.threshold, unfairness)
+        return act(space, raw, seen.mask)
+
+
+class _AsBefore(eqx.Module):
+    """A policy, with or without a hidden state, that is not shown the window.
+
+    Attributes:
+        policy: the policy.
+        env: the environment, with the window in its state; static.
+    """
+
+    policy: Any
+    env: Augmented = eqx.field(static=True)
+
+    def initial(self) -> Any:
+        """The policy's hidden state at the start of an episode, if it has one."""
+        return self.policy.initial() if isinstance(self.policy, RecurrentPolicy) else None
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray, hidden: Any) -> tuple[Array, Any]:
+        """The policy's action."""
+        return decide(self.policy, self.env.without_memory(observation), key, hidden)
+
+
+def _has_logits(policy: Any) -> bool:
+    """True for a policy with probabilities and without a hidden state."""
+    return hasattr(policy, "logits") and not isinstance(policy, RecurrentPolicy)

@@ -1,0 +1,103 @@
+"""Massaging of learned policies against an enumeration of actions, and what it is not for."""
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fairgym
+from fairgym.fairness import Windowed
+from fairgym.policies import equivariant, massaged
+
+KEY = jax.random.key(3)
+
+
+class Lender(eqx.Module):
+    """A bank that is the surer of a loan the better the score."""
+
+    slope: float = 0.5
+
+    def logits(self, observation):
+        return jnp.array([0.0, 1.0]) * self.slope * (observation.features[0, 0] - 4.2)
+
+    def __call__(self, observation, key):
+        return jnp.argmax(self.logits(observation)).astype(jnp.int32)
+
+
+def course(env, params, policies, steps):
+    """Observation, action and components of each step, from a loop of `step`."""
+    act, step = eqx.filter_jit(policies[env.agents[0]]), jax.jit(env.step)
+    seen, state = env.reset(KEY, params)
+    for number in range(steps):
+        key = jax.random.fold_in(KEY, number)
+        (agent,) = env.agents
+        action = act(seen[agent], key)
+        before = seen[agent]
+        seen, state, components, *_ = step(key, state, {agent: action}, params)
+        yield before, np.array(action), jax.tree.map(np.array, components)
+
+
+def softmax(logits):
+    weights = np.exp(logits - logits.max())
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize(("window", "threshold"), [(10, 0.5), (0, 0.6), (10, 0.01)])
+def test_loans_are_those_of_an_enumeration(window, threshold):
+    """Equation 6 by NumPy, of the gap of true positive rates in the last steps."""
+    bank = fairgym.make("bank_loans", horizon=60)
+    params = bank.default_params
+    measure = Windowed(bank.metrics["tpr_disparity"], window)
+    env, policies = massaged(bank, params, {"bank": Lender()}, threshold, measure)
+    chance, rows, changed = np.array(params.repayment), [], 0
+    for seen, action, components in course(env, params, policies, 60):
+        score, group = int(seen.features[0, 0]) - 1, int(seen.features[0, 1])
+        lean = 0.5 * (score + 1 - 4.2)
+        chances, own = softmax(np.array([0.0, lean])), int(lean > 0)
+        past = np.sum(rows[-(window - 1) :] if window else rows, axis=0) if rows else np.zeros(4)
+        unfair = []
+        for option in (0, 1):
+            sums = past.copy()
+            sums[group] += option * chance[score]
+            sums[2 + group] += chance[score]
+            rates = np.divide(sums[:2], sums[2:], out=np.zeros(2), where=sums[2:] > 0)
+            unfair.append(abs(rates[0] - rates[1]))
+        other = 1 - own
+        near = abs(chances[0] - chances[1]) < threshold
+        expected = other if near and unfair[other] < unfair[own] - 1e-6 else own
+        assert action == expected, (score, group, unfair, chances)
+        changed += expected != own
+        rows.append(np.concatenate([components.successful, components.would_repay]))
+    assert changed > 5 if threshold > 0.01 else changed == 0
+
+
+def test_units_are_those_of_an_enumeration():
+    """The best of all moves of a unit between sites of like probability, by NumPy."""
+    system = fairgym.make("attention", horizon=40)
+    params, window, threshold = system.default_params, 6, 0.15
+    learned = equivariant(system, jax.random.key(1))
+    measure = Windowed(system.measures["short_term"].metric, window)
+    env, policies = massaged(system, params, learned, threshold, measure)
+    policy, rows, changed = learned["dispatcher"], [], 0
+    own_action, logits_of = eqx.filter_jit(policy), eqx.filter_jit(policy.logits)
+    for seen, action, components in course(env, params, policies, 40):
+        inside = seen.replace(context=seen.context[:0])
+        shares = softmax(np.array(logits_of(inside), float))
+        own = np.array(own_action(inside, KEY))
+        past = np.sum(rows[-(window - 1) :], axis=0) if rows else np.zeros(5)
+
+        def unfair(units, past=past):
+            return np.abs((past + units) / (past + units).sum() - 0.2).max()
+
+        allowed = [unfair(own)]
+        for giver, taker in itertools.permutations(range(5), 2):
+            if own[giver] and abs(shares[giver] - shares[taker]) < threshold - 1e-6:
+                allowed.append(unfair(own - np.eye(5)[giver] + np.eye(5)[taker]))
+        assert action.sum() == 6 and unfair(action) == pytest.approx(min(allowed), abs=1e-6)
+        assert np.abs(action - own).sum() in (0, 2)
+        changed += not np.array_equal(action, own)
+        rows.append(components.sent)
+    assert changed > 5

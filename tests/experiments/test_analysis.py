@@ -21,6 +21,15 @@ from fairgym.experiments.fairqcm._doughnut import bound, optimum
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
 from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
+from fairgym.experiments.mafe.learners import (
+    LEARNERS,
+    REWARD,
+    SCORE,
+    SURVIVED,
+    SYSTEMS,
+    UNFAIR,
+    UNTRAINED,
+)
 from fairgym.policies import fixed_policies
 from fairgym.training import RunConfig
 
@@ -170,6 +179,27 @@ def fig11(good: bool) -> Any:
     return data
 
 
+def learners(good: bool) -> Any:
+    """Scores fall from the first learner on; PPO has as much disparity as F-MACEM, or more."""
+    data: dict[str, Any] = {}
+    for name, (disparity, _) in SYSTEMS.items():
+        metrics, found = make(name, population=60).metrics, {}
+        measured = [name for name, metric in metrics.items() if metric.kind != "direct"]
+        for place, label in enumerate((*LEARNERS, UNTRAINED)):
+            unfair = 0.3 if label == "PPO" else 0.1
+            reward = 1.0 if good or label == "PPO" else 0.5
+            order = slice(None, None, -1 if place == 1 else 1)
+            ends = dict.fromkeys(measured, near(unfair if good else 0.2)[order])
+            ends |= {SCORE: near(0.6 - 0.1 * place if good else 0.4)[order], REWARD: near(reward)}
+            ends |= {UNFAIR: near(unfair), SURVIVED: np.ones(SEEDS)}
+            found[label] = {"ends": ends}
+            if label != UNTRAINED:
+                curves = {key: rising(0.1, float(ends[key][0])) for key in (SCORE, disparity)}
+                found[label] |= {"steps": np.arange(1, 21) * 1_000, "curves": curves}
+        data[name] = {"metrics": metrics, "learners": found}
+    return data
+
+
 def table9(good: bool) -> Any:
     seconds = 1e-4 if good else 1.0
     names = ("loan", "health", "education")
@@ -228,7 +258,7 @@ def learning(name: str, good: bool) -> Any:
 
 MADE_UP: dict[str, Callable[[bool], Any]] = {
     f"mafe-{function.__name__}": function
-    for function in (fig5, fig6, fig7, fig8, fig9, fig10, fig11, table9)
+    for function in (fig5, fig6, fig7, fig8, fig9, fig10, fig11, learners, table9)
 } | {
     "fairqcm-fig1": vaccines,
     **{f"fairqcm-fig{n}": functools.partial(learning, f"fairqcm-fig{n}") for n in (2, 3, 4, 5)},

@@ -14,6 +14,7 @@ from fairgym.core import FairgymError, make
 from fairgym.experiments import Experiment, Size, experiments
 from fairgym.experiments._base import QUICK
 from fairgym.experiments.mafe.fig8 import fixed_policy
+from fairgym.experiments.mafe.learners import LEARNERS, SYSTEMS
 from fairgym.policies import fixed_policies
 
 FAIRQCM = [f"fairqcm-fig{n}" for n in (2, 3, 4, 5)]
@@ -113,6 +114,45 @@ def test_paper_is_the_published_size():
         for config in experiments.get("mafe-fig7")().grid(QUICK).values()
     }
     assert horizons == {"loan": 400, "health": 100, "education": 100}
+
+
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_learners_differ_in_what_they_do_about_unfairness_alone(name, scale):
+    """Equal budgets of steps, to a round of learning; the hyperparameters of F-MAPPO."""
+    experiment = experiments.get("mafe-learners")()
+    size = experiment.size(scale)
+    grid = experiment.grid(size)
+    jobs: dict[str, Any] = {label: grid[f"{name}/{label}"].build() for label in LEARNERS}
+    env = jobs["PPO"].env
+    assert env.population == size.people and size.seeds == 5
+    steps = {
+        label: job.algorithm.episodes_per_epoch * env.horizon
+        if label == "F-MACEM"
+        else job.algorithm.rounds(env) * job.algorithm.num_envs * job.algorithm.num_steps
+        for label, job in jobs.items()
+    }
+    own = steps.pop("F-MACEM")
+    assert len(set(steps.values())) == 1
+    assert steps["PPO"] == own or (scale == "paper" and steps["PPO"] > 0.95 * own)
+
+    assert {job.algorithm.epochs for job in jobs.values()} == {size.epochs}
+    like = vars(jobs["F-MAPPO"].algorithm)
+    disparity, limit = SYSTEMS[name]
+    assert env.metrics[disparity].kind == "fair"
+    for label in ("ELBERT-PO", "A-PPO", "PPO-Lagrangian", "PPO"):
+        learner = vars(jobs[label].algorithm)
+        assert {key: learner[key] for key in like} == like
+        assert learner["network"] == "equivariant" and not learner["bootstrap_truncated"]
+        assert jobs[label].objective.weights == dict.fromkeys(["profit"], 1.0)
+    for label in ("A-PPO", "PPO-Lagrangian"):
+        (measure,) = jobs[label].algorithm.measures(env).values()
+        assert measure.metric == env.metrics[disparity] and measure.steps == 0
+    assert jobs["A-PPO"].algorithm.tolerance == jobs["PPO-Lagrangian"].algorithm.cost_limit == limit
+    elbert = jobs["ELBERT-PO"].algorithm
+    assert elbert.rate(env) == env.metrics[disparity].rate
+    # the derivative of alpha b^2 by b, at the limit, for each step
+    assert 2 * elbert.bias_weight * limit / env.horizon == pytest.approx(1.0)
 
 
 def test_experiments_share_what_they_can():

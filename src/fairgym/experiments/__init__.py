@@ -28,6 +28,7 @@ from fairgym.experiments._measurements import (
     held_out_run,
     logged,
     score,
+    untrained_run,
 )
 from fairgym.experiments._reproduce import Reproduced, reproduce
 
@@ -55,4 +56,5 @@ __all__ = [
     "reproduce",
     "run_config",
     "score",
+    "untrained_run",
 ]

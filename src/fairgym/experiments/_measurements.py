@@ -9,6 +9,7 @@ import numpy as np
 from fairgym.core import log_keys
 from fairgym.fairness import Objective
 from fairgym.training.evaluation import Evaluation, evaluate
+from fairgym.training.run import initial_state
 
 # Runs with seeds 0, 1, ... sample their episodes with keys of these numbers; this one is no seed.
 HELD_OUT = 2**31 - 1
@@ -35,6 +36,12 @@ def held_out(
 def held_out_run(run: Any, episodes: int) -> Evaluation:
     """Measure the learned policies of a run in the same way."""
     return held_out(run.env, run.params, run.policies, run.config.seed, episodes)
+
+
+def untrained_run(run: Any, episodes: int) -> Evaluation:
+    """Measure the policies that a run begins with in the same way."""
+    policies = run.job.algorithm.policies(initial_state(run.job))
+    return held_out(run.env, run.params, policies, run.config.seed, episodes)
 
 
 def score(evaluation: Evaluation, objective: Objective) -> float:

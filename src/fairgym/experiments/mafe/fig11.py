@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -57,6 +56,7 @@ class MafeFig11(ex.Experiment):
         data: dict[str, Any] = {FULL: {}, SIMPLE: {}}
         for key, several in runs.items():
             name, _, algorithm = key.partition("/")
+            starts = [ex.untrained_run(run, size.held_out) for run in several]
             ends = [ex.held_out_run(run, size.held_out) for run in several]
             curves = np.array([ex.logged(run, log_keys.OBJECTIVE) for run in several])
             episodes = several[0].config.algorithm_args["episodes_per_epoch"]
@@ -64,7 +64,7 @@ class MafeFig11(ex.Experiment):
             data[name][algorithm] = {
                 "steps": np.arange(1, curves.shape[1] + 1) * per_epoch,
                 "curve": curves,
-                "start": np.array([_untrained(run, size.held_out) for run in several]),
+                "start": np.array([ex.score(start, several[0].objective) for start in starts]),
                 "final": np.array([ex.score(end, several[0].objective) for end in ends]),
             }
         return data
@@ -104,16 +104,6 @@ class MafeFig11(ex.Experiment):
             tables=[ex.Table(["environment", "algorithm", "untrained", "trained"], rows, caption)],
             checks=checks,
         )
-
-
-def _untrained(run: Any, episodes: int) -> float:
-    """The score of the policies that a run begins with."""
-    job = run.job
-    key = jax.random.key(run.config.seed)
-    state = job.algorithm.init(key, job.env, job.objective, params=job.params, fixed=job.fixed)
-    policies = job.algorithm.policies(state)
-    found = ex.held_out(job.env, job.params, policies, run.config.seed, episodes)
-    return ex.score(found, job.objective)
 
 
 @style.styled

@@ -1,0 +1,313 @@
+"""Fairness-aware learners beside F-MACEM and F-MAPPO, on loan, health and education.
+
+F-MACEM and F-MAPPO find all disparities in their objective, as in MAFE's figure 11. ELBERT-PO,
+A-PPO and PPO-Lagrangian get rewards alone and look after one disparity, each in its own way; PPO is
+the same learner without that.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fairgym import experiments as ex
+from fairgym.algorithms.f_mappo import FMappo
+from fairgym.core import log_keys
+from fairgym.core.registry import environments
+from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.fairness import Objective
+from fairgym.report import style
+from fairgym.report.words import title, words
+from fairgym.training import RunConfig
+from fairgym.training.statistics import bootstrap_interval
+
+
+class System(NamedTuple):
+    """What is looked after in an environment.
+
+    Attributes:
+        disparity: name of the metric, the first disparity of the environment in MAFE's table 1.
+        limit: the largest that passes; the notes tell how it was chosen.
+    """
+
+    disparity: str
+    limit: float
+
+
+SYSTEMS = {
+    "loan": System("admission_disparity", 0.05),
+    "health": System("mortality_disparity", 0.01),
+    "education": System("admission_disparity", 0.05),
+}
+# Name -> (algorithm, objective), in the order of colours.
+LEARNERS = {
+    "F-MACEM": ("f-macem", "half-direct"),
+    "F-MAPPO": ("f-mappo", "half-direct"),
+    "ELBERT-PO": ("elbert-po", "direct"),
+    "A-PPO": ("a-ppo", "direct"),
+    "PPO-Lagrangian": ("ppo-lagrangian", "direct"),
+    "PPO": ("ppo", "direct"),
+}
+MACEM, MAPPO, *FAIR, PPO = LEARNERS
+KEEP_REWARD = FAIR[:2]  # whose papers promise it
+UNTRAINED = "untrained"
+TABLE_8 = 100  # episodes per epoch
+SMALL = 0.1  # of PPO's reward
+SCORE, REWARD, UNFAIR, SURVIVED = "objective", "reward", "all disparities", "survived"
+
+
+def settings(algorithm: str, system: System, horizon: int) -> dict[str, Any]:
+    """Hyperparameters of a learner that differ from its defaults.
+
+    Args:
+        algorithm: name of the algorithm.
+        system: the disparity that is looked after, and its limit.
+        horizon: T, steps of an episode.
+    """
+    # of the episode so far, so that the last step's is what is reported
+    watched = {"short_term": system.disparity, "long_term": "", "window": 0}
+    own: Mapping[str, Mapping[str, Any]] = {
+        "elbert-po": {
+            "disparity": system.disparity,
+            # d(alpha b^2)/db = T at the limit, where a disparity then costs as much as so much
+            # normalised profit
+            "bias_weight": horizon / (2.0 * system.limit),
+        },
+        "a-ppo": {**watched, "tolerance": system.limit},
+        "ppo-lagrangian": {**watched, "cost_limit": system.limit, "cost_multiplier_rate": 1.0},
+        "ppo": {},
+    }
+    if algorithm not in own:
+        return {}
+    # F-MAPPO's, so that nothing differs but what is done about unfairness
+    same = {field.name: getattr(FMappo(), field.name) for field in dataclasses.fields(FMappo)}
+    same |= {"network": "equivariant", "bootstrap_truncated": False}
+    return {**same, **own[algorithm]}
+
+
+@ex.experiments.register("mafe-learners")
+class MafeLearners(ex.Experiment):
+    """Six learners, three environments, equally many environment steps."""
+
+    title = "Fairness-aware learners on loan, health and education"
+    source = "beyond MAFE, appendix D.6"
+    claim = (
+        'on loan "F-MACEM achieves significantly better performance on the fairness-reward'
+        ' objective compared to F-MAPPO" (MAFE); ELBERT-PO, A-PPO and PPO-Lagrangian are less'
+        " unfair than a learner that gets rewards alone, the first two without much loss of reward"
+        " (Xu et al. 2024, Yu, Qin et al. 2022, Ray et al. 2019)"
+    )
+    sizes: ClassVar = {
+        "paper": ex.PAPER,
+        "quick": dataclasses.replace(ex.QUICK, people=300, epochs=6, episodes=16),
+    }
+
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+        """Six learners in three environments."""
+        assert size.episodes is not None
+        horizons = {name: environments.get(name).horizon for name in SYSTEMS}
+        found = {}
+        for name, system in SYSTEMS.items():
+            # a quick run has as many steps where episodes are short
+            longer = max(horizons.values()) // horizons[name]
+            episodes = min(longer * size.episodes, TABLE_8)
+            training = dataclasses.replace(size, episodes=episodes).training()
+            for label, (algorithm, objective) in LEARNERS.items():
+                own = settings(algorithm, system, horizons[name]) | training
+                found[f"{name}/{label}"] = ex.run_config(
+                    name, size, objective, algorithm=algorithm, algorithm_args=own
+                )
+        return found
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """Environment -> "metrics", the metrics by name, and "learners": learner -> numbers.
+
+        "steps" are (epochs,), "curves" (seeds, epochs) of the objective and of the disparity that
+        is looked after, "ends" (seeds,) of held-out episodes: `ends` by name. "untrained" has
+        nothing but "ends", those of the policies that F-MAPPO begins with.
+        """
+        assert size.held_out is not None
+        data: dict[str, Any] = {}
+        for key, several in runs.items():
+            name, _, label = key.partition("/")
+            env = several[0].env
+            here = data.setdefault(name, {"metrics": env.metrics, "learners": {}})["learners"]
+            found = [ends(env, ex.held_out_run(run, size.held_out)) for run in several]
+            gaps = [-ex.logged(run, log_keys.metric(SYSTEMS[name].disparity)) for run in several]
+            here[label] = {
+                "steps": np.arange(1, len(gaps[0]) + 1) * steps_per_epoch(several[0]),
+                "curves": {
+                    SCORE: np.array([logged_objective(run) for run in several]),
+                    SYSTEMS[name].disparity: np.array(gaps),
+                },
+                "ends": _by_name(found),
+            }
+            if label == MAPPO:
+                starts = [ends(env, ex.untrained_run(run, size.held_out)) for run in several]
+                here[UNTRAINED] = {"ends": _by_name(starts)}
+        return data
+
+    def conclude(self, data: Any) -> ex.Outcome:
+        """F-MACEM ahead on loan; less disparity than PPO, and nearly its reward."""
+        of = {
+            name: {label: one["ends"] for label, one in found["learners"].items()}
+            for name, found in data.items()
+        }
+        loan = of["loan"]
+        checks = [
+            ex.Check.higher(
+                f"loan: {MACEM} scores above {MAPPO} (by)", loan[MACEM][SCORE], loan[MAPPO][SCORE]
+            )
+        ]
+        for name, (disparity, _) in SYSTEMS.items():
+            plain = of[name][PPO]
+            for label in FAIR:
+                own = of[name][label]
+                statement = f"{name}: {label} has less {words(disparity)} than {PPO} (by)"
+                checks.append(ex.Check.higher(statement, plain[disparity], own[disparity]))
+            for label in KEEP_REWARD:
+                own = of[name][label]
+                statement = (
+                    f"{name}: {label} loses less than a tenth of the reward of {PPO} (below that"
+                    " by)"
+                )
+                lost, allowed = plain[REWARD] - own[REWARD], SMALL * np.abs(plain[REWARD])
+                checks.append(ex.Check.higher(statement, allowed, lost))
+        return ex.Outcome(
+            figures={"frontier": _frontier(data), "curves": _curves(data)},
+            caption=f"{CAPTION} In the first picture faint dots are seeds, and the dotted line is"
+            " the limit of ELBERT-PO, A-PPO and PPO-Lagrangian; reward is normalised profit.",
+            tables=[_table(name, found) for name, found in data.items()],
+            checks=checks,
+        )
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def ends(env: Any, episodes: Any) -> dict[str, float]:
+    """Numbers of a policy in its episodes, all but objective, reward and survival by metric.
+
+    Rates and disparities are as they are read: not negative, and means over the episodes in which
+    they are defined; NaN where there is none. "all disparities" is the mean of the normalised ones.
+
+    Args:
+        env: the environment.
+        episodes: an `Evaluation`.
+    """
+    found = {
+        SCORE: ex.score(episodes, Objective.half_direct(env)),
+        REWARD: ex.score(episodes, Objective.direct(env)),
+        SURVIVED: 1.0 - float(np.mean(episodes.terminated)),
+        UNFAIR: -ex.score(episodes, Objective.frontier(env, 0.0)),
+    }
+    for name, metric in env.metrics.items():
+        if metric.kind != "direct":
+            known = metric.sign * episodes.metrics[name][episodes.defined[name]]
+            found[name] = float(np.mean(known)) if known.size else np.nan
+    return found
+
+
+def logged_objective(run: Any) -> np.ndarray:
+    """The objective "half-direct" of the learned policy by epoch, whatever a run is trained on."""
+    count = {kind: sum(m.kind == kind for m in run.env.metrics.values()) for kind in ex.KINDS}
+    direct, fair = (ex.logged(run, log_keys.term(k)) / count[k] for k in ("direct", "fair"))
+    return 0.5 * direct + 0.5 * fair
+
+
+def steps_per_epoch(run: Any) -> int:
+    """Environment steps that a run learns from in an epoch, if no episode ends early."""
+    algorithm, env = run.job.algorithm, run.env
+    if hasattr(algorithm, "rounds"):
+        return algorithm.rounds(env) * algorithm.num_envs * algorithm.num_steps
+    return algorithm.episodes_per_epoch * env.horizon
+
+
+def _by_name(found: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
+    return {name: np.array([one[name] for one in found]) for name in found[0]}
+
+
+# ---------------------------------------------------------------- showing
+
+
+def _table(name: str, found: Any) -> ex.Table:
+    """Measures in rows, since education has many; learners in columns."""
+    looked_after = SYSTEMS[name].disparity
+    rows = {SCORE: "objective ↑", REWARD: "normalised profit ↑"}
+    for metric, own in found["metrics"].items():
+        if own.kind != "direct":
+            arrow = "↑" if own.sign > 0 else "↓"
+            text = f"{words(metric)} {arrow}"
+            rows[metric] = f"**{text}**" if metric == looked_after else text
+    rows[SURVIVED] = "episodes that do not fail ↑"
+    return ex.Table(
+        [name, *found["learners"]],
+        [
+            [text, *(ex.iqm_text(one["ends"][row]) for one in found["learners"].values())]
+            for row, text in rows.items()
+        ],
+        f"{title(name)}, in held-out episodes, the same for all within a seed; interquartile mean"
+        f" over seeds (95% interval). Bold: what {', '.join(FAIR)} look after.",
+    )
+
+
+def _looks() -> dict[str, tuple[str, str]]:
+    """Colour and marker of each learner, and of the untrained policies."""
+    learned = {
+        label: (style.policy_line(place)["color"], style.MARKERS[place])
+        for place, label in enumerate(LEARNERS)
+    }
+    return learned | {UNTRAINED: (style.BASELINE_COLOUR, "o")}
+
+
+@style.styled
+def _frontier(data: Any) -> Figure:
+    looks = _looks()
+    rows = style.legend_rows(list(looks))
+    figure, axes = style.panels(2 * len(data), len(data), 3.0, legend_rows=rows)
+    for place, (name, found) in enumerate(data.items()):
+        learners, (disparity, limit) = found["learners"], SYSTEMS[name]
+        for panel, unfair in zip(axes[place :: len(data)], (disparity, UNFAIR), strict=True):
+            for label, one in learners.items():
+                _cross(panel, one["ends"][unfair], one["ends"][REWARD], *looks[label])
+            panel.set_xlabel(f"{words(unfair)} ↓")
+        axes[place].axvline(limit, color=style.MUTED, linestyle=":", lw=1.2, zorder=1)
+        style.set_title(axes[place], title(name))
+    for panel in axes[:: len(data)]:
+        panel.set_ylabel("reward ↑")
+    handles = [
+        Line2D([], [], color=colour, marker=marker, ms=6, lw=1.6, label=label)
+        for label, (colour, marker) in looks.items()
+    ]
+    style.top_legend(figure, handles)
+    return figure
+
+
+def _cross(panel: Axes, x: np.ndarray, y: np.ndarray, colour: str, marker: str) -> None:
+    """A point with its intervals along both axes, and every seed as a faint dot."""
+    panel.plot(x, y, "o", color=colour, alpha=0.3, ms=3.5, mew=0, zorder=2)
+    (across, left, right), (up, low, high) = bootstrap_interval(x), bootstrap_interval(y)
+    panel.plot([left, right], [up, up], color=colour, lw=1.4, zorder=3)
+    panel.plot([across, across], [low, high], color=colour, lw=1.4, zorder=3)
+    panel.plot([across], [up], marker, color=colour, ms=6, zorder=4)
+
+
+@style.styled
+def _curves(data: Any) -> Figure:
+    figure, axes = style.panels(2 * len(data), len(data), 2.6, legend_rows=1)
+    for place, (name, found) in enumerate(data.items()):
+        for panel, row in zip(
+            axes[place :: len(data)], (SCORE, SYSTEMS[name].disparity), strict=True
+        ):
+            for index, label in enumerate(LEARNERS):
+                one = found["learners"][label]
+                curve(panel, one["steps"], one["curves"][row], index, label)
+            panel.set_ylabel(f"{words(row)} {'↑' if row == SCORE else '↓'}")
+            panel.set_xlabel("environment steps")
+        style.set_title(axes[place], title(name))
+    curve_legend(figure, LEARNERS)
+    return figure

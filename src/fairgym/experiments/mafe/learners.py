@@ -27,7 +27,7 @@ from fairgym.training.statistics import bootstrap_interval
 
 
 class System(NamedTuple):
-    """What is looked after in an environment.
+    """Disparity that is looked after in an environment.
 
     Attributes:
         disparity: name of the metric, the first disparity of the environment in MAFE's table 1.

@@ -129,7 +129,7 @@ def test_commands_on_the_pages_exist_with_their_flags(name):
         assert all(re.search(rf"{flag}\b", known) for flag in flags - {"--pairs"}), words
 
 
-OF_PPO = r"--(network|no-massage|regularise)"
+OF_PPO = r"--(network|no-massage|oracle|regularise)"
 
 
 def test_flags_in_the_text_on_algorithms_are_taken_with_their_values():

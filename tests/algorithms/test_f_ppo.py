@@ -1,5 +1,6 @@
 """F-PPO and A-PPO: massaging by enumeration, advantages by NumPy, and what they learn."""
 
+import dataclasses
 import itertools
 
 import equinox as eqx
@@ -10,10 +11,13 @@ import pytest
 from fair_tasks import OFFICE, Depot, Desk, Office
 from q_tasks import Bandit
 
+import fairgym
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._watching import SHORT_TERM, gain_of
-from fairgym.core import FairgymError, apportion, no_components
+from fairgym.core import AutoReset, FairgymError, apportion, no_components
 from fairgym.fairness import Objective, Windowed
+from fairgym.policies import massaged
+from fairgym.policies.exploration import explore
 from fairgym.policies.massaging import massage
 from fairgym.testing.toys import Toy
 
@@ -126,6 +130,86 @@ class TestMassaging:
             assert found.sum() == 6 and unfair(found) == pytest.approx(least, abs=1e-5)
             moved += not np.array_equal(found, given)
         assert moved > 10
+
+    def test_an_oracle_takes_the_fairer_of_both_true_outcomes(self):
+        """Every step of a world, against both actions made with the noise of that step."""
+        env = fairgym.make("bank_loans", horizon=30)
+        settings = {"oracle": True, "threshold_start": 0, "threshold_rate": 0.0, "num_steps": 60}
+        learner = algorithms.get("f-ppo")(**SMALL | settings | {"short_term": "tpr_disparity"})
+        state = learner.init(jax.random.key(0), env, Objective.direct(env))
+        state = state.replace(rounds=jnp.int32(1))  # tau is 0 in the first one
+        world = jax.tree.map(lambda x: x[0], state.worlds)
+        steps = eqx.filter_jit(learner._run)(state, (world, jax.random.key(1)))[1]
+        taken, unfairness = steps.actions["bank"], np.array(steps.signals[SHORT_TERM])
+
+        @eqx.filter_jit
+        def sampled(world, key):
+            seen = env.observe(world, env.default_params)["bank"]
+            logits = state.networks.actors["bank"].logits(seen)
+            return explore(env.action_space("bank"), logits, jnp.zeros(0), seen.mask, key)
+
+        advance = jax.jit(AutoReset(env).step)
+        keys = jax.random.split(jax.random.split(jax.random.key(1))[1], 60)
+        inner, params, rows, both_ways = world.state, env.default_params, [], 0
+        for number, key in enumerate(keys):
+            _, act_key, _, key = jax.random.split(key, 4)
+            own = int(sampled(inner, jax.random.split(act_key, 1)[0]))
+            ends, unfair = [], []
+            for option in (0, 1):
+                end = advance(key, inner, {"bank": jnp.int32(option)}, params)
+                row = np.concatenate([end[2].successful, end[2].would_repay])
+                sums = np.sum([*rows[-9:], row], axis=0)
+                rates = np.divide(sums[:2], sums[2:], out=np.zeros(2), where=sums[2:] > 0)
+                unfair.append(abs(rates[0] - rates[1]))
+                ends.append((end, row))
+            action = int(taken[number])
+            assert action == (1 - own if unfair[1 - own] < unfair[own] - 1e-6 else own), number
+            assert unfairness[number] == pytest.approx(min(unfair), abs=1e-6), number
+            both_ways += abs(unfair[0] - unfair[1]) > 1e-5
+            end, row = ends[action]
+            inner, rows = end[1], [] if end[4] else [*rows, row]
+        assert both_ways > 10
+
+    def test_partners_act_as_they_did(self):
+        """A rule that counts its steps, beside a clerk who is massaged; neither sees the window."""
+
+        @dataclasses.dataclass(frozen=True)
+        class TwoDesks(Desk):
+            agents = ("clerk", "porter")
+
+            def observe(self, state, params):
+                return super().observe(state, params) | {
+                    "porter": DESK.observe(state, None)["clerk"]
+                }
+
+        class Counts:
+            def initial(self):
+                return jnp.int32(0)
+
+            def __call__(self, observation, key, hidden):
+                assert observation.context.shape == (0,)
+                return hidden % 4 // 3, hidden + 1
+
+        class First(eqx.Module):
+            """Loans for the first group alone, hardly preferred."""
+
+            def logits(self, observation):
+                assert observation.context.shape == (0,)
+                return jnp.array([0.0, 0.1]) * (0.5 - observation.features[0, 0])
+
+            def __call__(self, observation, key):
+                return jnp.argmax(self.logits(observation))
+
+        env = TwoDesks()
+        policies = {"clerk": First(), "porter": Counts()}
+        outside, fairer = massaged(env, env.default_params, policies, 0.5)
+        episode = fairgym.rollout(
+            outside, env.default_params, fairer, jax.random.key(0), trace=True
+        )
+        np.testing.assert_allclose(episode.mean_actions["porter"], [0.75, 0.25])
+        gaps = env.measures["short_term"].of_trace(episode.trace)
+        # at its own wish the clerk has a gap of 1
+        assert float(jnp.min(gaps[12:])) > -0.5
 
     def test_the_published_thresholds(self):
         learner = algorithms.get("f-ppo")
@@ -246,6 +330,12 @@ def test_signals_begin_anew_with_every_episode():
             Bandit(),
             {"short_term": "points", "long_term": "points"},
             "bandit does not foresee what actions come to; massage takes an environment with",
+        ),
+        (
+            Office(),
+            {"network": "equivariant", "oracle": True}
+            | dict.fromkeys(("short_term", "long_term"), "gap"),
+            "oracle is True, but judge, clerk of office are trained; it takes one trained agent",
         ),
         (
             Toy(population=8, horizon=5, places=3),

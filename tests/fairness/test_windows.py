@@ -1,5 +1,6 @@
 """Measures of the last steps against NumPy."""
 
+import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 from jax import lax
 
-from fairgym.core import FairgymError, Memory, Struct
+import fairgym
+from fairgym.core import FairgymError, Memory, Struct, augmented, no_components
 from fairgym.fairness import Direct, Disparity, Distance, Rate, Windowed
+from fairgym.policies import fixed_policies
 from fairgym.testing.toys import ToyComponents
 
 
@@ -78,6 +81,51 @@ def test_of_a_metric_of_ones_own_everything_is_kept():
     )
     rows, _ = Windowed(Own(""), 2).initial(like)
     assert set(rows) == set(ToyComponents.info())
+
+
+@pytest.mark.parametrize(
+    ("name", "window", "high", "components"),
+    [
+        ("bank_loans", 300, 300, ("successful", "would_repay")),
+        ("attention", 300, 1800, ("sent",)),
+        ("epidemic", 0, 9, ("newly_infected", "vaccinated")),
+    ],
+)
+def test_agents_are_shown_the_sums_of_the_window(name, window, high, components):
+    """Against NumPy sums over a trace, of the system's window and of a shorter one."""
+    env = fairgym.make(name, horizon=9)
+    params, nothing = env.default_params, no_components(env, env.default_params)
+    policies = fixed_policies(env, dict.fromkeys(env.agents, "random"))
+    key = jax.random.key(0)
+    trace = fairgym.rollout(env, params, policies, key, trace=True, memories={}).trace
+    rows = np.concatenate([np.array(getattr(trace, one)) for one in components], axis=1)
+    world, (agent,) = env.initial_state(key, params), env.agents
+    for steps, most in ((window, high), (4, 4 * env.memories["window"].most)):
+        measure = dataclasses.replace(env.memories["window"], steps=steps)
+        augment = augmented(env, measure)
+        features = augment.observation_space(agent).context[-rows.shape[1] :]
+        assert {one.high for one in features} == {most}
+        names = [one.name.removeprefix("window_").rsplit("_", 1)[0] for one in features]
+        assert list(dict.fromkeys(names)) == list(components)
+        memory, update = measure.initial(nothing), jax.jit(measure.update)
+        for end in range(1, 10):
+            memory = update(memory, jax.tree.map(lambda x, row=end - 1: x[row], trace))
+            seen = augment.show(world, memory, params)[agent].context[-rows.shape[1] :]
+            start = max(0, end - steps) if steps else 0
+            np.testing.assert_allclose(seen, rows[start:end].sum(axis=0))
+    assert rows.any()
+
+
+def test_numbers_below_zero_have_a_range_on_both_sides():
+    env = fairgym.make("bank_loans", horizon=9)
+    (feature,) = Windowed(Direct("profit"), 5, most=2.0).features(env)[1]
+    assert (feature.name, feature.low, feature.high) == ("window_profit", -10.0, 10.0)
+    assert feature.unit == "dollars" and "in the last 5 steps" in feature.source
+
+
+def test_no_step_is_worth_less_than_nothing():
+    with pytest.raises(FairgymError, match=r"most is -1\.0; it takes a number from 0"):
+        Windowed(GAP, 3, most=-1.0)
 
 
 @pytest.mark.parametrize("steps", [-1, True])

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import fairgym
+from fairgym.core import FairgymError
 from fairgym.fairness import Windowed
-from fairgym.policies import equivariant, massaged
+from fairgym.policies import equivariant, fixed_policies, massaged
 
 KEY = jax.random.key(3)
 
@@ -101,3 +102,35 @@ def test_units_are_those_of_an_enumeration():
         changed += not np.array_equal(action, own)
         rows.append(components.sent)
     assert changed > 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"threshold": 1.5}, "threshold is 1.5; it takes a number from 0 to 1"),
+        ({"measure": "gap"}, "measure is 'gap'; it takes a Windowed, or one of: short_term, long"),
+        ({"policies": {"bank": "threshold"}}, "policies has none with probabilities to compare"),
+        ({"policies": {}}, "no policy for 'bank'; bank_loans has the agents: bank"),
+    ],
+)
+def test_what_cannot_be_massaged_is_refused(changes, message):
+    bank = fairgym.make("bank_loans", horizon=5)
+    given = {"policies": {"bank": Lender()}, "threshold": 0.5} | changes
+    if given["policies"] == {"bank": "threshold"}:
+        given["policies"] = fixed_policies(bank, given["policies"])
+    with pytest.raises(FairgymError, match=message):
+        massaged(bank, bank.default_params, **given)
+
+
+def test_an_environment_without_foresight_or_measures_is_refused():
+    shop = fairgym.make("doughnut", population=3, horizon=5)
+    learned = equivariant(shop, jax.random.key(0))
+    with pytest.raises(FairgymError, match="one of: none, since doughnut has no measures"):
+        massaged(shop, shop.default_params, learned, 0.5)
+    measure = Windowed(shop.metrics["handed_out"], 3)
+    with pytest.raises(FairgymError, match="doughnut does not foresee what actions come to; mass"):
+        massaged(shop, shop.default_params, learned, 0.5, measure)
+    loans = fairgym.make("loan_simple", population=10, horizon=5)
+    with pytest.raises(FairgymError, match="massage takes an agent that chooses an option or div"):
+        learned = equivariant(loans, jax.random.key(0))
+        massaged(loans, loans.default_params, learned, 0.5, measure)

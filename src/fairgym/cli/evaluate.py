@@ -32,6 +32,8 @@ class Flags:
         folders: run folders, or folders that hold seed-N folders.
         episodes: number of episodes per policy.
         seed: seed of the episodes.
+        massage: action massaging of the runs' policies, which takes runs of f-ppo that were trained
+            with it: tau is that of the last round of training.
         scheme: further fairness scheme to score all by: nash, max-min, gini or alpha:ALPHA, and if
             need be :COMPONENT, as for the objective of training.
         json: output as JSON: raw values, more is better, and differences from the first run.
@@ -40,6 +42,7 @@ class Flags:
     folders: Runs
     episodes: int = 32
     seed: int = 0
+    massage: bool = False
     scheme: tuple[str, ...] = ()
     json: bool = False
 
@@ -56,7 +59,13 @@ def evaluate(arguments: Sequence[str]) -> None:
     named = [(name, [run]) for name, run in zip(_names(runs), runs, strict=True)]
     schemes = any(run.env.schemes for run in runs)
     comparisons = compare(
-        named, flags.episodes, flags.seed, random=True, trace=schemes, progress=_say
+        named,
+        flags.episodes,
+        flags.seed,
+        random=True,
+        massage=flags.massage,
+        trace=schemes,
+        progress=_say,
     )
     if flags.json:
         rows = [as_json(one, c, flags.seed) for c in comparisons for one in c.policies]

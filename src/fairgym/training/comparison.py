@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fairgym.core import Environment, Policy
+from fairgym.core import AnyPolicy, Environment
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.training.evaluation import Evaluation
@@ -74,6 +74,7 @@ def compare(
     seed: int,
     *,
     random: bool = False,
+    massage: bool = False,
     progress: Callable[[str], None] | None = None,
     **options: Any,
 ) -> list[Comparison]:
@@ -87,28 +88,34 @@ def compare(
         episodes: number of episodes per policy.
         seed: seed of the episodes.
         random: True to add the random policy to the environment's baselines.
+        massage: True to massage the actions of the runs' policies (`Run.massaged`).
         progress: called with the title of each policy before it is measured.
         **options: further arguments of `fairgym.training.evaluate`.
 
     Returns:
         One comparison per setting, in the order in which the configurations first name it.
+
+    Raises:
+        FairgymError: a run without policy, or one that cannot be massaged.
     """
     say = progress or (lambda title: None)
 
-    def measured(run: Run, policies: Mapping[str, Policy]) -> Evaluation:
-        return run.evaluate(episodes, seed, policies=policies, **options)
+    def measured(run: Run, env: Environment, policies: Mapping[str, AnyPolicy]) -> Evaluation:
+        return run.evaluate(episodes, seed, env=env, policies=policies, **options)
 
-    settings: dict[tuple[str, str], list[tuple[str, Sequence[Run]]]] = {}
+    settings: dict[tuple[str, str], list[tuple[str, Sequence[Run], list[Any]]]] = {}
     for name, runs in configurations:
-        settings.setdefault(_setting(runs[0]), []).append((name, runs))
+        # what cannot be measured is told before anything is
+        acting = [run.massaged() if massage else (run.env, run.policies) for run in runs]
+        title = f"{name}, massaged" if massage else name
+        settings.setdefault(_setting(runs[0]), []).append((title, runs, acting))
     shared: dict[str, tuple[Compared, ...]] = {}
     comparisons = []
     for (world, _), named in settings.items():
         learned = []
-        for name, runs in named:
-            policies = [run.policies for run in runs]  # damage is told before anything else
+        for name, runs, acting in named:
             say(name)
-            found = tuple(map(measured, runs, policies))
+            found = tuple(measured(run, *one) for run, one in zip(runs, acting, strict=True))
             learned.append(Compared(name, tuple(runs), found))
         first = named[0][1][0]
         if world in shared:
@@ -117,7 +124,7 @@ def compare(
             baselines = ()
             for name, specification in baselines_of(first.env, random=random).items():
                 say(Compared(name, (), ()).title)
-                found = measured(first, fixed_policies(first.env, specification))
+                found = measured(first, first.env, fixed_policies(first.env, specification))
                 baselines += (Compared(name, (), (found,)),)
             shared[world] = baselines
         comparisons.append(Comparison(world, tuple(learned), baselines))

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fppo_made_up import MADE_UP as FPPO_MADE_UP
 
 from fairgym.algorithms import log_metrics
 from fairgym.core import log_keys, make
@@ -262,6 +263,7 @@ MADE_UP: dict[str, Callable[[bool], Any]] = {
 } | {
     "fairqcm-fig1": vaccines,
     **{f"fairqcm-fig{n}": functools.partial(learning, f"fairqcm-fig{n}") for n in (2, 3, 4, 5)},
+    **FPPO_MADE_UP,
 }
 
 

@@ -1,0 +1,246 @@
+"""Courses of fairness and reward over an evaluation episode: figures 1, 3 and 4."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fairgym import experiments as ex
+from fairgym.core import Environment, make
+from fairgym.experiments._plots import CAPTION, curve
+from fairgym.experiments.fppo._systems import BEYOND, F_PPO, System
+from fairgym.fairness import Windowed
+from fairgym.policies import fixed_policies
+from fairgym.report import style
+
+AS_LEARNED = "F-PPO, massaged in training only"
+POINTS = 200  # of a curve that are drawn
+SHORT, LONG, REWARD = "short-term unfairness", "long-term unfairness", "reward"
+
+Course = Float[np.ndarray, "episodes steps"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel:
+    """A panel of a figure.
+
+    Attributes:
+        label: Words for the number.
+        of: Trace of several episodes -> the number after each of their steps; or the mean of it
+            over the episodes.
+        what: Short-term or long-term unfairness, or the reward; "" for a further reading of one.
+    """
+
+    label: str
+    of: Callable[[Any], Course]
+    what: str = ""
+
+
+class CourseFigure(ex.Experiment):
+    """Learners and hand-written policies over the steps of an evaluation episode.
+
+    F-PPO is shown with massaging in evaluation, as the paper has it, and as it was learned.
+
+    Attributes:
+        system: The system, with what its learners are given.
+        evaluation_args: Arguments of the environment in evaluation.
+        rivals: Labels of the learners of the paper beside F-PPO.
+        rules: Labels of hand-written policies -> one of the system's baselines.
+        rules_args: Further arguments of the environment that the rules are measured in.
+        references: Further baselines, which are in the table alone.
+    """
+
+    system: ClassVar[System]
+    evaluation_args: ClassVar[Mapping[str, Any]] = {}
+    rivals: ClassVar[Sequence[str]]
+    rules: ClassVar[Mapping[str, str]] = {}
+    rules_args: ClassVar[Mapping[str, Any]] = {}
+    references: ClassVar[Mapping[str, str]] = {"random": "random"}
+
+    def panels(self, env: Environment) -> list[Panel]:
+        """Panels of the figure."""
+        raise NotImplementedError
+
+    def claims(self, found: "Courses") -> list[ex.Check]:
+        """Checks of what is published."""
+        raise NotImplementedError
+
+    def grid(self, size: ex.Size) -> dict[str, Any]:
+        """A run of each learner."""
+        return {label: self.system.config(label, size) for label in (F_PPO, *self.rivals, *BEYOND)}
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """Label -> panel -> its course, one row per seed, the mean over the episodes of a seed."""
+        assert size.held_out is not None
+        env, episodes = self.evaluated_in(), size.held_out
+        courses: dict[str, Any] = {}
+        for label, several in runs.items():
+            plain = {run.config.seed: (env, run.policies) for run in several}
+            if label == F_PPO:
+                courses[label] = self.courses(massaged(env, several), episodes)
+                courses[AS_LEARNED] = self.courses(plain, episodes)
+            else:
+                courses[label] = self.courses(plain, episodes)
+        env = self.evaluated_in(**self.rules_args)
+        for label, name in {**self.rules, **self.references}.items():
+            fixed = fixed_policies(env, env.baselines[name])
+            courses[label] = self.courses(dict.fromkeys(seeds, (env, fixed)), episodes)
+        return {"courses": courses, "panels": named(self.panels(env))}
+
+    def evaluated_in(self, **more: Any) -> Environment:
+        """The environment of evaluation, with further arguments."""
+        return make(self.system.name, **self.evaluation_args, **more)
+
+    def courses(
+        self, policies: Mapping[int, tuple[Environment, Mapping[str, Any]]], episodes: int
+    ) -> dict[str, np.ndarray]:
+        """Panel -> its course, one row per seed, the mean over its episodes.
+
+        Args:
+            policies: Seed -> environment and policies.
+            episodes: Number of episodes for each seed.
+        """
+        panels = self.panels(self.evaluated_in())
+        found: dict[str, Any] = {panel.label: [] for panel in panels}
+        for seed, (env, own) in policies.items():
+            trace = ex.held_out(env, env.default_params, own, seed, episodes).trace
+            for panel in panels:
+                course = np.asarray(panel.of(trace))
+                found[panel.label].append(course if course.ndim == 1 else course.mean(axis=0))
+        return {label: np.stack(rows) for label, rows in found.items()}
+
+    def conclude(self, data: Any) -> ex.Outcome:
+        """The published claims; the table has all that was measured."""
+        found = Courses.of(data)
+        head = ["policy"]
+        for label in data["panels"]:
+            head += [f"{label}, whole episode", "last tenth"]
+        rows = [
+            [label, *(cell for panel in data["panels"] for cell in _cells(one[panel]))]
+            for label, one in found.courses.items()
+        ]
+        caption = (
+            "Means over the steps of an evaluation episode; interquartile mean over seeds (95%"
+            " interval)."
+        )
+        drawn = {n: one for n, one in found.courses.items() if n not in self.references}
+        return ex.Outcome(
+            figures={"": _plot({n: one for n, one in drawn.items() if n not in BEYOND}, data)}
+            | {"beyond": _plot({n: drawn[n] for n in (F_PPO, *BEYOND)}, data)},
+            caption=CAPTION,
+            tables=[ex.Table(head, rows, caption)],
+            checks=self.claims(found),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Courses:
+    """Courses that were measured, and claims about them.
+
+    Attributes:
+        courses: Label -> panel -> one row per seed.
+        names: `SHORT`, `LONG` and `REWARD` -> label of the panel.
+    """
+
+    courses: Mapping[str, Mapping[str, np.ndarray]]
+    names: Mapping[str, str]
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> "Courses":
+        """What `CourseFigure.measure` returned."""
+        return cls(data["courses"], {what: label for label, what in data["panels"].items() if what})
+
+    def mean(self, label: str, what: str) -> np.ndarray:
+        """Mean over the steps, (seeds,)."""
+        return np.mean(self.courses[label][self.names[what]], axis=1)
+
+    def last(self, label: str, what: str) -> np.ndarray:
+        """Mean over the last tenth of the steps, (seeds,)."""
+        course = self.courses[label][self.names[what]]
+        return np.mean(course[:, -max(1, course.shape[1] // 10) :], axis=1)
+
+    def first(self, label: str, what: str) -> np.ndarray:
+        """The first step, (seeds,)."""
+        return self.courses[label][self.names[what]][:, 0]
+
+    def lower(self, what: str, label: str, others: Sequence[str]) -> list[ex.Check]:
+        """One's mean over the steps below that of each of the others."""
+        return [
+            ex.Check.higher(
+                f"{label} has less {what} than {other} (by)",
+                self.mean(other, what),
+                self.mean(label, what),
+            )
+            for other in others
+        ]
+
+    def more(self, what: str, label: str, others: Sequence[str]) -> list[ex.Check]:
+        """One's mean over the steps above that of each of the others."""
+        return [
+            ex.Check.higher(
+                f"{label} has more {what} than {other} (by)",
+                self.mean(label, what),
+                self.mean(other, what),
+            )
+            for other in others
+        ]
+
+
+def named(panels: Sequence[Panel]) -> dict[str, str]:
+    """Label of each panel -> what it shows."""
+    return {panel.label: panel.what for panel in panels}
+
+
+def massaged(env: Environment, runs: Sequence[Any]) -> dict[int, tuple[Environment, Any]]:
+    """Seed -> environment and policies of a run of F-PPO, whose actions are massaged."""
+    return {run.config.seed: run.massaged(env) for run in runs}
+
+
+def unfairness(measure: Windowed) -> Callable[[Any], Course]:
+    """A measure after each step; less is fairer."""
+    of_traces = jax.jit(jax.vmap(measure.of_trace))
+    return lambda trace: -np.asarray(of_traces(jax.tree.map(jnp.asarray, trace)))
+
+
+def lately(values: Any, window: int) -> np.ndarray:
+    """Means over the last steps, or over those so far where they are fewer.
+
+    Args:
+        values: numbers of each step, (episodes, steps, ...).
+        window: the number of steps.
+    """
+    sums = np.cumsum(np.asarray(values, np.float64), axis=1)
+    means = sums / np.arange(1, sums.shape[1] + 1).reshape(1, -1, *[1] * (sums.ndim - 2))
+    means[:, window:] = (sums[:, window:] - sums[:, :-window]) / window
+    return means
+
+
+def _cells(course: np.ndarray) -> list[str]:
+    tenth = max(1, course.shape[1] // 10)
+    return [ex.iqm_text(course.mean(axis=1)), ex.iqm_text(course[:, -tenth:].mean(axis=1))]
+
+
+@style.styled
+def _plot(courses: Mapping[str, Any], data: Any) -> Figure:
+    panels = list(data["panels"])
+    order = list(data["courses"])  # a policy has one colour in all figures of the page
+    rows = style.legend_rows([*courses])
+    figure, axes = style.panels(len(panels), min(len(panels), 2), 3.0, legend_rows=rows)
+    for axis, panel in zip(axes, panels, strict=True):
+        for label, one in courses.items():
+            steps = one[panel].shape[1]
+            drawn = np.unique(np.linspace(0, steps - 1, POINTS).astype(int))
+            curve(axis, drawn, one[panel][:, drawn], order.index(label), label)
+        axis.set_xlabel("step")
+        style.set_ylabel(axis, panel)
+    handles = [
+        Line2D([], [], label=label, **style.policy_line(order.index(label))) for label in courses
+    ]
+    style.top_legend(figure, handles)
+    return figure

@@ -1,0 +1,117 @@
+"""What is trained in the three systems: published numbers, and lengths of training."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from fairgym import experiments as ex
+from fairgym.training import RunConfig
+
+F_PPO, PPO, A_PPO, CPO = "F-PPO", "PPO", "A-PPO", "CPO"
+F_PPO_L, LAGRANGIAN, ELBERT = "F-PPO-L", "PPO-Lagrangian", "ELBERT-PO"
+BEYOND = (LAGRANGIAN, ELBERT)  # rivals of today that the paper does not have
+
+
+# An epoch of 7 x 2,000, 41 x 1,000 or 512 x 20 steps has 7, 20 or 5 rounds of 2,048: 343, 980 and
+# 245 rounds in all, where the paper has 350 (of 2,000 steps), 976 and 244.
+SIZES = {"paper": ex.Size(epochs=49, seeds=5), "quick": ex.Size(epochs=20, seeds=3)}
+
+
+@dataclasses.dataclass(frozen=True)
+class System:
+    """A system with what its learners are given.
+
+    Attributes:
+        name: Name of the environment.
+        massaging: Schedule of F-PPO's threshold, lambda and delta.
+        regularisation: b1 and b2, and the tolerance, of A-PPO.
+        limit: Short-term unfairness that PPO-Lagrangian and CPO are to keep to; delta of F-PPO.
+        bias_weight: alpha of ELBERT-PO.
+        episodes: Episodes per epoch of training.
+        held_out: Evaluation episodes for each seed, in the paper and at the quick scale.
+    """
+
+    name: str
+    massaging: Mapping[str, Any]
+    regularisation: Mapping[str, float]
+    limit: float
+    bias_weight: float
+    episodes: int
+    held_out: tuple[int, int]
+
+    @property
+    def sizes(self) -> dict[str, ex.Size]:
+        """Both sizes of an experiment in this system."""
+        return {
+            scale: dataclasses.replace(size, episodes=self.episodes, held_out=held_out)
+            for (scale, size), held_out in zip(SIZES.items(), self.held_out, strict=True)
+        }
+
+    def config(self, label: str, size: ex.Size, **more: Any) -> RunConfig:
+        """Configuration of a learner by its label, with further hyperparameters."""
+        algorithm, own = self._learner(label)
+        length = {"epochs": size.epochs, "episodes_per_epoch": self.episodes}
+        arguments = {**length, **own, **more}
+        return RunConfig(
+            self.name, algorithm=algorithm, algorithm_args=arguments, objective="published"
+        )
+
+    def _learner(self, label: str) -> tuple[str, dict[str, Any]]:
+        bound = {"cost_limit": self.limit}
+        return {
+            PPO: ("ppo", {}),
+            F_PPO: ("f-ppo", {**self.massaging}),
+            F_PPO_L: ("f-ppo", {**self.massaging, "massage": False}),
+            A_PPO: ("a-ppo", {**self.regularisation}),
+            CPO: ("cpo", bound),
+            LAGRANGIAN: ("ppo-lagrangian", bound),
+            ELBERT: ("elbert-po", {"bias_weight": self.bias_weight}),
+        }[label]
+
+
+BANK_LOANS = System(
+    "bank_loans",
+    massaging={
+        "threshold": 1.0,
+        "threshold_start": 17,
+        "threshold_rate": 0.985,
+        "regularise": 1.0,
+        "delta": 0.05,
+    },
+    regularisation={"value_weight": 0.25, "growth_weight": 0.25, "tolerance": 0.005},
+    limit=0.05,
+    bias_weight=2e5,
+    episodes=7,
+    held_out=(10, 4),
+)
+ATTENTION = System(
+    "attention",
+    massaging={
+        "threshold": 0.08,
+        "threshold_start": 15,
+        "threshold_rate": 0.0,
+        "regularise": 0.15,
+        "delta": 0.1,
+    },
+    regularisation={"value_weight": 0.15, "growth_weight": 0.15, "tolerance": 0.05},
+    limit=0.1,
+    bias_weight=50.0,
+    episodes=41,
+    held_out=(10, 10),
+)
+EPIDEMIC = System(
+    "epidemic",
+    massaging={
+        "threshold": 0.35,
+        "threshold_schedule": "exponential",
+        "threshold_start": 50,
+        "threshold_rate": 1.2,
+        "regularise": 0.25,
+        "delta": 0.05,
+    },
+    regularisation={"value_weight": 0.1, "growth_weight": 0.1, "tolerance": 0.05},
+    limit=0.05,
+    bias_weight=20.0,
+    episodes=512,
+    held_out=(200, 200),
+)

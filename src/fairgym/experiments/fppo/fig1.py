@@ -1,0 +1,126 @@
+"""Bank loans: gaps of true positive rates, of scores, and the bank's cash."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fairgym import experiments as ex
+from fairgym.core import Environment
+from fairgym.environments.bank_loans import BankLoansParams
+from fairgym.experiments.fppo._courses import (
+    LONG,
+    REWARD,
+    SHORT,
+    CourseFigure,
+    Courses,
+    Panel,
+    lately,
+    unfairness,
+)
+from fairgym.experiments.fppo._systems import A_PPO, BANK_LOANS, F_PPO, PPO
+
+EO = "EO"
+LARGEST_GAP = 0.1  # which EO, A-PPO and F-PPO stay below, and PPO does not
+ALIKE = 0.8  # of the highest profit, where profits are called alike
+
+
+@ex.experiments.register("fppo-fig1")
+class FppoFig1(CourseFigure):
+    """Ten thousand steps of a bank."""
+
+    title = "Short-term and long-term fairness of bank loans"
+    source = "Striking a Balance in Fairness, figure 1"
+    claim = (
+        '"despite similar performance in terms of reward [...] EO, A-PPO and F-PPO are all able to'
+        ' keep the bias values below 0.1, while the original PPO produces much larger bias values";'
+        ' F-PPO "consistently achieves the smallest bias values" in the long term, which "continue'
+        ' to decrease over time"; A-PPO "produces the worst performance where the bias values'
+        ' increase over time"'
+    )
+    system = BANK_LOANS
+    sizes: ClassVar = BANK_LOANS.sizes
+    evaluation_args: ClassVar = {"horizon": 10_000}
+    rivals: ClassVar = (PPO, A_PPO)
+    rules: ClassVar = {EO: "equal_opportunity"}
+    rules_args: ClassVar = {"informed": True}
+
+    def panels(self, env: Environment) -> list[Panel]:
+        """Both readings of the short term: the mean of the runs' gaps, and the gap of their means.
+
+        The paper plots the latter, which noise in the runs does not widen.
+        """
+        gap, distance = env.measures["short_term"], env.measures["long_term"]
+        return [
+            Panel("gap of true positive rates", unfairness(gap), SHORT),
+            Panel("gap of mean true positive rates", lambda trace: gap_of_means(trace, gap.steps)),
+            Panel("distance of scores", unfairness(distance), LONG),
+            Panel("cash, in dollars", lambda trace: trace.cash, REWARD),
+        ]
+
+    def claims(self, found: Courses) -> list[ex.Check]:
+        """Small gaps but PPO's, distances that shrink with F-PPO and grow with A-PPO."""
+        below = [
+            ex.Check.below(
+                f"{label} keeps the gap below {LARGEST_GAP} (mean gap)",
+                found.mean(label, SHORT),
+                LARGEST_GAP,
+            )
+            for label in (EO, A_PPO, F_PPO)
+        ]
+        return [
+            *self._alike(found),
+            *below,
+            ex.Check.above(f"{PPO} does not (mean gap)", found.mean(PPO, SHORT), limit=LARGEST_GAP),
+            *found.lower(LONG, F_PPO, (EO, PPO, A_PPO)),
+            ex.Check.higher(
+                f"the distance shrinks with {F_PPO} (by)",
+                found.first(F_PPO, LONG),
+                found.last(F_PPO, LONG),
+            ),
+            *found.more(LONG, A_PPO, (EO, PPO)),
+            ex.Check.higher(
+                f"the distance grows with {A_PPO} (by)",
+                found.last(A_PPO, LONG),
+                found.first(A_PPO, LONG),
+            ),
+        ]
+
+    def _alike(self, found: Courses) -> list[ex.Check]:
+        """The least profit against the highest one."""
+        cash = float(BankLoansParams.cash)
+        profits = {
+            label: found.courses[label][found.names[REWARD]][:, -1] - cash
+            for label in (EO, PPO, A_PPO, F_PPO)
+        }
+        least, most = (
+            choose(profits, key=lambda label: float(np.mean(profits[label])))
+            for choose in (min, max)
+        )
+        return [
+            ex.Check.above(
+                f"profits are alike (share of that of {most}, the highest, that {least}, the"
+                f" lowest, makes: above {ALIKE})",
+                profits[least] / profits[most],
+                limit=ALIKE,
+            )
+        ]
+
+
+def gap_of_means(trace: Any, window: int) -> np.ndarray:
+    """Gap of the groups' true positive rates, of which the mean over episodes is taken first.
+
+    Args:
+        trace: components of several episodes.
+        window: number of steps that a rate is of.
+
+    Returns:
+        The gap after each step, (steps,); 0 where nobody of a group would have repaid in any.
+    """
+    successful, would_repay = (
+        np.moveaxis(lately(getattr(trace, name), window), 2, 0)
+        for name in ("successful", "would_repay")
+    )
+    known = would_repay > 0
+    rates = np.divide(successful, would_repay, out=np.zeros_like(successful), where=known)
+    of_group = rates.sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    return np.where(known.any(axis=1).all(axis=0), np.abs(of_group[0] - of_group[1]), 0.0)

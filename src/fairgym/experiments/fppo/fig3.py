@@ -1,0 +1,78 @@
+"""Attention: deviation of units, deviation of incident rates, and reward."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fairgym import experiments as ex
+from fairgym.core import Environment
+from fairgym.environments.attention.environment import MISSED_WEIGHT
+from fairgym.experiments.fppo._courses import (
+    LONG,
+    REWARD,
+    SHORT,
+    CourseFigure,
+    Courses,
+    Panel,
+    lately,
+    unfairness,
+)
+from fairgym.experiments.fppo._systems import A_PPO, ATTENTION, CPO, F_PPO, PPO
+from fairgym.fairness import Windowed
+
+SMOOTHED = 100  # steps that a reward is the mean of
+
+
+@ex.experiments.register("fppo-fig3")
+class FppoFig3(CourseFigure):
+    """A thousand steps of a dispatcher."""
+
+    title = "Short-term and long-term fairness of attention"
+    source = "Striking a Balance in Fairness, figure 3"
+    claim = (
+        '"F-PPO achieves the best long-term fairness performance while maintaining relatively low'
+        ' short-term bias values and high rewards"; "although A-PPO produces the best short-term'
+        ' fairness performance, its long-term fairness performance and utility are among the worst"'
+    )
+    system = ATTENTION
+    sizes: ClassVar = ATTENTION.sizes
+    rivals: ClassVar = (PPO, A_PPO, CPO)
+    references: ClassVar = {
+        "random": "random",
+        "a unit for every site": "cover_sites",
+        "in proportion to incidents": "proportional",
+    }
+
+    def panels(self, env: Environment) -> list[Panel]:
+        """Units of the episode so far, as in figure 3a; the true rates; the reward, smoothed."""
+        so_far = Windowed(env.measures["short_term"].metric, 0)
+        return [
+            Panel("largest deviation of units", unfairness(so_far), SHORT),
+            Panel("largest deviation of rates", unfairness(env.measures["long_term"]), LONG),
+            Panel("reward of a step", _reward, REWARD),
+        ]
+
+    def claims(self, found: Courses) -> list[ex.Check]:
+        """F-PPO fairest in the long term, A-PPO in the short and among the worst otherwise."""
+        others = [PPO, CPO]
+        return [
+            *found.lower(LONG, F_PPO, [*others, A_PPO]),
+            *found.lower(SHORT, F_PPO, others),
+            *found.more(REWARD, F_PPO, (A_PPO,)),
+            *found.lower(SHORT, A_PPO, [*others, F_PPO]),
+            ex.Check.higher(
+                f"{A_PPO} has more {LONG} than the others on average (by)",
+                found.mean(A_PPO, LONG),
+                np.mean([found.mean(one, LONG) for one in (F_PPO, *others)], axis=0),
+            ),
+            ex.Check.higher(
+                f"{A_PPO} has less {REWARD} than the others on average (by)",
+                np.mean([found.mean(one, REWARD) for one in (F_PPO, *others)], axis=0),
+                found.mean(A_PPO, REWARD),
+            ),
+        ]
+
+
+def _reward(trace: Any) -> np.ndarray:
+    found, missed = (np.asarray(x, np.float64).sum(axis=2) for x in (trace.found, trace.missed))
+    return lately(found - MISSED_WEIGHT * missed, SMOOTHED)

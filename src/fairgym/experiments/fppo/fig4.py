@@ -1,0 +1,77 @@
+"""Epidemic: gap of vaccines to infections, distance of health, and people not infected."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fairgym import experiments as ex
+from fairgym.core import Environment
+from fairgym.experiments.fppo._courses import (
+    LONG,
+    REWARD,
+    SHORT,
+    CourseFigure,
+    Courses,
+    Panel,
+    unfairness,
+)
+from fairgym.experiments.fppo._systems import A_PPO, EPIDEMIC, F_PPO, PPO
+
+MAX = "Max"
+
+
+@ex.experiments.register("fppo-fig4")
+class FppoFig4(CourseFigure):
+    """Twenty steps of a clinic."""
+
+    title = "Short-term and long-term fairness in an epidemic"
+    source = "Striking a Balance in Fairness, figure 4"
+    claim = (
+        '"F-PPO achieves the best performance in terms of long-term fairness and significantly'
+        " improves short-term fairness compared with the Max and PPO agents. A-PPO achieves the"
+        " best performance in terms of short-term fairness, but produces the worst performance in"
+        " gaining rewards. As expected, the Max agent achieves the highest utility performance, but"
+        ' it also demonstrates the poorest fairness performance"'
+    )
+    system = EPIDEMIC
+    sizes: ClassVar = EPIDEMIC.sizes
+    rivals: ClassVar = (PPO, A_PPO)
+    rules: ClassVar = {MAX: "most_exposed"}
+    references: ClassVar = {
+        "random susceptible": "random_susceptible",
+        "highest degree": "highest_degree",
+        "nobody": "nobody",
+    }
+
+    def panels(self, env: Environment) -> list[Panel]:
+        """Vaccines and infections of the episode so far, health as it is, and the reward."""
+        return [
+            Panel(
+                "gap of vaccines per new infection", unfairness(env.measures["short_term"]), SHORT
+            ),
+            Panel("distance of health", unfairness(env.measures["long_term"]), LONG),
+            Panel("share not infected", _not_infected, REWARD),
+        ]
+
+    def claims(self, found: Courses) -> list[ex.Check]:
+        """F-PPO fairest in the long term, A-PPO in the short; reward of Max, and its price."""
+        return [
+            *found.lower(LONG, F_PPO, (MAX, PPO, A_PPO)),
+            *found.lower(SHORT, F_PPO, (MAX, PPO)),
+            *found.lower(SHORT, A_PPO, (MAX, PPO, F_PPO)),
+            *(
+                check
+                for other in (MAX, F_PPO, PPO)
+                for check in found.more(REWARD, other, (A_PPO,))
+            ),
+            *found.more(REWARD, MAX, (F_PPO, PPO)),
+            *found.more(SHORT, MAX, (PPO,)),
+            *found.more(LONG, MAX, (PPO, A_PPO)),
+        ]
+
+
+def _not_infected(trace: Any) -> np.ndarray:
+    well, people = (
+        np.asarray(x, np.float64).sum(axis=2) for x in (trace.not_infected, trace.people)
+    )
+    return well / people

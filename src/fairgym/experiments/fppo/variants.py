@@ -1,0 +1,134 @@
+"""What it takes: F-PPO with terms scaled or not, and with measures of a window or true ones."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fairgym import experiments as ex
+from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.experiments.fppo._courses import (
+    LONG,
+    POINTS,
+    SHORT,
+    CourseFigure,
+    Courses,
+    massaged,
+    named,
+)
+from fairgym.experiments.fppo._systems import F_PPO, PPO, SIZES
+from fairgym.experiments.fppo.fig1 import FppoFig1
+from fairgym.experiments.fppo.fig3 import FppoFig3
+from fairgym.experiments.fppo.fig4 import FppoFig4
+from fairgym.report import style
+
+FIGURES: dict[str, type[CourseFigure]] = {
+    "bank loans": FppoFig1,
+    "attention": FppoFig3,
+    "epidemic": FppoFig4,
+}
+UNSCALED, TRUTH = {"scale": "none"}, {"long_term": "long_term"}
+# Words -> hyperparameters that differ from those of the figures.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "window, scaled": {},
+    "window, unscaled": UNSCALED,
+    "truth, scaled": TRUTH,
+    "truth, unscaled": UNSCALED | TRUTH,
+}
+
+
+@ex.experiments.register("fppo-variants")
+class FppoVariants(ex.Experiment):
+    """Four ways of the regularisation of advantages, beside PPO."""
+
+    title = "What long-term fairness by regularised advantages takes"
+    source = "Striking a Balance in Fairness, equations 4 and 7"
+    claim = (
+        'the advantage is penalised "when the long-term fairness measure does not decrease" and'
+        ' rewarded "when the long-term fairness measure reduces", so that "F-PPO achieves the best'
+        ' performance in terms of long-term fairness"; what scale this term has beside the'
+        " advantage is left open, and measures are estimated from a window of steps"
+    )
+    sizes: ClassVar = SIZES
+
+    def grid(self, size: ex.Size) -> dict[str, Any]:
+        """PPO, and F-PPO in four ways; runs are shared with figures 1, 3 and 4."""
+        return {
+            f"{name}: {label}": figure.system.config(algorithm, size, **more)
+            for name, figure in FIGURES.items()
+            for label, algorithm, more in (
+                (PPO, PPO, {}),
+                *((words, F_PPO, more) for words, more in VARIANTS.items()),
+            )
+        }
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """System -> "panels", and "courses" as those of figures 1, 3 and 4."""
+        data: dict[str, Any] = {}
+        for name, kind in FIGURES.items():
+            figure = kind()
+            env, episodes = figure.evaluated_in(), _episodes(figure, size)
+            courses = {}
+            for label in (PPO, *VARIANTS):
+                several = runs[f"{name}: {label}"]
+                policies = (
+                    {run.config.seed: (env, run.policies) for run in several}
+                    if label == PPO
+                    else massaged(env, several)
+                )
+                courses[label] = figure.courses(policies, episodes)
+            data[name] = {"courses": courses, "panels": named(figure.panels(env))}
+        return data
+
+    def conclude(self, data: Any) -> ex.Outcome:
+        """Of each variant, whether it is fairer in the long term than PPO, and in the short one."""
+        checks, rows = [], []
+        for name, own in data.items():
+            found = Courses.of(own)
+            for what in (LONG, SHORT):
+                for words in VARIANTS:
+                    (check,) = found.lower(what, words, (PPO,))
+                    statement = f"{name}, {check.statement}"
+                    checks.append(dataclasses.replace(check, statement=statement))
+            rows += [
+                [name, label, *(ex.iqm_text(found.mean(label, what)) for what in found.names)]
+                for label in found.courses
+            ]
+        return ex.Outcome(
+            figures={"": _plot(data)},
+            caption=f"{CAPTION} All but PPO are massaged in evaluation.",
+            tables=[
+                ex.Table(
+                    ["system", "variant", *Courses.of(next(iter(data.values()))).names],
+                    rows,
+                    "Means over the steps of an evaluation episode; interquartile mean over seeds"
+                    " (95% interval). The reward of bank loans is the bank's cash.",
+                )
+            ],
+            checks=checks,
+        )
+
+
+def _episodes(figure: CourseFigure, size: ex.Size) -> int:
+    """Evaluation episodes for each seed, as many as the figure has at this length of training."""
+    own = next(own for own in figure.sizes.values() if own.epochs == size.epochs)
+    assert own.held_out is not None
+    return own.held_out
+
+
+@style.styled
+def _plot(data: Any) -> Figure:
+    figure, axes = style.panels(2 * len(data), len(data), 2.6, legend_rows=1)
+    shown = [(name, what) for what in (LONG, SHORT) for name in data]
+    for axis, (name, what) in zip(axes, shown, strict=True):
+        found = Courses.of(data[name])
+        for index, label in enumerate(found.courses):
+            course = found.courses[label][found.names[what]]
+            drawn = np.unique(np.linspace(0, course.shape[1] - 1, POINTS).astype(int))
+            curve(axis, drawn, course[:, drawn], index, label)
+        axis.set_xlabel(f"step, {name}")
+        style.set_ylabel(axis, found.names[what])
+    curve_legend(figure, (PPO, *VARIANTS))
+    return figure

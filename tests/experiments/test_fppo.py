@@ -1,0 +1,188 @@
+"""Figures of short- and long-term fairness: what is trained, and what is measured of it."""
+
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairgym.core import make
+from fairgym.experiments import experiments, held_out
+from fairgym.experiments.fppo._courses import SHORT, Courses, lately
+from fairgym.experiments.fppo.fig1 import gap_of_means
+from fairgym.policies import fixed_policies
+
+FIGURES = {"fppo-fig1": "bank_loans", "fppo-fig3": "attention", "fppo-fig4": "epidemic"}
+# the paper's steps of training, and evaluation episodes
+STEPS = {"bank_loans": 700_000, "attention": 2_000_000, "epidemic": 500_000}
+EPISODES = {"bank_loans": 10, "attention": 10, "epidemic": 200}
+
+
+@pytest.mark.parametrize("name", [*FIGURES, "fppo-fig2", "fppo-variants"])
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_learners_have_equal_budgets_and_the_length_of_the_paper(name, scale):
+    experiment = experiments.get(name)()
+    size = experiment.size(scale)
+    assert size.seeds >= (5 if scale == "paper" else 3)
+    steps: dict[str, set[int]] = {}
+    for config in experiment.grid(size).values():
+        job: Any = config.build()
+        algorithm = job.algorithm
+        rounds = algorithm.epochs * algorithm.rounds(job.env)
+        of_round = algorithm.num_envs * algorithm.num_steps
+        steps.setdefault(job.env.name, set()).add(rounds * of_round)
+        assert job.config.objective == "published"
+    for system, found in steps.items():
+        (one,) = found
+        if scale == "paper":
+            assert one == pytest.approx(STEPS[system], rel=0.01)
+    if name in FIGURES and scale == "paper":
+        assert size.held_out == EPISODES[FIGURES[name]]
+
+
+def test_hyperparameters_are_the_published_ones():
+    """Section VI and the authors' code: lambda, delta, the schedule of tau, and those of A-PPO."""
+    f_ppo = {
+        "fppo-fig1": (1.0, 0.05, 17, 0.985, 1.0),
+        "fppo-fig3": (0.15, 0.1, 15, 0.0, 0.08),
+        "fppo-fig4": (0.25, 0.05, 50, 1.2, 0.35),
+    }
+    a_ppo = {
+        "fppo-fig1": (0.25, 0.25, 0.005),
+        "fppo-fig3": (0.15, 0.15, 0.05),
+        "fppo-fig4": (0.1, 0.1, 0.05),
+    }
+    for name in FIGURES:
+        experiment = experiments.get(name)()
+        grid = experiment.grid(experiment.size("paper"))
+        own: Any = grid["F-PPO"].build().algorithm
+        assert f_ppo[name] == (
+            *(own.regularise, own.delta),
+            *(own.threshold_start, own.threshold_rate, own.threshold),
+        )
+        assert (own.massage, own.scale, own.long_term) == (True, "minibatch", "long_term_window")
+        other: Any = grid["A-PPO"].build().algorithm
+        assert a_ppo[name] == (other.value_weight, other.growth_weight, other.tolerance)
+        assert (own.clip_eps, own.gamma, own.gae_lambda) == (0.2, 0.99, 0.95)
+
+
+def test_figures_share_their_runs():
+    size = experiments.get("fppo-fig2")().size("paper")
+    ablation, variants = (experiments.get(f"fppo-{n}")().grid(size) for n in ("fig2", "variants"))
+    for name, system in FIGURES.items():
+        experiment = experiments.get(name)()
+        own = experiment.grid(experiment.size("paper"))["F-PPO"]
+        words = system.replace("_", " ")
+        assert own == ablation[f"{system}: F-PPO"] == variants[f"{words}: window, scaled"]
+
+
+def test_means_of_the_last_steps_by_a_loop():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(2, 12, 3))
+    found = lately(values, 5)
+    for step in range(12):
+        expected = values[:, max(0, step - 4) : step + 1].mean(axis=1)
+        np.testing.assert_allclose(found[:, step], expected, atol=1e-12)
+
+
+def test_the_gap_of_mean_rates_by_a_loop():
+    rng = np.random.default_rng(1)
+    would_repay = rng.integers(2, size=(3, 20, 2)) * (rng.random((1, 20, 2)) < 0.5)
+    would_repay[:, :3, 1] = 0  # nobody at first
+    successful = would_repay * rng.integers(2, size=would_repay.shape)
+    trace = types.SimpleNamespace(successful=successful, would_repay=would_repay)
+    found = gap_of_means(trace, 6)
+    for step in range(20):
+        window = slice(max(0, step - 5), step + 1)
+        rates = []
+        for group in (0, 1):
+            of_runs = [
+                successful[run, window, group].sum() / would_repay[run, window, group].sum()
+                for run in range(3)
+                if would_repay[run, window, group].sum()
+            ]
+            rates.append(np.mean(of_runs) if of_runs else None)
+        expected = 0.0 if None in rates else abs(rates[0] - rates[1])
+        assert found[step] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_courses_are_those_of_the_trace(name):
+    """Every panel of a hand-written policy against a loop over the components of each step."""
+    figure: Any = experiments.get(name)()
+    if name == "fppo-fig1":
+        figure.evaluated_in = lambda **more: make("bank_loans", horizon=400, **more)
+    env = figure.evaluated_in()
+    policies = fixed_policies(env, env.baselines["random"])
+    courses = figure.courses({5: (env, policies)}, 2)
+    trace = held_out(env, env.default_params, policies, 5, 2).trace
+    loops = {"fppo-fig1": of_loans, "fppo-fig3": of_sites, "fppo-fig4": of_communities}[name]
+    expected = np.mean([loops(trace, episode) for episode in range(2)], axis=0)
+    found = [courses[panel.label][0] for panel in figure.panels(env) if panel.what]
+    np.testing.assert_allclose(np.array(found), expected.T, atol=2e-3)
+
+
+def of_loans(trace: Any, episode: int) -> np.ndarray:
+    """Gap of true positive rates of 300 steps, distance of scores, cash, by step."""
+    rows = []
+    for step in range(len(trace.cash[episode])):
+        window = slice(max(0, step - 299), step + 1)
+        repaid, would = (
+            np.asarray(x[episode, window]).sum(axis=0)
+            for x in (trace.successful, trace.would_repay)
+        )
+        gap = abs(np.subtract(*(repaid / np.maximum(would, 1))))  # 0/0 is 0
+        shares = np.asarray(trace.score_shares[episode, step])
+        distance = np.abs(np.cumsum(shares[0] - shares[1])).sum()
+        rows.append((gap, distance, float(trace.cash[episode, step])))
+    return np.array(rows)
+
+
+def of_sites(trace: Any, episode: int) -> np.ndarray:
+    """Largest deviation of the shares of units so far, and of rates, and the reward, by step."""
+    rows = []
+    for step in range(trace.sent.shape[1]):
+        sent = np.asarray(trace.sent[episode, : step + 1]).sum(axis=0)
+        rates = np.asarray(trace.rates[episode, step])
+        last = slice(max(0, step - 99), step + 1)
+        found, missed = (
+            np.asarray(x[episode, last]).sum(axis=1).mean() for x in (trace.found, trace.missed)
+        )
+        rows.append(
+            (
+                np.abs(sent / sent.sum() - 0.2).max(),
+                np.abs(rates - rates.mean()).max(),
+                found - 0.25 * missed,
+            )
+        )
+    return np.array(rows)
+
+
+def of_communities(trace: Any, episode: int) -> np.ndarray:
+    """Gap of vaccines per new infection and one, distance of health, share not infected."""
+    rows = []
+    for step in range(trace.vaccinated.shape[1]):
+        given, ill = (
+            np.asarray(x[episode, : step + 1]).sum(axis=0)
+            for x in (trace.vaccinated, trace.newly_infected)
+        )
+        health = np.asarray(trace.health[episode, step])
+        shares = health / health.sum(axis=1, keepdims=True)
+        well, people = (
+            np.asarray(x[episode, step]).sum() for x in (trace.not_infected, trace.people)
+        )
+        gap = abs(np.subtract(*(given / (ill + 1))))
+        rows.append((gap, 0.5 * np.abs(shares[0] - shares[1]).sum(), well / people))
+    return np.array(rows)
+
+
+def test_courses_are_compared_in_pairs():
+    rows = {"a": np.tile([[0.0, 1.0]], (3, 5)), "b": np.tile([[1.0, 2.0]], (3, 5))}
+    rows["b"][:, -1] += [0.0, 0.1, 0.2]
+    found = Courses({name: {"gap": one} for name, one in rows.items()}, {SHORT: "gap"})
+    (check,) = found.lower(SHORT, "a", ["b"])
+    assert check.holds and check.estimate == pytest.approx(1.01)
+    (other,) = found.more(SHORT, "a", ["b"])
+    assert not other.holds
+    assert found.first("b", SHORT) == pytest.approx(np.ones(3))
+    assert found.last("b", SHORT) == pytest.approx([2.0, 2.1, 2.2])

@@ -129,10 +129,13 @@ class CourseFigure(ex.Experiment):
             "Means over the steps of an evaluation episode; interquartile mean over seeds (95%"
             " interval)."
         )
-        drawn = {n: one for n, one in found.courses.items() if n not in self.references}
+        published = [n for n in found.courses if n not in (*BEYOND, *self.references)]
+        order = [*published, *BEYOND]
         return ex.Outcome(
-            figures={"": _plot({n: one for n, one in drawn.items() if n not in BEYOND}, data)}
-            | {"beyond": _plot({n: drawn[n] for n in (F_PPO, *BEYOND)}, data)},
+            figures={
+                "": _plot(found.courses, published, order, list(data["panels"])),
+                "beyond": _plot(found.courses, (F_PPO, *BEYOND), order, list(data["panels"])),
+            },
             caption=CAPTION,
             tables=[ex.Table(head, rows, caption)],
             checks=self.claims(found),
@@ -227,20 +230,21 @@ def _cells(course: np.ndarray) -> list[str]:
 
 
 @style.styled
-def _plot(courses: Mapping[str, Any], data: Any) -> Figure:
-    panels = list(data["panels"])
-    order = list(data["courses"])  # a policy has one colour in all figures of the page
-    rows = style.legend_rows([*courses])
+def _plot(
+    courses: Mapping[str, Any], shown: Sequence[str], order: Sequence[str], panels: Sequence[str]
+) -> Figure:
+    """Curves of the policies shown; a policy has its place in the order, and colour, in all."""
+    rows = style.legend_rows(shown)
     figure, axes = style.panels(len(panels), min(len(panels), 2), 3.0, legend_rows=rows)
     for axis, panel in zip(axes, panels, strict=True):
-        for label, one in courses.items():
-            steps = one[panel].shape[1]
-            drawn = np.unique(np.linspace(0, steps - 1, POINTS).astype(int))
-            curve(axis, drawn, one[panel][:, drawn], order.index(label), label)
+        for label in shown:
+            course = courses[label][panel]
+            drawn = np.unique(np.linspace(0, course.shape[1] - 1, POINTS).astype(int))
+            curve(axis, drawn, course[:, drawn], order.index(label), label)
         axis.set_xlabel("step")
         style.set_ylabel(axis, panel)
     handles = [
-        Line2D([], [], label=label, **style.policy_line(order.index(label))) for label in courses
+        Line2D([], [], label=label, **style.policy_line(order.index(label))) for label in shown
     ]
     style.top_legend(figure, handles)
     return figure

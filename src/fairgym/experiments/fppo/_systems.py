@@ -26,7 +26,8 @@ class System:
         massaging: Schedule of F-PPO's threshold, lambda and delta.
         regularisation: b1 and b2, and the tolerance, of A-PPO.
         limit: Short-term unfairness that PPO-Lagrangian and CPO are to keep to; delta of F-PPO.
-        bias_weight: alpha of ELBERT-PO.
+        bias_weight: alpha of ELBERT-PO, for which seed 100 was tried: where the bias falls clearly
+            below that of PPO, and less reward is lost than with ten times as much.
         episodes: Episodes per epoch of training.
         held_out: Evaluation episodes for each seed, in the paper and at the quick scale.
     """
@@ -80,7 +81,7 @@ BANK_LOANS = System(
     },
     regularisation={"value_weight": 0.25, "growth_weight": 0.25, "tolerance": 0.005},
     limit=0.05,
-    bias_weight=2e5,
+    bias_weight=2e4,
     episodes=7,
     held_out=(10, 4),
 )
@@ -111,7 +112,7 @@ EPIDEMIC = System(
     },
     regularisation={"value_weight": 0.1, "growth_weight": 0.1, "tolerance": 0.05},
     limit=0.05,
-    bias_weight=20.0,
+    bias_weight=60.0,
     episodes=512,
     held_out=(200, 200),
 )

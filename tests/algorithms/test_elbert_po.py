@@ -10,7 +10,7 @@ from q_tasks import Bandit
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._worlds import Step
 from fairgym.algorithms.elbert_po import soft_bias
-from fairgym.core import FairgymError, log_keys
+from fairgym.core import FairgymError, log_keys, make
 from fairgym.fairness import Objective
 
 DESK, OFFICES = Desk(), Office()
@@ -82,6 +82,23 @@ def test_advantages_are_the_derivative_of_the_objective():
     for step in ((0, 0), (3, 79), (1, 40)):
         slope = (objective(step, 1e-5) - objective(step, -1e-5)) / 2e-5
         assert found[step] == pytest.approx(slope, rel=1e-3, abs=1e-4)
+
+
+def test_the_offset_of_a_rate_is_added_once_an_episode():
+    """Demand of the epidemic is new infections and one (equation 10), whatever the horizon."""
+    env = make("epidemic")
+    learner = algorithms.get("elbert-po")(**SMALL, epochs=1, bias_weight=3.0)
+    state = learner.init(jax.random.key(0), env, Objective.published(env))
+    infected = np.zeros((4, 80, 2), np.float32)
+    infected[:, ::20] = [6.0, 9.0]  # in the first of the 20 steps of each episode
+    given = np.full((4, 80, 2), 0.5, np.float32)
+    advantage = np.zeros((4, 80, 5), np.float32)
+    advantage[..., 1] = 1.0
+    steps = Step({}, jnp.zeros(1), {}, {}, jnp.zeros((4, 80, 1)), jnp.zeros((4, 80), bool))
+    steps = steps.replace(signals={"benefit": jnp.array(given), "demand": jnp.array(infected)})
+    found = np.array(learner._combined(state, steps, jnp.array(advantage)))[..., 0]
+    first, second = 10.0 / (6.0 + 1.0), 10.0 / (9.0 + 1.0)
+    np.testing.assert_allclose(found, -2 * 3.0 * (first - second) / (6.0 + 1.0), rtol=1e-5)
 
 
 def test_the_bias_of_several_groups_is_nearly_the_largest_difference():

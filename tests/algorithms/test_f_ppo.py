@@ -214,7 +214,7 @@ class TestMassaging:
     def test_the_published_thresholds(self):
         learner = algorithms.get("f-ppo")
         bank = learner()
-        attention = learner(threshold=0.08, threshold_start=14, threshold_rate=0.0)
+        attention = learner(threshold=0.08, threshold_start=15, threshold_rate=0.0)
         epidemic = learner(
             threshold=0.35,
             threshold_schedule="exponential",

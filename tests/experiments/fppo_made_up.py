@@ -104,7 +104,7 @@ def variants(good: bool) -> Any:
         worse, better = of["PPO"], of["F-PPO"]
         if not good:
             worse, better = better, worse
-        ends = {"PPO": worse, **dict.fromkeys(VARIANTS, better)}
+        ends = {"PPO": worse, "F-PPO-S": worse, **dict.fromkeys(VARIANTS, better)}
         data[name] = system(f"fppo-{figure.__module__.rsplit('.', 1)[1]}", ends)
     return data
 

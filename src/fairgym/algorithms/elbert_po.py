@@ -94,7 +94,7 @@ class ElbertPo(FlatPpo[NormalisedState]):
     ) -> tuple[World, dict[str, Array]]:
         rate = self.rate(state.env)
         benefit = getattr(end.components, rate.numerator)
-        return after, {BENEFIT: benefit, DEMAND: rate.denominators(end.components)}
+        return after, {BENEFIT: benefit, DEMAND: getattr(end.components, rate.denominator)}
 
     def _gamma(self, state: NormalisedState) -> Float[Array, " values"]:
         """That of the rewards, and 1 for benefits and demands."""
@@ -131,7 +131,7 @@ class ElbertPo(FlatPpo[NormalisedState]):
             state.env.horizon * jnp.mean(steps.signals[name], axis=(0, 1))
             for name in (BENEFIT, DEMAND)
         )
-        demand = jnp.maximum(demand, 1e-6)
+        demand = jnp.maximum(demand + self.rate(state.env).offset, 1e-6)
         bias, slope = jax.value_and_grad(soft_bias)(benefit / demand, self.softness)
         change = of_benefit / demand - benefit * of_demand / demand**2
         return own - 2.0 * self.bias_weight * bias * jnp.sum(slope * change, axis=2)[..., None]

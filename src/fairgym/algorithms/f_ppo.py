@@ -89,7 +89,8 @@ class FPpo(RegularisedPpo[WatchingState]):
     def tau(self, rounds: Array) -> Float[Array, ""]:
         """The threshold in this round, counted from 0."""
         since = jnp.maximum(rounds - self.threshold_start, 0).astype(jnp.float32)
-        power = jnp.float32(self.threshold_rate) ** since
+        rate = self.threshold_rate
+        power = jnp.float32(rate) ** since if rate else jnp.float32(0.0)  # at once, not 0^0 = 1
         if self.threshold_schedule == "saturating":
             risen = self.threshold * (1.0 - power)
         else:

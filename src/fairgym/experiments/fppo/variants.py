@@ -18,7 +18,7 @@ from fairgym.experiments.fppo._courses import (
     massaged,
     named,
 )
-from fairgym.experiments.fppo._systems import F_PPO, PPO, SIZES
+from fairgym.experiments.fppo._systems import F_PPO, F_PPO_S, PPO, SIZES
 from fairgym.experiments.fppo.fig1 import FppoFig1
 from fairgym.experiments.fppo.fig3 import FppoFig3
 from fairgym.experiments.fppo.fig4 import FppoFig4
@@ -39,9 +39,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+LABELS = (PPO, F_PPO_S, *VARIANTS)
+
+
 @ex.experiments.register("fppo-variants")
 class FppoVariants(ex.Experiment):
-    """Four ways of the regularisation of advantages, beside PPO."""
+    """Four ways of the regularisation of advantages, beside none: F-PPO-S, and PPO."""
 
     title = "What long-term fairness by regularised advantages takes"
     source = "Striking a Balance in Fairness, equations 4 and 7"
@@ -54,12 +57,13 @@ class FppoVariants(ex.Experiment):
     sizes: ClassVar = SIZES
 
     def grid(self, size: ex.Size) -> dict[str, Any]:
-        """PPO, and F-PPO in four ways; runs are shared with figures 1, 3 and 4."""
+        """PPO, F-PPO-S and F-PPO in four ways; runs are shared with figures 1, 3 and 4."""
         return {
             f"{name}: {label}": figure.system.config(algorithm, size, **more)
             for name, figure in FIGURES.items()
             for label, algorithm, more in (
                 (PPO, PPO, {}),
+                (F_PPO_S, F_PPO_S, {}),
                 *((words, F_PPO, more) for words, more in VARIANTS.items()),
             )
         }
@@ -71,7 +75,7 @@ class FppoVariants(ex.Experiment):
             figure = kind()
             env, episodes = figure.evaluated_in(), _episodes(figure, size)
             courses = {}
-            for label in (PPO, *VARIANTS):
+            for label in LABELS:
                 several = runs[f"{name}: {label}"]
                 policies = (
                     {run.config.seed: (env, run.policies) for run in several}
@@ -83,13 +87,15 @@ class FppoVariants(ex.Experiment):
         return data
 
     def conclude(self, data: Any) -> ex.Outcome:
-        """Of each variant, whether it is fairer in the long term than PPO, and in the short one."""
+        """Of each variant, whether it is fairer in the long term than without regularisation.
+
+        F-PPO-S is massaged as they are, so that nothing but the regularisation differs.
+        """
         checks, rows = [], []
         for name, own in data.items():
             found = Courses.of(own)
-            for what in (LONG, SHORT):
-                for words in VARIANTS:
-                    (check,) = found.lower(what, words, (PPO,))
+            for words in VARIANTS:
+                for check in found.lower(LONG, words, (F_PPO_S, PPO)):
                     statement = f"{name}, {check.statement}"
                     checks.append(dataclasses.replace(check, statement=statement))
             rows += [
@@ -130,5 +136,5 @@ def _plot(data: Any) -> Figure:
             curve(axis, drawn, course[:, drawn], index, label)
         axis.set_xlabel(f"step, {name}")
         style.set_ylabel(axis, found.names[what])
-    curve_legend(figure, (PPO, *VARIANTS))
+    curve_legend(figure, LABELS)
     return figure

@@ -189,10 +189,10 @@ MISFITS = {
     "train bank_loans --algorithm elbert-po --disparity tpr": "disparity is 'tpr'; of bank_loans",
     # massaging
     "train doughnut --algorithm f-ppo --short-term handed_out --long-term handed_out": (
-        "massage is True, but doughnut does not foresee what actions come to; it takes"
+        "massage is asked of 'server', but doughnut does not foresee what actions come to; it"
     ),
     "train loan_simple --algorithm f-ppo --network equivariant"
-    " --short-term wait_disparity --long-term wait_disparity": "massage is True, but 'admissions'",
+    " --short-term wait_disparity --long-term wait_disparity": "massage is asked of 'admissions'",
     # agents that choose
     "train attention --algorithm dqn": "dispatcher",
     "train bank_loans --algorithm tabular-q": "'cash' is a continuous feature",

@@ -329,7 +329,7 @@ def test_signals_begin_anew_with_every_episode():
         (
             Bandit(),
             {"short_term": "points", "long_term": "points"},
-            "bandit does not foresee what actions come to; massage takes an environment with",
+            "but bandit does not foresee what actions come to; it takes an environment with",
         ),
         (
             Office(),
@@ -340,7 +340,7 @@ def test_signals_begin_anew_with_every_episode():
         (
             Toy(population=8, horizon=5, places=3),
             {"network": "equivariant"} | dict.fromkeys(("short_term", "long_term"), TREATED),
-            "'level' of toy decides 2 numbers in .*; massage takes an agent that chooses",
+            "massage is asked of 'level', who decides 2 numbers in .*; it takes an agent that ch",
         ),
     ],
 )

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from fairgym.experiments import experiments
-from fairgym.experiments.fppo._courses import AS_LEARNED, LONG, REWARD, SHORT, named
+from fairgym.experiments.fppo._courses import AS_LEARNED, LONG, REWARD, SHORT
+from fairgym.experiments.fppo.fig1 import OF_MEANS
 from fairgym.experiments.fppo.fig2 import LEARNERS, SYSTEMS
 from fairgym.experiments.fppo.variants import FIGURES, VARIANTS
 
@@ -27,7 +28,8 @@ COURSES = {
         "CPO": ((0.3, 0.2), (3.5, 1.4), (1.6, 2.5)),
     },
     "fppo-fig4": {
-        "Max": ((0.0, 1.8), (0.3, 0.6), (0.5, 0.35)),
+        "Max": ((0.0, 1.7), (0.3, 0.6), (0.5, 0.33)),
+        "Max of the code": ((0.0, 1.8), (0.3, 0.6), (0.5, 0.35)),
         "PPO": ((0.0, 1.4), (0.3, 0.5), (0.5, 0.25)),
         "A-PPO": ((0.0, 0.16), (0.3, 0.4), (0.5, 0.15)),
         "F-PPO": ((0.0, 0.46), (0.3, 0.2), (0.5, 0.22)),
@@ -48,6 +50,7 @@ BAD = {
     },
     "fppo-fig4": {
         "Max": ((0.0, 0.1), (0.3, 0.2), (0.5, 0.1)),
+        "Max of the code": ((0.0, 0.1), (0.3, 0.2), (0.5, 0.1)),
         "PPO": ((0.0, 0.5), (0.3, 0.3), (0.5, 0.2)),
         "A-PPO": ((0.0, 1.2), (0.3, 0.4), (0.5, 0.4)),
         "F-PPO": ((0.0, 1.0), (0.3, 0.6), (0.5, 0.3)),
@@ -64,15 +67,16 @@ def course(first: float, last: float, scale: float = 1.0) -> np.ndarray:
 def system(name: str, ends: dict[str, Any]) -> dict[str, Any]:
     """What one of figures 1, 3 and 4 measures, with these first and last numbers."""
     figure: Any = experiments.get(name)()
-    panels = named(figure.panels(figure.evaluated_in()))
+    panels = {panel.label: panel.what for panel in figure.panels(figure.evaluated_in())}
     courses = {}
     for label, numbers in ends.items():
-        of = dict(zip((SHORT, LONG, REWARD), numbers, strict=True)) | {"": numbers[0]}
+        of = dict(zip((SHORT, LONG, REWARD), numbers, strict=True)) | {OF_MEANS: numbers[0]}
         courses[label] = {
             panel: course(*of[what], scale=max(1.0, abs(of[what][0]) / 100))
             for panel, what in panels.items()
         }
-    return {"courses": courses, "panels": panels}
+    smooth = dict.fromkeys(panels, 1)
+    return {"courses": courses, "most probable": {}, "panels": panels, "smooth": smooth}
 
 
 def courses(name: str, good: bool) -> Any:
@@ -92,6 +96,7 @@ def training(good: bool) -> Any:
             "rounds": 7,
             "massaged_from": 17,
             "curves": {with_it: course(0.1, 0.05), without: course(0.1, 0.3)},
+            "spreads": {with_it: course(0.1, 0.05), without: course(0.1, 0.3)},
         }
         for words in SYSTEMS
     }

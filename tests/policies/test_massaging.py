@@ -11,7 +11,7 @@ import pytest
 import fairgym
 from fairgym.core import FairgymError
 from fairgym.fairness import Windowed
-from fairgym.policies import equivariant, fixed_policies, massaged
+from fairgym.policies import equivariant, fixed_policies, massaged, sampled
 
 KEY = jax.random.key(3)
 
@@ -75,6 +75,28 @@ def test_loans_are_those_of_an_enumeration(window, threshold):
     assert changed > 5 if threshold > 0.01 else changed == 0
 
 
+def test_what_is_drawn_is_massaged():
+    """Draws of the policy where nothing is near enough, and fairer ones with the same draws."""
+    bank = fairgym.make("bank_loans", horizon=200)
+    params, drawn = bank.default_params, sampled(bank, {"bank": Lender()})
+    seen, _ = bank.reset(KEY, params)
+    keys = jax.random.split(KEY, 2_000)
+    found = jax.vmap(lambda key: drawn["bank"](seen["bank"], key))(keys)
+    chance = softmax(np.array(Lender().logits(seen["bank"])))[1]
+    assert float(found.mean()) == pytest.approx(chance, abs=0.05)
+    gaps = []
+    for threshold in (0.0, 1.0):
+        env, policies = massaged(bank, params, drawn, threshold)
+        courses = fairgym.evaluate(env, params, policies, KEY, 8, trace=True)
+        gaps.append(-courses.values("tpr_disparity").mean())
+        if threshold == 0.0:
+            plain = fairgym.evaluate(bank, params, drawn, KEY, 8)
+            np.testing.assert_array_equal(courses.values("profit"), plain.values("profit"))
+    assert gaps[1] < 0.5 * gaps[0]
+    with pytest.raises(FairgymError, match="policies has none of bank_loans that chooses"):
+        sampled(bank, fixed_policies(bank, bank.baselines["threshold"]))
+
+
 def test_units_are_those_of_an_enumeration():
     """The best of all moves of a unit between sites of like probability, by NumPy."""
     system = fairgym.make("attention", horizon=40)
@@ -128,9 +150,9 @@ def test_an_environment_without_foresight_or_measures_is_refused():
     with pytest.raises(FairgymError, match="one of: none, since doughnut has no measures"):
         massaged(shop, shop.default_params, learned, 0.5)
     measure = Windowed(shop.metrics["handed_out"], 3)
-    with pytest.raises(FairgymError, match="doughnut does not foresee what actions come to; mass"):
+    with pytest.raises(FairgymError, match="'server', but doughnut does not foresee what"):
         massaged(shop, shop.default_params, learned, 0.5, measure)
     loans = fairgym.make("loan_simple", population=10, horizon=5)
-    with pytest.raises(FairgymError, match="massage takes an agent that chooses an option or div"):
+    with pytest.raises(FairgymError, match="it takes an agent that chooses an option or divides"):
         learned = equivariant(loans, jax.random.key(0))
         massaged(loans, loans.default_params, learned, 0.5, measure)

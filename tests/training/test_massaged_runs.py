@@ -10,6 +10,7 @@ import pytest
 import fairgym
 from fairgym.cli import main
 from fairgym.core import FairgymError
+from fairgym.policies import sampled
 from fairgym.training import RunConfig, devices, train
 from fairgym.training.run import initial_state
 
@@ -114,6 +115,21 @@ def test_evaluate_massages(run, command, capsys):
     assert without.interval("profit") != evaluation.interval("profit")
 
 
+def test_evaluate_samples(run, command, capsys):
+    arguments = ["evaluate", str(run.folder), "--sample", "--massage", "--episodes", "3", "--json"]
+    assert command(arguments) == 0
+    first, *_ = json.loads(capsys.readouterr().out)
+    assert first["policy"] == "learned, sampled, massaged"
+    env, policies = run.massaged(policies=sampled(run.env, run.policies))
+    found = run.evaluate(3, env=env, policies=policies)
+    assert first["measures"]["profit"]["mean"] == pytest.approx(found.values("profit").mean())
+
+
+def test_other_observations_are_refused(run):
+    with pytest.raises(FairgymError, match="env shows 'bank' something else than it learned fr"):
+        run.massaged(run.env.unwrapped)
+
+
 def test_runs_without_massaging_are_refused(run, plain, command, capsys, tmp_path):
     assert command(["evaluate", str(run.folder), str(plain.folder), "--massage"]) == 2
     error = capsys.readouterr().err
@@ -123,6 +139,10 @@ def test_runs_without_massaging_are_refused(run, plain, command, capsys, tmp_pat
     without = train(dataclasses.replace(CONFIG, **changes), tmp_path / "without")
     with pytest.raises(FairgymError, match="is a run of f-ppo without massaging; massage takes"):
         without.massaged()
+    early = {"algorithm_args": F_PPO | {"threshold_start": 100, "epochs": 1}}
+    early = train(dataclasses.replace(CONFIG, **early), tmp_path / "early")
+    with pytest.raises(FairgymError, match="early ended before massaging began; massage takes"):
+        early.massaged()
 
 
 @pytest.mark.parametrize("name", ["attention", "epidemic"])

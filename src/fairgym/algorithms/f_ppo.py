@@ -21,8 +21,7 @@ from fairgym.algorithms._watching import (
     gain_of,
 )
 from fairgym.algorithms._worlds import World
-from fairgym.core import AnyPolicy, AutoReset, Entities, Environment, FairgymError, check_flag
-from fairgym.policies import massaged
+from fairgym.core import AutoReset, Entities, Environment, FairgymError, check_flag
 from fairgym.policies.massaging import check_massaging, massage
 
 FIRST_THRESHOLD = 0.01  # of the exponential schedule
@@ -106,22 +105,6 @@ class FPpo(RegularisedPpo[WatchingState]):
         """
         rounds = self.rounds(env) * (self.num_updates if updates is None else updates)
         return float(self.tau(jnp.int32(rounds - 1)))
-
-    def massaged(
-        self, policies: Mapping[str, AnyPolicy], env: Environment, params: Any, tau: float
-    ) -> tuple[Environment, dict[str, AnyPolicy]]:
-        """Learned policies with massaging by its short-term measure (`fairgym.policies.massaged`).
-
-        Args:
-            policies: agent -> policy.
-            env: the environment to act in, of another horizon perhaps.
-            params: its parameters.
-            tau: the threshold, such as `last_tau`.
-
-        Returns:
-            `(env, policies)`: the environment with the window in its state, and the policies.
-        """
-        return massaged(env, params, policies, tau, self.measures(env)[SHORT_TERM])
 
     def _choose(
         self,

@@ -32,6 +32,8 @@ class Flags:
         folders: run folders, or folders that hold seed-N folders.
         episodes: number of episodes per policy.
         seed: seed of the episodes.
+        sample: draws of the runs' agents that choose, each option with its probability, instead of
+            the most probable one.
         massage: action massaging of the runs' policies, which takes runs of f-ppo that were trained
             with it: tau is that of the last round of training.
         scheme: further fairness scheme to score all by: nash, max-min, gini or alpha:ALPHA, and if
@@ -42,6 +44,7 @@ class Flags:
     folders: Runs
     episodes: int = 32
     seed: int = 0
+    sample: bool = False
     massage: bool = False
     scheme: tuple[str, ...] = ()
     json: bool = False
@@ -63,6 +66,7 @@ def evaluate(arguments: Sequence[str]) -> None:
         flags.episodes,
         flags.seed,
         random=True,
+        sample=flags.sample,
         massage=flags.massage,
         trace=schemes,
         progress=_say,

@@ -6,6 +6,7 @@ from fairgym.policies.named import with_fixed
 from fairgym.policies.networks import EquivariantPolicy, Standardiser, equivariant, split_learned
 from fairgym.policies.rules import rules
 from fairgym.policies.rules.first_come import FirstCome
+from fairgym.policies.sampled import Sampled, sampled
 
 __all__ = [
     "Constant",
@@ -14,11 +15,13 @@ __all__ = [
     "Function",
     "Massaged",
     "Random",
+    "Sampled",
     "Standardiser",
     "equivariant",
     "fixed_policies",
     "massaged",
     "rules",
+    "sampled",
     "split_learned",
     "with_fixed",
 ]

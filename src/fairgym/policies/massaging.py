@@ -52,8 +52,8 @@ def massaged(
     massaging looks at; its steps, components and metrics are the same. `rollout`, `record` and
     `fairgym.evaluate` take both as any others. What comes of an action is what the decision-maker
     can expect (`Environment.foresee`). A policy sees what it saw before, and the action that is
-    massaged is the one that it takes, which for a learned policy is the most probable one; those
-    without logits, such as rules, act as they did.
+    massaged is the one that it takes: of a learned policy the most probable one, or what is drawn
+    by `sampled` ones, as in training. Those without logits, such as rules, act as they did.
 
     Args:
         env: the environment.
@@ -112,13 +112,13 @@ def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
     space = env.action_space(agent)
     if not (space.discrete or isinstance(space, Allocation)):
         raise FairgymError(
-            f"{agent!r} of {env.name} decides {space.takes}; massage takes an agent that chooses an"
-            " option or divides units"
+            f"massage is asked of {agent!r}, who decides {space.takes}; it takes an agent"
+            " that chooses an option or divides units"
         )
     if not oracle and type(env.unwrapped).foresee is Environment.foresee:
         raise FairgymError(
-            f"{env.name} does not foresee what actions come to; massage takes an environment with"
-            " `foresee`"
+            f"massage is asked of {agent!r}, but {env.name} does not foresee what actions come to;"
+            " it takes an environment with `foresee`"
         )
 
 
@@ -226,7 +226,7 @@ class Massaged(eqx.Module):
     agent: str = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """The massaged action; `key` is not used, since the policy's own is deterministic."""
+        """The massaged action; `key` is used by a policy that draws its own."""
         inside, measure = self.env.env, self.env.memory
         assert isinstance(measure, _Left)
         remaining = measure.read(inside, observation.context)
@@ -237,7 +237,7 @@ class Massaged(eqx.Module):
             expected = inside.foresee({self.agent: seen}, {self.agent: action}, self.params)
             return -measure.value_after(remaining, expected)
 
-        raw = space.from_logits(logits, seen.mask) if space.discrete else logits
+        raw = self.policy(seen, key) if space.discrete else logits
         raw = massage(space, seen, logits, raw, self.threshold, unfairness)
         return act(space, raw, seen.mask)
 

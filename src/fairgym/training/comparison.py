@@ -7,7 +7,7 @@ from typing import Any
 
 from fairgym.core import AnyPolicy, Environment
 from fairgym.fairness import Objective
-from fairgym.policies import fixed_policies
+from fairgym.policies import fixed_policies, sampled
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 
@@ -74,6 +74,7 @@ def compare(
     seed: int,
     *,
     random: bool = False,
+    sample: bool = False,
     massage: bool = False,
     progress: Callable[[str], None] | None = None,
     **options: Any,
@@ -88,6 +89,7 @@ def compare(
         episodes: number of episodes per policy.
         seed: seed of the episodes.
         random: True to add the random policy to the environment's baselines.
+        sample: True for runs' policies that draw their choices (`fairgym.policies.sampled`).
         massage: True to massage the actions of the runs' policies (`Run.massaged`).
         progress: called with the title of each policy before it is measured.
         **options: further arguments of `fairgym.training.evaluate`.
@@ -96,7 +98,7 @@ def compare(
         One comparison per setting, in the order in which the configurations first name it.
 
     Raises:
-        FairgymError: a run without policy, or one that cannot be massaged.
+        FairgymError: a run without policy, or one that cannot be sampled or massaged.
     """
     say = progress or (lambda title: None)
 
@@ -106,8 +108,8 @@ def compare(
     settings: dict[tuple[str, str], list[tuple[str, Sequence[Run], list[Any]]]] = {}
     for name, runs in configurations:
         # what cannot be measured is told before anything is
-        acting = [run.massaged() if massage else (run.env, run.policies) for run in runs]
-        title = f"{name}, massaged" if massage else name
+        acting = [_acting(run, sample, massage) for run in runs]
+        title = name + ", sampled" * sample + ", massaged" * massage
         settings.setdefault(_setting(runs[0]), []).append((title, runs, acting))
     shared: dict[str, tuple[Compared, ...]] = {}
     comparisons = []
@@ -135,6 +137,12 @@ def baselines_of(env: Environment, *, random: bool = False) -> dict[str, Mapping
     """Specifications of an environment's fixed policies, and of the random one if asked for."""
     extra = {"random": dict.fromkeys(env.agents, "random")} if random else {}
     return {**env.baselines, **extra}
+
+
+def _acting(run: Run, sample: bool, massage: bool) -> tuple[Environment, Mapping[str, AnyPolicy]]:
+    """Environment and policies of a run, with both as asked for."""
+    policies = sampled(run.env, run.policies) if sample else run.policies
+    return run.massaged(policies=policies) if massage else (run.env, policies)
 
 
 def _setting(run: Run) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from fairgym.algorithms._watching import SHORT_TERM
 from fairgym.algorithms.f_ppo import FPpo
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params, Policy, check_shape
 from fairgym.fairness import Metric, Objective
@@ -15,6 +16,7 @@ from fairgym.fairness.measuring import with_measures
 from fairgym.fairness.plain import read_metrics, read_schemes
 from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
+from fairgym.policies import massaged
 from fairgym.training.config import Job, RunConfig
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.folder import RunFolder, run_folders, seed_of
@@ -97,7 +99,11 @@ class Run:
             found = self.job.algorithm.policies(latest[0])
         return {agent: found[agent] for agent in self.env.agents}
 
-    def massaged(self, env: Environment | None = None) -> tuple[Environment, dict[str, AnyPolicy]]:
+    def massaged(
+        self,
+        env: Environment | None = None,
+        policies: Mapping[str, AnyPolicy] | None = None,
+    ) -> tuple[Environment, dict[str, AnyPolicy]]:
         """Its policies with action massaging, as at the end of its training, where it is F-PPO.
 
         Tau is that of the last round, and the measure that of the training; what comes of an action
@@ -105,14 +111,15 @@ class Run:
 
         Args:
             env: the environment to act in, of another horizon, say; its own by default.
+            policies: agent -> policy, such as `fairgym.policies.sampled` ones, instead of its own.
 
         Returns:
             `(env, policies)`: the environment with what massaging looks at in its state, and agent
             -> policy; `evaluate` and `fairgym.rollout` take both.
 
         Raises:
-            FairgymError: it is a run of another algorithm, or one without massaging; an environment
-                without `foresee`.
+            FairgymError: it is a run of another algorithm, one without massaging, or one that ended
+                before massaging began; agents see something else in the environment.
         """
         learner, what = self.job.algorithm, self.config.algorithm
         if not (isinstance(learner, FPpo) and learner.massage):
@@ -122,7 +129,20 @@ class Run:
                 " trained with it"
             )
         tau = learner.last_tau(self.job.env, len(self.metrics))
-        return learner.massaged(self.policies, env or self.env, self.params, tau)
+        if tau == 0.0:
+            raise FairgymError(
+                f"{self.folder} ended before massaging began; massage takes a run with more rounds"
+                f" than its threshold_start of {learner.threshold_start}"
+            )
+        env = env or self.env
+        for agent in env.agents:
+            if env.observation_space(agent) != self.env.observation_space(agent):
+                raise FairgymError(
+                    f"env shows {agent!r} something else than it learned from; it takes"
+                    f" {self.env.name} with the observations of the training"
+                )
+        acting = self.policies if policies is None else policies
+        return massaged(env, self.params, acting, tau, learner.measures(env)[SHORT_TERM])
 
     def evaluate(
         self,

@@ -16,10 +16,11 @@ from fairgym.core import Environment, make
 from fairgym.experiments._plots import CAPTION, curve
 from fairgym.experiments.fppo._systems import BEYOND, F_PPO, System
 from fairgym.fairness import Windowed
-from fairgym.policies import fixed_policies
+from fairgym.policies import fixed_policies, sampled
 from fairgym.report import style
 
 AS_LEARNED = "F-PPO, massaged in training only"
+PROBABLE = "The same where the most probable action is taken in each step."
 POINTS = 200  # of a curve that are drawn
 SHORT, LONG, REWARD = "short-term unfairness", "long-term unfairness", "reward"
 
@@ -34,21 +35,26 @@ class Panel:
         label: Words for the number.
         of: Trace of several episodes -> the number after each of their steps; or the mean of it
             over the episodes.
-        what: Short-term or long-term unfairness, or the reward; "" for a further reading of one.
+        what: Short-term or long-term unfairness, or the reward; further names for further readings.
+        smooth: Number of steps over which the curve is smoothed; what is told in numbers is not.
     """
 
     label: str
     of: Callable[[Any], Course]
-    what: str = ""
+    what: str
+    smooth: int = 1
 
 
 class CourseFigure(ex.Experiment):
     """Learners and hand-written policies over the steps of an evaluation episode.
 
-    F-PPO is shown with massaging in evaluation, as the paper has it, and as it was learned.
+    F-PPO is shown with massaging in evaluation, as the paper has it, and as it was learned. Agents
+    that choose draw from what they have learned, as in training: "a stochastic policy" is what the
+    paper learns (section IV). A table shows the most probable actions instead.
 
     Attributes:
         system: The system, with what its learners are given.
+        caption: What else is to be known of the curves.
         evaluation_args: Arguments of the environment in evaluation.
         rivals: Labels of the learners of the paper beside F-PPO.
         rules: Labels of hand-written policies -> one of the system's baselines.
@@ -57,6 +63,7 @@ class CourseFigure(ex.Experiment):
     """
 
     system: ClassVar[System]
+    caption: ClassVar[str] = ""
     evaluation_args: ClassVar[Mapping[str, Any]] = {}
     rivals: ClassVar[Sequence[str]]
     rules: ClassVar[Mapping[str, str]] = {}
@@ -79,19 +86,42 @@ class CourseFigure(ex.Experiment):
         """Label -> panel -> its course, one row per seed, the mean over the episodes of a seed."""
         assert size.held_out is not None
         env, episodes = self.evaluated_in(), size.held_out
-        courses: dict[str, Any] = {}
-        for label, several in runs.items():
-            plain = {run.config.seed: (env, run.policies) for run in several}
-            if label == F_PPO:
-                courses[label] = self.courses(massaged(env, several), episodes)
-                courses[AS_LEARNED] = self.courses(plain, episodes)
-            else:
-                courses[label] = self.courses(plain, episodes)
+        courses = self._learned(env, runs, episodes, draws=self.chooses(env))
+        probable = self._learned(env, runs, episodes, draws=False) if self.chooses(env) else {}
         env = self.evaluated_in(**self.rules_args)
-        for label, name in {**self.rules, **self.references}.items():
-            fixed = fixed_policies(env, env.baselines[name])
+        for label, fixed in self.hand_written(env).items():
             courses[label] = self.courses(dict.fromkeys(seeds, (env, fixed)), episodes)
-        return {"courses": courses, "panels": named(self.panels(env))}
+        panels = self.panels(env)
+        return {
+            "courses": courses,
+            "most probable": probable,
+            "panels": {panel.label: panel.what for panel in panels},
+            "smooth": {panel.label: panel.smooth for panel in panels},
+        }
+
+    @staticmethod
+    def chooses(env: Environment) -> bool:
+        """True if what is learned is a distribution over options."""
+        return all(env.action_space(agent).discrete for agent in env.agents)
+
+    def hand_written(self, env: Environment) -> dict[str, Mapping[str, Any]]:
+        """Label -> policies that are not learned."""
+        named = {**self.rules, **self.references}
+        return {label: fixed_policies(env, env.baselines[name]) for label, name in named.items()}
+
+    def _learned(
+        self, env: Environment, runs: ex.Runs, episodes: int, *, draws: bool
+    ) -> dict[str, dict[str, np.ndarray]]:
+        """Label -> courses of what was learned, drawn or most probable; of F-PPO both readings."""
+        found = {}
+        for label, several in runs.items():
+            plain = {run.config.seed: (env, acting(run, env, draws)) for run in several}
+            if label == F_PPO:
+                found[label] = self.courses(massaged(env, several, draws), episodes)
+                found[AS_LEARNED] = self.courses(plain, episodes)
+            else:
+                found[label] = self.courses(plain, episodes)
+        return found
 
     def evaluated_in(self, **more: Any) -> Environment:
         """The environment of evaluation, with further arguments."""
@@ -121,10 +151,13 @@ class CourseFigure(ex.Experiment):
         head = ["policy"]
         for label in data["panels"]:
             head += [f"{label}, whole episode", "last tenth"]
-        rows = [
-            [label, *(cell for panel in data["panels"] for cell in _cells(one[panel]))]
-            for label, one in found.courses.items()
-        ]
+        rows, probable = (
+            [
+                [label, *(cell for panel in data["panels"] for cell in _cells(one[panel]))]
+                for label, one in courses.items()
+            ]
+            for courses in (found.courses, data["most probable"])
+        )
         caption = (
             "Means over the steps of an evaluation episode; interquartile mean over seeds (95%"
             " interval)."
@@ -133,11 +166,14 @@ class CourseFigure(ex.Experiment):
         order = [*published, *BEYOND]
         return ex.Outcome(
             figures={
-                "": _plot(found.courses, published, order, list(data["panels"])),
-                "beyond": _plot(found.courses, (F_PPO, *BEYOND), order, list(data["panels"])),
+                "": _plot(data, published, order),
+                "beyond": _plot(data, (F_PPO, *BEYOND), order),
             },
-            caption=CAPTION,
-            tables=[ex.Table(head, rows, caption)],
+            caption=f"{CAPTION} {self.caption}".strip(),
+            tables=[
+                ex.Table(head, rows, caption),
+                *([ex.Table(head, probable, PROBABLE)] if probable else []),
+            ],
             checks=self.claims(found),
         )
 
@@ -157,7 +193,7 @@ class Courses:
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "Courses":
         """What `CourseFigure.measure` returned."""
-        return cls(data["courses"], {what: label for label, what in data["panels"].items() if what})
+        return cls(data["courses"], {what: label for label, what in data["panels"].items()})
 
     def mean(self, label: str, what: str) -> np.ndarray:
         """Mean over the steps, (seeds,)."""
@@ -172,37 +208,41 @@ class Courses:
         """The first step, (seeds,)."""
         return self.courses[label][self.names[what]][:, 0]
 
-    def lower(self, what: str, label: str, others: Sequence[str]) -> list[ex.Check]:
-        """One's mean over the steps below that of each of the others."""
+    def lower(
+        self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
+    ) -> list[ex.Check]:
+        """One's mean over the steps, or over the last tenth, below that of each of the others."""
+        of, when = (self.last, " at the end") if at_end else (self.mean, "")
         return [
             ex.Check.higher(
-                f"{label} has less {what} than {other} (by)",
-                self.mean(other, what),
-                self.mean(label, what),
+                f"{label} has less {what} than {other}{when} (by)", of(other, what), of(label, what)
             )
             for other in others
         ]
 
-    def more(self, what: str, label: str, others: Sequence[str]) -> list[ex.Check]:
-        """One's mean over the steps above that of each of the others."""
+    def more(
+        self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
+    ) -> list[ex.Check]:
+        """One's mean over the steps, or over the last tenth, above that of each of the others."""
+        of, when = (self.last, " at the end") if at_end else (self.mean, "")
         return [
             ex.Check.higher(
-                f"{label} has more {what} than {other} (by)",
-                self.mean(label, what),
-                self.mean(other, what),
+                f"{label} has more {what} than {other}{when} (by)", of(label, what), of(other, what)
             )
             for other in others
         ]
 
 
-def named(panels: Sequence[Panel]) -> dict[str, str]:
-    """Label of each panel -> what it shows."""
-    return {panel.label: panel.what for panel in panels}
+def acting(run: Any, env: Environment, draws: bool) -> Mapping[str, Any]:
+    """Policies of a run that draw their choices, or take the most probable ones."""
+    return sampled(env, run.policies) if draws else run.policies
 
 
-def massaged(env: Environment, runs: Sequence[Any]) -> dict[int, tuple[Environment, Any]]:
+def massaged(
+    env: Environment, runs: Sequence[Any], draws: bool
+) -> dict[int, tuple[Environment, Any]]:
     """Seed -> environment and policies of a run of F-PPO, whose actions are massaged."""
-    return {run.config.seed: run.massaged(env) for run in runs}
+    return {run.config.seed: run.massaged(env, acting(run, env, draws)) for run in runs}
 
 
 def unfairness(measure: Windowed) -> Callable[[Any], Course]:
@@ -230,15 +270,14 @@ def _cells(course: np.ndarray) -> list[str]:
 
 
 @style.styled
-def _plot(
-    courses: Mapping[str, Any], shown: Sequence[str], order: Sequence[str], panels: Sequence[str]
-) -> Figure:
+def _plot(data: Any, shown: Sequence[str], order: Sequence[str]) -> Figure:
     """Curves of the policies shown; a policy has its place in the order, and colour, in all."""
+    panels = list(data["panels"])
     rows = style.legend_rows(shown)
     figure, axes = style.panels(len(panels), min(len(panels), 2), 3.0, legend_rows=rows)
     for axis, panel in zip(axes, panels, strict=True):
         for label in shown:
-            course = courses[label][panel]
+            course = lately(data["courses"][label][panel], data["smooth"][panel])
             drawn = np.unique(np.linspace(0, course.shape[1] - 1, POINTS).astype(int))
             curve(axis, drawn, course[:, drawn], order.index(label), label)
         axis.set_xlabel("step")

@@ -20,6 +20,7 @@ from fairgym.experiments.fppo._courses import (
 from fairgym.experiments.fppo._systems import A_PPO, BANK_LOANS, F_PPO, PPO
 
 EO = "EO"
+OF_MEANS = "gap of means"  # the second reading of the short term
 LARGEST_GAP = 0.1  # which EO, A-PPO and F-PPO stay below, and PPO does not
 ALIKE = 0.8  # of the highest profit, where profits are called alike
 
@@ -52,32 +53,43 @@ class FppoFig1(CourseFigure):
         gap, distance = env.measures["short_term"], env.measures["long_term"]
         return [
             Panel("gap of true positive rates", unfairness(gap), SHORT),
-            Panel("gap of mean true positive rates", lambda trace: gap_of_means(trace, gap.steps)),
+            Panel(
+                "gap of mean true positive rates",
+                lambda trace: gap_of_means(trace, gap.steps),
+                OF_MEANS,
+            ),
             Panel("distance of scores", unfairness(distance), LONG),
             Panel("cash, in dollars", lambda trace: trace.cash, REWARD),
         ]
 
     def claims(self, found: Courses) -> list[ex.Check]:
         """Small gaps but PPO's, distances that shrink with F-PPO and grow with A-PPO."""
+        readings = {"mean gap": SHORT, "gap of the means": OF_MEANS}
         below = [
             ex.Check.below(
-                f"{label} keeps the gap below {LARGEST_GAP} (mean gap)",
-                found.mean(label, SHORT),
+                f"{label} keeps the gap below {LARGEST_GAP} ({words})",
+                found.mean(label, what),
                 LARGEST_GAP,
             )
             for label in (EO, A_PPO, F_PPO)
+            for words, what in readings.items()
+        ]
+        above = [
+            ex.Check.above(f"{PPO} does not ({words})", found.mean(PPO, what), LARGEST_GAP)
+            for words, what in readings.items()
         ]
         return [
             *self._alike(found),
             *below,
-            ex.Check.above(f"{PPO} does not (mean gap)", found.mean(PPO, SHORT), limit=LARGEST_GAP),
+            *above,
             *found.lower(LONG, F_PPO, (EO, PPO, A_PPO)),
+            *found.lower(LONG, F_PPO, (EO, PPO, A_PPO), at_end=True),
             ex.Check.higher(
                 f"the distance shrinks with {F_PPO} (by)",
                 found.first(F_PPO, LONG),
                 found.last(F_PPO, LONG),
             ),
-            *found.more(LONG, A_PPO, (EO, PPO)),
+            *found.more(LONG, A_PPO, (EO, PPO), at_end=True),
             ex.Check.higher(
                 f"the distance grows with {A_PPO} (by)",
                 found.last(A_PPO, LONG),

@@ -18,7 +18,7 @@ SYSTEMS = {
     "gap of vaccines per new infection": EPIDEMIC,
 }
 LEARNERS = (F_PPO, F_PPO_L)
-MEASURE = "short_term"
+MEASURE = "short_term"  # in the log, with its standard deviation over the steps of an epoch
 
 
 @ex.experiments.register("fppo-fig2")
@@ -28,9 +28,9 @@ class FppoFig2(ex.Experiment):
     title = "Short-term fairness in training, with action massaging and without"
     source = "Striking a Balance in Fairness, figure 2"
     claim = (
-        '"the effectiveness of the action massaging in maintaining short-term fairness throughout'
-        " both the training and evaluation processes, while the long-term fairness component alone"
-        ' cannot guarantee short-term fairness"'
+        'in training, "the effectiveness of the action massaging in maintaining short-term fairness'
+        " throughout [...], while the long-term fairness component alone cannot guarantee"
+        ' short-term fairness"'
     )
     sizes: ClassVar = SIZES
 
@@ -43,9 +43,11 @@ class FppoFig2(ex.Experiment):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Words for the measure -> learner -> its mean over the steps of an epoch, by seed.
+        """Words for the measure -> what is logged of it.
 
-        "round" is the number of rounds of an epoch, of each of which the paper shows a point.
+        "curves" and "spreads" hold, by learner, its mean and standard deviation over the steps of
+        each epoch, (seeds, epochs); "rounds" is the number of rounds of an epoch, of each of which
+        the paper shows a point, and "massaged_from" that of the first one with massaging.
         """
         data = {}
         for words, system in SYSTEMS.items():
@@ -54,9 +56,12 @@ class FppoFig2(ex.Experiment):
             data[words] = {
                 "rounds": one.algorithm.rounds(one.env),
                 "massaged_from": one.algorithm.threshold_start,
-                "curves": {
-                    label: np.array([ex.logged(run, MEASURE) for run in own])
-                    for label, own in several.items()
+                **{
+                    name: {
+                        label: np.array([ex.logged(run, key) for run in own])
+                        for label, own in several.items()
+                    }
+                    for name, key in (("curves", MEASURE), ("spreads", f"{MEASURE}_std"))
                 },
             }
         return data
@@ -82,20 +87,26 @@ class FppoFig2(ex.Experiment):
                 )
                 for when in spans
             ]
+            last = spans["in the last tenth"]
             rows += [
-                [words, label, *(ex.iqm_text(values) for values in own.values())]
+                [
+                    *(words, label),
+                    *(ex.iqm_text(values) for values in own.values()),
+                    ex.iqm_text(found["spreads"][label][:, last].mean(axis=1)),
+                ]
                 for label, own in means.items()
             ]
         return ex.Outcome(
             figures={"": _plot(data)},
             caption=f"{CAPTION} Each point is the mean over the steps of an epoch of training, with"
-            " exploration. The vertical line is where massaging begins.",
+            " exploration; below, their standard deviation. The vertical line is where massaging"
+            " begins.",
             tables=[
                 ex.Table(
-                    ["measure", "learner", "since massaging begins", "last tenth"],
+                    ["measure", "learner", "since massaging begins", "last tenth", "deviation"],
                     rows,
-                    "Means over the steps of training; interquartile mean over seeds (95%"
-                    " interval).",
+                    "Means over the steps of training, and their standard deviation in the last"
+                    " tenth; interquartile mean over seeds (95% interval).",
                 )
             ],
             checks=checks,
@@ -104,13 +115,15 @@ class FppoFig2(ex.Experiment):
 
 @style.styled
 def _plot(data: Any) -> Figure:
-    figure, axes = style.panels(len(data), len(data), 3.0, legend_rows=1)
-    for axis, (words, found) in zip(axes, data.items(), strict=True):
-        for index, (label, own) in enumerate(found["curves"].items()):
+    figure, axes = style.panels(2 * len(data), len(data), 2.6, legend_rows=1)
+    shown = [(words, name) for name in ("curves", "spreads") for words in data]
+    for axis, (words, name) in zip(axes, shown, strict=True):
+        found = data[words]
+        for index, (label, own) in enumerate(found[name].items()):
             x = found["rounds"] * np.arange(1, own.shape[1] + 1)
             curve(axis, x, own, index, label)
         axis.axvline(found["massaged_from"], color=style.BASELINE_COLOUR, lw=0.8, ls=":")
         axis.set_xlabel("training iteration")
-        style.set_ylabel(axis, words)
+        style.set_ylabel(axis, words if name == "curves" else f"{words}, deviation")
     curve_legend(figure, LEARNERS)
     return figure

@@ -14,13 +14,12 @@ from fairgym.experiments.fppo._courses import (
     CourseFigure,
     Courses,
     Panel,
-    lately,
     unfairness,
 )
 from fairgym.experiments.fppo._systems import A_PPO, ATTENTION, CPO, F_PPO, PPO
 from fairgym.fairness import Windowed
 
-SMOOTHED = 100  # steps that a reward is the mean of
+SMOOTHED = 100  # steps that the curve of rewards is smoothed over
 
 
 @ex.experiments.register("fppo-fig3")
@@ -36,6 +35,7 @@ class FppoFig3(CourseFigure):
     )
     system = ATTENTION
     sizes: ClassVar = ATTENTION.sizes
+    caption = f"Rewards are smoothed over {SMOOTHED} steps."
     rivals: ClassVar = (PPO, A_PPO, CPO)
     references: ClassVar = {
         "random": "random",
@@ -44,12 +44,12 @@ class FppoFig3(CourseFigure):
     }
 
     def panels(self, env: Environment) -> list[Panel]:
-        """Units of the episode so far, as in figure 3a; the true rates; the reward, smoothed."""
+        """Units of the episode so far, as in figure 3a; the true rates; the reward."""
         so_far = Windowed(env.measures["short_term"].metric, 0)
         return [
             Panel("largest deviation of units", unfairness(so_far), SHORT),
             Panel("largest deviation of rates", unfairness(env.measures["long_term"]), LONG),
-            Panel("reward of a step", _reward, REWARD),
+            Panel("reward of a step", _reward, REWARD, smooth=SMOOTHED),
         ]
 
     def claims(self, found: Courses) -> list[ex.Check]:
@@ -75,4 +75,4 @@ class FppoFig3(CourseFigure):
 
 def _reward(trace: Any) -> np.ndarray:
     found, missed = (np.asarray(x, np.float64).sum(axis=2) for x in (trace.found, trace.missed))
-    return lately(found - MISSED_WEIGHT * missed, SMOOTHED)
+    return found - MISSED_WEIGHT * missed

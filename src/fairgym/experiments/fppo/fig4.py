@@ -1,5 +1,6 @@
 """Epidemic: gap of vaccines to infections, distance of health, and people not infected."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +17,9 @@ from fairgym.experiments.fppo._courses import (
     unfairness,
 )
 from fairgym.experiments.fppo._systems import A_PPO, EPIDEMIC, F_PPO, PPO
+from fairgym.policies import rules
 
-MAX = "Max"
+MAX, OF_THE_CODE = "Max", "Max of the code"
 
 
 @ex.experiments.register("fppo-fig4")
@@ -37,11 +39,17 @@ class FppoFig4(CourseFigure):
     sizes: ClassVar = EPIDEMIC.sizes
     rivals: ClassVar = (PPO, A_PPO)
     rules: ClassVar = {MAX: "most_exposed"}
-    references: ClassVar = {
-        "random susceptible": "random_susceptible",
-        "highest degree": "highest_degree",
-        "nobody": "nobody",
-    }
+    references: ClassVar = {"random susceptible": "random_susceptible", "nobody": "nobody"}
+    caption = (
+        f"{MAX} vaccinates the susceptible person with most infected contacts, as the paper says;"
+        f" {OF_THE_CODE}, whose curve it seems to be, who has most contacts, and goes on among all"
+        " others once nobody is susceptible."
+    )
+
+    def hand_written(self, env: Environment) -> dict[str, Mapping[str, Any]]:
+        """Both readings of Max, and the references."""
+        degree = rules.get("highest-degree")(env, "clinic", goes_on=True)
+        return {OF_THE_CODE: {"clinic": degree}, **super().hand_written(env)}
 
     def panels(self, env: Environment) -> list[Panel]:
         """Vaccines and infections of the episode so far, health as it is, and the reward."""
@@ -55,18 +63,15 @@ class FppoFig4(CourseFigure):
 
     def claims(self, found: Courses) -> list[ex.Check]:
         """F-PPO fairest in the long term, A-PPO in the short; reward of Max, and its price."""
+        both = (MAX, OF_THE_CODE)
         return [
-            *found.lower(LONG, F_PPO, (MAX, PPO, A_PPO)),
-            *found.lower(SHORT, F_PPO, (MAX, PPO)),
-            *found.lower(SHORT, A_PPO, (MAX, PPO, F_PPO)),
-            *(
-                check
-                for other in (MAX, F_PPO, PPO)
-                for check in found.more(REWARD, other, (A_PPO,))
-            ),
-            *found.more(REWARD, MAX, (F_PPO, PPO)),
-            *found.more(SHORT, MAX, (PPO,)),
-            *found.more(LONG, MAX, (PPO, A_PPO)),
+            *found.lower(LONG, F_PPO, (*both, PPO, A_PPO)),
+            *found.lower(SHORT, F_PPO, (*both, PPO)),
+            *found.lower(SHORT, A_PPO, (*both, PPO, F_PPO)),
+            *found.lower(REWARD, A_PPO, (F_PPO, PPO)),
+            *(check for one in both for check in found.more(REWARD, one, (F_PPO, PPO, A_PPO))),
+            *(check for one in both for check in found.more(SHORT, one, (PPO,))),
+            *(check for one in both for check in found.more(LONG, one, (PPO, A_PPO))),
         ]
 
 

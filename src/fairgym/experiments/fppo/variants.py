@@ -12,11 +12,12 @@ from fairgym.experiments._plots import CAPTION, curve, curve_legend
 from fairgym.experiments.fppo._courses import (
     LONG,
     POINTS,
+    REWARD,
     SHORT,
     CourseFigure,
     Courses,
+    acting,
     massaged,
-    named,
 )
 from fairgym.experiments.fppo._systems import F_PPO, F_PPO_S, PPO, SIZES
 from fairgym.experiments.fppo.fig1 import FppoFig1
@@ -39,6 +40,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+COLUMNS = (SHORT, LONG, REWARD)
 LABELS = (PPO, F_PPO_S, *VARIANTS)
 
 
@@ -74,16 +76,17 @@ class FppoVariants(ex.Experiment):
         for name, kind in FIGURES.items():
             figure = kind()
             env, episodes = figure.evaluated_in(), _episodes(figure, size)
-            courses = {}
+            draws, courses = figure.chooses(env), {}
             for label in LABELS:
                 several = runs[f"{name}: {label}"]
                 policies = (
-                    {run.config.seed: (env, run.policies) for run in several}
+                    {run.config.seed: (env, acting(run, env, draws)) for run in several}
                     if label == PPO
-                    else massaged(env, several)
+                    else massaged(env, several, draws)
                 )
                 courses[label] = figure.courses(policies, episodes)
-            data[name] = {"courses": courses, "panels": named(figure.panels(env))}
+            panels = {panel.label: panel.what for panel in figure.panels(env)}
+            data[name] = {"courses": courses, "panels": panels}
         return data
 
     def conclude(self, data: Any) -> ex.Outcome:
@@ -99,7 +102,7 @@ class FppoVariants(ex.Experiment):
                     statement = f"{name}, {check.statement}"
                     checks.append(dataclasses.replace(check, statement=statement))
             rows += [
-                [name, label, *(ex.iqm_text(found.mean(label, what)) for what in found.names)]
+                [name, label, *(ex.iqm_text(found.mean(label, what)) for what in COLUMNS)]
                 for label in found.courses
             ]
         return ex.Outcome(
@@ -107,7 +110,7 @@ class FppoVariants(ex.Experiment):
             caption=f"{CAPTION} All but PPO are massaged in evaluation.",
             tables=[
                 ex.Table(
-                    ["system", "variant", *Courses.of(next(iter(data.values()))).names],
+                    ["system", "variant", *COLUMNS],
                     rows,
                     "Means over the steps of an evaluation episode; interquartile mean over seeds"
                     " (95% interval). The reward of bank loans is the bank's cash.",

@@ -192,7 +192,7 @@ class Courses:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "Courses":
-        """What `CourseFigure.measure` returned."""
+        """The courses that `CourseFigure.measure` returned."""
         return cls(data["courses"], {what: label for label, what in data["panels"].items()})
 
     def mean(self, label: str, what: str) -> np.ndarray:

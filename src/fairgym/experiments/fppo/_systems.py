@@ -1,4 +1,4 @@
-"""What is trained in the three systems: published numbers, and lengths of training."""
+"""Learners of the three systems: published numbers, and lengths of training."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What it takes: F-PPO with terms scaled or not, and with measures of a window or true ones."""
+"""Variants of F-PPO: with terms scaled or not, and with measures of a window or true ones."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ class FppoVariants(ex.Experiment):
         return data
 
     def conclude(self, data: Any) -> ex.Outcome:
-        """Of each variant, whether it is fairer in the long term than without regularisation.
+        """The question of each variant: whether it is fairer in the long term than without regularisation.
 
         F-PPO-S is massaged as they are, so that nothing but the regularisation differs.
         """

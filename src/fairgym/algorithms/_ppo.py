@@ -183,6 +183,10 @@ class PpoLearner(GradientLearner[StateT]):
         """
         return advantage
 
+    def _bounded(self, log_ratio: Float[Array, "worlds steps"]) -> Float[Array, "worlds steps"]:
+        """Logarithms of probability ratios, whose exponentials have to be finite: the same."""
+        return log_ratio
+
     def _value_scale(self, state: StateT) -> tuple[Any, Any]:
         """Mean and standard deviation, per agent, of the returns that the critic's unit stands for.
 
@@ -327,7 +331,7 @@ class PpoLearner(GradientLearner[StateT]):
             scale = jnp.sqrt(jnp.sum(acts * (own - centre) ** 2) / total)
             own = (own - centre) / (scale + 1e-8)
             now = explored_log_probability(nets.actors[agent], log_std[agent], steps, agent)
-            ratio = jnp.exp(now - before[agent])
+            ratio = jnp.exp(self._bounded(now - before[agent]))
             clipped = jnp.clip(ratio, 1.0 - self.clip_eps, 1.0 + self.clip_eps)
             surrogate += jnp.sum(acts * jnp.minimum(ratio * own, clipped * own)) / total
             bonus += mean_entropy(nets.actors[agent], log_std[agent], steps, agent, acts / total)

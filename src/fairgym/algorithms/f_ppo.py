@@ -24,6 +24,7 @@ from fairgym.algorithms._worlds import World
 from fairgym.core import AutoReset, Entities, Environment, FairgymError, check_flag
 from fairgym.policies.massaging import check_massaging, massage
 
+LARGEST_LOG_RATIO = 20.0
 FIRST_THRESHOLD = 0.01  # of the exponential schedule
 
 
@@ -133,6 +134,10 @@ class FPpo(RegularisedPpo[WatchingState]):
 
         tau = self.tau(state.rounds)
         return massage(env.action_space(agent), seen, logits, raw, tau, unfairness)
+
+    def _bounded(self, log_ratio: Float[Array, "worlds steps"]) -> Float[Array, "worlds steps"]:
+        """At most 20: massaged units may have hardly any density, whose ratio would overflow."""
+        return jnp.minimum(log_ratio, LARGEST_LOG_RATIO)
 
     def _shaped(
         self, advantage: Float[Array, "worlds steps"], signals: Mapping[str, Array]

@@ -36,6 +36,7 @@ from fairgym.fairness.checks import require_number
 from fairgym.policies.exploration import act
 
 ROUNDING = 1e-6  # smaller differences of unfairness are none
+LEAST_SHARE = 1e-6
 LEAST_LEFT = 0.1  # of the share of a place that gives up its only unit
 
 
@@ -167,6 +168,7 @@ def _alternatives(
     shares, units, places = jax.nn.softmax(raw), space.units, raw.shape[0]
     given = space.from_logits(raw, seen.mask)
     giver, taker = (x.ravel() for x in jnp.indices((places, places)))
+    shares = jnp.maximum(shares, LEAST_SHARE)  # to one without any, no share could be added
     # 1/N of the mass is moved, which moves one unit
     less = jnp.log(jnp.maximum(1.0 - 1.0 / (units * shares), LEAST_LEFT))
     more = jnp.log1p(1.0 / (units * shares))

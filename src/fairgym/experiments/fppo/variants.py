@@ -90,7 +90,7 @@ class FppoVariants(ex.Experiment):
         return data
 
     def conclude(self, data: Any) -> ex.Outcome:
-        """The question of each variant: whether it is fairer in the long term than without regularisation.
+        """The question of each variant: fairer in the long term than without regularisation?
 
         F-PPO-S is massaged as they are, so that nothing but the regularisation differs.
         """

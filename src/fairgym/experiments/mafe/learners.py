@@ -21,7 +21,7 @@ from fairgym.core.registry import environments
 from fairgym.experiments._plots import CAPTION, curve, curve_legend
 from fairgym.fairness import Objective
 from fairgym.report import style
-from fairgym.report.words import title, words
+from fairgym.report.words import listed, title, words
 from fairgym.training import RunConfig
 from fairgym.training.statistics import bootstrap_interval
 
@@ -237,6 +237,7 @@ def _by_name(found: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
 def _table(name: str, found: Any) -> ex.Table:
     """Measures in rows, since education has many; learners in columns."""
     looked_after = SYSTEMS[name].disparity
+    learners = {label: found["learners"][label]["ends"] for label in (*LEARNERS, UNTRAINED)}
     rows = {SCORE: "objective ↑", REWARD: "normalised profit ↑"}
     for metric, own in found["metrics"].items():
         if own.kind != "direct":
@@ -245,13 +246,13 @@ def _table(name: str, found: Any) -> ex.Table:
             rows[metric] = f"**{text}**" if metric == looked_after else text
     rows[SURVIVED] = "episodes that do not fail ↑"
     return ex.Table(
-        [name, *found["learners"]],
+        [name, *learners],
         [
-            [text, *(ex.iqm_text(one["ends"][row]) for one in found["learners"].values())]
+            [text, *(ex.iqm_text(one[row]) for one in learners.values())]
             for row, text in rows.items()
         ],
         f"{title(name)}, in held-out episodes, the same for all within a seed; interquartile mean"
-        f" over seeds (95% interval). Bold: what {', '.join(FAIR)} look after.",
+        f" over seeds (95% interval). Bold: what {listed(FAIR)} look after.",
     )
 
 

@@ -1,6 +1,7 @@
 """Massaging of learned policies against an enumeration of actions, and what it is not for."""
 
 import itertools
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -78,7 +79,8 @@ def test_loans_are_those_of_an_enumeration(window, threshold):
 def test_what_is_drawn_is_massaged():
     """Draws of the policy where nothing is near enough, and fairer ones with the same draws."""
     bank = fairgym.make("bank_loans", horizon=200)
-    params, drawn = bank.default_params, sampled(bank, {"bank": Lender()})
+    params = bank.default_params
+    drawn: dict[str, Any] = {**sampled(bank, {"bank": Lender()})}
     seen, _ = bank.reset(KEY, params)
     keys = jax.random.split(KEY, 2_000)
     found = jax.vmap(lambda key: drawn["bank"](seen["bank"], key))(keys)

@@ -67,7 +67,14 @@ WRONG = {
 }
 # A good command -> the kinds of its flags.
 COMMANDS: dict[str, dict[str, Any]] = {
-    "evaluate run": {"episodes": int, "scheme": "name", "seed": int, "json": bool},
+    "evaluate run": {
+        "episodes": int,
+        "scheme": "name",
+        "seed": int,
+        "sample": bool,
+        "massage": bool,
+        "json": bool,
+    },
     "report run": {"out": "path", "episodes": int, "scheme": "name", "seed": int},
     "reproduce mafe-fig8": {
         "scale": "name",

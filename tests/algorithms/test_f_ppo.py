@@ -18,7 +18,7 @@ from fairgym.core import AutoReset, FairgymError, apportion, no_components
 from fairgym.fairness import Objective, Windowed
 from fairgym.policies import massaged
 from fairgym.policies.exploration import explore
-from fairgym.policies.massaging import massage
+from fairgym.policies.massaging import _alternatives, massage
 from fairgym.testing.toys import Toy
 
 DESK = Desk()
@@ -210,6 +210,34 @@ class TestMassaging:
         gaps = env.measures["short_term"].of_trace(episode.trace)
         # at its own wish the clerk has a gap of 1
         assert float(jnp.min(gaps[12:])) > -0.5
+
+    def test_units_of_hardly_any_density_leave_the_networks_finite(self):
+        """Sites that are all but sure to get none, and exploration that never comes so far."""
+        env = fairgym.make("attention", horizon=20)
+        space = env.action_space("dispatcher")
+        seen = env.reset(jax.random.key(0), env.default_params)[0]["dispatcher"]
+        sure = jnp.array([0.0, -200.0, -1.0, -2.0, -3.0])
+        others, _, _ = _alternatives(space, seen, sure, sure)
+        assert bool(jnp.all(jnp.isfinite(others)))
+        learner = algorithms.get("f-ppo")(
+            threshold_start=0,
+            threshold_rate=0.0,
+            init_std=1e-3,
+            num_envs=2,
+            num_steps=40,
+            num_minibatches=4,
+            update_epochs=4,
+            layers=(4,),
+            critic_layers=(4,),
+            learning_rate=0.05,
+            episodes_per_epoch=8,
+            evaluation_episodes=1,
+        )
+        state = learner.init(jax.random.key(0), env, Objective.published(env))
+        for _ in range(2):
+            state, _ = learner.update(state)
+        found = jax.tree.leaves((state.learned, state.log_std))
+        assert all(bool(jnp.all(jnp.isfinite(x))) for x in found)
 
     def test_the_published_thresholds(self):
         learner = algorithms.get("f-ppo")

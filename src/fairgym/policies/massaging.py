@@ -34,6 +34,7 @@ from fairgym.core.environment import require_agents
 from fairgym.fairness import Windowed
 from fairgym.fairness.checks import require_number
 from fairgym.policies.exploration import act
+from fairgym.policies.sampled import has_logits
 
 ROUNDING = 1e-6  # smaller differences of unfairness are none
 LEAST_SHARE = 1e-6
@@ -84,7 +85,7 @@ def massaged(
     if not isinstance(given, Windowed):
         named = ", ".join(env.measures) or f"none, since {env.name} has no measures"
         raise FairgymError(f"measure is {measure!r}; it takes a Windowed, or one of: {named}")
-    with_logits = [agent for agent in env.agents if _has_logits(policies[agent])]
+    with_logits = [agent for agent in env.agents if has_logits(policies[agent])]
     if not with_logits:
         raise FairgymError(
             "policies has none with probabilities to compare; massaging takes a learned policy of"
@@ -262,8 +263,3 @@ class _AsBefore(eqx.Module):
     def __call__(self, observation: Entities, key: PRNGKeyArray, hidden: Any) -> tuple[Array, Any]:
         """The policy's action."""
         return decide(self.policy, self.env.without_memory(observation), key, hidden)
-
-
-def _has_logits(policy: Any) -> bool:
-    """True for a policy with probabilities and without a hidden state."""
-    return hasattr(policy, "logits") and not isinstance(policy, RecurrentPolicy)

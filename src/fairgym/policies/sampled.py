@@ -58,7 +58,11 @@ def sampled(env: Environment, policies: Mapping[str, AnyPolicy]) -> dict[str, An
         32
     """
     require_agents(env, policies, "policy")
-    choosing = [agent for agent in env.agents if chooses(env, agent, policies[agent])]
+    choosing = [
+        agent
+        for agent in env.agents
+        if has_logits(policies[agent]) and env.action_space(agent).discrete
+    ]
     if not choosing:
         raise FairgymError(
             f"policies has none of {env.name} that chooses among options with probabilities;"
@@ -70,7 +74,6 @@ def sampled(env: Environment, policies: Mapping[str, AnyPolicy]) -> dict[str, An
     }
 
 
-def chooses(env: Environment, agent: str, policy: AnyPolicy) -> bool:
-    """True for a policy with the probabilities of options, and without a hidden state."""
-    has_logits = hasattr(policy, "logits") and not isinstance(policy, RecurrentPolicy)
-    return has_logits and env.action_space(agent).discrete
+def has_logits(policy: AnyPolicy) -> bool:
+    """True for a policy with probabilities and without a hidden state."""
+    return hasattr(policy, "logits") and not isinstance(policy, RecurrentPolicy)

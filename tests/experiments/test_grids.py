@@ -18,7 +18,7 @@ from fairgym.experiments.mafe.learners import LEARNERS, SYSTEMS
 from fairgym.policies import fixed_policies
 
 FAIRQCM = [f"fairqcm-fig{n}" for n in (2, 3, 4, 5)]
-FPPO = [f"fppo-fig{n}" for n in (1, 2, 3, 4)]
+FPPO = [*(f"fppo-fig{n}" for n in (1, 2, 3, 4)), "fppo-variants"]
 ROOT = Path(__file__).parents[2]
 NOTHING_TO_SAY = ("mafe-fig5", "fairqcm-fig1", "fairqcm-fig4")  # all of their claims hold
 NAMES = [f"mafe-fig{n}" for n in range(5, 12)] + ["mafe-table9"]

@@ -30,8 +30,8 @@ class System:
             delta, but in bank loans what the paper calls small: exact equal opportunity has a
             windowed gap of 0.065 by chance.
         bias_weight: alpha of ELBERT-PO, as published for these systems.
-        episodes: Episodes per epoch of training.
-        held_out: Evaluation episodes for each seed, in the paper and at the quick scale.
+        episodes: Episodes per epoch of training, in the paper and at the quick scale.
+        held_out: Evaluation episodes for each seed, likewise.
     """
 
     name: str
@@ -39,21 +39,27 @@ class System:
     a_ppo: Mapping[str, float]
     limit: float
     bias_weight: float
-    episodes: int
+    episodes: tuple[int, int]
     held_out: tuple[int, int]
 
     @property
     def sizes(self) -> dict[str, ex.Size]:
         """Both sizes of an experiment in this system."""
         return {
-            scale: dataclasses.replace(size, episodes=self.episodes, held_out=held_out)
-            for (scale, size), held_out in zip(SIZES.items(), self.held_out, strict=True)
+            scale: dataclasses.replace(size, episodes=episodes, held_out=held_out)
+            for (scale, size), episodes, held_out in zip(
+                SIZES.items(), self.episodes, self.held_out, strict=True
+            )
         }
+
+    def at(self, size: ex.Size) -> ex.Size:
+        """This system's size, that of the nearest number of epochs, in place of a common one."""
+        return min(self.sizes.values(), key=lambda own: abs((own.epochs or 0) - (size.epochs or 0)))
 
     def config(self, label: str, size: ex.Size, **more: Any) -> RunConfig:
         """Configuration of a learner by its label, with further hyperparameters."""
         algorithm, own = self._learner(label)
-        length = {"epochs": size.epochs, "episodes_per_epoch": self.episodes}
+        length = {"epochs": size.epochs, "episodes_per_epoch": self.at(size).episodes}
         arguments = {**length, **own, **more}
         return RunConfig(
             self.name, algorithm=algorithm, algorithm_args=arguments, objective="published"
@@ -85,7 +91,7 @@ BANK_LOANS = System(
     a_ppo={"value_weight": 0.25, "growth_weight": 0.25, "tolerance": 0.005},
     limit=0.1,
     bias_weight=2e5,
-    episodes=7,
+    episodes=(7, 7),
     held_out=(10, 4),
 )
 ATTENTION = System(
@@ -100,7 +106,7 @@ ATTENTION = System(
     a_ppo={"value_weight": 0.15, "growth_weight": 0.15, "tolerance": 0.05},
     limit=0.1,
     bias_weight=50.0,
-    episodes=41,
+    episodes=(41, 14),  # 7 rounds of an epoch at the quick scale, 140 in all
     held_out=(10, 10),
 )
 EPIDEMIC = System(
@@ -116,6 +122,6 @@ EPIDEMIC = System(
     a_ppo={"value_weight": 0.1, "growth_weight": 0.1, "tolerance": 0.05},
     limit=0.05,
     bias_weight=20.0,
-    episodes=512,
+    episodes=(512, 512),
     held_out=(200, 200),
 )

@@ -75,7 +75,8 @@ class FppoVariants(ex.Experiment):
         data: dict[str, Any] = {}
         for name, kind in FIGURES.items():
             figure = kind()
-            env, episodes = figure.evaluated_in(), _episodes(figure, size)
+            env, episodes = figure.evaluated_in(), figure.system.at(size).held_out
+            assert episodes is not None
             draws, courses = figure.chooses(env), {}
             for label in LABELS:
                 several = runs[f"{name}: {label}"]
@@ -118,13 +119,6 @@ class FppoVariants(ex.Experiment):
             ],
             checks=checks,
         )
-
-
-def _episodes(figure: CourseFigure, size: ex.Size) -> int:
-    """Evaluation episodes for each seed, as many as the figure has at this length of training."""
-    own = next(own for own in figure.sizes.values() if own.epochs == size.epochs)
-    assert own.held_out is not None
-    return own.held_out
 
 
 @style.styled

@@ -23,8 +23,8 @@ def env():
 
 @pytest.fixture(scope="session")
 def params(env):
-    """Both groups well represented."""
-    return env.default_params.replace(disadvantaged_share=0.4)
+    """Both groups well represented; a part of the relief is forgiven, the rest is put off."""
+    return env.default_params.replace(disadvantaged_share=0.4, relief_forgiven=0.3)
 
 
 @pytest.fixture(scope="session")

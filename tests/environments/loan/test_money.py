@@ -43,7 +43,9 @@ def books(env, episode, scores):
         "left": left,
         "requested": np.where(repaying, requested, 0.0),
         "paid": paid,
-        "balance": (1.0 + rate) * state["balance"] - paid,
+        "balance": (1.0 + rate) * state["balance"]
+        - paid
+        - episode.params["relief_forgiven"] * (scheduled - requested),
     }
 
 

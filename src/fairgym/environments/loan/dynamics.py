@@ -9,7 +9,7 @@
 | Y_t (CURRINSTALL) | `requested` |
 | X_t | `paid` |
 | p_t, N_t | `propensity`, `noise` |
-| a (relief) | `relief` |
+| a (relief), the part of it that is taken off the balance | `relief`, `relief_forgiven` |
 | TOTREQUEST, TOTRECEIVE, WARNING | `total_requested`, `total_received`, `warning` |
 | P_t | `profit` |
 
@@ -71,9 +71,18 @@ def payment(propensity: Numbers, noise: Numbers, scheduled: Numbers, requested: 
     return jnp.minimum(jnp.clip(propensity + noise, 0.0, 1.0) * scheduled, requested)
 
 
-def next_balance(balance: Numbers, rate: Numbers, paid: Numbers) -> Numbers:
-    """Equation (6): B_t = (1 + r) B_{t-1} - X_t, not below zero (float rounding apart)."""
-    return jnp.maximum((1.0 + rate) * balance - paid, 0.0)
+def next_balance(
+    balance: Numbers, rate: Numbers, paid: Numbers, forgiven: Parameter = 0.0
+) -> Numbers:
+    """Equation (6), less what is forgiven: B_t = (1 + r) B_{t-1} - X_t - F_t, not below zero.
+
+    Args:
+        balance: dollars owed before the payment.
+        rate: monthly interest rate.
+        paid: dollars paid.
+        forgiven: dollars of the scheduled installment that are not to be paid, ever.
+    """
+    return jnp.maximum((1.0 + rate) * balance - paid - forgiven, 0.0)
 
 
 def default_flags(

@@ -225,7 +225,9 @@ class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
             self._longest_term,
         )
         # 4. relief, 5. payment
-        collection = steps.collect(noise, state, record, scores["propensity"], relief)
+        collection = steps.collect(
+            noise, state, record, scores["propensity"], relief, params.relief_forgiven
+        )
         # 6. default or repaid, 7. features move
         ending = steps.end_loans(state, collection, params.default_ratio)
         next_record = steps.move_records(state, ending, params)

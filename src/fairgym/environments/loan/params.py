@@ -53,6 +53,13 @@ class LoanParams(BankParams):
         low=0.0,
         high=1.0,
     )
+    relief_forgiven: float = param(
+        0.0,
+        "share of the relief that is taken off the balance; the rest of it is put off (not"
+        " published)",
+        low=0.0,
+        high=1.0,
+    )
     income_change: float = param(
         0.0,
         "c for ANNUALINC (equation 9; not published)",

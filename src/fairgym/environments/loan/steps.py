@@ -112,6 +112,7 @@ def collect(
     record: Mapping[str, Float[Array, " people"]],
     score: Score,
     relief: Float[Array, " groups"],
+    relief_forgiven: float | Float[Array, ""],
 ) -> Collection:
     """Steps 4 and 5: relief, and payment of the installment."""
     repaying = state.stage == REPAYING
@@ -122,12 +123,15 @@ def collect(
     burdened = dynamics.debt_to_income_with(state.debt_to_income, requested, state.annual_income)
     propensity = dynamics.payment_propensity(score, {**record, "debt_to_income": burdened})
     paid = dynamics.payment(propensity, noise.payment, scheduled, requested)
+    forgiven = jnp.where(repaying, relief_forgiven * (scheduled - requested), 0.0)
     requested = jnp.where(repaying, requested, 0.0)
     paid = jnp.where(repaying, paid, 0.0)
     return Collection(
         requested=requested,
         paid=paid,
-        balance=dynamics.next_balance(state.balance, jnp.where(repaying, rate, 0.0), paid),
+        balance=dynamics.next_balance(
+            state.balance, jnp.where(repaying, rate, 0.0), paid, forgiven
+        ),
         total_requested=state.total_requested + requested,
         total_received=state.total_received + paid,
     )

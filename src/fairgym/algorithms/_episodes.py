@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from fairgym.core import Components, Environment, Episode, log_keys, rollout
 from fairgym.core.batching import map_episodes
@@ -150,6 +150,27 @@ def log_multipliers(
         for (agent, objective), own in zip(objectives, multipliers, strict=True)
         for name, value in zip(objective.bounds, own, strict=True)
     }
+
+
+def ranked(
+    scores: Float[Array, " candidates"],
+    survived: Float[Array, " candidates"],
+    length: Float[Array, " candidates"],
+    *,
+    failed_last: bool,
+) -> Int[Array, " candidates"]:
+    """Candidates from the best to the worst; of equal ones the first comes first.
+
+    A failure at once has neither losses nor disparities, and can outscore all that live on.
+
+    Args:
+        scores: scores; one that is not a number is below all others.
+        survived: share of a candidate's episodes that did not fail.
+        length: mean number of steps of its episodes.
+        failed_last: True ranks by survival first, then by length, and only then by score.
+    """
+    keys = (-jnp.where(jnp.isfinite(scores), scores, -jnp.inf),)
+    return jnp.lexsort((*keys, -length, -survived) if failed_last else keys)
 
 
 def survived(episodes: Episode) -> Float[Array, ""]:

@@ -41,10 +41,11 @@ from fairgym.algorithms._episodes import (
     log_episodes,
     log_metrics,
     log_multipliers,
+    ranked,
     run_candidates,
     survived,
 )
-from fairgym.core import Environment, Episode, log_keys
+from fairgym.core import Environment, Episode, check_flag, log_keys
 from fairgym.core.batching import replicated
 from fairgym.policies import equivariant, split_learned
 
@@ -98,6 +99,8 @@ class FMacem(Algorithm[FMacemState]):
         evaluation_episodes: number of episodes per epoch that measure the mean policy.
         multiplier_rate: step size of the multipliers of a bounded objective.
         discount: discount factor of the component sums (gamma).
+        failed_last: failed episodes rank below all others, among themselves by length; if not, by
+            their score alone.
         vmap_size: number of episodes that are vmapped together; 0 chooses by device.
     """
 
@@ -115,6 +118,7 @@ class FMacem(Algorithm[FMacemState]):
     evaluation_episodes: int = 4
     multiplier_rate: float = 1.0
     discount: float = 1.0
+    failed_last: bool = False
     vmap_size: int = 0
 
     def __post_init__(self) -> None:
@@ -124,6 +128,7 @@ class FMacem(Algorithm[FMacemState]):
         check_at_least(self, 1, "evaluation_episodes", high=MOST_EPISODES)
         check_at_least(self, 2, "episodes_per_epoch", high=MOST_EPISODES)
         check_at_least(self, 0, "vmap_size")
+        check_flag("failed_last", self.failed_last)
         check_inside(self, 1.0, "elite_share", "smoothing", "discount")
         check_inside(self, math.inf, "init_std", "noise_floor", "multiplier_rate")
 
@@ -200,7 +205,9 @@ class FMacem(Algorithm[FMacemState]):
                 results.totals, results.memories
             )
             scores[agent] = score = jnp.where(jnp.isfinite(score), score, -jnp.inf)
-            elite = jax.lax.top_k(score, self.elites)[1]
+            alive, length = 1.0 - results.terminated, results.length.astype(jnp.float32)
+            order = ranked(score, alive, length, failed_last=self.failed_last)
+            elite = order[: self.elites]
             best = jax.tree.map(lambda x, e=elite: x[e], candidates[agent])
             mean[agent], spread[agent] = self._fit(state.mean[agent], state.spread[agent], best)
             excess = jnp.mean(

@@ -24,8 +24,8 @@ from fairgym.algorithms._algorithm import (
     check_inside,
     init_fields,
 )
-from fairgym.algorithms._episodes import log_episodes, run_candidates
-from fairgym.core import Environment, FairgymError, log_keys
+from fairgym.algorithms._episodes import log_episodes, ranked, run_candidates
+from fairgym.core import Environment, FairgymError, check_flag, log_keys
 from fairgym.policies import Constant, Random
 
 
@@ -46,6 +46,8 @@ class GridSearch(Algorithm[GridSearchState]):
         deviation_steps: number of values per element in tier 2, evenly over plus and minus the
             deviation.
         episodes: number of episodes per candidate, with common people and common luck for all.
+        failed_last: candidates that fail rank below all others, by the share of episodes that they
+            survive and then by length; if not, by their score alone.
         vmap_size: number of episodes that are vmapped together; 0 chooses by device.
     """
 
@@ -53,6 +55,7 @@ class GridSearch(Algorithm[GridSearchState]):
     deviation: float | None = None
     deviation_steps: int = 5
     episodes: int = 4
+    failed_last: bool = False
     vmap_size: int = 0
 
     def __post_init__(self) -> None:
@@ -60,6 +63,7 @@ class GridSearch(Algorithm[GridSearchState]):
         check_at_least(self, 2, "steps")
         check_at_least(self, 1, "deviation_steps", "episodes")
         check_at_least(self, 0, "vmap_size")
+        check_flag("failed_last", self.failed_last)
         if self.deviation is not None:
             check_inside(self, 1.0, "deviation")
 
@@ -146,7 +150,9 @@ class GridSearch(Algorithm[GridSearchState]):
         """One tier: score all its candidates and keep the best."""
         candidates = self.candidates(state)
         scores, episodes = self._measure(state, candidates)
-        winner = int(jnp.argmax(scores))
+        alive = 1.0 - jnp.mean(episodes.terminated, axis=1)
+        length = jnp.mean(episodes.length, axis=1)
+        winner = int(ranked(scores, alive, length, failed_last=self.failed_last)[0])
         best = {agent: jnp.asarray(values[winner]) for agent, values in candidates.items()}
         winning = jax.tree.map(lambda x: x[winner], episodes)
         log = log_episodes(state.env, state.objectives, winning)

@@ -1,11 +1,14 @@
 """Failed episodes rank last, or by their score alone."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from learners import collected, learner
 
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._episodes import ranked
@@ -72,6 +75,44 @@ def test_grid_search_finds_failure_or_life(failed_last):
     else:
         assert log["survived"] == 0.0 and level == pytest.approx(0.1)
         assert log["objective"] == pytest.approx(-(0.2**2 + 0.7**2) / HORIZON, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["f-mappo", "f-maddpg"])
+def test_a_failure_costs_every_agent_a_penalty(name):
+    """In the step that it fails with and in no other."""
+    state = learner(name).init(jax.random.key(0), ENV, DIRECT, fixed=FIXED)
+    world = jax.tree.map(lambda x: x[0], state.worlds)
+
+    @partial(jax.jit, static_argnames="penalty")
+    def step(level, penalty):
+        actions = {
+            "level": jnp.full(2, level),
+            "rank": jnp.zeros(ENV.places),
+            "split": jnp.array([0.7, 0.3]),
+        }
+        _, end, rewards = state.go_on(world, actions, world.hidden, jax.random.key(1), penalty)
+        return end.terminated, rewards
+
+    for level, fails in ((0.1, True), (0.5, False)):
+        failed, plain = step(level, 0.0)
+        _, punished = step(level, 3.0)
+        assert bool(failed) == fails and plain.shape == (len(state.objectives),)
+        np.testing.assert_allclose(punished, plain - 3.0 * fails, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["f-mappo", "f-maddpg"])
+def test_learners_learn_from_rewards_with_the_penalty(name):
+    """Every episode fails with its second step."""
+    toy = Toy(population=6, horizon=HORIZON, places=3, seats=1)
+    rewards, fails = {}, None
+    for penalty in (0.0, 3.0):
+        some = learner(name, failure_penalty=penalty)
+        params = toy.default_params.replace(last_step=2.0)
+        state = some.init(jax.random.key(0), toy, DIRECT, params=params, fixed=FIXED)
+        steps = collected(some, state, jax.random.key(1))
+        rewards[penalty], fails = np.asarray(steps.rewards), np.asarray(steps.done)
+    np.testing.assert_array_equal(fails, [[False, True, False, True]] * 2)
+    np.testing.assert_allclose(rewards[3.0], rewards[0.0] - 3.0 * fails[..., None], rtol=1e-5)
 
 
 def test_f_macem_learns_to_live():

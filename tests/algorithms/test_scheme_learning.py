@@ -97,7 +97,7 @@ def test_rewards_of_running_worlds_are_gains_of_the_episode():
         seen = state.env.observe(world.state, state.params)
         actions, hidden = fixed_actions(state.env, state.fixed, seen, key, world)
         actions = actions | {"guest": jnp.array([0.5, 0.5])}
-        world, end, rewards = state.go_on(world, actions, hidden, key)
+        world, end, rewards = state.go_on(world, actions, hidden, key, 0.0)
         return world, end.components.heat, rewards
 
     had, total = np.zeros(2), []

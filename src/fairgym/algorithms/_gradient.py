@@ -68,7 +68,12 @@ class GradientState(TrainState):
         return eqx.combine(self.learned, self.skeleton)
 
     def go_on(
-        self, world: World, actions: Mapping[str, Array], hidden: Any, key: PRNGKeyArray
+        self,
+        world: World,
+        actions: Mapping[str, Array],
+        hidden: Any,
+        key: PRNGKeyArray,
+        failure_penalty: float,
     ) -> tuple[World, StepOutcome, Float[Array, " agents"]]:
         """One step of a world, and a new episode where one ends with it.
 
@@ -77,6 +82,7 @@ class GradientState(TrainState):
             actions: the actions of all agents.
             hidden: hidden states of the agents that are not trained, after the step.
             key: a JAX key.
+            failure_penalty: what a step is worth less for every agent if the episode fails with it.
 
         Returns:
             `(world, outcome, rewards)`: the world to go on from, what the step came to, and the
@@ -91,7 +97,10 @@ class GradientState(TrainState):
         ]
         first = first_judged(self.env, self.params, self.objectives), first_hidden(self.fixed)
         judged, hidden = where(end.done, first, (tuple(after for after, _ in steps), hidden))
-        return World(state, judged, hidden), end, jnp.stack([reward for _, reward in steps])
+        rewards = jnp.stack([reward for _, reward in steps])
+        if failure_penalty:
+            rewards -= failure_penalty * end.terminated
+        return World(state, judged, hidden), end, rewards
 
 
 StateT = TypeVar("StateT", bound=GradientState)
@@ -110,6 +119,9 @@ class GradientLearner(Algorithm[StateT]):
         num_envs: number of environments that run side by side.
         num_steps: steps of each environment between two rounds of learning.
         gamma: discount factor of the step rewards.
+        failure_penalty: what is taken from the step reward of every agent when an episode fails.
+            A step's reward is as large as the objective of an episode of such steps, so that
+            1 / (1 - gamma) weighs as much as the objective of all steps ahead.
         max_grad_norm: largest norm of a gradient; larger ones are scaled down.
         hidden: number of hidden units of the two-layer policies.
         critic_hidden: number of hidden units of the critic.
@@ -127,6 +139,7 @@ class GradientLearner(Algorithm[StateT]):
     num_envs: int = 16
     num_steps: int = 100
     gamma: float = 0.99
+    failure_penalty: float = 0.0
     max_grad_norm: float = 0.5
     hidden: int = 32
     critic_hidden: int = 32
@@ -143,7 +156,7 @@ class GradientLearner(Algorithm[StateT]):
         check_at_least(self, 1, *at_once, high=MOST_EPISODES)
         check_at_least(self, 0, "sampled_people", "vmap_size")
         check_inside(self, 1.0, "gamma")
-        check_inside(self, math.inf, "multiplier_rate")
+        check_inside(self, math.inf, "multiplier_rate", "failure_penalty")
         check_inside(self, math.inf, "max_grad_norm", positive=True)
 
     @property

@@ -223,7 +223,9 @@ class PpoLearner(GradientLearner[StateT]):
                 actions[agent] = act(space, raw, own.mask)
                 explored[agent] = space.at_rows(raw, seen.rows[agent])
             acts = {agent: acting(state.env, agent, world.state) for agent in actors}
-            after, end, rewards = state.go_on(world, actions, hidden, step_key)
+            after, end, rewards = state.go_on(
+                world, actions, hidden, step_key, self.failure_penalty
+            )
             after, signals = self._watch(state, world, after, end)
             ahead = None
             if self._bootstraps:

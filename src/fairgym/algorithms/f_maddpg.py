@@ -185,7 +185,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
             of_sample = space.at_rows(action, seen.rows[agent])
             counts = seen.samples[agent].mask & acts[agent] if space.per_entity else acts[agent]
             stored_actions[agent] = jnp.where(counts, of_sample, 0.0)
-        world, end, rewards = state.go_on(world, actions, hidden, step_key)
+        world, end, rewards = state.go_on(world, actions, hidden, step_key, self.failure_penalty)
         encoders = state.networks.critic.encoders
         stored = {agent: _stored(s, encoders[agent].scaling) for agent, s in seen.samples.items()}
         return world, Step(stored, seen.present, stored_actions, acts, rewards, end.done)

@@ -126,7 +126,7 @@ def test_f_macem_learns_to_live():
         failed_last=True,
     )
     state = learner.init(jax.random.key(1), ENV, DIRECT, fixed=FIXED)
-    lived = []
+    lived, log = [], {}
     for _ in range(learner.num_updates):
         state, log = learner.update(state)
         lived.append(float(log["candidates/survived"]))

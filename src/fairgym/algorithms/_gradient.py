@@ -119,8 +119,8 @@ class GradientLearner(Algorithm[StateT]):
         num_envs: number of environments that run side by side.
         num_steps: steps of each environment between two rounds of learning.
         gamma: discount factor of the step rewards.
-        failure_penalty: what is taken from the step reward of every agent when an episode fails.
-            A step's reward is as large as the objective of an episode of such steps, so that
+        failure_penalty: loss of reward of every agent in a step with which an episode fails; a
+            step's reward is as large as the objective of an episode of such steps, so that
             1 / (1 - gamma) weighs as much as the objective of all steps ahead.
         max_grad_norm: largest norm of a gradient; larger ones are scaled down.
         hidden: number of hidden units of the two-layer policies.

@@ -229,7 +229,8 @@ class NumpyLoan:
         propensity = self.score("propensity", self.columns(rows, asked))
         noise = self.rng.standard_normal(len(rows), np.float32) * self.params["payment_noise"]
         paid = self.pays(np.clip(propensity + noise, 0.0, 1.0), scheduled, asked)
-        self.balance[rows] = np.maximum(balance * (1.0 + rate) - paid, 0.0)
+        forgiven = self.params["relief_forgiven"] * (scheduled - asked)
+        self.balance[rows] = np.maximum(balance * (1.0 + rate) - paid - forgiven, 0.0)
         self.requested[rows] += asked
         self.received[rows] += paid
         self.installment[rows] = asked

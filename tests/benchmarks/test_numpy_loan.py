@@ -42,7 +42,11 @@ def env():
 def params(env):
     # half of the people in each group, so that both are counted well
     return env.default_params.replace(
-        disadvantaged_share=0.5, bias_strength=0.3, income_change=500.0, debt_to_income_change=1.0
+        disadvantaged_share=0.5,
+        bias_strength=0.3,
+        income_change=500.0,
+        debt_to_income_change=1.0,
+        relief_forgiven=0.4,
     )
 
 

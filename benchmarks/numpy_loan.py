@@ -99,6 +99,7 @@ class NumpyLoan:
         self.balance, self.installment = zeros(), zeros()
         self.requested, self.received = zeros(), zeros()
         self.warning = zeros(bool)
+        self.never_served = np.ones(self.size, bool)
         self.time = 0
         self.due = np.zeros(self.longest_term)  # to depositors, this month first
         self.profit = self.losses = self.payments = 0.0
@@ -185,6 +186,8 @@ class NumpyLoan:
             rank = np.asarray(actions["disbursement"])[shuffled]
             served = shuffled[np.argpartition(-rank, self.cap - 1)[: self.cap]]
 
+        self.never_served[served] = False
+
         # the borrowers pay, some fail and some are done
         borrowers = np.flatnonzero(self.stage == REPAYING)
         paid = self._collect(borrowers, relief)
@@ -207,6 +210,8 @@ class NumpyLoan:
             "waited": self._per_group(served, self.waited[served]),
             "ended": self._per_group(ended),
             "defaulted": self._per_group(defaulted),
+            "waiting": self._per_group(queue) - self._per_group(served),
+            "never_paid_out": self._per_group(np.flatnonzero(self.never_served)),
         }
 
         # loans begin, the queue waits, the approved join it

@@ -81,6 +81,28 @@ def test_people_are_conserved_and_move_only_along_the_pipeline(env, params, epis
             np.testing.assert_array_equal(episode.components[name][:, g], counted)
 
 
+def test_the_months_of_all_who_wait_are_those_that_ended_and_those_that_go_on(env, episode):
+    """Of each group: months left waiting = waits of the paid out + waits so far at the end."""
+    stage, group = episode.states["stage"], episode.states["group"][0]
+    so_far = np.where(
+        stage[-1] == WAITING, env.horizon - episode.states["waiting_since"][-1], 0
+    ).astype(float)
+    assert so_far.sum() > 0
+    for g in (0, 1):
+        ended = episode.components["waited"][:, g].sum()
+        waiting = episode.components["waiting"][:, g].sum()
+        assert waiting == ended + so_far[group == g].sum()
+
+
+def test_who_was_ever_paid_out_is_counted(env, episode):
+    stage, group = episode.states["stage"], episode.states["group"][0]
+    served = np.logical_or.accumulate(stage[1:] == REPAYING, axis=0)
+    for g in (0, 1):
+        counted = (~served[:, group == g]).sum(axis=1)
+        np.testing.assert_array_equal(episode.components["never_paid_out"][:, g], counted)
+    assert served[-1].any() and not served[-1].all()
+
+
 def test_the_census_counts_everybody(env, params, start):
     state = start(jax.random.key(0), params)
     stage = jnp.arange(env.population, dtype=jnp.int32) % 3

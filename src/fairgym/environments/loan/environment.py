@@ -37,13 +37,13 @@ from fairgym.environments.loan.spaces import (
     observation_spaces,
 )
 from fairgym.environments.loan.steps import IDLE, REPAYING, WAITING
-from fairgym.environments.loan.types import LoanComponents, LoanNoise, LoanState
+from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 from fairgym.fairness import Metric
 
 
 @register_environment("loan")
 @dataclasses.dataclass(frozen=True)
-class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
+class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     """The MAFE-Loan environment; see the card (`README.md` in this folder).
 
     Args:
@@ -68,7 +68,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
     core_attribute: ClassVar[str] = "qualification_score"
     # loans paid out: people come to the bank for a loan
     benefit: ClassVar[str] = "disbursed"
-    components: ClassVar[type[Components]] = LoanComponents
+    components: ClassVar[type[Components]] = QueueComponents
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
     population: int = 10_000
@@ -140,6 +140,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
             total_requested=nothing,
             total_received=nothing,
             warning=jnp.zeros(group.shape, bool),
+            served=jnp.zeros(group.shape, bool),
             applicants=applicants,
             applying=applying,
             deposits=Schedule.empty(self.horizon + self._longest_term),
@@ -207,7 +208,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
 
     def transition(
         self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Any], params: LoanParams
-    ) -> tuple[LoanState, LoanComponents, Bool[Array, ""]]:
+    ) -> tuple[LoanState, QueueComponents, Bool[Array, ""]]:
         """Make one month's step: the numbered steps of the card, in `steps.py`."""
         threshold = for_each_group(actions["admissions"])
         relief = for_each_group(actions["debt_management"])
@@ -235,9 +236,11 @@ class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
         books = steps.book(state, jnp.sum(collection.paid), state.deposits.due(state.time))
         # 1. of the next month; those whose loan has ended are idle again
         stage = payout.start(jnp.where(ending.ended, IDLE, admission.stage), REPAYING)
+        served = payout.start(state.served, True)
         applicants, applying = self._apply(noise.priority, stage == IDLE)
 
-        components = LoanComponents(
+        left_waiting = (state.stage == WAITING) & (stage == WAITING)
+        components = QueueComponents(
             profit=books.profit,
             applied=self._count(state.applying, admission.group),
             approved=self._count(admission.approved, admission.group),
@@ -245,6 +248,8 @@ class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
             waited=self._count(jnp.where(payout.paid_out, payout.waited, 0.0), payout.group),
             ended=self._count(ending.ended, state.group),
             defaulted=self._count(ending.defaulted, state.group),
+            waiting=self._count(left_waiting, state.group),
+            never_paid_out=self._count(~served, state.group),
         )
         month_after = state.time + 1
         matures_at = month_after + payout.term.astype(jnp.int32)
@@ -259,6 +264,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, LoanComponents]):
             total_requested=ending.closed(collection.total_requested),
             total_received=ending.closed(collection.total_received),
             warning=ending.warning,
+            served=served,
             applicants=applicants,
             applying=applying,
             deposits=state.deposits.add_from(month_after, payout.due_later),

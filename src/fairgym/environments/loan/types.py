@@ -55,6 +55,7 @@ class LoanState(BankState):
         total_requested: dollars requested on the running loan so far.
         total_received: dollars paid on the running loan so far.
         warning: True if the borrower was behind after the last step.
+        served: True if the person has had a loan paid out.
         applicants: rows of the people sampled for this step.
         applying: True for those of them who really apply: there may be too few idle people.
         deposits: dollars that the bank owes its depositors, by the step in which they fall due.
@@ -67,6 +68,7 @@ class LoanState(BankState):
     total_requested: Float[Array, " people"]
     total_received: Float[Array, " people"]
     warning: Bool[Array, " people"]
+    served: Bool[Array, " people"]
     applying: Bool[Array, " applicants"]
     deposits: Schedule
     applicants: Int[Array, " applicants"] = person_index()
@@ -127,4 +129,19 @@ class LoanComponents(Components):
     )
     defaulted: Float[Array, " groups"] = group_count(
         "loans ended by default", "N_F", "debt_management", unit="loans"
+    )
+
+
+class QueueComponents(LoanComponents):
+    """Those of a queue that goes on from month to month, whom it leaves waiting included.
+
+    Over an episode `waiting` sums to the months that all have waited: those of the people paid out,
+    which `waited` counts, and so far those of the people still in the queue, which it does not see.
+    """
+
+    waiting: Float[Array, " groups"] = group_count(
+        "people in the queue who were not paid out this month", "", "disbursement", level=True
+    )
+    never_paid_out: Float[Array, " groups"] = group_count(
+        "people who have not had a loan paid out so far", "", "disbursement", level=True
     )

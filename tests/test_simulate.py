@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def here(tmp_path, monkeypatch):
 
 def told(capsys, words):
     """What the command prints, a line per entry, and what it says of its progress."""
-    assert main(words.split()) == 0
+    assert main(shlex.split(words)) == 0
     out, err = capsys.readouterr()
     return out.splitlines(), err.splitlines()
 
@@ -169,7 +170,7 @@ def test_without_changes_the_baselines_are_simulated(capsys):
 def test_the_example_is_the_file_of_the_page_and_runs(capsys):
     file = ROOT / "examples" / "scenarios.yaml"
     assert f"```yaml\n{file.read_text()}```" in (ROOT / "docs" / "simulate.md").read_text()
-    words = f"simulate --scenarios {file} --population 60 --horizon 20 --episodes 5 --seed 3"
+    words = f"simulate --scenarios '{file}' --population 60 --horizon 20 --episodes 5 --seed 3"
     lines, progress = told(capsys, words)
     assert len(progress) == 4 and progress[0] == "1 of 4: admit all no relief"
     assert row(lines, "loans ended by default (loans)")[2].startswith("−")

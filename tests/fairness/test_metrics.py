@@ -268,6 +268,9 @@ class TestLabels:
                 "admission_disparity": "share",
                 "wait_disparity": "months",
                 "default_disparity": "share",
+                "queue_time": "months",
+                "payout_rate": "share",
+                "queue_disparity": "months",
             }
             assert getattr(env.metrics["wait_disparity"], "rate").title == "Wait"  # noqa: B009
 

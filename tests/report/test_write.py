@@ -119,7 +119,7 @@ def test_configurations_are_compared(both):
         assert f"At the end: {name}" not in page.text  # that is drawn, not written
     by_group = page.text.partition("By group")[2].partition("What the policies achieve")[0]
     for name in ("objective uniform", "objective direct"):
-        assert by_group.count(name) == 3  # one row for each rate that is compared
+        assert by_group.count(name) == 4  # one row for each rate that is compared
     assert "not comparable" in page.text  # baselines have no score by two objectives at once
     assert "each policy by its own objective" in page.text
 

@@ -114,7 +114,7 @@ def log_metrics(
 ) -> dict[str, Array]:
     """Means over episodes of every metric and scheme ("metrics/NAME") and of the sums of terms.
 
-    The terms are the normalised metrics, summed by kind ("terms/direct", "terms/rate",
+    The terms are `Environment.terms`, normalised and summed by kind ("terms/direct", "terms/rate",
     "terms/fair"), and the normalised scores of schemes ("terms/scheme"). They do not follow from
     the raw means: some normalisers are the episode's own (`Disparity.normalise_by_sum`).
 
@@ -128,7 +128,7 @@ def log_metrics(
         log_keys.metric(name): jnp.mean(jax.vmap(metric.value)(totals))
         for name, metric in env.metrics.items()
     }
-    for metric in env.metrics.values():
+    for metric in (env.metrics[name] for name in env.terms):
         mean = jnp.mean(jax.vmap(metric.normalised)(totals))
         key = log_keys.term(metric.kind)
         log[key] = log.get(key, 0.0) + mean

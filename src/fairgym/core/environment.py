@@ -169,6 +169,11 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         return {}
 
     @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the metrics that objectives such as "uniform" weigh; the others are measured."""
+        return tuple(self.metrics)
+
+    @property
     def published(self) -> Mapping[str, float]:
         """Weights of the published objective, over metrics and schemes by name."""
         return {}

@@ -167,6 +167,11 @@ class Wrapper(Environment[Any, Any, Any]):
         return self.env.foresee(observations, actions, params)
 
     @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the metrics that objectives by kind weigh."""
+        return self.env.terms
+
+    @property
     def published(self) -> Mapping[str, float]:
         """Weights of the published objective."""
         return self.env.published
@@ -313,6 +318,11 @@ class MoreMetrics(Wrapper):
     def metrics(self) -> Mapping[str, Any]:
         """The metrics of the environment inside, then the further ones."""
         return {**self.env.metrics, **dict(self.more)}
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The terms of the environment inside, then the further metrics."""
+        return (*self.env.terms, *(name for name, _ in self.more))
 
     @property
     def schemes(self) -> Mapping[str, Any]:

@@ -53,7 +53,7 @@ def score(evaluation: Evaluation, objective: Objective) -> float:
 
 def category(env: Any, kind: str) -> Objective:
     """Sum of the normalised terms of one kind: "direct", "fair" or "rate"."""
-    names = [name for name, metric in env.metrics.items() if metric.kind == kind]
+    names = [name for name in env.terms if env.metrics[name].kind == kind]
     return Objective.weighted(env, dict.fromkeys(names, 1.0))
 
 

@@ -48,7 +48,7 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
 
 
 def of_kinds(env: Environment, objective: str) -> dict[str, float]:
-    """Metrics of the kinds of an objective, weighted alike.
+    """Terms of the kinds of an objective, weighted alike.
 
     Args:
         env: the environment.
@@ -58,7 +58,7 @@ def of_kinds(env: Environment, objective: str) -> dict[str, float]:
         FairgymError: all metrics of the environment are of other kinds.
     """
     named = {
-        name: [metric for metric, own in env.metrics.items() if own.kind in kinds]
+        name: [term for term in env.terms if env.metrics[term].kind in kinds]
         for name, kinds in KINDS.items()
     }
     names = named[objective]
@@ -77,7 +77,7 @@ def of_kinds(env: Environment, objective: str) -> dict[str, float]:
 def half_direct(env: Environment) -> dict[str, float]:
     """Half of the weight on direct rewards, the rest shared by the disparities (MAFE, D.6)."""
     direct, fair = (
-        [name for name, metric in env.metrics.items() if metric.kind == kind]
+        [name for name in env.terms if env.metrics[name].kind == kind]
         for kind in ("direct", "fair")
     )
     weights = {name: 0.5 / len(direct) for name in direct}
@@ -92,8 +92,8 @@ def frontier(env: Environment, lam: float) -> dict[str, float]:
     """
     if not (isinstance(lam, numbers.Real) and 0.0 <= lam <= 1.0):
         raise FairgymError(f"lambda is {lam!r}; it takes a number from 0 to 1")
-    rewards = [name for name, metric in env.metrics.items() if metric.kind != "fair"]
-    fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
+    rewards = [name for name in env.terms if env.metrics[name].kind != "fair"]
+    fair = [name for name in env.terms if env.metrics[name].kind == "fair"]
     weights = {name: lam / len(rewards) for name in rewards}
     return weights | {name: (1.0 - lam) / len(fair) for name in fair}
 

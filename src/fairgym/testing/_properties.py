@@ -226,6 +226,8 @@ def metrics(case: Case) -> None:
     rows = [t.result[2] for t in case.transitions]
     summed = jax.tree.map(lambda *x: jnp.asarray(np.sum(np.stack(x), axis=0)), *rows)
     require(len(case.env.metrics) > 0, "the environment declares no metrics")
+    unknown = [name for name in case.env.terms if name not in case.env.metrics]
+    require(not unknown, f"terms has {unknown}, which metrics does not have")
     for what, totals in (
         ("an episode", summed),
         ("nothing", jax.tree.map(lambda x: jnp.asarray(np.zeros_like(x)), summed)),

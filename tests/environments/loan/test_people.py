@@ -103,6 +103,32 @@ def test_who_was_ever_paid_out_is_counted(env, episode):
     assert served[-1].any() and not served[-1].all()
 
 
+def test_a_queue_that_starves_looks_short_by_the_published_wait_alone(params):
+    """Last come, first served: the queue is as long, and those whom it starves stay in it."""
+    env = Loan(population=200, horizon=150)
+    step = jax.jit(env.step)
+
+    def measure(sign):
+        state, rows = jax.jit(env.initial_state)(jax.random.key(0), params), []
+        for month in range(env.horizon):
+            scores = sign * state.waiting_since.astype(jnp.float32) / env.horizon
+            _, state, components, *_ = step(
+                jax.random.key(month), state, act(env, scores=scores), params
+            )
+            rows.append(components)
+        totals = jax.tree.map(lambda *x: jnp.sum(jnp.stack(x), axis=0), *rows)
+        return totals, {name: float(m.value(totals)) for name, m in env.metrics.items()}, rows[-1]
+
+    (fair, in_turn, fair_end), (starving, starved, starving_end) = measure(-1.0), measure(1.0)
+    assert fair.waited.sum() / fair.disbursed.sum() > 20.0
+    assert starving.waited.sum() / starving.disbursed.sum() < 2.0
+    assert starved["queue_time"] == pytest.approx(in_turn["queue_time"], rel=0.05)
+    assert starved["payout_rate"] == pytest.approx(in_turn["payout_rate"], rel=0.05)
+    assert starving_end.never_paid_out.sum() > 2.0 * fair_end.never_paid_out.sum()
+    measured = [name for name in env.metrics if name not in env.terms]
+    assert measured == ["queue_time", "payout_rate", "queue_disparity"]
+
+
 def test_the_census_counts_everybody(env, params, start):
     state = start(jax.random.key(0), params)
     stage = jnp.arange(env.population, dtype=jnp.int32) % 3

@@ -27,7 +27,12 @@ from fairgym.core import (
 )
 from fairgym.environments._sampled import PublishedProfit, SampledEnvironment, filled
 from fairgym.environments.loan import dynamics, steps
-from fairgym.environments.loan.metrics import PROFIT, baseline_policies, published_metrics
+from fairgym.environments.loan.metrics import (
+    PROFIT,
+    baseline_policies,
+    published_metrics,
+    queue_metrics,
+)
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.spaces import (
     DATA_COLUMNS,
@@ -97,8 +102,13 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """Rewards and disparities of MAFE, appendix F, with the normalisers of table 8."""
-        return published_metrics(self._profit_scale)
+        """Those of MAFE, appendix F, normalised as in table 8; and three that see the queue."""
+        return {**published_metrics(self._profit_scale), **queue_metrics()}
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The rewards and disparities of MAFE, table 1."""
+        return tuple(published_metrics(self._profit_scale))
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:

@@ -26,6 +26,20 @@ def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
     }
 
 
+def queue_metrics() -> dict[str, Metric]:
+    """Measures that see the people still in the queue, whom the published wait leaves out.
+
+    The months that everybody has waited so far, per person approved: what the published mean wait
+    would be if those still waiting were paid out at the end. And the share of approvals paid out.
+    """
+    queue_time = Rate("waiting", "approved", sign=-1, title="Time in the queue", unit="months")
+    return {
+        "queue_time": queue_time,
+        "payout_rate": Rate("disbursed", "approved", title="Approved people paid out"),
+        "queue_disparity": Disparity(queue_time, normalise_by_sum=True),
+    }
+
+
 def baseline_policies(action_groups: int) -> dict[str, dict[str, Any]]:
     """Two simple rules, and the grid-searched fixed policy of appendix D.3.
 

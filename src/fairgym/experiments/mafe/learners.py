@@ -214,7 +214,8 @@ def ends(env: Any, episodes: Any) -> dict[str, float]:
 
 def logged_objective(run: Any) -> np.ndarray:
     """The objective "half-direct" of the learned policy by epoch, whatever a run is trained on."""
-    count = {kind: sum(m.kind == kind for m in run.env.metrics.values()) for kind in ex.KINDS}
+    kinds = [run.env.metrics[name].kind for name in run.env.terms]
+    count = {kind: kinds.count(kind) for kind in ex.KINDS}
     direct, fair = (ex.logged(run, log_keys.term(k)) / count[k] for k in ("direct", "fair"))
     return 0.5 * direct + 0.5 * fair
 

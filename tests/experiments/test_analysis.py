@@ -21,6 +21,7 @@ from fairgym.experiments._measurements import KINDS, category, category_curves, 
 from fairgym.experiments.fairqcm._doughnut import bound, optimum
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
 from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
+from fairgym.experiments.mafe.fig10 import RELIEF
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
 from fairgym.experiments.mafe.learners import (
     LEARNERS,
@@ -31,7 +32,9 @@ from fairgym.experiments.mafe.learners import (
     UNFAIR,
     UNTRAINED,
 )
+from fairgym.experiments.mafe.readings import QUESTIONS
 from fairgym.policies import fixed_policies
+from fairgym.report.words import title
 from fairgym.training import RunConfig
 
 SEEDS = 4
@@ -128,6 +131,9 @@ def fig10(good: bool) -> Any:
         "threshold_disadvantaged": (0.5, 0.1),
         "admission_rate": (0.6, 0.99),
         "default_disparity": (-0.2, -0.01),
+        "default_rate": (0.0, -0.1),
+        "relief_advantaged": (0.5, 0.14),
+        "relief_disadvantaged": (0.5, 0.16),
         "premium": (0.6, 0.99),
         "public_health": (0.25, 0.5),
         "insurance_subsidies": (0.25, 0.4),
@@ -138,8 +144,7 @@ def fig10(good: bool) -> Any:
         "scholarships": (0.2, 0.4),
         "mentorship": (0.1, 0.2),
     }
-    bad = {"relief_advantaged": (0.5, 0.0), "relief_disadvantaged": (0.5, 0.0)}
-    bad |= {name: (last, first) for name, (first, last) in ends.items()}
+    bad = {name: (last, first) for name, (first, last) in ends.items()}
     data = {}
     for name in ("loan", "health", "education"):
         env = make(name, population=60)
@@ -161,6 +166,39 @@ def fig10(good: bool) -> Any:
                 config=config, env=env, metrics=lines, folder=f"/{name}/{seed}", provenance={}
             )
             data[name].append(run)
+    return data
+
+
+def readings(good: bool) -> Any:
+    columns = {
+        "forgiveness": ("survived", "profit", "admitted", "default", *map(title, RELIEF)),
+        "rewards": ("survived", "profit", "admitted"),
+        "queues": ("mean wait of those paid out", "never paid out"),
+        "failures": ("survived", "direct terms"),
+    }
+    jitter = 1e-3 * np.cos(np.arange(SEEDS))
+    judged = experiments.get("mafe-fig10")().conclude(fig10(good)).checks[: len(RELIEF) + 3]
+    data: dict[str, Any] = {
+        name: {
+            words: {
+                "columns": {column: 0.5 + jitter for column in columns[name]},
+                "checks": judged if name == "forgiveness" else [],
+            }
+            for words in question.readings(1_000)
+        }
+        for name, question in QUESTIONS.items()
+    }
+    for name, words, column in (
+        *(("forgiveness", "0 forgiven, 1.0% paid out", title(relief)) for relief in RELIEF),
+        ("forgiveness", "0.5 forgiven, 1.0% paid out", "admitted"),
+        ("queues", "published wait", "never paid out"),
+        *(
+            ("failures", f"{name}, failed episodes last", "survived")
+            for name in ("loan", "education")
+        ),
+    ):
+        found = data[name][words]["columns"]
+        found[column] = found[column] + (0.2 if good else -0.2) + 0.5 * jitter
     return data
 
 
@@ -259,7 +297,7 @@ def learning(name: str, good: bool) -> Any:
 
 MADE_UP: dict[str, Callable[[bool], Any]] = {
     f"mafe-{function.__name__}": function
-    for function in (fig5, fig6, fig7, fig8, fig9, fig10, fig11, learners, table9)
+    for function in (fig5, fig6, fig7, fig8, fig9, fig10, fig11, learners, readings, table9)
 } | {
     "fairqcm-fig1": vaccines,
     **{f"fairqcm-fig{n}": functools.partial(learning, f"fairqcm-fig{n}") for n in (2, 3, 4, 5)},

@@ -12,7 +12,11 @@ from fairgym.report.words import words
 from fairgym.training import RunConfig
 
 ENVIRONMENTS = ("loan", "health", "education")
-INNER = (0.02, 0.98)  # between the extremes of an action
+RELIEF = {
+    "relief_advantaged": 0.12,
+    "relief_disadvantaged": 0.18,
+}  # of the fixed policy of appendix D.3
+NEAR = 0.05
 NEARLY_ALL = 0.95  # of the applicants
 SIMILAR = 0.05  # difference of two default rates
 NEAR_CAP = 0.9  # share of the highest premium
@@ -44,14 +48,14 @@ class MafeFig10(ex.TrainingExperiment):
 
     def conclude(self, data: Any) -> ex.Outcome:
         """Directions that the paper tells of."""
-        checks = [*_loan(data["loan"]), *_health(data["health"]), *_education(data["education"])]
+        checks = [check for name, runs in data.items() for check in CHECKS[name](runs)]
         rows = []
         for name, runs in data.items():
             for agent, slug in log_keys.actions_in(runs[0].metrics[0]):
                 elements = {e.name: e for e in runs[0].env.action_space(agent).elements}
                 if elements[slug].of:
                     continue  # how a share is split further is in the figure
-                ends = (ex.iqm_text(end) for end in _action(runs, agent, slug))
+                ends = (ex.iqm_text(end) for end in action_ends(runs, agent, slug))
                 rows.append([name, words(agent), elements[slug].title, *ends])
         caption = (
             "Mean actions of the learned policy, interquartile mean over seeds (95% interval)."
@@ -66,45 +70,53 @@ class MafeFig10(ex.TrainingExperiment):
         )
 
 
-def _ends(runs: Sequence[Any], *keys: str) -> np.ndarray:
+def logged_ends(runs: Sequence[Any], *keys: str) -> np.ndarray:
     """First and last of the mean of these logged numbers: shape (2, seeds)."""
     curves = [np.mean([ex.logged(run, key) for key in keys], axis=0) for run in runs]
     return np.array([ex.first_and_last(curve) for curve in curves]).T
 
 
-def _action(runs: Sequence[Any], agent: str, *elements: str) -> np.ndarray:
+def action_ends(runs: Sequence[Any], agent: str, *elements: str) -> np.ndarray:
     """First and last of the mean of elements of an agent's action, all of them by default."""
     names = elements or runs[0].env.action_space(agent).names
-    return _ends(runs, *(log_keys.action(agent, name) for name in names))
+    return logged_ends(runs, *(log_keys.action(agent, name) for name in names))
 
 
-def _loan(runs: Sequence[Any]) -> list[ex.Check]:
-    thresholds = _action(runs, "admissions")
-    relief = _action(runs, "debt_management")[1]
-    inside = np.minimum(relief - INNER[0], INNER[1] - relief)
+def loan_checks(runs: Sequence[Any]) -> list[ex.Check]:
+    """Directions in loan."""
+    thresholds = action_ends(runs, "admissions")
+    relief = np.array([action_ends(runs, "debt_management", name)[1] for name in RELIEF])
+    away = np.abs(relief - np.array(list(RELIEF.values()))[:, None])
     return [
         ex.Check.higher("loan: thresholds fall (by)", thresholds[0], thresholds[1]),
         ex.Check.above(
             f"loan: nearly everybody is admitted in the end (above {NEARLY_ALL})",
-            _ends(runs, log_keys.metric("admission_rate"))[1],
+            logged_ends(runs, log_keys.metric("admission_rate"))[1],
             NEARLY_ALL,
         ),
+        ex.Check.below(
+            "loan: relief ends near the published fixed policy's,"
+            f" {' and '.join(f'{share:g}' for share in RELIEF.values())} (off by less than {NEAR})",
+            np.max(away, axis=0),
+            NEAR,
+        ),
         ex.Check.above(
-            f"loan: relief ends between its extremes (distance from {INNER[0]} and {INNER[1]})",
-            inside,
+            "loan: some loans default (share of those that end)",
+            -logged_ends(runs, log_keys.metric("default_rate"))[1],
         ),
         ex.Check.below(
             f"loan: default rates of the groups end alike (difference below {SIMILAR})",
-            np.abs(_ends(runs, log_keys.metric("default_disparity"))[1]),
+            np.abs(logged_ends(runs, log_keys.metric("default_disparity"))[1]),
             SIMILAR,
         ),
     ]
 
 
-def _health(runs: Sequence[Any]) -> list[ex.Check]:
-    premium = _action(runs, "insurer", "premium")
+def health_checks(runs: Sequence[Any]) -> list[ex.Check]:
+    """Directions in health."""
+    premium = action_ends(runs, "insurer", "premium")
     public, subsidies, beds, rollover = (
-        _action(runs, "planner", kind)[1]
+        action_ends(runs, "planner", kind)[1]
         for kind in ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
     )
     return [
@@ -125,9 +137,10 @@ def _health(runs: Sequence[Any]) -> list[ex.Check]:
     ]
 
 
-def _education(runs: Sequence[Any]) -> list[ex.Check]:
+def education_checks(runs: Sequence[Any]) -> list[ex.Check]:
+    """Directions in education."""
     tertiary, university, diversity = (
-        _action(runs, "planner", kind)[1]
+        action_ends(runs, "planner", kind)[1]
         for kind in ("tertiary_education", "university", "diversity_incentives")
     )
     salaries = [ex.logged(run, log_keys.action("university", "salaries")) for run in runs]
@@ -152,8 +165,11 @@ def _education(runs: Sequence[Any]) -> list[ex.Check]:
         *(
             ex.Check.higher(
                 f"education: {kind} rise{'s' * (kind == 'mentorship')} from the first epoch (by)",
-                *_action(runs, "university", kind)[::-1],
+                *action_ends(runs, "university", kind)[::-1],
             )
             for kind in ("scholarships", "mentorship")
         ),
     ]
+
+
+CHECKS = {"loan": loan_checks, "health": health_checks, "education": education_checks}

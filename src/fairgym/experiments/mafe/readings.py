@@ -1,0 +1,347 @@
+"""Readings of what MAFE leaves open, beside what each of them has agents learn.
+
+Five questions, a table each: what relief costs the bank and how much it can pay out, which queue
+an objective sees, and whether an episode that fails may win. The text allows more than one answer,
+and which one its authors had in mind shows in what they report of the learned policies.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fairgym import experiments as ex
+from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
+from fairgym.fairness import Objective
+from fairgym.report import style
+from fairgym.report.words import capital, title
+from fairgym.training import RunConfig
+
+FORGIVEN = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the relief
+CAPS = (0.01, 0.015, 0.02)  # payouts a month as a share of the people
+CHOSEN_FORGIVEN, CHOSEN_CAP = 0.5, 0.01
+OBJECTIVES = ("direct", "direct-fair")
+HELD = "figure 10"  # its checks that hold
+QUEUES = {"published wait": "wait_disparity", "time in the queue": "queue_disparity"}
+LAST = {"failed episodes last": True, "as any other": False}
+
+
+class Reading(NamedTuple):
+    """A reading of an environment and of its learner; empty fields are the defaults.
+
+    Attributes:
+        environment: its name.
+        objective: as of a run.
+        params: parameters of the environment.
+        arguments: arguments of the environment, beside the population.
+        algorithm: hyperparameters of F-MACEM.
+    """
+
+    environment: str
+    objective: str | dict[str, float] = "uniform"
+    params: Mapping[str, Any] = {}
+    arguments: Mapping[str, Any] = {}
+    algorithm: Mapping[str, Any] = {"failed_last": True}
+
+    def config(self, size: ex.Size) -> RunConfig:
+        """Run of this size."""
+        return ex.run_config(
+            self.environment,
+            size,
+            self.objective,  # pyright: ignore[reportArgumentType]
+            environment_args={"population": size.people, **self.arguments},
+            params=dict(self.params),
+            algorithm_args=size.training() | dict(self.algorithm),
+        )
+
+
+Measure = Callable[[Sequence[Any], Sequence[Any]], dict[str, np.ndarray]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """A question that the paper leaves open.
+
+    Attributes:
+        title: the question in a few words.
+        readings: readings by their words, for a number of people.
+        measure: columns of the table from the runs of a reading and their held-out episodes.
+        caption: meaning of the columns.
+    """
+
+    title: str
+    readings: Callable[[int], Mapping[str, Reading]]
+    measure: Measure
+    caption: str
+
+
+# ---------------------------------------------------------------- readings
+
+
+def lending(
+    people: int, forgiven: float = CHOSEN_FORGIVEN, cap: float = CHOSEN_CAP, **more: Any
+) -> Reading:
+    """The loan system with relief of which a share is forgiven, and a payout cap."""
+    return Reading(
+        "loan",
+        params={"relief_forgiven": forgiven},
+        arguments={"disbursement_cap": round(cap * people)},
+        **more,
+    )
+
+
+def forgiveness(people: int) -> dict[str, Reading]:
+    """Forgiven shares and payout caps, all terms weighed alike."""
+    return {
+        f"{share:g} forgiven, {cap:.1%} paid out": lending(people, share, cap)
+        for share in FORGIVEN
+        for cap in CAPS
+    }
+
+
+def rewards(people: int) -> dict[str, Reading]:
+    """Forgiven shares under the other two objectives of figure 7."""
+    return {
+        f"{share:g} forgiven, {objective}": lending(people, share, objective=objective)
+        for share in FORGIVEN
+        for objective in OBJECTIVES
+    }
+
+
+def queues(people: int) -> dict[str, Reading]:
+    """All terms, the disparity of waits as published or with all who are in the queue."""
+    terms = ("profit", "admission_rate", "default_rate", "admission_disparity", "default_disparity")
+    return {
+        words: lending(people, objective=dict.fromkeys((*terms, queue), 1.0 / (len(terms) + 1)))
+        for words, queue in QUEUES.items()
+    }
+
+
+def failures(people: int) -> dict[str, Reading]:
+    """Episodes that fail ranked below all others, or by their score."""
+    return {
+        f"{name}, {words}": Reading(
+            name,
+            "direct-fair",
+            params={"relief_forgiven": CHOSEN_FORGIVEN} if name == "loan" else {},
+            algorithm={"failed_last": last},
+        )
+        for name in ("loan", "health", "education")
+        for words, last in LAST.items()
+    }
+
+
+# ---------------------------------------------------------------- measures
+
+
+def outcome(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Survival and sums of normalised terms."""
+    env = runs[0].env
+    sums = {
+        f"{kind} terms": np.array([ex.score(found, ex.category(env, kind)) for found in episodes])
+        for kind in ex.KINDS
+    }
+    return {"survived": np.array([1.0 - np.mean(found.terminated) for found in episodes]), **sums}
+
+
+def bank(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Survival, normalised profit, admission, relief and default."""
+    env = runs[0].env
+    profit = Objective.direct(env)
+    last = {name: action_ends(runs, "debt_management", name)[1] for name in RELIEF}
+    return {
+        "survived": np.array([1.0 - np.mean(found.terminated) for found in episodes]),
+        "profit": np.array([ex.score(found, profit) for found in episodes]),
+        "admitted": _means(episodes, "admission_rate"),
+        **{title(name): values for name, values in last.items()},
+        "default": -_means(episodes, "default_rate"),
+    }
+
+
+def queue(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Waits as published and as those wait who are in the queue."""
+    last = {
+        name: np.array([getattr(found.trace, name)[:, -1].sum(-1).mean() for found in episodes])
+        / runs[0].env.population
+        for name in ("waiting", "never_paid_out")
+    }
+    wait = [found.totals.waited.sum() / found.totals.disbursed.sum() for found in episodes]
+    return {
+        "mean wait of those paid out": np.array(wait),
+        "time in the queue": -_means(episodes, "queue_time"),
+        "wait disparity": -_means(episodes, "wait_disparity"),
+        "queue disparity": -_means(episodes, "queue_disparity"),
+        "waiting at the end": last["waiting"],
+        "never paid out": last["never_paid_out"],
+        "profit": np.array([ex.score(found, Objective.direct(runs[0].env)) for found in episodes]),
+    }
+
+
+def _means(episodes: Sequence[Any], name: str) -> np.ndarray:
+    """Mean of a metric over the episodes in which it is defined, by seed; 0 without any."""
+    found = [one.metrics[name][one.defined[name]] for one in episodes]
+    return np.array([np.mean(values) if values.size else 0.0 for values in found])
+
+
+QUESTIONS = {
+    "forgiveness": Question(
+        "What does relief cost, and how much can the bank pay out?",
+        forgiveness,
+        bank,
+        "All terms weigh alike. Relief is that of the last tenth of the epochs; profit is"
+        " normalised.",
+    ),
+    "rewards": Question(
+        "What does relief cost, under other objectives?",
+        rewards,
+        bank,
+        "As above, with the other objectives of figure 7.",
+    ),
+    "queues": Question(
+        "Which queue does the objective see?",
+        queues,
+        queue,
+        "Months; shares are of all people. “Mean wait of those paid out” is the published one, the"
+        " time in the queue counts those who are still in it.",
+    ),
+    "failures": Question(
+        "May an episode that fails win?",
+        failures,
+        outcome,
+        "Direct rewards and disparities weigh alike; terms are normalised and summed by kind.",
+    ),
+}
+
+
+# ---------------------------------------------------------------- the experiment
+
+
+@ex.experiments.register("mafe-readings")
+class MafeReadings(ex.TrainingExperiment):
+    """Readings of what is left open, and what F-MACEM learns under each of them."""
+
+    title = "Readings of what the paper leaves open"
+    source = "MAFE, figures 7 and 10, appendices D, F, G and H"
+    claim = (
+        'in loan relief is "neither too high to protect profits, nor too low", nearly all'
+        " applicants are admitted when all terms weigh alike, and rates plateau lower with direct"
+        " rewards alone; how much of the relief is forgiven, how much a bank pays out in a month,"
+        " whose wait counts and what a failed episode is worth is not said"
+    )
+
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+        """Every reading of every question."""
+        assert size.people is not None
+        return {
+            f"{name}/{words}": reading.config(size)
+            for name, question in QUESTIONS.items()
+            for words, reading in question.readings(size.people).items()
+        }
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """Question -> reading -> "columns" by name, and "checks": those of figure 10."""
+        assert size.held_out is not None
+        data: dict[str, Any] = {name: {} for name in QUESTIONS}
+        for key, several in runs.items():
+            name, _, words = key.partition("/")
+            found = [ex.held_out_run(run, size.held_out) for run in several]
+            all_terms = several[0].config.objective == "uniform"
+            data[name][words] = {
+                "columns": QUESTIONS[name].measure(several, found),
+                "checks": CHECKS[several[0].config.environment](several) if all_terms else [],
+            }
+        return data
+
+    def conclude(self, data: Any) -> ex.Outcome:
+        """Published behaviour under the chosen readings, and what the others change."""
+        lent = data["forgiveness"]
+        chosen = lent[_words(CHOSEN_FORGIVEN)]
+        others = {words: found["columns"]["admitted"] for words, found in data["rewards"].items()}
+        never = {
+            words: found["columns"]["never paid out"] for words, found in data["queues"].items()
+        }
+        lives = {words: found["columns"]["survived"] for words, found in data["failures"].items()}
+        last, literal = LAST
+        checks = [
+            *chosen["checks"],
+            ex.Check.higher(
+                "loan: relief that is put off is given more freely than relief of which"
+                f" {CHOSEN_FORGIVEN:g} is forgiven (by)",
+                _relief(lent[_words(0.0)]),
+                _relief(chosen),
+            ),
+            ex.Check.higher(
+                "loan: direct rewards alone admit fewer than all terms (by)",
+                chosen["columns"]["admitted"],
+                others[f"{CHOSEN_FORGIVEN:g} forgiven, direct"],
+            ),
+            ex.Check.higher(
+                "loan: an objective that sees the queue leaves fewer people without a loan than"
+                " the published wait (by)",
+                *(never[words] for words in QUEUES),
+            ),
+            *(
+                ex.Check.higher(
+                    f"{name}: more episodes survive if failed ones rank last (by)",
+                    lives[f"{name}, {last}"],
+                    lives[f"{name}, {literal}"],
+                )
+                for name in ("loan", "education")
+            ),
+        ]
+        return ex.Outcome(
+            figures={"loan": _plot(lent)},
+            caption=CAPTION,
+            tables=[_table(name, found) for name, found in data.items()],
+            checks=checks,
+        )
+
+
+def _words(share: float, cap: float = CHOSEN_CAP) -> str:
+    """Words of a forgiven share and a payout cap."""
+    return f"{share:g} forgiven, {cap:.1%} paid out"
+
+
+def _relief(found: Mapping[str, Any]) -> np.ndarray:
+    """Mean relief of the groups."""
+    return np.mean([found["columns"][title(name)] for name in RELIEF], axis=0)
+
+
+def _table(name: str, found: Mapping[str, Any]) -> ex.Table:
+    """Readings in rows."""
+    question, (first, *_) = QUESTIONS[name], found.values()
+    judged = any(one["checks"] for one in found.values())
+    rows = [
+        [
+            words,
+            *(ex.iqm_text(values) for values in one["columns"].values()),
+            *([f"{sum(c.holds for c in one['checks'])} of {len(one['checks'])}"] if judged else []),
+        ]
+        for words, one in found.items()
+    ]
+    caption = f"**{question.title}** {question.caption}"
+    if judged:
+        caption += f" “{HELD}”: how many of that figure's checks hold."
+    return ex.Table(["reading", *first["columns"], *([HELD] if judged else [])], rows, caption)
+
+
+@style.styled
+def _plot(lent: Mapping[str, Any]) -> Figure:
+    """Relief, default and profit over the forgiven share, a line for each payout cap."""
+    panels: dict[str, Callable[[Any], np.ndarray]] = {
+        "relief": _relief,
+        "share of loans that default": lambda one: one["columns"]["default"],
+        "normalised profit": lambda one: one["columns"]["profit"],
+    }
+    figure, axes = style.panels(len(panels), len(panels), 3.0, legend_rows=1)
+    for panel, (words, measure) in zip(axes, panels.items(), strict=True):
+        for place, cap in enumerate(CAPS):
+            values = [measure(lent[_words(share, cap)]) for share in FORGIVEN]
+            curve(panel, FORGIVEN, np.transpose(values), place, f"{cap:.1%}")
+        style.set_title(panel, capital(words))
+        panel.set_xlabel("share of the relief that is forgiven")
+    curve_legend(figure, [f"{cap:.1%} of the people paid out a month" for cap in CAPS])
+    return figure

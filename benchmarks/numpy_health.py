@@ -318,7 +318,8 @@ class NumpyHealth:
         """Features of people get better, stay, or get worse."""
         params, people = self.params, self.people
         money = params["improve_slope"] * len(REGIONS) / params["planner_budget"]
-        line = money * self.public_health + params["improve_shift"]
+        each_month = self.public_health / params["public_health_months"]
+        line = money * each_month + params["improve_shift"]
         improve = params["improve_base"] + params["improve_gain"] / (1.0 + np.exp(-line))
         luck = self.chance("move", np.arange(self.size))
         better = luck <= improve[self.region]

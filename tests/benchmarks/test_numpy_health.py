@@ -40,6 +40,7 @@ def params(env):
         income_change=500.0,
         hospital_cost=400.0,
         bias_strength=0.5,
+        public_health_months=2.0,
     )
 
 

@@ -53,9 +53,8 @@ def who_dies_is_another_person_then(env, run, books):
     rows = candidates[books.group, place]
     region = np.broadcast_to(books.group, books.died.shape)
     assert (np.asarray(data.columns["group"])[rows] == region)[books.died].all()
-    improved = 0.29 + 0.4 / (
-        1 + np.exp(-(16 * 4 / run.params["planner_budget"] * books.after["public_health"] - 4))
-    )
+    money = books.after["public_health"] / run.params["public_health_months"]
+    improved = 0.29 + 0.4 / (1 + np.exp(-(16 * 4 / run.params["planner_budget"] * money - 4)))
     luck, p = run.noise["move"], improved[:, books.group]
     near = (np.abs(luck - p) < 2e-6) | (np.abs(luck - p - 0.2) < 2e-6)
     direction = np.where(luck <= p, 1, np.where(luck <= p + 0.2, 0, -1))
@@ -218,6 +217,7 @@ COUNTRIES = {
     "no beds": {"beds_at_start": 0.0, "bed_base_cost": 1e12},
     "beds for all": {"beds_at_start": 1e4, "hospital_cost": 0.0},
     "free building": {"bed_base_cost": 0.0, "bed_cost": 1e5, "build_base_time": 0.0},
+    "public health month by month": {"public_health_months": 6.0},
     "no money to speak of": {"planner_budget": 1.0},
     "much misery": {"income_change": 2e4, "distress_change": 1.5, "poverty_change": 90.0},
     "deadly": {"survival_offset": 100.0, "illness_risk": 1.0, "end_illness_time": -1.0},

@@ -100,6 +100,14 @@ class HealthParams(RegionParams):
         high=1.0,
         per="region",
     )
+    public_health_months: float = param(
+        1.0,
+        "months over which a cycle's public health money is spread (not published; 1: all of it"
+        " works in every month of the cycle, 6: a sixth does, as with subsidies)",
+        unit="months",
+        low=1.0,
+        high=1e6,
+    )
     income_change: float = param(
         500.0,
         "c of INCTOT and FTOTVAL when features move (not published)",

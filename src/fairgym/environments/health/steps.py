@@ -236,7 +236,7 @@ def improve_health(
         dynamics.MOVES,
         noise.move,
         state.group,
-        state.public_health,
+        state.public_health / params.public_health_months,
         params,
         base=params.improve_base,
         budget=params.planner_budget,

@@ -21,6 +21,7 @@ from fairgym.experiments._measurements import KINDS, category, category_curves, 
 from fairgym.experiments.fairqcm._doughnut import bound, optimum
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
 from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
+from fairgym.experiments.mafe.fig9 import dominated
 from fairgym.experiments.mafe.fig10 import RELIEF
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
 from fairgym.experiments.mafe.learners import (
@@ -58,7 +59,7 @@ def fig5(good: bool) -> Any:
     data = {}
     for name, groups in (("health", 4), ("loan", 2), ("education", 2)):
         group = rng.integers(groups, size=(SEEDS, 2_000))
-        shift = 0.5 * group if good else 0.02 * group
+        shift = (0.5 if good else 0.02) * group / (groups - 1)
         data[name] = {
             "attribute": rng.normal(size=group.shape) + shift,
             "group": group,
@@ -118,10 +119,16 @@ def fig9(good: bool) -> Any:
     found = {
         "weights": np.array([0.0, 0.1, 0.3, 0.6, 1.0]),
         "reward": np.array([near(r, 0.001) for r in reward]),
-        "fairness": np.array([near(-0.1 * i, 0.001) for i in range(5)]),
+        "fairness": np.array([near(-0.1 * i if good else 0.1 * i - 1.0, 0.001) for i in range(5)]),
         "survived": np.array([near(0.2 * i, 0.001) for i in range(5)]),
     }
     return {name: found for name in ("health", "loan", "education")}
+
+
+def test_a_point_is_dominated_by_one_with_more_of_both():
+    reward, fairness = np.array([0.0, 1.0, 2.0, 2.0, 1.0]), np.array([3.0, 2.0, 1.0, 0.5, 2.0])
+    expected = [False, False, False, True, False]
+    np.testing.assert_array_equal(dominated(reward, fairness), expected)
 
 
 def fig10(good: bool) -> Any:
@@ -386,6 +393,9 @@ def test_checks_need_the_whole_interval():
     assert not Check.above("", [0.1, 0.31, 0.32], 0.2).holds
     assert Check.below("", [0.01, 0.02, 0.01], 0.05).holds
     assert not Check.below("", [0.01, 0.02, 0.09], 0.05).holds
+    assert Check.between("", [0.3, 0.31, 0.32], 0.2, 0.4).holds
+    for values in ([0.1, 0.31, 0.32], [0.3, 0.31, 0.6], [0.1, 0.3, 0.6]):
+        assert not Check.between("", values, 0.2, 0.4).holds
     paired = Check.higher("", [1.0, 2.0, 3.0], [0.5, 1.4, 2.4])
     assert paired.holds and paired.detail == "p = 0.25"  # three pairs have no lower one
     assert not Check.higher("", [1.0, 2.0, 3.0], [0.5, 2.4, 2.4]).holds

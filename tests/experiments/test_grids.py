@@ -106,7 +106,7 @@ def test_better_settings_are_told_in_words(name):
 def test_paper_is_the_published_size():
     for name in NAMES:
         size = experiments.get(name).sizes["paper"]
-        assert size.seeds == (3 if name == "mafe-fig9" else 5)
+        assert size.seeds == 5
         if size.epochs is not None:
             assert (size.people, size.epochs, size.episodes) == (1_000, 40, 100)
     weights = experiments.get("mafe-fig9").sizes["paper"].weights

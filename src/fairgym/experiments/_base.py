@@ -135,6 +135,12 @@ class Check:
         return cls(statement, estimate, low, high, bool(high < limit))
 
     @classmethod
+    def between(cls, statement: str, values: Any, lowest: float, highest: float) -> "Check":
+        """Check that the mean over seeds is between two limits, by Student's t interval."""
+        estimate, low, high = mean_interval(values)
+        return cls(statement, estimate, low, high, bool(lowest < low and high < highest))
+
+    @classmethod
     def higher(cls, statement: str, a: Any, b: Any) -> "Check":
         """Check that a is above b, by the t interval of their differences seed by seed."""
         test = paired_test(a, b)

@@ -35,14 +35,13 @@ class MafeFig9(ex.Experiment):
     )
     sizes: ClassVar = {
         "paper": dataclasses.replace(
-            ex.PAPER, seeds=3, weights=tuple(round(0.1 * step, 1) for step in range(11))
+            ex.PAPER, weights=tuple(round(0.1 * step, 1) for step in range(11))
         ),
         "quick": ex.Size(
             people=300,
             epochs=15,
             episodes=50,
             held_out=16,
-            seeds=3,
             weights=(0.0, 0.1, MODERATE, 0.6, 1.0),
         ),
     }
@@ -78,14 +77,20 @@ class MafeFig9(ex.Experiment):
         return data
 
     def conclude(self, data: Any) -> ex.Outcome:
-        """Loss of reward at a moderate lambda, and at 0, per environment."""
+        """Loss of reward at a moderate lambda, and at 0, and gain of fairness, per environment."""
         checks, rows = [], []
         for name, found in data.items():
             weights = found["weights"]
             reward = {round(float(w), 6): r for w, r in zip(weights, found["reward"], strict=True)}
             moderate = min(w for w in reward if w >= MODERATE)
             above = reward[1.0] - reward[moderate]
+            ranks = found["fairness"].argsort(axis=0).argsort(axis=0)
+            places = (-weights).argsort().argsort()
+            fairer = [np.corrcoef(places, seed)[0, 1] for seed in ranks.T]
             checks += [
+                ex.Check.above(
+                    f"{name}: fairness improves with its weight (rank correlation)", fairer
+                ),
                 ex.Check.higher(
                     f"{name}: from lambda 1 to {moderate:g} less than a tenth of the reward is"
                     " lost (below that by)",
@@ -114,10 +119,18 @@ class MafeFig9(ex.Experiment):
         return ex.Outcome(
             figures={"": _plot(data)},
             caption="Points are interquartile means over seeds, joined in the order of lambda and"
-            " labelled with it where there is room; faint dots are seeds.",
+            " labelled with it where there is room; hollow ones are dominated: another point has"
+            " more of both. Faint dots are seeds.",
             tables=[ex.Table(["environment", "lambda", *MEASURED], rows, caption)],
             checks=checks,
         )
+
+
+def dominated(*scores: np.ndarray) -> np.ndarray:
+    """True for points of which another one has at least as much of everything, and more of some."""
+    points = np.stack(scores, axis=-1)
+    more = points[None] > points[:, None]
+    return np.any(np.any(more, axis=-1) & ~np.any(more.transpose(1, 0, 2), axis=-1), axis=1)
 
 
 @style.styled
@@ -127,7 +140,9 @@ def _plot(data: Any) -> Figure:
         colour = style.POLICY_COLOURS[0]
         panel.plot(found["fairness"], found["reward"], "o", color=colour, alpha=0.25, ms=4, mew=0)
         fairness, reward = (interquartile_mean(found[k], axis=1) for k in ("fairness", "reward"))
-        panel.plot(fairness, reward, "-o", color=colour, ms=5, lw=1.2)
+        panel.plot(fairness, reward, "-", color=colour, lw=1.2)
+        for x, y, worse in zip(fairness, reward, dominated(fairness, reward), strict=True):
+            panel.plot([x], [y], "o", color=colour, ms=5, mfc="white" if worse else colour)
         _label(panel, fairness, reward, found["weights"])
         style.set_title(panel, title(name))
         panel.set_xlabel("fairness (0: parity)")

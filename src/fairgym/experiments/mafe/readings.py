@@ -115,7 +115,7 @@ def queues(people: int) -> dict[str, Reading]:
     """All terms, the disparity of waits as published or with all who are in the queue."""
     terms = ("profit", "admission_rate", "default_rate", "admission_disparity", "default_disparity")
     return {
-        words: lending(people, objective=dict.fromkeys((*terms, queue), 1.0 / (len(terms) + 1)))
+        words: lending(people, objective=dict.fromkeys((*terms, queue), 1.0))
         for words, queue in QUEUES.items()
     }
 

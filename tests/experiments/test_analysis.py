@@ -180,7 +180,8 @@ def readings(good: bool) -> Any:
     columns = {
         "forgiveness": ("survived", "profit", "admitted", "default", *map(title, RELIEF)),
         "rewards": ("survived", "profit", "admitted"),
-        "queues": ("mean wait of those paid out", "never paid out"),
+        "queues": ("mean wait of those paid out", "queue disparity"),
+        "care": ("premium", "public health"),
         "failures": ("survived", "direct terms"),
     }
     jitter = 1e-3 * np.cos(np.arange(SEEDS))
@@ -189,7 +190,7 @@ def readings(good: bool) -> Any:
         name: {
             words: {
                 "columns": {column: 0.5 + jitter for column in columns[name]},
-                "checks": judged if name == "forgiveness" else [],
+                "checks": judged if name in ("forgiveness", "care") else [],
             }
             for words in question.readings(1_000)
         }
@@ -198,7 +199,7 @@ def readings(good: bool) -> Any:
     for name, words, column in (
         *(("forgiveness", "0 forgiven, 1.0% paid out", title(relief)) for relief in RELIEF),
         ("forgiveness", "0.5 forgiven, 1.0% paid out", "admitted"),
-        ("queues", "published wait", "never paid out"),
+        ("queues", "published wait", "queue disparity"),
         *(
             ("failures", f"{name}, failed episodes last", "survived")
             for name in ("loan", "education")

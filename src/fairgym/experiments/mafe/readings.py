@@ -1,8 +1,9 @@
 """Readings of what MAFE leaves open, beside what each of them has agents learn.
 
-Five questions, a table each: what relief costs the bank and how much it can pay out, which queue
-an objective sees, and whether an episode that fails may win. The text allows more than one answer,
-and which one its authors had in mind shows in what they report of the learned policies.
+A table for each question: what relief costs the bank and how much it can pay out, which queue an
+objective sees, how public money reaches people, and whether an episode that fails may win. The
+text allows more than one answer, and which one its authors had in mind shows in what they report
+of the learned policies.
 """
 
 import dataclasses
@@ -13,6 +14,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
+from fairgym.core import make
+from fairgym.data import load_population
 from fairgym.experiments._plots import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
 from fairgym.fairness import Objective
@@ -134,6 +137,26 @@ def failures(people: int) -> dict[str, Reading]:
     }
 
 
+def care(people: int) -> dict[str, Reading]:
+    """Money for public health by cycle or by month, equation (17), and beds by region."""
+    regions = np.bincount(np.asarray(load_population("health").columns["group"]))
+    equal = make("health", population=people).default_params.beds_at_start
+    beds = np.round(np.sum(np.broadcast_to(equal, regions.shape)) * regions / regions.sum())
+    by_month, holds = {"public_health_months": 6.0}, {"improve_base": 0.39}
+    by_people = {"beds_at_start": beds.tolist()}
+    return {
+        words: Reading("health", params=params)
+        for words, params in {
+            "as printed": {},
+            "money month by month": by_month,
+            "Q = 0.39": holds,
+            "beds by people": by_people,
+            "Q = 0.39, beds by people": holds | by_people,
+            "all three": by_month | holds | by_people,
+        }.items()
+    }
+
+
 # ---------------------------------------------------------------- measures
 
 
@@ -180,6 +203,17 @@ def queue(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]
     }
 
 
+def country(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Premium, the planner's shares, coverage and mortality."""
+    kinds = ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
+    return {
+        "premium": action_ends(runs, "insurer", "premium")[1],
+        **{title(kind): action_ends(runs, "planner", kind)[1] for kind in kinds},
+        "insured": _means(episodes, "insured_rate"),
+        "mortality": -_means(episodes, "mortality_rate"),
+    }
+
+
 def _means(episodes: Sequence[Any], name: str) -> np.ndarray:
     """Mean of a metric over the episodes in which it is defined, by seed; 0 without any."""
     found = [one.metrics[name][one.defined[name]] for one in episodes]
@@ -206,6 +240,15 @@ QUESTIONS = {
         queue,
         "Months; shares are of all people. “Mean wait of those paid out” is the published one, the"
         " time in the queue counts those who are still in it.",
+    ),
+    "care": Question(
+        "How does a planner's money reach the health of a region?",
+        care,
+        country,
+        "All terms weigh alike. A cycle's public health money works in full in each of its six"
+        " months, or a sixth of it does; Q is what features improve by without money, printed as"
+        " 0.29 where equation (17) takes 0.4; as many beds in every region at the start, or as many"
+        " for each of its people. Actions are those of the last tenth of the epochs, as shares.",
     ),
     "failures": Question(
         "May an episode that fails win?",
@@ -260,8 +303,8 @@ class MafeReadings(ex.TrainingExperiment):
         lent = data["forgiveness"]
         chosen = lent[_words(CHOSEN_FORGIVEN)]
         others = {words: found["columns"]["admitted"] for words, found in data["rewards"].items()}
-        never = {
-            words: found["columns"]["never paid out"] for words, found in data["queues"].items()
+        uneven = {
+            words: found["columns"]["queue disparity"] for words, found in data["queues"].items()
         }
         lives = {words: found["columns"]["survived"] for words, found in data["failures"].items()}
         last, literal = LAST
@@ -279,9 +322,9 @@ class MafeReadings(ex.TrainingExperiment):
                 others[f"{CHOSEN_FORGIVEN:g} forgiven, direct"],
             ),
             ex.Check.higher(
-                "loan: an objective that sees the queue leaves fewer people without a loan than"
-                " the published wait (by)",
-                *(never[words] for words in QUEUES),
+                "loan: an objective that sees the queue leaves less disparity in it than the"
+                " published wait (months, by)",
+                *(uneven[words] for words in QUEUES),
             ),
             *(
                 ex.Check.higher(

@@ -280,7 +280,7 @@ class NumpyEducation:
         )
         self._grade(students, entered)
         finished, completing, gone = self._leave(students, entered)
-        profit, received = self._work(workers, np.asarray(actions["employer"]), diversity)
+        profit, measured = self._work(workers, np.asarray(actions["employer"]), diversity)
         self._move(tertiary * split)
 
         components = {
@@ -288,7 +288,7 @@ class NumpyEducation:
             "applied": self._per_group(applying),
             "entered": self._per_group(entered),
             "workers": self._per_group(workers),
-            "salaries": self._per_group(workers, received),
+            "salaries": self._per_group(workers, measured),
         }
         for place, (group_name, name) in enumerate(
             (
@@ -299,6 +299,8 @@ class NumpyEducation:
         ):
             components[group_name] = completing[place]
             components[name] = self._per_group(finished[place])
+        components["classes"] = np.sum(completing, axis=0)
+        components["graduates"] = np.sum([self._per_group(who) for who in finished], axis=0)
 
         # where everybody goes
         self.stage[entered] = UNIVERSITY
@@ -424,7 +426,7 @@ class NumpyEducation:
     def _work(
         self, workers: np.ndarray, salaries: np.ndarray, diversity: float
     ) -> tuple[float, np.ndarray]:
-        """The employer's profit, and what every worker receives."""
+        """The employer's profit, and the salary of every worker as it is measured."""
         params = self.params
         minority = self.group[workers] == 1
         most = minority.sum() * params["max_salary"]
@@ -448,7 +450,7 @@ class NumpyEducation:
         self.salary[workers] = received
         self.earned[workers] += received
         self.worked[workers] += 1
-        return profit, received
+        return profit, salary + params["supplement_in_salary"] * extra
 
     def _move(self, money: np.ndarray) -> None:
         """Features improve, stay or deteriorate by the money of each region."""

@@ -48,6 +48,7 @@ def params(env):
         loan_change=2_000.0,
         employer_change=0.1,
         bias_strength=0.4,
+        supplement_in_salary=0.4,
     )
 
 

@@ -196,13 +196,14 @@ def check_employer(run):
         - 1.1 * (e - e**2)
     )
     salary = run.actions["employer"]
-    received = salary + minority * after(run, "supplement")[:, None]
+    extra = minority * after(run, "supplement")[:, None]
+    received, measured = salary + extra, salary + run.params["supplement_in_salary"] * extra
     utility = np.where(workers, 0.1 + 1.2 * received - cost * salary**2, 0.0)
     assert (cost[workers] > 0).all()
     profit = utility.sum(axis=1)
     np.testing.assert_allclose(run.components["profit"], profit, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(
-        run.components["salaries"], by_group(run, workers * received), rtol=1e-4, atol=1e-4
+        run.components["salaries"], by_group(run, workers * measured), rtol=1e-4, atol=1e-4
     )
     np.testing.assert_allclose(
         after(run, "salary"), np.where(workers, received, 0.0), rtol=1e-5, atol=1e-6
@@ -235,6 +236,9 @@ def check_classes(run):
     assert (c["bachelors"] <= c["bachelor_class"]).all()
     assert (c["masters"] <= c["master_class"]).all()
     assert (c["doctorates"] <= c["doctorate_class"]).all()
+    np.testing.assert_array_equal(c["graduates"], by_group(run, graduated))
+    sizes = c["bachelor_class"] + c["master_class"] + c["doctorate_class"]
+    np.testing.assert_array_equal(c["classes"], sizes)
     for start in range(end):
         members, at = entered[start], start
         for place, (name, length) in enumerate(PROGRAMMES):
@@ -366,6 +370,7 @@ def action(value, size):
             "tuition": st.sampled_from([0.0, 10_000.0]),
             "mentorship_cost": st.sampled_from([1e-3, 25_000.0, 1e7]),
             "max_salary": st.sampled_from([100.0, 50_000.0]),
+            "supplement_in_salary": st.sampled_from([0.0, 0.4, 1.0]),
             "units_at_start": st.sampled_from([0.0, 2.0, 8.0]),
             "faculty_salary": st.sampled_from([0.0, 4_000.0]),
             "unit_base_cost": st.sampled_from([0.0, 1e5]),

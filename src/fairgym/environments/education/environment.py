@@ -26,7 +26,12 @@ from fairgym.core import (
 )
 from fairgym.environments._sampled import PublishedProfit, SampledEnvironment, filled
 from fairgym.environments.education import dynamics, steps
-from fairgym.environments.education.metrics import PROFIT, baseline_policies, published_metrics
+from fairgym.environments.education.metrics import (
+    PROFIT,
+    baseline_policies,
+    graduation_metrics,
+    published_metrics,
+)
 from fairgym.environments.education.params import EducationParams
 from fairgym.environments.education.spaces import (
     FIXED_COLUMNS,
@@ -97,8 +102,13 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """Rewards and disparities of MAFE, appendix H, with the normalisers of table 8."""
-        return published_metrics(self._profit_scale)
+        """Rewards and disparities of MAFE, with the normalisers of table 8."""
+        return {**published_metrics(self._profit_scale), **graduation_metrics()}
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Those of MAFE, appendix H; table 1 has graduation once, for all programmes."""
+        return tuple(published_metrics(self._profit_scale))
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
@@ -285,8 +295,10 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             masters=progress.finishing[1],
             doctorate_class=progress.completing[2],
             doctorates=progress.finishing[2],
+            classes=jnp.sum(progress.completing, axis=0),
+            graduates=jnp.sum(progress.finishing, axis=0),
             workers=self._count(work.worker, group),
-            salaries=self._count(work.salary, group),
+            salaries=self._count(work.measured, group),
         )
         salary_sum = jnp.where(admission.applied, 0.0, state.salary_sum) + work.salary
         state = state.replace(

@@ -10,7 +10,7 @@ PROFIT = PublishedProfit(6.0e5, population=20_000, horizon=100)
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
-    """Six rewards and five disparities (MAFE, tables 1 and 8, appendix H)."""
+    """Six rewards and five disparities (MAFE, table 8, appendix H)."""
     rates = {
         "admission": Rate("entered", "applied"),
         "bachelor": Rate("bachelors", "bachelor_class"),
@@ -27,6 +27,23 @@ def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
             for name, rate in rates.items()
         },
     }
+
+
+def graduation_metrics() -> dict[str, Metric]:
+    """Graduation from all programmes together, the global graduation rate of MAFE, table 1."""
+    graduation = Rate("graduates", "classes")
+    return {"graduation_rate": graduation, "graduation_disparity": Disparity(graduation)}
+
+
+# Terms of MAFE, table 1: three rewards and three disparities.
+TABLE_1 = (
+    "profit",
+    "admission_rate",
+    "graduation_rate",
+    "admission_disparity",
+    "graduation_disparity",
+    "salary_disparity",
+)
 
 
 # Shares of the university: infrastructure, salaries, scholarships, mentorship, rollover.

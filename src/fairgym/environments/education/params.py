@@ -157,6 +157,13 @@ class EducationParams(RegionParams):
     cost_gpa: float = param(-1.1, "beta_1 (table 8)", low=-100.0, high=0.0)
     cost_university: float = param(-1.1, "beta_2 (table 8)", low=-100.0, high=0.0)
     cost_experience: float = param(-1.1, "beta_3 (table 8)", low=-100.0, high=0.0)
+    supplement_in_salary: float = param(
+        1.0,
+        "share of the diversity money that measured salaries contain (not published; 1: S of table"
+        " 7 is all that workers receive, 0: it is SALARY of equation 22)",
+        low=0.0,
+        high=1.0,
+    )
     improve_base: Number = param(
         0.39,
         "Q: chance that features improve without money, nearly (table 8)",

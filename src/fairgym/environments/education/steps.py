@@ -234,10 +234,14 @@ def progress(
 
 
 class Work(Struct):
-    """Step 6: pay of the workers with the supplement, shares of the maximum; the profit."""
+    """Step 6: pay of the workers with the supplement, and as measured; the profit.
+
+    Pay is in shares of the maximum.
+    """
 
     worker: Bool[Array, " people"]
     salary: Float[Array, " people"]
+    measured: Float[Array, " people"]
     supplement: Float[Array, ""]
     profit: Float[Array, ""]
 
@@ -270,6 +274,7 @@ def work(
     return Work(
         worker=worker,
         salary=jnp.where(worker, salary + extra, 0.0),
+        measured=jnp.where(worker, salary + params.supplement_in_salary * extra, 0.0),
         supplement=supplement,
         profit=jnp.sum(jnp.where(worker, utility, 0.0)),
     )

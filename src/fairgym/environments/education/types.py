@@ -126,11 +126,18 @@ class EducationComponents(Components):
     doctorates: Float[Array, " groups"] = group_count(
         "people who completed the doctorate", "G^D", "university"
     )
+    classes: Float[Array, " groups"] = group_count(
+        "size at their start of all classes that complete a programme now", "", "university"
+    )
+    graduates: Float[Array, " groups"] = group_count(
+        "people who completed a programme", "", "university"
+    )
     workers: Float[Array, " groups"] = group_count(
         "people in the workforce", "W", "employer", "planner", level=True
     )
     salaries: Float[Array, " groups"] = group_count(
-        "sum of their salaries, supplements included, as shares of the maximum salary",
+        "sum of their salaries, with supplements as far as `supplement_in_salary` says, as shares"
+        " of the maximum salary",
         "S",
         "employer",
         "planner",

@@ -26,6 +26,10 @@ def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
     }
 
 
+# Terms of MAFE, table 1: three rewards and two disparities, incidence left out.
+TABLE_1 = ("profit", "insured_rate", "mortality_rate", "insured_disparity", "mortality_disparity")
+
+
 # Shares of the planner: hospital infrastructure, public health, insurance subsidies, rollover;
 # then one split over the four regions for each of the first three.
 _EVENLY = [0.25] * 4

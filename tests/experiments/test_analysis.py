@@ -181,6 +181,7 @@ def readings(good: bool) -> Any:
         "forgiveness": ("survived", "profit", "admitted", "default", *map(title, RELIEF)),
         "rewards": ("survived", "profit", "admitted"),
         "queues": ("mean wait of those paid out", "queue disparity"),
+        "schooling": ("survived", "university"),
         "care": ("premium", "public health"),
         "failures": ("survived", "direct terms"),
     }
@@ -190,7 +191,7 @@ def readings(good: bool) -> Any:
         name: {
             words: {
                 "columns": {column: 0.5 + jitter for column in columns[name]},
-                "checks": judged if name in ("forgiveness", "care") else [],
+                "checks": judged if question.judged else [],
             }
             for words in question.readings(1_000)
         }

@@ -27,6 +27,7 @@ from fairgym.core import (
 from fairgym.environments._sampled import PublishedProfit, SampledEnvironment, filled
 from fairgym.environments.education import dynamics, steps
 from fairgym.environments.education.metrics import (
+    APPENDIX_H,
     PROFIT,
     baseline_policies,
     graduation_metrics,
@@ -108,7 +109,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     @property
     def terms(self) -> tuple[str, ...]:
         """Those of MAFE, appendix H; table 1 has graduation once, for all programmes."""
-        return tuple(published_metrics(self._profit_scale))
+        return APPENDIX_H
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:

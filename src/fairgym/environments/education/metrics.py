@@ -35,7 +35,8 @@ def graduation_metrics() -> dict[str, Metric]:
     return {"graduation_rate": graduation, "graduation_disparity": Disparity(graduation)}
 
 
-# Terms of MAFE, table 1: three rewards and three disparities.
+# Terms that objectives weigh: all of MAFE, appendix H, or three rewards and three disparities.
+APPENDIX_H = tuple(published_metrics(1.0))
 TABLE_1 = (
     "profit",
     "admission_rate",

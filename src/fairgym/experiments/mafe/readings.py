@@ -14,8 +14,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.core import make
+from fairgym.core import log_keys, make
 from fairgym.data import load_population
+from fairgym.environments.education.metrics import APPENDIX_H, TABLE_1
 from fairgym.experiments._plots import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
 from fairgym.fairness import Objective
@@ -73,12 +74,14 @@ class Question:
         readings: readings by their words, for a number of people.
         measure: columns of the table from the runs of a reading and their held-out episodes.
         caption: meaning of the columns.
+        judged: True if its readings are those of figure 10, whose checks are counted.
     """
 
     title: str
     readings: Callable[[int], Mapping[str, Reading]]
     measure: Measure
     caption: str
+    judged: bool = False
 
 
 # ---------------------------------------------------------------- readings
@@ -134,6 +137,24 @@ def failures(people: int) -> dict[str, Reading]:
         )
         for name in ("loan", "health", "education")
         for words, last in LAST.items()
+    }
+
+
+def schooling(people: int) -> dict[str, Reading]:
+    """Terms of appendix H or of table 1, salaries with diversity money or without, tuition."""
+    env = make("education", population=people)
+    terms = {"appendix H": APPENDIX_H, "table 1": TABLE_1}
+    salaries = {"with diversity money": 1.0, "without": 0.0}
+    default = float(env.default_params.tuition)
+    return {
+        f"{source}, salaries {words}, tuition {tuition:,.0f}": Reading(
+            "education",
+            dict.fromkeys(names, 1.0),
+            params={"supplement_in_salary": share, "tuition": tuition},
+        )
+        for source, names in terms.items()
+        for words, share in salaries.items()
+        for tuition in (default, 2.0 * default)
     }
 
 
@@ -203,6 +224,23 @@ def queue(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]
     }
 
 
+def school(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+    """The planner's shares, the university's, and the share of salaries over training."""
+    planner = ("tertiary_education", "university", "diversity_incentives")
+    salaries = [ex.logged(run, log_keys.action("university", "salaries")) for run in runs]
+    quarters = np.array([[np.mean(q) for q in np.array_split(one, 4)] for one in salaries]).T
+    return {
+        "survived": np.array([1.0 - np.mean(found.terminated) for found in episodes]),
+        **{title(kind): action_ends(runs, "planner", kind)[1] for kind in planner},
+        **{f"salaries, quarter {n}": values for n, values in enumerate(quarters, start=1)},
+        **{
+            title(kind): action_ends(runs, "university", kind)[1]
+            for kind in ("scholarships", "mentorship")
+        },
+        "graduation": _means(episodes, "graduation_rate"),
+    }
+
+
 def country(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
     """Premium, the planner's shares, coverage and mortality."""
     kinds = ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
@@ -227,6 +265,7 @@ QUESTIONS = {
         bank,
         "All terms weigh alike. Relief is that of the last tenth of the epochs; profit is"
         " normalised.",
+        judged=True,
     ),
     "rewards": Question(
         "What does relief cost, under other objectives?",
@@ -241,6 +280,14 @@ QUESTIONS = {
         "Months; shares are of all people. “Mean wait of those paid out” is the published one, the"
         " time in the queue counts those who are still in it.",
     ),
+    "schooling": Question(
+        "Which terms does education weigh, and what is a salary?",
+        schooling,
+        school,
+        "The planner's shares and the university's, which are those of the last tenth of the"
+        " epochs; the university's share for salaries is the mean of each quarter of the epochs.",
+        judged=True,
+    ),
     "care": Question(
         "How does a planner's money reach the health of a region?",
         care,
@@ -249,6 +296,7 @@ QUESTIONS = {
         " months, or a sixth of it does; Q is what features improve by without money, printed as"
         " 0.29 where equation (17) takes 0.4; as many beds in every region at the start, or as many"
         " for each of its people. Actions are those of the last tenth of the epochs, as shares.",
+        judged=True,
     ),
     "failures": Question(
         "May an episode that fails win?",
@@ -291,10 +339,10 @@ class MafeReadings(ex.TrainingExperiment):
         for key, several in runs.items():
             name, _, words = key.partition("/")
             found = [ex.held_out_run(run, size.held_out) for run in several]
-            all_terms = several[0].config.objective == "uniform"
+            question, checks = QUESTIONS[name], CHECKS[several[0].config.environment]
             data[name][words] = {
-                "columns": QUESTIONS[name].measure(several, found),
-                "checks": CHECKS[several[0].config.environment](several) if all_terms else [],
+                "columns": question.measure(several, found),
+                "checks": checks(several) if question.judged else [],
             }
         return data
 
@@ -356,19 +404,24 @@ def _relief(found: Mapping[str, Any]) -> np.ndarray:
 def _table(name: str, found: Mapping[str, Any]) -> ex.Table:
     """Readings in rows."""
     question, (first, *_) = QUESTIONS[name], found.values()
-    judged = any(one["checks"] for one in found.values())
     rows = [
         [
             words,
             *(ex.iqm_text(values) for values in one["columns"].values()),
-            *([f"{sum(c.holds for c in one['checks'])} of {len(one['checks'])}"] if judged else []),
+            *(
+                [f"{sum(c.holds for c in one['checks'])} of {len(one['checks'])}"]
+                if question.judged
+                else []
+            ),
         ]
         for words, one in found.items()
     ]
     caption = f"**{question.title}** {question.caption}"
-    if judged:
+    if question.judged:
         caption += f" “{HELD}”: how many of that figure's checks hold."
-    return ex.Table(["reading", *first["columns"], *([HELD] if judged else [])], rows, caption)
+    return ex.Table(
+        ["reading", *first["columns"], *([HELD] if question.judged else [])], rows, caption
+    )
 
 
 @style.styled

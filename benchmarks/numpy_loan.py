@@ -66,6 +66,9 @@ class NumpyLoan:
         data = load_population("loan", env.population_source)
         self.rows = {name: np.asarray(data.columns[name], dtype) for name in SAMPLED}
         self.scores = data.scores
+        paid_share = np.asarray(data.columns["months_to_default"], dtype) / self.rows["term"]
+        residual = paid_share - self.score("propensity", self.rows)
+        self.rows["residual"] = dtype(self.params["residual_share"]) * residual
         self.longest_term = int(self.rows["term"].max())
 
     # ------------------------------------------------------------------ start
@@ -93,6 +96,7 @@ class NumpyLoan:
             return np.zeros(self.size, dtype)
 
         self.people = {name: np.array(people[name], self.dtype) for name in SAMPLED}
+        self.residual = np.array(people["residual"], self.dtype)
         self.group = self.people["group"].astype(int)
         self.stage = zeros(int)
         self.waited, self.remaining = zeros(int), zeros(int)
@@ -233,6 +237,7 @@ class NumpyLoan:
         asked = (1.0 - relief[self.group[rows]]) * scheduled
         propensity = self.score("propensity", self.columns(rows, asked))
         noise = self.rng.standard_normal(len(rows), np.float32) * self.params["payment_noise"]
+        propensity = np.clip(propensity + self.residual[rows], 0.0, 1.0)
         paid = self.pays(np.clip(propensity + noise, 0.0, 1.0), scheduled, asked)
         forgiven = self.params["relief_forgiven"] * (scheduled - asked)
         self.balance[rows] = np.maximum(balance * (1.0 + rate) - paid - forgiven, 0.0)

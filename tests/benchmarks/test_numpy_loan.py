@@ -47,6 +47,7 @@ def params(env):
         income_change=500.0,
         debt_to_income_change=1.0,
         relief_forgiven=0.4,
+        residual_share=0.1,
     )
 
 
@@ -72,7 +73,7 @@ def test_the_same_people_and_no_noise_give_the_same_months(
     _, state = jax.jit(env.reset)(jax.random.key(3), params)
     bank = rewrite.NumpyLoan(env, params, np.float64)
     bank.rng = np.random.default_rng(0)
-    bank.start({name: np.asarray(getattr(state, name)) for name in COLUMNS})
+    bank.start({name: np.asarray(getattr(state, name)) for name in (*COLUMNS, "residual")})
     actions = {
         "admissions": jnp.array([0.7, 0.6]),
         "disbursement": jax.random.permutation(jax.random.key(4), PEOPLE) / PEOPLE,
@@ -114,7 +115,7 @@ def test_the_agents_see_the_same_people(env, params, step, rewrite):
     _, state = jax.jit(env.reset)(jax.random.key(5), params)
     bank = rewrite.NumpyLoan(env, params, np.float64)
     bank.rng = np.random.default_rng(0)
-    bank.start({name: np.asarray(getattr(state, name)) for name in COLUMNS})
+    bank.start({name: np.asarray(getattr(state, name)) for name in (*COLUMNS, "residual")})
     actions = {
         "admissions": jnp.zeros(2),
         "disbursement": jax.random.permutation(jax.random.key(4), PEOPLE) / PEOPLE,

@@ -23,8 +23,10 @@ def env():
 
 @pytest.fixture(scope="session")
 def params(env):
-    """Both groups well represented; a part of the relief is forgiven, the rest is put off."""
-    return env.default_params.replace(disadvantaged_share=0.4, relief_forgiven=0.3)
+    """Both groups well represented; relief is forgiven in part, people pay in their own way."""
+    return env.default_params.replace(
+        disadvantaged_share=0.4, relief_forgiven=0.3, residual_share=0.2
+    )
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,8 @@ def books(env, episode, scores):
     columns["debt_to_income"] = state["debt_to_income"] + 1_200 * requested / np.maximum(
         state["annual_income"], 1.0
     )
-    propensity = np.clip(predictor(scores["propensity"], columns), 0.0, 1.0)
+    usual = np.clip(predictor(scores["propensity"], columns), 0.0, 1.0)
+    propensity = np.clip(usual + state["residual"], 0.0, 1.0)
     able = np.clip(propensity + episode.noise["payment"], 0.0, 1.0) * scheduled
     paid = np.where(repaying, np.minimum(able, requested), 0.0)
     return {
@@ -47,6 +48,28 @@ def books(env, episode, scores):
         - paid
         - episode.params["relief_forgiven"] * (scheduled - requested),
     }
+
+
+def test_people_carry_a_share_of_their_own_residual(env, start, params, episode, scores):
+    """What the row of the data paid of its term, less what is usual for such a row."""
+    data = fairgym.data.load_population("loan").columns
+    columns = {**data, "fico": 0.5 * (data["fico_low"] + data["fico_high"])}
+    usual = np.clip(predictor(scores["propensity"], columns), 0.0, 1.0)
+    own = data["months_to_default"] / data["term"] - usual
+    names = ("interest_rate", "term", "principal", "annual_income", "debt_to_income", "fico_low")
+    rows: dict[tuple[float, ...], set[float]] = {}
+    for row, residual in zip(zip(*(data[n] for n in names), strict=True), own, strict=True):
+        rows.setdefault(tuple(map(float, row)), set()).add(float(residual))
+    state = start(jax.random.key(0), params)
+    people = zip(*(np.asarray(getattr(state, n)) for n in names), strict=True)
+    for row, residual in zip(people, np.asarray(state.residual), strict=True):
+        (found,) = rows[tuple(map(float, row))]
+        assert float(residual) == pytest.approx(0.2 * found, abs=1e-5)
+    assert np.std(state.residual) > 0.02
+    kept = episode.states["residual"]
+    assert (kept == kept[0]).all(), "it stays with the person"
+    without = start(jax.random.key(0), params.replace(residual_share=0.0))
+    assert (np.asarray(without.residual) == 0).all()
 
 
 def test_balances_carry_interest_and_payments(episode, books):
@@ -200,7 +223,8 @@ def test_bankrupt_as_soon_as_losses_exceed_payments(env, params, record):
     """
     ends = []
     for deposit_rate, relief in ((0.06, 0.15), (0.6, 0.15)):
-        run = record(params.replace(deposit_rate=deposit_rate), relief=(relief, relief))
+        world = params.replace(deposit_rate=deposit_rate, residual_share=0.0)
+        run = record(world, relief=(relief, relief))
         profit = run.components["profit"].astype(np.float64)
         due = deposits_due(env, run)[: env.horizon] / 1_000
         payments, losses = np.cumsum(profit + due), np.cumsum(np.maximum(0.0, -profit))
@@ -254,7 +278,8 @@ def one_loan(env, params, start, transition, scores):
             columns = {name: float(people[name][0]) for name in scores["propensity"].coefficients}
             income = max(float(now.annual_income[0]), 1.0)
             columns["debt_to_income"] = float(now.debt_to_income[0]) + 1_200 * asked / income
-            propensity = np.clip(predictor(scores["propensity"], columns), 0, 1)
+            usual = np.clip(predictor(scores["propensity"], columns), 0, 1)
+            propensity = np.clip(usual + float(now.residual[0]), 0, 1)
             noise = draw(jax.random.key(0), params)
             noise = noise.replace(payment=noise.payment.at[0].set(share - propensity))
             now, components, _ = transition(noise, now, actions, params)

@@ -132,7 +132,10 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         people_key, applicants_key = jax.random.split(key)
         share = params.disadvantaged_share
         shares = jnp.stack([1.0 - share, share])
-        group, record = self._sample_people(people_key, DATA_COLUMNS, shares, params)
+        columns = (*DATA_COLUMNS, "months_to_default")
+        group, record = self._sample_people(people_key, columns, shares, params)
+        paid_share = record.pop("months_to_default") / record["term"]
+        fitted = dynamics.payment_propensity(self._data.scores["propensity"], record)
         priority = jax.random.uniform(applicants_key, group.shape)
         applicants, applying = self._apply(priority, jnp.ones(group.shape, bool))
         nothing = jnp.zeros(group.shape, jnp.float32)
@@ -151,6 +154,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             total_received=nothing,
             warning=jnp.zeros(group.shape, bool),
             served=jnp.zeros(group.shape, bool),
+            residual=params.residual_share * (paid_share - fitted),
             applicants=applicants,
             applying=applying,
             deposits=Schedule.empty(self.horizon + self._longest_term),

@@ -60,6 +60,13 @@ class LoanParams(BankParams):
         low=0.0,
         high=1.0,
     )
+    residual_share: float = param(
+        0.0,
+        "share of the own residual of the fitted payment propensity that each person carries (not"
+        " published; 0: everybody pays what is usual for their features)",
+        low=0.0,
+        high=1.0,
+    )
     income_change: float = param(
         0.0,
         "c for ANNUALINC (equation 9; not published)",

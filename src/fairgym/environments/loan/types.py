@@ -56,6 +56,7 @@ class LoanState(BankState):
         total_received: dollars paid on the running loan so far.
         warning: True if the borrower was behind after the last step.
         served: True if the person has had a loan paid out.
+        residual: what the person's payment propensity is above the fitted one.
         applicants: rows of the people sampled for this step.
         applying: True for those of them who really apply: there may be too few idle people.
         deposits: dollars that the bank owes its depositors, by the step in which they fall due.
@@ -69,6 +70,7 @@ class LoanState(BankState):
     total_received: Float[Array, " people"]
     warning: Bool[Array, " people"]
     served: Bool[Array, " people"]
+    residual: Float[Array, " people"]
     applying: Bool[Array, " applicants"]
     deposits: Schedule
     applicants: Int[Array, " applicants"] = person_index()

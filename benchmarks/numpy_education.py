@@ -105,7 +105,11 @@ class NumpyEducation:
         self.fitted = data.scores["gpa"]
         # members of each group among the rows, and how likely each of them is sampled
         group = self.rows["group"]
-        score = self.fitted_gpa(self.rows).astype(np.float64)
+        fitted = self.fitted_gpa(self.rows)
+        self.rows["residual"] = dtype(self.params["residual_share"]) * (
+            np.asarray(data.columns["gpa"], dtype) - fitted
+        )
+        score = (fitted + self.rows["residual"]).astype(np.float64)
         self.pools = []
         for g in range(GROUPS):
             members = np.flatnonzero(group == g)
@@ -136,6 +140,7 @@ class NumpyEducation:
 
         self.people = {name: np.array(people[name], self.dtype) for name in SAMPLED}
         self.people["gpa_shift"] = zeros()
+        self.people["residual"] = np.array(people["residual"], self.dtype)
         self.group = self.people["group"].astype(int)
         self.region = self.people["region"].astype(int)
         self.stage = zeros(int)
@@ -188,9 +193,10 @@ class NumpyEducation:
         return np.clip(line, 0.0, 4.0)
 
     def baseline_gpa(self, rows: np.ndarray) -> np.ndarray:
-        """f(u) and what tertiary money has changed in it."""
+        """f(u), the own residual, and what tertiary money has changed."""
         people = {name: column[rows] for name, column in self.people.items()}
-        return np.clip(self.fitted_gpa(people) + people["gpa_shift"], 0.0, 4.0)
+        own = self.fitted_gpa(people) + people["residual"]
+        return np.clip(own + people["gpa_shift"], 0.0, 4.0)
 
     def observe(self, agent: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Observation of an agent: `(rows, features, context)`, features of shape (rows, features).

@@ -49,6 +49,7 @@ def params(env):
         employer_change=0.1,
         bias_strength=0.4,
         supplement_in_salary=0.4,
+        residual_share=0.5,
     )
 
 
@@ -70,7 +71,9 @@ def told(rewrite, env, params, state):
     country = Told(env, params, np.float64)
     country.noise = {"apply": np.zeros(PEOPLE)}
     people = {name: np.asarray(column) for name, column in state.data.items()}
-    country.start({**people, "group": np.asarray(state.group), "region": np.asarray(state.region)})
+    for name in ("group", "region", "residual"):
+        people[name] = np.asarray(getattr(state, name))
+    country.start(people)
     country.applying = np.asarray(state.applicants)[np.asarray(state.applying)]
     return country
 

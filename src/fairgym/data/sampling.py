@@ -19,17 +19,25 @@ def whole_groups(shares: Float[Array, " groups"], people: int) -> Int[Array, " p
     return jnp.sum(jnp.arange(people)[:, None] >= ends, axis=1, dtype=jnp.int32)
 
 
-def amplified_weights(data: Population, strength: float | Array) -> Float[Array, " rows"]:
+def amplified_weights(
+    data: Population, strength: float | Array, residual_share: float | Array = 0.0
+) -> Float[Array, " rows"]:
     """Resampling weight of each row, by which the groups differ in the core attribute.
 
     Args:
         data: the population; its module names the core score and whether a high one is good.
         strength: `bias_strength`, 0 for equal weights (`resampling_weights`).
+        residual_share: how much of its own residual of the core score a row carries, where the
+            data have a column of the score's name.
     """
     module = population_module(data.name)
     score = data.scores[module.CORE_SCORE]
     columns = {name: jnp.asarray(data.columns[name]) for name in score.coefficients}
-    attribute = core_sign(module) * score.predict(columns)
+    attribute = score.predict(columns)
+    if module.CORE_SCORE in data.columns:
+        own = jnp.asarray(data.columns[module.CORE_SCORE])
+        attribute = attribute + residual_share * (own - attribute)
+    attribute = core_sign(module) * attribute
     return resampling_weights(
         attribute, jnp.asarray(data.columns["group"]), strength, data.directions
     )
@@ -41,6 +49,7 @@ def resample_people(
     names: Iterable[str],
     group: Int[Array, " people"],
     strength: float | Array,
+    residual_share: float | Array = 0.0,
 ) -> dict[str, Float[Array, " people"]]:
     """Sample people of the given groups from the data, with replacement.
 
@@ -50,13 +59,14 @@ def resample_people(
         names: the columns wanted.
         group: group of each person; each of them has a row in the data.
         strength: `bias_strength`.
+        residual_share: as for `amplified_weights`.
 
     Returns:
         Column name -> value of each person.
     """
     rows = resample_rows(
         key,
-        amplified_weights(data, strength),
+        amplified_weights(data, strength, residual_share),
         jnp.asarray(data.columns["group"]),
         group,
         len(population_module(data.name).GROUPS),

@@ -129,10 +129,11 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
         columns: Iterable[str],
         shares: Float[Array, " groups"],
         params: ParamsT,
+        residual_share: float | Array = 0.0,
     ) -> tuple[Int[Array, " people"], dict[str, Float[Array, " people"]]]:
         """Group and columns of each person: whole groups by their shares, rows with replacement."""
-        group = whole_groups(shares, self.population)
-        return group, resample_people(key, self._data, columns, group, params.bias_strength)
+        group, strength = whole_groups(shares, self.population), params.bias_strength
+        return group, resample_people(key, self._data, columns, group, strength, residual_share)
 
     # ---------------------------------------------------------------- spaces
 

@@ -10,6 +10,7 @@ import pytest
 import fairgym
 from fairgym.core import FairgymError
 from fairgym.data import load_population
+from fairgym.data.bias import standardised_mean_difference, strength_for
 from fairgym.environments.education import Education
 from fairgym.testing import check_environment
 
@@ -266,3 +267,27 @@ def test_the_last_observation_counts_open_units_only(env, params, start):
     context = np.asarray(jax.jit(env.observe)(end, params)["planner"].context)
     assert context[names.index("units")] == params.units_at_start
     assert context[names.index("faculty")] == 5 * params.units_at_start
+
+
+def test_people_carry_a_share_of_their_own_residual():
+    """All of it is the GPA of their row; the groups differ as in the data, or by 0.5."""
+    data = load_population("education").columns
+    many = fairgym.make("education", population=20_000)
+    group_of = jax.jit(lambda params: many.initial_state(jax.random.key(0), params))
+    look = jax.jit(many.people)
+
+    def start(**changes):
+        state = group_of(many.default_params.replace(**changes))
+        return np.asarray(look(state)["baseline_gpa"], np.float64), np.asarray(state.group)
+
+    usual, _ = start(residual_share=0.0)
+    own, group = start(residual_share=1.0)
+    assert set(np.round(own, 4)) <= set(np.round(data["gpa"].astype(np.float64), 4))
+    half, _ = start(residual_share=0.5)
+    np.testing.assert_allclose(half, (usual + own) / 2, atol=1e-5)  # the same people
+
+    there = standardised_mean_difference(data["gpa"].astype(np.float64), data["group"])
+    assert standardised_mean_difference(own, group) == pytest.approx(there, abs=0.08)
+    strength = strength_for(data["gpa"], data["group"])
+    apart, group = start(residual_share=1.0, bias_strength=strength)
+    assert standardised_mean_difference(apart, group) == pytest.approx(0.5, abs=0.08)

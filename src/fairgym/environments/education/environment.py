@@ -142,9 +142,11 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     def initial_state(self, key: PRNGKeyArray, params: EducationParams) -> EducationState:
         """Sample the people from the data, group by group, all of them outside the university."""
         people_key, apply_key = jax.random.split(key)
-        columns = (*COLUMNS, "region")
-        group, data = self._sample_people(people_key, columns, self._group_shares, params)
-        region = data.pop("region").astype(jnp.int32)
+        columns = (*COLUMNS, "region", "gpa")
+        group, data = self._sample_people(
+            people_key, columns, self._group_shares, params, params.residual_share
+        )
+        region, gpa = data.pop("region").astype(jnp.int32), data.pop("gpa")
         priority = jax.random.uniform(apply_key, group.shape)
         applicants, applying = self._apply(priority, jnp.ones(group.shape, bool))
         nothing = jnp.zeros(group.shape, jnp.float32)
@@ -156,6 +158,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             region=region,
             stage=never,
             data={**data, "gpa_shift": nothing},
+            residual=params.residual_share * (gpa - self._fitted_gpa(data, group)),
             entered_at=never,
             left_at=never,
             gpa=nothing,
@@ -183,11 +186,16 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     # ---------------------------------------------------------------- looking
 
+    def _fitted_gpa(
+        self, data: Mapping[str, Float[Array, " people"]], group: Int[Array, " people"]
+    ) -> Float[Array, " people"]:
+        """f(u), the fitted ridge regression."""
+        return self._data.scores["gpa"].predict({**data, "group": group.astype(jnp.float32)})
+
     def _baseline_gpa(self, state: EducationState) -> Float[Array, " people"]:
-        """f(u), the fitted ridge regression, and what tertiary money has changed in it."""
-        columns = {**state.data, "group": state.group.astype(jnp.float32)}
-        fitted = self._data.scores["gpa"].predict(columns)
-        return jnp.clip(fitted + state.data["gpa_shift"], 0.0, dynamics.HIGHEST_GPA)
+        """f(u), the person's own residual, and what tertiary money has changed."""
+        own = self._fitted_gpa(state.data, state.group) + state.residual
+        return jnp.clip(own + state.data["gpa_shift"], 0.0, dynamics.HIGHEST_GPA)
 
     def people(self, state: EducationState) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name, the fitted baseline GPA included."""

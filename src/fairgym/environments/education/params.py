@@ -132,6 +132,13 @@ class EducationParams(RegionParams):
         low=0.0,
         high=1.0,
     )
+    residual_share: float = param(
+        0.0,
+        "share of the own residual of f(u) that each person carries (not published; 0: everybody's"
+        " baseline is what is usual for their features)",
+        low=0.0,
+        high=1.0,
+    )
     gpa_drift: float = param(
         0.25, "Delta: half width of a GPA's change per semester (table 8)", low=0.0, high=4.0
     )

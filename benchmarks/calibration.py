@@ -1,8 +1,9 @@
-"""Outcomes at half and at double of each number that the papers leave open.
+"""Outcomes at half and at double of each number that the papers leave open, and beside the data.
 
     python benchmarks/calibration.py health          # prints the table of the environment's card
     python benchmarks/calibration.py education --population 10000 --seeds 3
     python benchmarks/calibration.py education --policies    # reckless and other policies
+    python benchmarks/calibration.py loan --data     # what the data say too, beside them
 
 Every line is the mean over the seeds under the environment's plausible fixed policy, all with the
 same people and the same luck.
@@ -14,17 +15,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from fairgym.core import make, rollout
 from fairgym.core.batching import map_episodes
-from fairgym.environments.education import Education
+from fairgym.data import load_population
+from fairgym.data.bias import standardised_mean_difference
+from fairgym.data.fitting import score_values
 from fairgym.policies import fixed_policies
 
 PLAUSIBLE = {
+    "loan": "published_fixed_policy",
     "health": "premium_half_uniform_planner",
     "education": "plausible_fixed_policy",
 }
 OPEN = {
+    "loan": ("deposit_rate", "relief_forgiven", "residual_share"),
     "health": (
         "hospital_cost",
         "beds_at_start",
@@ -57,9 +63,11 @@ OPEN = {
     ),
 }
 SHOWN = {
+    "loan": ("profit", "admission_rate", "default_rate", "queue_time", "payout_rate"),
     "health": ("profit", "insured_rate", "incidence_rate", "mortality_rate"),
     "education": ("profit", "admission_rate", "bachelor_rate", "master_rate", "doctorate_rate"),
 }
+ARGUMENTS = {"loan": ("applicants", "disbursement_cap"), "education": ("applicants",)}
 
 
 # Fixed policies beside the plausible one: agent -> action, and changed parameters.
@@ -147,13 +155,13 @@ def table(name: str, population: int, seeds: int) -> list[str]:
     for i, number in enumerate(OPEN[name]):
         value = getattr(default, number)
         lines.append(f"| `{number}` {value:g} | {texts[1 + 2 * i]} | {texts[2 + 2 * i]} |")
-    if isinstance(env, Education):
-        usual = env.applicants or 1
+    for argument in ARGUMENTS.get(name, ()):
+        usual = getattr(env, argument)
         found = []
-        for applicants in (usual // 2, usual * 2):
-            other = make(name, population=population, applicants=applicants)
+        for value in (usual // 2, usual * 2):
+            other = make(name, population=population, **{argument: value})
             found += measure(other, policies_of(other, {}), [default], seeds)
-        lines.append(f"| `applicants` {usual} | {found[0]} | {found[1]} |")
+        lines.append(f"| `{argument}` {usual} | {found[0]} | {found[1]} |")
     return lines
 
 
@@ -174,6 +182,112 @@ def others(name: str, population: int, seeds: int) -> list[str]:
     return lines
 
 
+# ------------------------------------------------------------------------ beside the data
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the residual
+
+
+def first_loans(population: int, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Everybody's first loan, all granted at once and without relief, until it ends.
+
+    Returns:
+        Decile of the qualification score, True where the loan defaulted, and month of its end.
+    """
+    everybody: Any = {"applicants": population, "disbursement_cap": population}
+    env: Any = make("loan", population=population, horizon=70, **everybody)
+    params = env.default_params.replace(residual_share=share, bias_strength=0.0)
+    actions = {
+        "admissions": jnp.zeros(2),
+        "disbursement": jnp.zeros(population),
+        "debt_management": jnp.zeros(2),
+    }
+
+    @jax.jit
+    def run(key: Any) -> Any:
+        start = env.initial_state(key, params)
+
+        def month(state: Any, n: Any) -> Any:
+            noise = env.noise(jax.random.fold_in(key, n), params)
+            after, _, _ = env.transition(noise, state, actions, params)
+            return after, (after.stage, after.fico_low)
+
+        score = env.people(start)["qualification_score"]
+        return score, start.fico_low, lax.scan(month, start, jnp.arange(env.horizon))[1]
+
+    score, fico, stage, later = map(np.asarray, jax.tree.leaves(run(jax.random.key(0))))
+    repaying = env.stages.index("repaying")
+    ended = (stage[:-1] == repaying) & (stage[1:] != repaying)
+    assert ended.any(axis=0).all(), "every first loan has ended"
+    when = ended.argmax(axis=0)
+    paid_out = (stage == repaying).argmax(axis=0)
+    record = later[when + 1, np.arange(population)]
+    rank = np.argsort(np.argsort(score))
+    return rank * 10 // population, record < fico, when + 1 - paid_out
+
+
+def loan_beside_data(population: int) -> list[str]:
+    """Markdown lines: defaults by decile of the score and by month, simulated and in the data."""
+    data: dict[str, Any] = load_population("loan").columns
+    score = score_values(load_population("loan").scores["qualification"], data)
+    rank = np.argsort(np.argsort(score)) * 10 // len(score)
+    found = {"data": (rank, data["defaulted"] == 1, data["months_to_default"])}
+    found |= {f"`residual_share` {s:g}": first_loans(population, s) for s in SHARES}
+    deciles = " | ".join(str(n) for n in range(1, 11))
+    lines = [f"| default by decile of the qualification score | {deciles} | all | median month |"]
+    lines.append("| --- " * 13 + "|")
+    for label, (decile, defaulted, month) in found.items():
+        cells = [f"{defaulted[decile == n].mean():.2f}" for n in range(10)]
+        cells += [f"{defaulted.mean():.2f}", f"{np.median(month[defaulted]):.0f}"]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return lines
+
+
+def education_beside_data(population: int) -> list[str]:
+    """Markdown lines: GPA by group, simulated at the start and in the data, and what follows."""
+    data: dict[str, Any] = load_population("education").columns
+    env: Any = make("education", population=population)
+    policies = policies_of(env, {})
+    gap = standardised_mean_difference(data["gpa"].astype(np.float64), data["group"])
+    lines = ["| | difference of the groups' GPA, standardised | graduation by group |"]
+    lines += ["| --- | --- | --- |", f"| data | {gap:.2f} | |"]
+    for share in SHARES:
+        params = env.default_params.replace(residual_share=share)
+        state = jax.jit(env.initial_state)(jax.random.key(0), params)
+        baseline = np.asarray(jax.jit(env.people)(state)["baseline_gpa"], np.float64)
+        gap = standardised_mean_difference(baseline, np.asarray(state.group))
+        totals = jax.jit(lambda p: rollout(env, p, policies, jax.random.key(0)).totals)(params)
+        rates = env.metrics["graduation_disparity"].rate.per_group(totals)
+        shown = ", ".join(f"{float(rate):.3f}" for rate in rates)
+        lines.append(f"| `residual_share` {share:g} | {gap:.2f} | {shown} |")
+    return lines
+
+
+def health_beside_data(population: int) -> list[str]:
+    """Markdown lines: coverage by region, simulated and in the data, and mortality."""
+    data: dict[str, Any] = load_population("health").columns
+    env: Any = make("health", population=population)
+    lines = [f"| | {' | '.join(env.groups)} |", "| --- " * (len(env.groups) + 1) + "|"]
+    shares = [data["insured"][data["group"] == g].mean() for g in range(len(env.groups))]
+    lines.append(f"| insured, data | {' | '.join(f'{share:.2f}' for share in shares)} |")
+    for label in (PLAUSIBLE["health"], "premium_half_no_planner"):
+        policies = fixed_policies(env, env.baselines[label])
+        totals = jax.jit(
+            lambda p, policies=policies: rollout(env, p, policies, jax.random.key(0)).totals
+        )(env.default_params)
+        for name in ("insured", "mortality"):
+            rates = env.metrics[f"{name}_disparity"].rate.per_group(totals)
+            cells = " | ".join(f"{float(rate):.2f}" for rate in rates)
+            lines.append(f"| {name}, {label.replace('_', ' ')} | {cells} |")
+    return lines
+
+
+BESIDE_DATA = {
+    "loan": loan_beside_data,
+    "education": education_beside_data,
+    "health": health_beside_data,
+}
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -181,7 +295,13 @@ def main() -> None:
     parser.add_argument("--population", type=int, default=10_000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--policies", action="store_true", help="reckless and other policies")
+    parser.add_argument("--data", action="store_true", help="what the data say, beside it")
     flags = parser.parse_args()
+    if flags.data:
+        print("\n".join(BESIDE_DATA[flags.environment](flags.population)))
+        return
+    if flags.policies and flags.environment not in OTHERS:
+        parser.error(f"--policies takes: {', '.join(OTHERS)}")
     make_table = others if flags.policies else table
     print("\n".join(make_table(flags.environment, flags.population, flags.seeds)))
 

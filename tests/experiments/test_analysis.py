@@ -180,6 +180,8 @@ def readings(good: bool) -> Any:
     columns = {
         "forgiveness": ("survived", "profit", "admitted", "default", *map(title, RELIEF)),
         "rewards": ("survived", "profit", "admitted"),
+        "borrowers": ("survived", "profit"),
+        "students": ("survived", "university"),
         "queues": ("mean wait of those paid out", "queue disparity"),
         "schooling": ("survived", "university"),
         "care": ("premium", "public health"),

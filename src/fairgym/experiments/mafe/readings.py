@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 from fairgym import experiments as ex
 from fairgym.core import log_keys, make
 from fairgym.data import load_population
+from fairgym.data.bias import strength_for
+from fairgym.data.fitting import score_values
 from fairgym.environments.education.metrics import APPENDIX_H, TABLE_1
 from fairgym.experiments._plots import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
@@ -27,6 +29,7 @@ from fairgym.training import RunConfig
 FORGIVEN = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the relief
 CAPS = (0.01, 0.015, 0.02)  # payouts a month as a share of the people
 CHOSEN_FORGIVEN, CHOSEN_CAP = 0.5, 0.01
+RESIDUALS = (0.0, 0.25, 0.5, 0.75, 1.0)  # share that a person carries
 OBJECTIVES = ("direct", "direct-fair")
 HELD = "figure 10"  # its checks that hold
 QUEUES = {"published wait": "wait_disparity", "time in the queue": "queue_disparity"}
@@ -88,12 +91,16 @@ class Question:
 
 
 def lending(
-    people: int, forgiven: float = CHOSEN_FORGIVEN, cap: float = CHOSEN_CAP, **more: Any
+    people: int,
+    forgiven: float = CHOSEN_FORGIVEN,
+    cap: float = CHOSEN_CAP,
+    residual: float = 0.0,
+    **more: Any,
 ) -> Reading:
-    """The loan system with relief of which a share is forgiven, and a payout cap."""
+    """The loan system with relief of which a share is forgiven, a payout cap, and residuals."""
     return Reading(
         "loan",
-        params={"relief_forgiven": forgiven},
+        params={"relief_forgiven": forgiven, "residual_share": residual},
         arguments={"disbursement_cap": round(cap * people)},
         **more,
     )
@@ -114,6 +121,34 @@ def rewards(people: int) -> dict[str, Reading]:
         f"{share:g} forgiven, {objective}": lending(people, share, objective=objective)
         for share in FORGIVEN
         for objective in OBJECTIVES
+    }
+
+
+def borrowers(people: int) -> dict[str, Reading]:
+    """Shares of people's own residuals of the payment propensity."""
+    return {
+        f"{share:g} of the residual, {objective}": lending(
+            people, residual=share, objective=objective
+        )
+        for share in RESIDUALS
+        for objective in ("uniform", "direct")
+    }
+
+
+def students(people: int) -> dict[str, Reading]:
+    """Shares of people's own residuals of the baseline GPA, groups half a deviation apart."""
+    data = load_population("education")
+    fitted = score_values(data.scores["gpa"], data.columns)
+    own = np.asarray(data.columns["gpa"], np.float64) - fitted
+    return {
+        f"{share:g} of the residual": Reading(
+            "education",
+            params={
+                "residual_share": share,
+                "bias_strength": strength_for(fitted + share * own, data.columns["group"]),
+            },
+        )
+        for share in RESIDUALS
     }
 
 
@@ -273,6 +308,13 @@ QUESTIONS = {
         bank,
         "As above, with the other objectives of figure 7.",
     ),
+    "borrowers": Question(
+        "Does everybody pay what is usual for their features?",
+        borrowers,
+        bank,
+        "As above; the objective is all terms alike, or direct rewards alone. With three quarters"
+        " of their own residuals borrowers default as in the data.",
+    ),
     "queues": Question(
         "Which queue does the objective see?",
         queues,
@@ -286,6 +328,15 @@ QUESTIONS = {
         school,
         "The planner's shares and the university's, which are those of the last tenth of the"
         " epochs; the university's share for salaries is the mean of each quarter of the epochs.",
+        judged=True,
+    ),
+    "students": Question(
+        "Is everybody's baseline GPA what is usual for their features?",
+        students,
+        school,
+        "As above, with the terms of appendix H. People are resampled until the groups' baselines"
+        " are 0.5 standard deviations apart; with a share of 0 and 0.25 they are further apart"
+        " as they are (3.0 and 1.3).",
         judged=True,
     ),
     "care": Question(

@@ -40,6 +40,7 @@ SAMPLED = (
 OF_PERSON = ("minority", *SAMPLED[2:], "baseline_gpa")
 OF_STUDENT = ("gpa", "semester_gpa", "time_in_university", "mentored")
 OF_WORKER = ("time_in_workforce", "degree", "age", "salary", "average_salary")
+TELLING = ("minority", "race_black", "race_asian", "race_other", "mentored", *OF_WORKER[3:])
 NAMES_OF_REGIONS = (
     "New England",
     "Middle Atlantic",
@@ -99,6 +100,7 @@ class NumpyEducation:
         self.size = env.population
         self.applicants_per_step = env.applicants
         self.dtype = dtype
+        self.observe_group = env.observe_group
         self.params = {name: float(getattr(params, name)) for name in params.info()}
         data = load_population("education", env.population_source)
         self.rows = {name: np.asarray(data.columns[name], dtype) for name in SAMPLED}
@@ -216,7 +218,7 @@ class NumpyEducation:
             name: self.people[name][who] for name in (*OF_PERSON[1:-1], "region")
         }
         columns |= {
-            "minority": self.group[who] * self.params["observe_group"],
+            "minority": self.group[who],
             "baseline_gpa": self.baseline_gpa(who),
             "gpa": self.gpa[who],
             "semester_gpa": self.semester_gpa[who],
@@ -231,6 +233,8 @@ class NumpyEducation:
             "in_workforce": stage == WORKFORCE,
             "time_in_environment": self.inside[who],
         }
+        if not self.observe_group:
+            columns |= {name: np.zeros(len(who)) for name in TELLING}
         features = np.empty((len(who), len(SEEN_BY[agent])), self.dtype)
         for place, name in enumerate(SEEN_BY[agent]):
             if name in NAMES_OF_REGIONS:

@@ -58,6 +58,7 @@ class NumpyHealth:
         self.size = env.population
         self.period = env.decision_period
         self.dtype = dtype
+        self.observe_group = env.observe_group
         self.params = {name: float(getattr(params, name)) for name in params.info()}
         data = load_population("health", env.population_source)
         self.rows = {name: np.asarray(data.columns[name], dtype) for name in SAMPLED}
@@ -156,7 +157,7 @@ class NumpyHealth:
             struck = self.luck < self.illness_chance(rows, covered, risk)
             rows = np.flatnonzero((self.stage == WAITING) | (self.stage == HEALTHY) & struck)
             people, risk = {name: column[rows] for name, column in people.items()}, risk[rows]
-        seen = self.params["observe_group"]
+        seen = self.observe_group
         columns = people | {
             **{name: seen * (self.region[rows] == g) for g, name in enumerate(REGIONS)},
             "health_risk": risk,

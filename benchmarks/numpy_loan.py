@@ -62,6 +62,7 @@ class NumpyLoan:
         self.applicants_per_step = env.applicants
         self.cap = env.disbursement_cap
         self.dtype = dtype
+        self.observe_group = env.observe_group
         self.params = {name: float(getattr(params, name)) for name in params.info()}
         data = load_population("loan", env.population_source)
         self.rows = {name: np.asarray(data.columns[name], dtype) for name in SAMPLED}
@@ -142,7 +143,7 @@ class NumpyLoan:
             rows = np.flatnonzero(self.stage == stage)
         columns = self.columns(rows)
         columns["qualification_score"] = self.score("qualification", columns)
-        columns["group"] = columns["group"] * self.params["observe_group"]
+        columns["group"] = columns["group"] * self.observe_group
         if agent == "disbursement":
             columns["time_waited"] = self.waited[rows]
         if agent == "debt_management":

@@ -30,6 +30,8 @@ class Feature:
             Tables and networks with inputs in bits code a feature by it.
         fixed: True if it never changes and depends on the row alone, such as the group of person i;
             tables and networks that know the rows apart leave it out.
+        tells_group: True if it (nearly) determines a person's group, the group itself or a proxy;
+            agents that are not to see groups read 0.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Feature:
     of: str = ""
     levels: int = 0
     fixed: bool = False
+    tells_group: bool = False
 
     def __post_init__(self) -> None:
         """Check the number of values.

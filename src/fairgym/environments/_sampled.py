@@ -38,12 +38,6 @@ class SampledParams(Params):
         low=-10.0,
         high=10.0,
     )
-    observe_group: float = param(
-        1.0,
-        "1: agents see the group of each person (table 8); 0: the features that tell it read 0",
-        low=0.0,
-        high=1.0,
-    )
 
 
 class PublishedProfit(NamedTuple):
@@ -85,16 +79,17 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
 
     Attributes:
         dataset: name of the data, as `fairgym data describe` takes it.
-        group_features: names in `people` of the features that tell a person's group.
         published_profit: normaliser of the profit at the published size.
         population_source: "built-in", or the name of imported data.
+        observe_group: True if agents see the group of each person (table 8); if not, the features
+            that tell it read 0.
     """
 
     dataset: ClassVar[str]
-    group_features: ClassVar[tuple[str, ...]] = ("group",)
     published_profit: ClassVar[PublishedProfit]
 
     population_source: str
+    observe_group: bool
 
     def __post_init__(self) -> None:
         """Check the shapes, and load the data: a damaged file is reported here, not inside jit."""
@@ -159,11 +154,18 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
 
     # ---------------------------------------------------------------- people and counts
 
-    def _seen(self, state: StateT, params: ParamsT) -> dict[str, Float[Array, " people"]]:
-        """Features of all people as agents see them: their group only if it is observed."""
+    def _seen(self, state: StateT) -> dict[str, Float[Array, " people"]]:
+        """Features of all people as agents see them: what tells their group only if it may."""
         people = self.people(state)
-        hidden = {name: people[name] * params.observe_group for name in self.group_features}
-        return {**people, **hidden}
+        if self.observe_group:
+            return people
+        return {**people, **{name: jnp.zeros_like(people[name]) for name in self._telling}}
+
+    @cached_property
+    def _telling(self) -> frozenset[str]:
+        """Names of the features of any agent that tell a person's group."""
+        spaces = self._observation_spaces.values()
+        return frozenset(f.name for space in spaces for f in space.features if f.tells_group)
 
     def _count(self, who: Array, group: Int[Array, " n"]) -> Float[Array, " groups"]:
         """Number of True entries (or sum of the numbers) of each group."""

@@ -1,5 +1,6 @@
 """The environment as a whole: its contract, its ends, and what its agents see."""
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -246,14 +247,26 @@ def test_money_for_mentors_without_end(record, params):
     assert mentored.sum() > 50
 
 
-def test_group_is_seen_only_if_it_may_be(env, params, start):
-    look = jax.jit(env.observe)
+def test_what_tells_the_group_is_seen_only_if_it_may_be(env, params, start):
+    """Minority status, the races that make it, and what the minority alone gets."""
     state = start(jax.random.key(0), params)
-    state = state.replace(stage=jnp.arange(env.population, dtype=jnp.int32) % 3)
-    for may, total in ((1.0, int(state.group.sum())), (0.0, 0)):
-        seen = look(state, params.replace(observe_group=may))
-        column = [f.name for f in env.observation_space("planner").features].index("minority")
-        assert float(seen["planner"].features[:, column].sum()) == total
+    ones = jnp.ones((env.population,))
+    state = state.replace(
+        stage=jnp.arange(env.population, dtype=jnp.int32) % 3, salary=ones, mentored=ones > 0
+    )
+    blind = dataclasses.replace(env, observe_group=False).observe(state, params)
+    telling = {"minority", "race_black", "race_asian", "race_other", "mentored"}
+    telling |= {"salary", "average_salary"}
+    found = set()
+    for agent, seen in env.observe(state, params).items():
+        for place, feature in enumerate(env.observation_space(agent).features):
+            before, after = (np.asarray(x.features[:, place]) for x in (seen, blind[agent]))
+            if feature.name in telling:
+                assert not after.any()
+                found |= {feature.name} if before.any() else set()
+            else:
+                np.testing.assert_array_equal(before, after, feature.name)
+    assert found == telling - {"average_salary"}, "nobody has worked yet"
 
 
 def test_the_last_observation_counts_open_units_only(env, params, start):

@@ -1,5 +1,7 @@
 """The contract, who acts when, what each agent sees, and how an episode ends."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -313,7 +315,7 @@ def test_beds_that_open_after_the_end_are_not_shown(env, params, start, step):
 
 def test_the_region_can_be_hidden(env, params, start):
     state = start(jax.random.key(5), params)
-    hidden = env.observe(state, params.replace(observe_group=0.0))
+    hidden = dataclasses.replace(env, observe_group=False).observe(state, params)
     for agent, seen in env.observe(state, params).items():
         names = [feature.name for feature in env.observation_space(agent).features]
         assert tuple(names[:4]) == env.groups

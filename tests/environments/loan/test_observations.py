@@ -1,5 +1,6 @@
 """Who the people are at the start, what the agents see of them, and that runs can be repeated."""
 
+import dataclasses
 import itertools
 
 import jax
@@ -138,7 +139,7 @@ def test_each_agent_sees_its_own_people(env, params, mixed):
 def test_a_hidden_group_is_hidden_in_all_observations(env, params, mixed):
     """And nothing else changes, the environment's own decisions included."""
     open_eyes = env.observe(mixed, params)
-    blind = env.observe(mixed, params.replace(observe_group=0.0))
+    blind = dataclasses.replace(env, observe_group=False).observe(mixed, params)
     for agent in env.agents:
         before, after = (by_name(env, agent, seen[agent]) for seen in (open_eyes, blind))
         assert before["group"].any()

@@ -126,8 +126,9 @@ def test_all_agents_see_the_same_applicants(env, params, start):
 
 def test_a_hidden_group_is_hidden_and_decides_nothing_else(env, params, start):
     state = start(jax.random.key(0), params)
-    eyes = [env.observe(state, params.replace(observe_group=x))["admissions"] for x in (1.0, 0.0)]
-    before, after = (np.asarray(seen.features) for seen in eyes)
+    both = [dataclasses.replace(env, observe_group=may) for may in (True, False)]
+    seen = [one.observe(state, params)["admissions"] for one in both]
+    before, after = (np.asarray(one.features) for one in seen)
     assert before[:, 0].any() and not after[:, 0].any()
     np.testing.assert_array_equal(before[:, 1:], after[:, 1:])
 

@@ -64,6 +64,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         horizon: T, semesters after which an episode is truncated (100 in the paper).
         applicants: people sampled from the tertiary population each semester, N_1; by default 2%.
         population_source: "built-in", or the name of imported data.
+        observe_group: False if agents are not to see what tells a person's group.
 
     Raises:
         FairgymError: an argument out of range (applicants lie between 1 and N).
@@ -80,13 +81,13 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     # salaries: university, employer and planner all work on what people earn
     benefit: ClassVar[str] = "salaries"
     components: ClassVar[type[Components]] = EducationComponents
-    group_features: ClassVar[tuple[str, ...]] = ("minority",)
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
     population: int = 10_000
     horizon: int = 100
     applicants: int | None = None
     population_source: str = "built-in"
+    observe_group: bool = True
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""
@@ -227,7 +228,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     def observe(self, state: EducationState, params: EducationParams) -> dict[str, Entities]:
         """Applicants, students, workers, and everybody for the planner."""
-        people = self._seen(state, params)
+        people = self._seen(state)
         units = state.units + state.building.opened(state.time)[0]
         context = {
             "time": state.time,

@@ -15,11 +15,11 @@ FIXED_COLUMNS = (
 )
 
 _PERSON = (
-    Feature("minority", 0, 1, "", "MINRTY; 0 if not observed"),
+    Feature("minority", 0, 1, "", "MINRTY", tells_group=True),
     Feature("female", 0, 1, "", "SEX"),
-    Feature("race_black", 0, 1, "", "RACE", of="race"),
-    Feature("race_asian", 0, 1, "", "RACE", of="race"),
-    Feature("race_other", 0, 1, "", "RACE", of="race"),
+    Feature("race_black", 0, 1, "", "RACE", of="race", tells_group=True),
+    Feature("race_asian", 0, 1, "", "RACE", of="race", tells_group=True),
+    Feature("race_other", 0, 1, "", "RACE", of="race", tells_group=True),
     Feature("major_first", 1, 7, "code", "NBAMEMG"),
     Feature("major_highest", 1, 7, "code", "NDGMEMG"),
     Feature("occupation", 1, 7, "code", "NOCPRMG"),
@@ -37,14 +37,15 @@ _STUDENT = (
     _GPA,
     Feature("semester_gpa", 0, 4, "grade points", "CURRENTGPA"),
     _IN_UNIVERSITY,
-    Feature("mentored", 0, 1, "", "INMINTYPGRM"),
+    Feature("mentored", 0, 1, "", "INMINTYPGRM", tells_group=True),
 )
 _WORKER = (
     Feature("time_in_workforce", 0, 40, "semesters", "TIMEINWORKF"),
     Feature("degree", 0, 3, "0 none to 3 doctorate", "DGRDG"),
     Feature("age", 18, 40, "years", "AGE"),
-    Feature("salary", 0, 2, "share of the maximum", "SALARY, supplement included"),
-    Feature("average_salary", 0, 2, "share of the maximum", "AVE_SALARY"),
+    # with the supplement, which the minority alone gets
+    Feature("salary", 0, 2, "share of the maximum", "SALARY", tells_group=True),
+    Feature("average_salary", 0, 2, "share of the maximum", "AVE_SALARY", tells_group=True),
 )
 _EVERYBODY = (
     *(Feature(region, 0, 1, "", "REGION", of="region") for region in REGIONS),

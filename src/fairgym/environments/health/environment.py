@@ -58,6 +58,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         horizon: T, months after which an episode is truncated (100 in the paper).
         decision_period: k, months between actions of the insurer and of the planner.
         population_source: "built-in", or the name of imported data.
+        observe_group: False if agents are not to see what tells a person's region.
 
     Raises:
         FairgymError: an argument out of range.
@@ -75,13 +76,13 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     # months in health: insurance, hospitals and public money all serve them
     benefit: ClassVar[str] = "healthy"
     components: ClassVar[type[Components]] = HealthComponents
-    group_features: ClassVar[tuple[str, ...]] = REGIONS
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
     population: int = 10_000
     horizon: int = 100
     decision_period: int = 6
     population_source: str = "built-in"
+    observe_group: bool = True
 
     def __post_init__(self) -> None:
         """Check the shapes."""
@@ -193,7 +194,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         Illness strikes before the hospital acts, but in a month of offers it depends on what
         people accept in the same month: then the hospital ranks all whom it may strike.
         """
-        people = self._seen(state, params)
+        people = self._seen(state)
         beds = state.beds + state.building.opened(state.time)
         occupied = self._count(people["in_hospital"], state.group)
         context = {

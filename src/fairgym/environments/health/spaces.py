@@ -10,7 +10,7 @@ FIXED_COLUMNS = health.FIXED
 
 _OFTEN = "0 never to 4 all of the time"
 _PERSON = (
-    *(Feature(region, 0, 1, "", "REGION; 0 if not observed", of="region") for region in REGIONS),
+    *(Feature(region, 0, 1, "", "REGION", of="region", tells_group=True) for region in REGIONS),
     Feature("year", 2014, 2018, "calendar year", "YEAR"),
     Feature("age", 18, 85, "years", "AGE"),
     Feature("female", 0, 1, "", "SEX"),

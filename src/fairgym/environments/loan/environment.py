@@ -58,6 +58,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         disbursement_cap: loans paid out each month at most; by default 1% of the population.
         action_groups: g, 1 for one threshold and one relief share, 2 for one per group.
         population_source: "built-in", or the name of imported data.
+        observe_group: False if agents are not to see what tells a person's group.
 
     Raises:
         FairgymError: an argument out of range (applicants and cap lie between 1 and N).
@@ -82,6 +83,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     disbursement_cap: int | None = None
     action_groups: int = 2
     population_source: str = "built-in"
+    observe_group: bool = True
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""
@@ -201,7 +203,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     def observe(self, state: LoanState, params: LoanParams) -> dict[str, Entities]:
         """Applicants of this month, the queue, the borrowers."""
-        people = self._seen(state, params)
+        people = self._seen(state)
         context = {"time": state.time, "total_profit": state.total_profit}
         spaces = self._observation_spaces
         return {

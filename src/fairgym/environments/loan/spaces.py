@@ -19,7 +19,7 @@ DATA_COLUMNS = (
     "months_since_delinquency",
 )
 
-_GROUP = Feature("group", 0, 1, "", "RACE: 0 advantaged, 1 disadvantaged; 0 if not observed")
+_GROUP = Feature("group", 0, 1, "", "RACE: 0 advantaged, 1 disadvantaged", tells_group=True)
 _PERSON = (
     _GROUP,
     Feature("interest_rate", 0.05, 0.31, "per year", "INTRATE"),

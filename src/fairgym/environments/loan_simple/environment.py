@@ -58,6 +58,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
             large as the applicants lets nobody wait.
         action_groups: g, 1 for one threshold and one relief share, 2 for one per group.
         population_source: "built-in", or the name of imported data.
+        observe_group: False if agents are not to see what tells a person's group.
 
     Raises:
         FairgymError: an argument out of range (applicants and cap lie between 1 and N).
@@ -80,6 +81,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     disbursement_cap: int | None = None
     action_groups: int = 2
     population_source: str = "built-in"
+    observe_group: bool = True
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow others."""
@@ -168,7 +170,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
 
     def observe(self, state: LoanSimpleState, params: LoanSimpleParams) -> dict[str, Entities]:
         """This step's applicants, the same for every agent."""
-        people = self._seen(state, params)
+        people = self._seen(state)
         context = {"time": state.time, "total_profit": state.total_profit}
         everybody = jnp.ones(state.applicants.shape, bool)
         shared = self.observation_space(self.agents[0])

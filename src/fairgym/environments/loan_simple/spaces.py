@@ -3,7 +3,7 @@
 from fairgym.core import EntitySpace, Feature
 
 FEATURES = (
-    Feature("group", 0, 1, "", "RACE: 0 advantaged, 1 disadvantaged; 0 if not observed"),
+    Feature("group", 0, 1, "", "RACE: 0 advantaged, 1 disadvantaged", tells_group=True),
     Feature("qualification_score", 0, 1, "", "QUALSCORE"),
     Feature("interest_rate", 0.05, 0.31, "per year", "INTRATE"),
     Feature("principal", 1_000, 40_000, "dollars", "PRINCIPAL"),

@@ -177,7 +177,8 @@ class TestUse:
         assert objective.step_reward(one) == pytest.approx(0.5 * 0.5)
         bounded = Objective.weighted(ENV, {}).bounded({"served_disparity": 0.1})
         assert bounded.step_reward(one, 1, jnp.array([3.0])) == 0.0
-        assert bounded.score(one, None, jnp.array([3.0])) == pytest.approx(-3.0 * 0.4)
+        # 0.5 of one group and 0/0 of the other, as a share of the sum: 1
+        assert bounded.score(one, None, jnp.array([3.0])) == pytest.approx(-3.0 * 0.9)
 
     def test_half_of_the_weight_is_on_direct_rewards(self):
         weights = Objective.half_direct(ENV).weights

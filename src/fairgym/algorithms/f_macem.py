@@ -199,7 +199,7 @@ class FMacem(Algorithm[FMacemState]):
         results = self._episodes(state, candidates, keys)
 
         # Rank by each agent's objective and fit its block of the Gaussian to the elite
-        mean, spread, multipliers, scores = {}, {}, [], {}
+        mean, spread, scores = {}, {}, {}
         for (agent, objective), multiplier in zip(state.objectives, state.multipliers, strict=True):
             score = jax.vmap(lambda t, j, o=objective, m=multiplier: o.score(t, j, m))(
                 results.totals, results.memories
@@ -210,13 +210,6 @@ class FMacem(Algorithm[FMacemState]):
             elite = order[: self.elites]
             best = jax.tree.map(lambda x, e=elite: x[e], candidates[agent])
             mean[agent], spread[agent] = self._fit(state.mean[agent], state.spread[agent], best)
-            excess = jnp.mean(
-                jax.vmap(objective.excess)(jax.tree.map(lambda x, e=elite: x[e], results.totals)),
-                axis=0,
-            )
-            multipliers.append(
-                objective.raise_multipliers(multiplier, excess, self.multiplier_rate)
-            )
 
         # Measure the new mean policy
         repeat = self.evaluation_episodes
@@ -225,6 +218,15 @@ class FMacem(Algorithm[FMacemState]):
             jax.tree.map(lambda x: jnp.broadcast_to(x, (repeat, *x.shape)), mean),
             jax.random.split(mean_key, repeat),
         )
+        # A bound is the learned policy's to keep: an elite may do so by chance
+        multipliers = [
+            objective.raise_multipliers(
+                multiplier,
+                jnp.mean(jax.vmap(objective.excess)(measured.totals), axis=0),
+                self.multiplier_rate,
+            )
+            for (_, objective), multiplier in zip(state.objectives, state.multipliers, strict=True)
+        ]
         log = self._log(state, scores, results, measured, spread, multipliers)
         state = state.replace(
             mean=mean,

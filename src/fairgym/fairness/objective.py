@@ -32,8 +32,11 @@ class Objective:
     Attributes:
         metrics: the metrics by name.
         weights: weight of each metric or scheme; those without one weigh 0.
-        bounds: epsilon of each bounded metric, on its raw (not normalised) value.
+        bounds: epsilon of each bounded metric, on its normalised value: of a disparity of waits the
+            share of their sum, of rates the difference as it is.
         schemes: the schemes by name.
+        terms: metrics among which one bound for all looks for disparities (`Environment.terms`);
+            all of them if empty.
 
     Examples:
         >>> import fairgym
@@ -50,6 +53,7 @@ class Objective:
     weights: Mapping[str, float]
     bounds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     schemes: Mapping[str, Scheme] = dataclasses.field(default_factory=dict)
+    terms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the names."""
@@ -94,7 +98,8 @@ class Objective:
         """Weights by name of metric, scheme or welfare (`fairgym.fairness.welfare`)."""
         known = {**env.metrics, **env.schemes}
         welfare = {n: welfare_scheme(env, n) for n in weights if n not in known and is_welfare(n)}
-        return cls(env.metrics, dict(weights), schemes={**env.schemes, **welfare})
+        schemes = {**env.schemes, **welfare}
+        return cls(env.metrics, dict(weights), schemes=schemes, terms=env.terms)
 
     @classmethod
     def uniform(cls, env: Environment) -> "Objective":
@@ -157,13 +162,14 @@ class Objective:
         """This objective under bounds: |disparity| < epsilon.
 
         Args:
-            bounds: epsilon by metric name, or one epsilon for all disparities. A bounded
-                disparity no longer weighs in the sum.
+            bounds: epsilon by metric name, or one epsilon for every disparity among the terms. A
+                bounded disparity no longer weighs in the sum.
         """
         if not isinstance(bounds, Mapping):
             if not isinstance(bounds, numbers.Real):
                 raise FairgymError(f"bounds is {bounds!r}; it takes a number, or one per metric")
-            bounds = {n: float(bounds) for n, m in self.metrics.items() if m.kind == "fair"}
+            names = self.terms or tuple(self.metrics)
+            bounds = {n: float(bounds) for n in names if self.metrics[n].kind == "fair"}
         weights = {name: w for name, w in self.weights.items() if name not in bounds}
         return dataclasses.replace(self, weights=weights, bounds=dict(bounds))
 
@@ -277,7 +283,7 @@ class Objective:
         """Excess of each bounded disparity over its bound; not above 0 where the bound is kept."""
         return jnp.stack(
             [
-                jnp.abs(self.metrics[name].value(totals)) - epsilon
+                jnp.abs(self.metrics[name].normalised(totals)) - epsilon
                 for name, epsilon in self.bounds.items()
             ]
             or [jnp.zeros(())]

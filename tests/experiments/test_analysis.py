@@ -24,6 +24,7 @@ from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
 from fairgym.experiments.mafe.fig9 import dominated
 from fairgym.experiments.mafe.fig10 import RELIEF
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
+from fairgym.experiments.mafe.groups import READINGS
 from fairgym.experiments.mafe.learners import (
     LEARNERS,
     REWARD,
@@ -213,6 +214,30 @@ def readings(good: bool) -> Any:
     return data
 
 
+def groups(good: bool) -> Any:
+    data = {}
+    for name, readings_of in READINGS.items():
+        agent = "disbursement" if name == "loan" else "employer"
+        found: dict[str, Any] = {}
+        for place, reading in enumerate((*readings_of, "fixed policy")):
+            used = (place == 0) == good
+            size = near(0.3, 0.001) if used else np.zeros(SEEDS)
+            acts = reading != "fixed policy"
+            found[reading] = {
+                "ends": {"objective": near(0.5 if good else 0.5 - 0.2 * place, 0.001)},
+                "course": np.full((SEEDS, 2, 11), 0.5) + 0.1 * place,
+                "flips": {agent: size} if acts else {},
+                "by_group": {agent: np.stack([size, -size], axis=1)} if acts else {},
+            }
+        data[name] = {
+            "groups": ("first", "second"),
+            "attribute": "score",
+            "time_unit": "months",
+            "readings": found,
+        }
+    return data
+
+
 def fig11(good: bool) -> Any:
     ends = [0.6, 0.3, 0.4] if good else [0.3, 0.3, 0.4]
     data: dict[str, Any] = {}
@@ -308,7 +333,7 @@ def learning(name: str, good: bool) -> Any:
 
 MADE_UP: dict[str, Callable[[bool], Any]] = {
     f"mafe-{function.__name__}": function
-    for function in (fig5, fig6, fig7, fig8, fig9, fig10, fig11, learners, readings, table9)
+    for function in (fig5, fig6, fig7, fig8, fig9, fig10, fig11, groups, learners, readings, table9)
 } | {
     "fairqcm-fig1": vaccines,
     **{f"fairqcm-fig{n}": functools.partial(learning, f"fairqcm-fig{n}") for n in (2, 3, 4, 5)},

@@ -1,5 +1,6 @@
 """Policies: learnable equivariant networks and fixed rules."""
 
+from fairgym.policies.counterfactual import Flips, group_flips
 from fairgym.policies.fixed import Constant, Function, Random, fixed_policies
 from fairgym.policies.massaging import Massaged, massaged
 from fairgym.policies.named import with_fixed
@@ -12,6 +13,7 @@ __all__ = [
     "Constant",
     "EquivariantPolicy",
     "FirstCome",
+    "Flips",
     "Function",
     "Massaged",
     "Random",
@@ -19,6 +21,7 @@ __all__ = [
     "Standardiser",
     "equivariant",
     "fixed_policies",
+    "group_flips",
     "massaged",
     "rules",
     "sampled",

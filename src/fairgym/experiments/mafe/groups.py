@@ -1,0 +1,271 @@
+"""Agents that see groups and agents that do not: what they learn, decide and leave behind."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.figure import Figure
+
+from fairgym import experiments as ex
+from fairgym.core import EndsAfter, by_group, rollout
+from fairgym.core.batching import map_episodes
+from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.fairness import Disparity
+from fairgym.policies import Flips, fixed_policies, group_flips
+from fairgym.report import style
+from fairgym.report.words import title, words
+from fairgym.training import RunConfig
+
+BLIND = {"observe_group": False}
+# Environment -> reading -> its arguments; the first one is what the paper trains.
+READINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "loan": {
+        "seen, a rule for each group": {},
+        "hidden, a rule for each group": BLIND,
+        "seen, one rule": {"action_groups": 1},
+        "hidden, one rule": BLIND | {"action_groups": 1},
+    },
+    "education": {"seen": {}, "hidden": BLIND},
+}
+REFERENCE = {"loan": "published_fixed_policy", "education": "plausible_fixed_policy"}
+SCORE, SURVIVED = "objective", "survived"
+STATES = 16  # in which decisions are looked at
+NOTHING = 1e-3  # standard deviations
+LITTLE = 0.05  # of the objective
+
+
+@ex.experiments.register("mafe-groups")
+class MafeGroups(ex.TrainingExperiment):
+    """F-MACEM with groups seen and hidden; flips, and the groups' core attribute over time."""
+
+    title = "What agents make of a person's group"
+    source = "beyond MAFE, table 8"
+    claim = (
+        "all of MAFE's agents see a person's group; counterfactual fairness (Kusner et al. 2017)"
+        " would have decisions not depend on it, and fairness through unawareness hides it, which"
+        " need not lessen disparities (Dwork et al. 2012); what decisions do to people shows later"
+        " than in the decisions (Liu et al. 2018)"
+    )
+
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+        """All terms weighed alike, with groups seen and hidden."""
+        return {
+            f"{name}/{reading}": ex.run_config(
+                name, size, environment_args={"population": size.people, **arguments}
+            )
+            for name, readings in READINGS.items()
+            for reading, arguments in readings.items()
+        }
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """Environment -> "groups", "attribute" and "readings": reading -> numbers.
+
+        "ends" by column are (seeds,); "flips" by agent the relative changes (seeds,), "by_group"
+        the change of each group (seeds, groups); "course" the groups' mean core attribute (seeds,
+        groups, steps). The fixed policy has no flips.
+        """
+        assert size.held_out is not None
+        data: dict[str, Any] = {}
+        for name, readings in READINGS.items():
+            first = runs[f"{name}/{next(iter(readings))}"][0]
+            env = first.env
+            found: dict[str, Any] = {}
+            for reading in readings:
+                several = runs[f"{name}/{reading}"]
+                ends = [ex.held_out_run(run, size.held_out) for run in several]
+                flips = [flips_of(run) for run in several]
+                acting = [a for a in env.agents if all(a in found_here for found_here in flips)]
+                found[reading] = {
+                    "ends": _ends(several[0], ends),
+                    "course": np.array(
+                        [
+                            course(run.env, run.params, run.policies, seed, size.held_out)
+                            for run, seed in zip(several, seeds, strict=True)
+                        ]
+                    ),
+                    "flips": {a: np.array([f[a][0] for f in flips]) for a in acting},
+                    "by_group": {a: np.array([f[a][1] for f in flips]) for a in acting},
+                }
+            fixed = fixed_policies(env, env.baselines[REFERENCE[name]])
+            ends = [ex.held_out(env, first.params, fixed, s, size.held_out) for s in seeds]
+            found["fixed policy"] = {
+                "ends": _ends(first, ends),
+                "course": np.array(
+                    [course(env, first.params, fixed, seed, size.held_out) for seed in seeds]
+                ),
+                "flips": {},
+                "by_group": {},
+            }
+            data[name] = {
+                "groups": env.groups,
+                "attribute": words(env.core_attribute),
+                "time_unit": env.time_unit,
+                "readings": found,
+            }
+        return data
+
+    def conclude(self, data: Any) -> ex.Outcome:
+        """Use of what is seen, none of what is hidden; the cost of hiding."""
+        checks = []
+        for name, readings in READINGS.items():
+            found = data[name]["readings"]
+            seen, hidden = (found[reading] for reading in list(readings)[:2])
+            for agent, values in seen["flips"].items():
+                flip = f"{name}: {words(agent)}, change by a flip in standard deviations"
+                checks.append(ex.Check.above(f"{flip}, group seen", values, NOTHING))
+                if agent in hidden["flips"]:
+                    changed = hidden["flips"][agent]
+                    checks.append(
+                        ex.Check.below(f"{flip}, group hidden (below {NOTHING})", changed, NOTHING)
+                    )
+            seen, hidden = (one["ends"][SCORE] for one in (seen, hidden))
+            checks.append(
+                ex.Check.higher(
+                    f"{name}: hiding groups costs less than a twentieth of the objective (below"
+                    " that by)",
+                    LITTLE * np.abs(seen),
+                    seen - hidden,
+                )
+            )
+        tables = [
+            table
+            for name, one in data.items()
+            for table in (_ends_table(name, one), _flips_table(name, one))
+        ]
+        return ex.Outcome(
+            figures={name: _plot(one) for name, one in data.items()},
+            caption=f"{CAPTION} Means are of everybody of a group in all episodes that have not"
+            " failed yet.",
+            tables=tables,
+            checks=checks,
+        )
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def flips_of(run: Any) -> dict[str, tuple[float, list[float]]]:
+    """Relative change by a flip, and mean change of each group, half through `STATES` episodes.
+
+    Returns:
+        Agent -> (mean size in standard deviations, mean signed change by group in the same unit).
+    """
+    env, key = run.env, jax.random.key(run.config.seed)
+    half = EndsAfter(env, env.horizon // 2)
+
+    @jax.jit
+    def states(keys: Any) -> Any:
+        return map_episodes(
+            lambda key: rollout(half, run.params, run.policies, key).final_state, keys, env=env
+        )
+
+    reached = states(jax.random.split(key, STATES))
+    found: dict[str, list[Any]] = {agent: [] for agent in env.agents}
+    for index in range(STATES):
+        state = jax.tree.map(lambda x, i=index: x[i], reached)
+        for agent, flips in group_flips(env, run.params, run.policies, state, key).items():
+            found[agent].append(flips)
+    result = {}
+    for agent, several in found.items():
+        if not several:
+            continue
+        flips = Flips(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
+        change = flips.change / (float(np.std(flips.own)) or 1.0)
+        by_group = [float(np.mean(change[flips.group == g])) for g in range(len(env.groups))]
+        result[agent] = flips.relative_change, by_group
+    return result
+
+
+def course(
+    env: Any, params: Any, policies: Mapping[str, Any], seed: int, episodes: int
+) -> np.ndarray:
+    """Mean core attribute of each group over time, shape (groups, steps).
+
+    Over everybody and all episodes that have not failed yet; NaN where all have.
+    """
+    groups = len(env.groups)
+
+    def watch(state: Any) -> Any:
+        value, ones = env.people(state)[env.core_attribute], jnp.ones(state.group.shape)
+        return jnp.stack([by_group(x, state.group, groups) for x in (value, ones)])
+
+    @jax.jit
+    def run(keys: Any) -> Any:
+        return map_episodes(
+            lambda key: rollout(env, params, policies, key, trace=True, watch=watch).watched,
+            keys,
+            env=env,
+        )
+
+    keys = jax.random.split(jax.random.key(seed), episodes)
+    value, people = np.asarray(run(keys)).sum(axis=0).transpose(1, 2, 0)
+    return np.where(people > 0, value / np.where(people > 0, people, 1.0), np.nan)
+
+
+def _ends(run: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+    env, objective = run.env, run.objective
+    found = {
+        SCORE: [ex.score(one, objective) for one in episodes],
+        SURVIVED: [1.0 - np.mean(one.terminated) for one in episodes],
+    }
+    for name in env.terms:
+        metric = env.metrics[name]
+        if isinstance(metric, Disparity):
+            found[words(name)] = [-np.mean(one.metrics[name]) for one in episodes]
+    return {name: np.array(values) for name, values in found.items()}
+
+
+# ---------------------------------------------------------------- showing
+
+
+def _ends_table(name: str, one: Mapping[str, Any]) -> ex.Table:
+    readings = one["readings"]
+    columns = list(next(iter(readings.values()))["ends"])
+    rows = [
+        [reading, *(ex.iqm_text(found["ends"][column]) for column in columns)]
+        for reading, found in readings.items()
+    ]
+    return ex.Table(
+        ["group", *columns],
+        rows,
+        f"**{title(name)}**: held-out episodes, interquartile mean over seeds (95% interval).",
+    )
+
+
+def _flips_table(name: str, one: Mapping[str, Any]) -> ex.Table:
+    rows = [
+        [
+            reading,
+            words(agent),
+            ex.iqm_text(values),
+            *(ex.iqm_text(by) for by in found["by_group"][agent].T),
+        ]
+        for reading, found in one["readings"].items()
+        for agent, values in found["flips"].items()
+    ]
+    heads = [f"change for the {words(group)}" for group in one["groups"]]
+    return ex.Table(
+        ["group", "agent", "size of the change", *heads],
+        rows,
+        f"**{title(name)}**, counterfactual flips: half through an episode the features that tell"
+        " the group are, for one person at a time, those of somebody of the other group; change of"
+        " the decision in standard deviations of the agent's decisions.",
+    )
+
+
+@style.styled
+def _plot(one: Mapping[str, Any]) -> Figure:
+    """Delayed impact: the groups' core attribute over time, a panel for each group."""
+    readings, groups = one["readings"], one["groups"]
+    figure, axes = style.panels(len(groups), len(groups), 3.2, legend_rows=2)
+    for code, (panel, group) in enumerate(zip(axes, groups, strict=True)):
+        for place, (reading, found) in enumerate(readings.items()):
+            values = found["course"][:, code]
+            curve(panel, np.arange(values.shape[1]), values, place, reading)
+        style.set_title(panel, title(group))
+        panel.set_xlabel(f"time ({one['time_unit']})")
+    axes[0].set_ylabel(f"mean {one['attribute']}")
+    curve_legend(figure, readings)
+    return figure

@@ -146,9 +146,9 @@ def test_parts_are_the_whole(env, measured, monkeypatch):
 
     def one_program(*arguments):
         """As if people were returned where they are not asked for."""
-        *others, with_people, ends = arguments
+        *others, with_people, ends, permutations = arguments
         asked.append(with_people)
-        part, everybody = measure(*others, True, ends)
+        part, everybody = measure(*others, True, ends, permutations)
         return part, everybody if with_people else None
 
     monkeypatch.setattr(evaluation, "_measure", one_program)

@@ -22,7 +22,13 @@ from fairgym.core.moves import improve_or_deteriorate, improvement_probability, 
 from fairgym.core.observed import EntitySpace, Feature
 from fairgym.core.params import LARGEST_NUMBER, ParamInfo, Params, param
 from fairgym.core.policy import AnyPolicy, Policy, RecurrentPolicy, decide, first_hidden
-from fairgym.core.population import PopulationEnvironment
+from fairgym.core.population import (
+    PopulationEnvironment,
+    count_people,
+    counts_people,
+    group_counts,
+    in_groups,
+)
 from fairgym.core.recording import RecordedStep, record
 from fairgym.core.registry import Registry, make, register_environment
 from fairgym.core.rollout import Episode, rollout
@@ -83,13 +89,17 @@ __all__ = [
     "check_flag",
     "check_shape",
     "component",
+    "count_people",
+    "counts_people",
     "decide",
     "divided_by_weight",
     "fill_places",
     "first_hidden",
+    "group_counts",
     "highest",
     "improve_or_deteriorate",
     "improvement_probability",
+    "in_groups",
     "log_keys",
     "make",
     "mean_over_present",

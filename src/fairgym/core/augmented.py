@@ -16,6 +16,7 @@ from fairgym.core.environment import Actions, Environment, Observations, require
 from fairgym.core.errors import FairgymError
 from fairgym.core.memory import Memory, no_components
 from fairgym.core.observed import EntitySpace, Feature
+from fairgym.core.population import in_groups
 from fairgym.core.struct import Struct
 from fairgym.core.wrappers import Wrapper
 
@@ -70,6 +71,11 @@ class AugmentedState(Struct):
     def stage(self) -> Int[Array, " people"]:
         """Place of each person's stage."""
         return self.world.stage
+
+    @property
+    def by_person(self) -> bool:
+        """True if components are counted person by person."""
+        return self.world.by_person
 
     def replace(self, **changes: Any) -> "AugmentedState":
         """A copy with some fields changed, of this struct or of the world."""
@@ -205,7 +211,10 @@ class Augmented(Wrapper):
     ) -> tuple[AugmentedState, Components, Bool[Array, ""]]:
         """One step of the environment inside, and of the memory."""
         world, components, terminated = self.env.transition(noise, state.world, actions, params)
-        memory = self.memory.update(state.memory, components)
+        counts = components
+        if getattr(state.world, "by_person", False):
+            counts = in_groups(self.env, components, state.group)
+        memory = self.memory.update(state.memory, counts)
         return AugmentedState(world=world, memory=memory), components, terminated
 
     # ------------------------------------------------------------------ people, where there are any
@@ -213,6 +222,10 @@ class Augmented(Wrapper):
     def people(self, state: AugmentedState) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name."""
         return super().people(state.world)
+
+    def counting_people(self, state: AugmentedState) -> AugmentedState:
+        """The state from which on components are counted person by person."""
+        return state.replace(world=super().counting_people(state.world))
 
     def census(self, state: AugmentedState) -> dict[str, Int[Array, " groups"]]:
         """Number of people per stage (key) and group (entry)."""

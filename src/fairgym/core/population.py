@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from fairgym.core.environment import ComponentsT, Environment, ParamsT, StateT
+from fairgym.core.environment import ComponentsT, Environment, ParamsT, StateT, by_group
+from fairgym.core.state import PopulationState
 
 
 class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
@@ -20,12 +21,15 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
         core_attribute: the key of `people` whose distribution shows the groups' starting points.
         exchangeable: False if a person's number means something, such as a place in a network, so
             that numbering the people differently is another world.
+        counts_people: True if all that components count per group is counted by `count_people`,
+            so that it can be told person by person.
         population: number of people.
     """
 
     stages: ClassVar[tuple[str, ...]]
     core_attribute: ClassVar[str]
     exchangeable: ClassVar[bool] = True
+    counts_people: ClassVar[bool] = False
 
     population: int
 
@@ -51,6 +55,14 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
         """Number of people, in words."""
         return f"{self.population:,} people"
 
+    def counting_people(self, state: Any) -> Any:
+        """The state from which on components are counted person by person, at an episode's start.
+
+        For environments with `counts_people`; one whose state keeps counts per group for later
+        makes room for those of every person.
+        """
+        return state.replace(by_person=True)
+
     def census(self, state: Any) -> dict[str, Int[Array, " groups"]]:
         """Number of people per stage (key) and group (entry)."""
         group = jnp.arange(len(self.groups))[:, None] == state.group[None, :]
@@ -58,3 +70,50 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
             stage: jnp.sum(group & (state.stage == code)[None, :], axis=1, dtype=jnp.int32)
             for code, stage in enumerate(self.stages)
         }
+
+
+def count_people(
+    who: Array, state: PopulationState, groups: int, rows: Int[Array, " n"] | None = None
+) -> Float[Array, " groups"]:
+    """Number of people (or sum of a number of theirs) in each group, for the components.
+
+    One number per person where the state says so (`PopulationState.by_person`).
+
+    Args:
+        who: one entry per person.
+        state: the state, for the groups.
+        groups: number of groups.
+        rows: the people of the entries, if these are not everybody; nobody twice.
+    """
+    values = who.astype(jnp.float32)
+    if not state.by_person:
+        return by_group(values, state.group if rows is None else state.group[rows], groups)
+    if rows is None:
+        return values
+    return jnp.zeros(state.group.shape, jnp.float32).at[rows].add(values)
+
+
+def counts_people(env: Environment) -> bool:
+    """True if the system inside all wrappers can count its components person by person."""
+    system = env.unwrapped
+    return isinstance(system, PopulationEnvironment) and system.counts_people
+
+
+def group_counts(env: Environment) -> tuple[str, ...]:
+    """Names of the components that have one number per group."""
+    words = (("group",), (env.group_word,))
+    return tuple(name for name, info in env.component_info.items() if info.axes in words)
+
+
+def in_groups(env: Environment, counts: ComponentsT, group: Int[Array, " people"]) -> ComponentsT:
+    """Components that were counted person by person, summed up within groups.
+
+    Args:
+        env: the environment.
+        counts: components, or sums of them, with one number per person in place of each group's.
+        group: group of each person, theirs or any other.
+    """
+    sums = {
+        name: by_group(getattr(counts, name), group, len(env.groups)) for name in group_counts(env)
+    }
+    return counts.replace(**sums)

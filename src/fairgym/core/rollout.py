@@ -11,8 +11,10 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.components import add_compensated
 from fairgym.core.environment import Environment, check_shape, require_agents
+from fairgym.core.errors import FairgymError
 from fairgym.core.memory import Memory
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
+from fairgym.core.population import counts_people, in_groups
 from fairgym.core.struct import Struct
 
 
@@ -31,6 +33,8 @@ class Episode(Struct):
         watched: results of `watch` of the state at the start and after each step, stacked along a
             first axis `horizon` + 1 and zero after the end; None without `watch`.
         memories: what each memory holds after the last step, by name.
+        tallies: the totals with one number per person in place of each group's; None unless asked
+            for.
     """
 
     totals: Any
@@ -41,6 +45,7 @@ class Episode(Struct):
     trace: Any
     watched: Any
     memories: dict[str, Any]
+    tallies: Any
 
 
 class _Loop(Struct):
@@ -56,6 +61,8 @@ class _Loop(Struct):
     watched: Any
     memories: dict[str, Any]
     hidden: dict[str, Any]
+    tallies: Any
+    tallies_lost: Any
 
 
 def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArray]:
@@ -65,7 +72,7 @@ def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKey
 
 
 def rollout(
-    env: Environment,
+    env: Any,
     params: Any,
     policies: Mapping[str, AnyPolicy],
     key: PRNGKeyArray,
@@ -75,6 +82,7 @@ def rollout(
     trace: bool = False,
     watch: Callable[[Any], Any] | None = None,
     memories: Mapping[str, Memory] | None = None,
+    tally: bool = False,
 ) -> Episode:
     """Run one episode. Pure: it jits, and vmaps over params, policies and keys.
 
@@ -93,9 +101,12 @@ def rollout(
         watch: a pure function of the state whose result is to be returned for every step.
         memories: memories by name that are folded over the components of the steps; `env.schemes`
             by default.
+        tally: True if to return the component sums person by person too, which takes an
+            environment with `counts_people`.
 
     Raises:
-        FairgymError: an agent without a policy, an unknown agent, a horizon out of range.
+        FairgymError: an agent without a policy, an unknown agent, a horizon out of range, or
+            tallies of an environment that does not count person by person.
 
     Examples:
         >>> import jax
@@ -110,6 +121,11 @@ def rollout(
     """
     require_agents(env, policies, "policy")
     steps = env.horizon if horizon is None else check_shape("horizon", horizon, 1, env.horizon)
+    if tally and not counts_people(env):
+        raise FairgymError(
+            f"tally is True in {env.name}, which counts by group only; it takes an environment"
+            " that counts person by person (counts_people)"
+        )
     folded: Mapping[str, Memory] = env.schemes if memories is None else memories
     reset_key, policy_key, noise_key = episode_keys(key)
     act = functools.partial(_act, env, params, policies)
@@ -119,6 +135,11 @@ def rollout(
         step_key = jax.random.fold_in(noise_key, loop.step)
         acted = act(loop.state, loop.hidden, jax.random.fold_in(policy_key, loop.step))
         state, components, terminated = env.advance(step_key, loop.state, acted.actions, params)
+        tallies = tallies_lost = None
+        if tally:
+            weighted = jax.tree.map(lambda x: x * loop.discount, components)
+            tallies, tallies_lost = add_compensated(loop.tallies, loop.tallies_lost, weighted)
+            components = in_groups(env, components, loop.state.group)
         totals, lost = add_compensated(
             loop.totals, loop.lost, jax.tree.map(lambda x: x * loop.discount, components)
         )
@@ -135,10 +156,19 @@ def rollout(
             watched=_set_row(loop.watched, watch(state), loop.step + 1) if watch else None,
             memories={n: m.update(loop.memories[n], components) for n, m in folded.items()},
             hidden=acted.hidden,
+            tallies=tallies,
+            tallies_lost=tallies_lost,
         )
 
     state = env.initial_state(reset_key, params)
+    if tally:
+        state = env.counting_people(state)
     start = _before_first_step(env, params, act, state, first_hidden(policies), key)
+    if tally:
+        totals = in_groups(env, start.totals, state.group)
+        start = start.replace(
+            totals=totals, lost=totals, tallies=start.totals, tallies_lost=start.totals
+        )
     start = start.replace(memories={n: m.initial(start.totals) for n, m in folded.items()})
     if trace:
         start = start.replace(trace=_empty_rows(start.totals, steps))
@@ -163,6 +193,7 @@ def _episode(env: Environment, end: _Loop) -> Episode:
         trace=end.trace,
         watched=end.watched,
         memories=end.memories,
+        tallies=jax.tree.map(jnp.add, end.tallies, end.tallies_lost),
     )
 
 
@@ -250,6 +281,8 @@ def _before_first_step(
         watched=None,
         memories={},
         hidden=hidden,
+        tallies=None,
+        tallies_lost=None,
     )
 
 

@@ -1,5 +1,8 @@
 """Bases of the state structs."""
 
+from typing import Any
+
+import equinox as eqx
 from jaxtyping import Array, Int
 
 from fairgym.core.struct import Struct
@@ -21,7 +24,10 @@ class PopulationState(State):
     Attributes:
         group: place of each person's group in `env.groups`.
         stage: place of each person's stage in `env.stages`.
+        by_person: True to count components with a number per group person by person instead
+            (`PopulationEnvironment.counting_people`); what happens does not depend on it.
     """
 
     group: Int[Array, " people"]
     stage: Int[Array, " people"]
+    by_person: Any = eqx.field(static=True, default=False, kw_only=True)

@@ -241,6 +241,15 @@ class Wrapper(Environment[Any, Any, Any]):
         """Further partitions of the people, besides the groups."""
         return self._people.partitions
 
+    @property
+    def counts_people(self) -> bool:
+        """True if components can be counted person by person."""
+        return self._people.counts_people
+
+    def counting_people(self, state: Any) -> Any:
+        """The state from which on components are counted person by person."""
+        return self._people.counting_people(state)
+
     def people(self, state: Any) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name."""
         return self._people.people(state)

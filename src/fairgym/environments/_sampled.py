@@ -15,9 +15,9 @@ from fairgym.core import (
     Params,
     PopulationEnvironment,
     PopulationState,
-    by_group,
     check_shape,
     component,
+    count_people,
     param,
     require_agent,
 )
@@ -86,6 +86,7 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
     """
 
     dataset: ClassVar[str]
+    counts_people: ClassVar[bool] = True
     published_profit: ClassVar[PublishedProfit]
 
     population_source: str
@@ -167,9 +168,11 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
         spaces = self._observation_spaces.values()
         return frozenset(f.name for space in spaces for f in space.features if f.tells_group)
 
-    def _count(self, who: Array, group: Int[Array, " n"]) -> Float[Array, " groups"]:
-        """Number of True entries (or sum of the numbers) of each group."""
-        return by_group(who.astype(jnp.float32), group, len(self.groups))
+    def _count(
+        self, who: Array, state: PopulationState, rows: Int[Array, " n"] | None = None
+    ) -> Float[Array, " groups"]:
+        """Component of the True entries (or of the numbers): `count_people`."""
+        return count_people(who, state, len(self.groups), rows)
 
     @property
     def _profit_scale(self) -> float:

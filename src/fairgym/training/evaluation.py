@@ -14,10 +14,12 @@ from jaxtyping import Array, Float, Key, PRNGKeyArray
 from fairgym.core import (
     AnyPolicy,
     Environment,
+    FairgymError,
     Params,
     PopulationEnvironment,
     by_group,
     check_shape,
+    counts_people,
     rollout,
 )
 from fairgym.core.batching import map_episodes
@@ -25,11 +27,14 @@ from fairgym.core.environment import require_agent, require_agents
 from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
 from fairgym.fairness.measuring import measuring
+from fairgym.fairness.permuting import permuted
 from fairgym.training.devices import keep_programs
-from fairgym.training.statistics import mean_interval, paired_interval
+from fairgym.training.statistics import Null, mean_interval, null_of, paired_interval
 
 # People of all episodes whose features are held at once, so that memory stays bounded.
 _PEOPLE_AT_ONCE = 2_000_000
+# An episode's key and this number make the key of its permutations.
+_PERMUTATIONS = 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +62,9 @@ class Evaluation:
             numbers of people; the core attribute: its sum}, arrays (episodes, 2, groups). Empty
             unless asked for, and for environments without people.
         memories: memories of the schemes after the last step, by name.
+        nulls: disparity between groups -> its raw value in each episode under random permutations
+            of the people's groups, shape (episodes, permutations); what `null` sums up. Empty
+            unless asked for, and for environments that count by group only.
     """
 
     metrics: dict[str, np.ndarray]
@@ -73,6 +81,7 @@ class Evaluation:
     parts: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     ends: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     memories: dict[str, Any] = dataclasses.field(default_factory=dict)
+    nulls: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
     @property
     def episodes(self) -> int:
@@ -107,6 +116,26 @@ class Evaluation:
             np.where(one.defined.get(name, True), one.values(name), np.nan) for one in (self, other)
         )
         return paired_interval(ours, theirs, level)
+
+    def null(self, name: str, level: float = 0.95) -> Null:
+        """The disparity beside that which luck makes: the people's groups permuted in each episode.
+
+        Only episodes count in which the disparity is defined.
+
+        Args:
+            name: a key of `nulls`.
+            level: share of the permutations that the bound leaves on the side of parity.
+
+        Raises:
+            FairgymError: the disparity was not measured under permutations.
+        """
+        if name not in self.nulls:
+            raise FairgymError(
+                f"there are no permutations of {name!r}; it takes evaluate(..., permutations=200),"
+                f" and one of: {', '.join(self.nulls) or 'nothing was permuted'}"
+            )
+        known = self.defined[name]
+        return null_of(self.metrics[name][known], self.nulls[name][known], level)
 
     def values(self, name: str) -> np.ndarray:
         """Value of every episode: a measure, "objective", or "survived" (1 if it did not fail)."""
@@ -144,6 +173,7 @@ def evaluate(
     trace: bool = False,
     people_episodes: int = 0,
     ends: bool = False,
+    permutations: int = 0,
 ) -> Evaluation:
     """Run episodes with fixed policies and measure them.
 
@@ -165,17 +195,23 @@ def evaluate(
         people_episodes: number of the first episodes of which to return everybody's features;
             without effect in environments without people.
         ends: True to return the state of the groups at the start and at the end.
+        permutations: number of random permutations of the people's groups per episode, under which
+            disparities between groups are counted anew (`Evaluation.null`; 200 do). What happens
+            in the episode stays as it is. Without effect in environments that count by group only.
 
     Raises:
-        FairgymError: a missing or unknown agent, or a number of episodes below 1.
+        FairgymError: a missing or unknown agent, or a number of episodes or permutations out of
+            range.
     """
     require_agents(env, policies, "policy")
     check_shape("episodes", episodes, 1, 1_000_000)
+    check_shape("permutations", permutations, 0, 1_000_000)
     keep_programs()
     for agent in objective if isinstance(objective, Mapping) else ():
         require_agent(env, agent)
     objectives = _several(objective)
     env = measuring(env, objectives)
+    permutations = permutations if counts_people(env) else 0
     params = jax.tree.map(jnp.asarray, params)
     at_once = episodes
     system = _of_people(env)
@@ -200,6 +236,7 @@ def evaluate(
             trace,
             people_episodes > start,
             ends,
+            permutations,
         )
         parts.append(_first(part, episodes - start))
         if people_episodes > start:
@@ -282,12 +319,22 @@ def _measure(
     trace: bool,
     with_people: bool,
     with_ends: bool,
+    permutations: int,
 ) -> Any:
     """The episodes of these keys: the fields of `Evaluation`, and the people."""
 
     def one(key: PRNGKeyArray) -> Any:
         watch = functools.partial(_parts, env) if trace else None
-        episode = rollout(env, params, policies, key, discount=discount, trace=trace, watch=watch)
+        episode = rollout(
+            env,
+            params,
+            policies,
+            key,
+            discount=discount,
+            trace=trace,
+            watch=watch,
+            tally=permutations > 0,
+        )
         totals, metrics, schemes = episode.totals, env.metrics, env.schemes
         scores = [objective.score(totals, episode.memories) for objective in objectives]
         results = {
@@ -303,7 +350,12 @@ def _measure(
             "trace": episode.trace,
             "parts": episode.watched or {},
             "memories": episode.memories,
+            "nulls": {},
         }
+        if permutations:
+            luck = jax.random.fold_in(key, _PERMUTATIONS)
+            group = episode.final_state.group
+            results["nulls"] = permuted(env, episode.tallies, group, luck, permutations)
         system = _of_people(env)
         if system is None or not (with_people or with_ends):
             return results | {"ends": {}}, None

@@ -1,5 +1,6 @@
 """Statistics over seeds and episodes: means, interquartile means, intervals, a paired test."""
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -322,3 +323,49 @@ def paired_test(a: Sequence[float] | Any, b: Any, level: float = 0.95, seed: int
     means = np.abs((1 - 2 * patterns) @ difference) / count
     slack = 1e-12 * np.abs(difference).mean()  # rounding must not tell equal means apart
     return PairedTest(mean, low, high, float(np.mean(means >= abs(mean) - slack)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Null:
+    """A disparity beside those of the same episodes whose people's groups are permuted.
+
+    All are means over the episodes of raw values: more is better, parity is the most.
+
+    Attributes:
+        value: the disparity.
+        mean: its mean over the permutations, which luck alone makes.
+        bound: the value that only the given share of the permutations stays on the fair side of.
+        excess: value - mean; what is not luck, below 0 if the groups are further apart.
+        clear: True if the value lies beyond the bound.
+    """
+
+    value: float
+    mean: float
+    bound: float
+
+    @property
+    def excess(self) -> float:
+        """Part that is not luck: the value less the mean of the permutations."""
+        return self.value - self.mean
+
+    @property
+    def clear(self) -> bool:
+        """True if the groups are further apart than in all but a few of the permutations."""
+        return self.value < self.bound
+
+
+def null_of(values: np.ndarray, permuted: np.ndarray, level: float = 0.95) -> Null:
+    """A mean disparity beside its distribution under permutations.
+
+    Args:
+        values: raw value of each episode; all of them defined.
+        permuted: the same under permutations, shape (episodes, permutations). Those of an episode
+            have nothing to do with those of another, so that each column is one permutation of
+            them all.
+        level: share of the permutations on the side of parity of the bound.
+    """
+    if values.size == 0:
+        return Null(np.nan, np.nan, np.nan)
+    draws = np.mean(permuted, axis=0, dtype=np.float64)
+    value = float(np.mean(values, dtype=np.float64))
+    return Null(value, float(np.mean(draws)), float(np.quantile(draws, 1.0 - level)))

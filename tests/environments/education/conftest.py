@@ -53,7 +53,7 @@ def values(tree):
     if isinstance(tree, dict):
         return {name: values(value) for name, value in tree.items()}
     if hasattr(tree, "__dataclass_fields__"):
-        return values(dict(vars(tree)))
+        return values({n: v for n, v in vars(tree).items() if n != "by_person"})
     array = np.asarray(tree)
     return array.astype(np.float64) if array.dtype == np.float32 else array
 

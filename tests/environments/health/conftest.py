@@ -86,7 +86,8 @@ def record(env):
         return fairgym.core.record(env, params, {}, key, pick=pick, script=actions)
 
     def of_state(state):
-        fields = {n: np.asarray(v) for n, v in vars(state).items() if n not in ("data", "building")}
+        others = ("data", "building", "by_person")
+        fields = {n: np.asarray(v) for n, v in vars(state).items() if n not in others}
         return {
             **fields,
             **{name: np.asarray(column) for name, column in state.data.items()},

@@ -67,6 +67,7 @@ def record(env):
         plain = {
             name: value.amounts if isinstance(value, Schedule) else value
             for name, value in vars(struct).items()
+            if name != "by_person"
         }
         return {name: np.asarray(value) for name, value in plain.items()}
 

@@ -185,6 +185,11 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         """Step 2: sample who of the people outside applies in the semester to come."""
         return sample_rows(priority, outside, filled(self.applicants))
 
+    def counting_people(self, state: EducationState) -> EducationState:
+        """The state that counts person by person; so do the classes that have yet to complete."""
+        classes = Schedule.empty(self.horizon, (3, self.population))
+        return super().counting_people(state).replace(classes=classes)
+
     # ---------------------------------------------------------------- looking
 
     def _fitted_gpa(
@@ -266,7 +271,6 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         params: EducationParams,
     ) -> tuple[EducationState, EducationComponents, Bool[Array, ""]]:
         """Make one semester's step: the numbered steps of the card, in `steps.py`."""
-        group = state.group
         units = state.units + state.building.opened(state.time)[0]
 
         # 1. the planner's money
@@ -297,8 +301,8 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         total_profit = state.total_profit + work.profit
         components = EducationComponents(
             profit=work.profit,
-            applied=self._count(admission.applied, group),
-            entered=self._count(admission.entered, group),
+            applied=self._count(admission.applied, state),
+            entered=self._count(admission.entered, state),
             bachelor_class=progress.completing[0],
             bachelors=progress.finishing[0],
             master_class=progress.completing[1],
@@ -307,8 +311,8 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             doctorates=progress.finishing[2],
             classes=jnp.sum(progress.completing, axis=0),
             graduates=jnp.sum(progress.finishing, axis=0),
-            workers=self._count(work.worker, group),
-            salaries=self._count(work.measured, group),
+            workers=self._count(work.worker, state),
+            salaries=self._count(work.measured, state),
         )
         salary_sum = jnp.where(admission.applied, 0.0, state.salary_sum) + work.salary
         state = state.replace(

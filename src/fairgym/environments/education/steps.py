@@ -7,7 +7,7 @@ Each function is a numbered step of the card, and returns what later steps need.
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Construction, Schedule, Struct, by_group, fill_places
+from fairgym.core import Construction, Schedule, Struct, by_group, count_people, fill_places
 from fairgym.environments._regions import move_features
 from fairgym.environments.education import dynamics
 from fairgym.environments.education.params import EducationParams
@@ -215,8 +215,10 @@ def progress(
     stays = admission.student & (noise.leave >= leave)
     lengths = dynamics.whole_semesters(params.programme_lengths)
     finishers = [stays & (admission.time + 1.0 == end) for end in jnp.cumsum(lengths)]
-    finishing = jnp.stack([_count(who, state.group) for who in finishers])
-    begins = jnp.stack([_count(admission.entered, state.group), *finishing[:2]])
+    entered, *finishing = (
+        count_people(who, state, len(GROUPS)) for who in (admission.entered, *finishers)
+    )
+    begins = jnp.stack([entered, *finishing[:2]])
     # a class that begins with this semester is complete after its last, the next ones begin
     # with the semester after this
     ahead = (lengths - jnp.array([1.0, 0.0, 0.0])).astype(jnp.int32)
@@ -227,7 +229,7 @@ def progress(
     return Progress(
         classes=classes,
         completing=classes.due(state.time),
-        finishing=finishing,
+        finishing=jnp.stack(finishing),
         goes_on=stays & ~finishers[-1],
         degree=degree,
     )

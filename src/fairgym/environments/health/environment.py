@@ -196,7 +196,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         """
         people = self._seen(state)
         beds = state.beds + state.building.opened(state.time)
-        occupied = self._count(people["in_hospital"], state.group)
+        occupied = by_group(people["in_hospital"], state.group, len(REGIONS))
         context = {
             "time": state.time,
             "total_profit": state.total_profit,
@@ -242,7 +242,8 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         risk = self._risk(state.data)
         illness = steps.fall_ill(state, risk, params)
         # 4. beds
-        free_beds = beds - self._count(state.stage == IN_HOSPITAL, group)
+        in_beds = (state.stage == IN_HOSPITAL).astype(jnp.float32)
+        free_beds = beds - by_group(in_beds, group, len(REGIONS))
         care = steps.give_beds(
             noise, state, illness, actions["hospital"], free_beds, params.hospital_cost
         )
@@ -258,12 +259,12 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
 
         components = HealthComponents(
             profit=profit,
-            people=self._count(jnp.ones_like(state.insured), group),
-            insured=self._count(state.insured, group),
-            healthy=self._count(illness.healthy, group),
-            fell_ill=self._count(illness.fell_ill, group),
-            illnesses_ended=self._count(ending.ended, group),
-            died=self._count(ending.died, group),
+            people=self._count(jnp.ones_like(state.insured), state),
+            insured=self._count(state.insured, state),
+            healthy=self._count(illness.healthy, state),
+            fell_ill=self._count(illness.fell_ill, state),
+            illnesses_ended=self._count(ending.ended, state),
+            died=self._count(ending.died, state),
         )
         subsidies_held = state.subsidies_held - jnp.sum(premiums.by_planner)
         state = state.replace(

@@ -18,9 +18,9 @@ from fairgym.core import (
     Memory,
     OneEntity,
     PopulationEnvironment,
-    by_group,
     check_flag,
     check_shape,
+    count_people,
     register_environment,
     require_agent,
 )
@@ -79,6 +79,7 @@ class LendingPool(
     default_objective: ClassVar[str] = "published"
     # a loan is what people apply for
     benefit: ClassVar[str] = "loans"
+    counts_people: ClassVar[bool] = True
 
     population: int = 4
     horizon: int = 40
@@ -276,7 +277,7 @@ class LendingPool(
         self, people: Float[Array, " people"], state: LendingPoolState
     ) -> Float[Array, " groups"]:
         """Number of people in each group."""
-        return by_group(people, state.group, len(self.groups))
+        return count_people(people, state, len(self.groups))
 
 
 def _stage(application: Float[Array, " people"], params: LendingPoolParams) -> Any:

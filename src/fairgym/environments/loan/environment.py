@@ -258,14 +258,14 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         left_waiting = (state.stage == WAITING) & (stage == WAITING)
         components = QueueComponents(
             profit=books.profit,
-            applied=self._count(state.applying, admission.group),
-            approved=self._count(admission.approved, admission.group),
-            disbursed=self._count(payout.paid_out, payout.group),
-            waited=self._count(jnp.where(payout.paid_out, payout.waited, 0.0), payout.group),
-            ended=self._count(ending.ended, state.group),
-            defaulted=self._count(ending.defaulted, state.group),
-            waiting=self._count(left_waiting, state.group),
-            never_paid_out=self._count(~served, state.group),
+            applied=self._count(state.applying, state, state.applicants),
+            approved=self._count(admission.approved, state, state.applicants),
+            disbursed=self._count(payout.paid_out, state, payout.rows),
+            waited=self._count(jnp.where(payout.paid_out, payout.waited, 0.0), state, payout.rows),
+            ended=self._count(ending.ended, state),
+            defaulted=self._count(ending.defaulted, state),
+            waiting=self._count(left_waiting, state),
+            never_paid_out=self._count(~served, state),
         )
         month_after = state.time + 1
         matures_at = month_after + payout.term.astype(jnp.int32)

@@ -61,7 +61,6 @@ class Payout(Struct):
 
     rows: Int[Array, " places"]
     paid_out: Bool[Array, " places"]
-    group: Int[Array, " places"]
     waited: Float[Array, " places"]
     principal: Float[Array, " places"]
     term: Float[Array, " places"]
@@ -88,7 +87,6 @@ def pay_out(
     return Payout(
         rows=rows,
         paid_out=paid_out,
-        group=state.group[rows],
         waited=(state.time - state.waiting_since[rows]).astype(jnp.float32),
         principal=principal,
         term=term,

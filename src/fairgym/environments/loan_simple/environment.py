@@ -216,15 +216,16 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         # 1. of the next step
         next_applicants, stage = self._apply(noise.lot)
 
-        loans = self._count(approved, applicants.group)
+        rows = applicants.rows
+        loans = self._count(approved, state, rows)
         components = LoanComponents(
             profit=books.profit,
-            applied=self._count(jnp.ones_like(approved), applicants.group),
+            applied=self._count(jnp.ones_like(approved), state, rows),
             approved=loans,
             disbursed=loans,
-            waited=self._count(waited, applicants.group),
+            waited=self._count(waited, state, rows),
             ended=loans,
-            defaulted=self._count(settlement.defaulted, applicants.group),
+            defaulted=self._count(settlement.defaulted, state, rows),
         )
         state = state.replace(
             time=state.time + 1,

@@ -1,0 +1,51 @@
+"""Disparities that luck alone makes: the people's groups permuted, what happened to them kept."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from fairgym.core import Environment, group_counts, in_groups
+from fairgym.fairness.metrics import Metric
+
+
+def compared_by_group(env: Environment) -> Mapping[str, Metric]:
+    """Disparities between the groups by name: those whose null permutations of groups give."""
+    counted = group_counts(env)
+
+    def of_groups(metric: Metric) -> bool:
+        rate = getattr(metric, "rate", None)
+        return rate is None or {rate.numerator, rate.denominator} <= set(counted)
+
+    fair = {name: metric for name, metric in env.metrics.items() if metric.kind == "fair"}
+    return {name: metric for name, metric in fair.items() if of_groups(metric)}
+
+
+def permuted(
+    env: Environment,
+    tallies: Any,
+    group: Int[Array, " people"],
+    key: PRNGKeyArray,
+    permutations: int,
+) -> dict[str, Float[Array, " permutations"]]:
+    """Raw value of each disparity under random permutations of the people's groups.
+
+    The null distribution of a permutation test (E. J. G. Pitman, Significance Tests Which May be
+    Applied to Samples From any Populations, 1937): everybody keeps what happened to them, and the
+    sizes of the groups stay, so that nothing but luck links the two.
+
+    Args:
+        env: the environment.
+        tallies: component sums, one number per person (`rollout` with `tally`).
+        group: group of each person.
+        key: a JAX key.
+        permutations: their number.
+    """
+    metrics = compared_by_group(env)
+
+    def one(key: PRNGKeyArray) -> dict[str, Float[Array, ""]]:
+        totals = in_groups(env, tallies, jax.random.permutation(key, group))
+        return {name: metric.value(totals) for name, metric in metrics.items()}
+
+    return jax.lax.map(one, jax.random.split(key, permutations))

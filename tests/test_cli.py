@@ -515,8 +515,11 @@ def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
         gap = measures["profit"]["difference"]
         clear = gap["low"] > 0 or gap["high"] < 0
         verdict = ("better" if gap["mean"] > 0 else "worse") if clear else ""
+        fails = -measures["survived"]["difference"]["mean"]
+        if clear and fails * gap["mean"] > 0:
+            verdict = "by failing"
         assert re.fullmatch(rf"[+-][\d,.]+ ± [\d,.]+ ?{verdict}", cell)
-    assert any(cell.endswith(("better", "worse")) for cell in cells)
+    assert any(cell.endswith(("better", "worse", "by failing")) for cell in cells)
     defaults = next(line for line in differences.splitlines() if "default rate" in line)
     for cell, (_, measures) in zip(defaults.split("│")[2:], list(found.items())[1:], strict=False):
         gap = measures["default_rate"]["difference"]["mean"]
@@ -796,3 +799,22 @@ def test_the_command_is_the_module(capsys):
         [sys.executable, "-m", "fairgym.cli", "version"], capture_output=True, text=True
     )
     assert done.returncode == 0 and done.stdout.startswith("fairgym ")
+
+
+@pytest.mark.parametrize(
+    ("mean", "fails", "verdict"),
+    [
+        (1.0, 0.0, "better"),
+        (-1.0, 0.0, "worse"),
+        (1.0, -0.5, "better"),
+        (-1.0, 0.5, "worse"),
+        (1.0, 0.5, "by failing"),
+        (-1.0, -0.5, "by failing"),
+    ],
+)
+def test_nobody_is_better_by_failing(mean, fails, verdict):
+    """The reference fails less often in the last but one case, more often in the last."""
+    assert evaluate_module._difference_cell(mean, mean - 0.1, mean + 0.1, 1, fails).endswith(
+        verdict
+    )
+    assert evaluate_module._difference_cell(mean, -2.0, 2.0, 1, fails).endswith("2.0")

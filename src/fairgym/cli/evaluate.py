@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from fairgym.cli.parsing import Runs, parse, typed
 from fairgym.cli.printing import plain
 from fairgym.cli.scheme_rows import CAPTION, scheme_rows, schemes_json
@@ -156,8 +158,8 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
     differences = Table(
         title=Text(f"Differences from {plain(reference)}, episode by episode"),
         caption="mean difference ± half of its 95% interval; better or worse where the interval"
-        " leaves out 0, which can be so although the intervals above overlap; only episodes count"
-        " in which both are defined",
+        " leaves out 0, which can be so although the intervals above overlap, and by failing where"
+        " the better side fails more often; only episodes count in which both are defined",
     )
     for shown, titles in ((table, columns), (differences, [title for title, _ in others])):
         shown.add_column("")
@@ -174,8 +176,15 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
             if undefined:
                 notes.setdefault(name.replace("_", " "), []).append(f"{title}: {undefined}")
         table.add_row(Text(plain(label)), *cells)
-        gaps = [evaluation.difference(first, name, LEVEL) for _, evaluation in others]
-        differences.add_row(Text(plain(label)), *(_difference_cell(*gap, sign) for gap in gaps))
+        gaps = [
+            _difference_cell(
+                *evaluation.difference(first, name, LEVEL),
+                sign,
+                float(np.mean(evaluation.terminated) - np.mean(first.terminated)),
+            )
+            for _, evaluation in others
+        ]
+        differences.add_row(Text(plain(label)), *gaps)
     console.print(table)
     if notes:
         console.print(f"* 0/0, counted as 0, in some of the {first.episodes} episodes:")
@@ -225,12 +234,18 @@ def _cell(mean: float, low: float, high: float, sign: int, starred: bool) -> str
     return f"{text}*" if starred else text
 
 
-def _difference_cell(mean: float, low: float, high: float, sign: int) -> str:
-    """As in +0.012 ± 0.003 better; "undefined" if there is no episode to compare."""
+def _difference_cell(mean: float, low: float, high: float, sign: int, fails: float) -> str:
+    """As in +0.012 ± 0.003 better; "undefined" if there is no episode to compare.
+
+    Neither side is called better than one that fails less often; `fails` is how much more of the
+    episodes this one fails in.
+    """
     if not math.isfinite(mean):
         return "undefined"
     text = _cell(mean, low, high, sign, False)
     text = text if sign * mean + 0.0 < 0.0 else f"+{text}"
     if low > 0.0 or high < 0.0:  # raw values: more is better
+        if fails != 0.0 and (fails > 0.0) == (mean > 0.0):
+            return f"{text} by failing"
         text += " better" if mean > 0.0 else " worse"
     return text

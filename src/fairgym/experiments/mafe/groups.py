@@ -161,10 +161,11 @@ def flips_of(run: Any) -> dict[str, tuple[float, list[float]]]:
             lambda key: rollout(half, run.params, run.policies, key).final_state, keys, env=env
         )
 
-    reached = states(jax.random.split(key, STATES))
+    # from all devices to one
+    reached = jax.tree.map(np.asarray, states(jax.random.split(key, STATES)))
     found: dict[str, list[Any]] = {agent: [] for agent in env.agents}
     for index in range(STATES):
-        state = jax.tree.map(lambda x, i=index: x[i], reached)
+        state = jax.tree.map(lambda x, i=index: jnp.asarray(x[i]), reached)
         for agent, flips in group_flips(env, run.params, run.policies, state, key).items():
             found[agent].append(flips)
     result = {}
@@ -259,7 +260,7 @@ def _flips_table(name: str, one: Mapping[str, Any]) -> ex.Table:
 def _plot(one: Mapping[str, Any]) -> Figure:
     """Delayed impact: the groups' core attribute over time, a panel for each group."""
     readings, groups = one["readings"], one["groups"]
-    figure, axes = style.panels(len(groups), len(groups), 3.2, legend_rows=2)
+    figure, axes = style.panels(len(groups), len(groups), 3.2, legend_rows=2, sharey=True)
     for code, (panel, group) in enumerate(zip(axes, groups, strict=True)):
         for place, (reading, found) in enumerate(readings.items()):
             values = found["course"][:, code]

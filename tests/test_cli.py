@@ -480,6 +480,27 @@ def test_seeds_then_evaluate_them(run, capsys, here):
     assert f"{mean:.1f} ±" in table or f"{mean:.0f} ±" in table or f"{mean:.2f} ±" in table
 
 
+def test_disparities_stand_beside_luck(run, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "300")
+    words = ["evaluate", str(run), "--episodes", "6", "--null"]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    env = load(run).env
+    for name, value in found[0]["measures"].items():
+        assert ("null" in value) == (name in env.metrics and env.metrics[name].kind == "fair")
+        if "null" in value and value["null"]["mean"] is not None:
+            null = value["null"]
+            assert null["bound"] <= null["mean"] <= 0
+            if not value["undefined_episodes"]:
+                assert null["excess"] == pytest.approx(value["mean"] - null["mean"], abs=1e-5)
+                assert null["clear"] == (value["mean"] < null["bound"])
+    assert main(words) == 0
+    luck = capsys.readouterr().out.split("Disparities beside luck")[1]
+    rows = [line for line in luck.splitlines() if "disparity" in line and "│" in line]
+    assert len(rows) == sum("null" in value for value in found[0]["measures"].values())
+    assert "within luck" in luck or "excess" in luck
+
+
 def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
     """Luck that both policies share drops out: against episodes measured here, one by one."""
     rule = "admit_all_no_relief"

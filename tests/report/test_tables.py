@@ -98,6 +98,7 @@ def measured(country, ill, episodes: int = 2):
         people_start=both(START),
         people_end=both(END),
         parts={"place": PLACES},
+        nulls={},
         episodes=episodes,
         lengths=np.array([5, 3])[:episodes],
     )

@@ -103,6 +103,12 @@ def test_the_page_carries_the_numbers(written, seeds):
                 assert interval(value) in words, (result.name, metric.name)
 
 
+def test_disparities_stand_beside_luck(written):
+    text = Page(written.read_text(encoding="utf-8"))
+    assert "luck" in text.names and "Disparities beside luck" in text.text
+    assert "that luck alone ma" in text.text  # in words, among the findings
+
+
 def test_pictures_stand_beside_the_page(written):
     pictures = {path.stem: path for path in (written.parent / "figures").iterdir()}
     assert set(pictures) == set(FIGURES)

@@ -17,7 +17,7 @@ from fairgym.core import (
     in_groups,
     no_components,
 )
-from fairgym.fairness import Full
+from fairgym.fairness import Full, permuting
 from fairgym.fairness.permuting import permuted
 from fairgym.policies import fixed_policies
 from fairgym.training import evaluate
@@ -193,6 +193,17 @@ def test_the_floor_of_a_random_queue(population, published):
     null = found.null("wait_disparity")
     assert not null.clear or null.value > 1.2 * null.mean
     assert -null.mean == pytest.approx(published, rel=0.4)
+
+
+def test_shuffled_groups_keep_their_sizes():
+    """And anybody may be in any of them: 1,000 shuffles of nine people in three groups."""
+    group = jnp.array([0, 0, 0, 0, 1, 1, 1, 2, 2])
+    keys = jax.random.split(jax.random.key(0), 1000)
+    found = np.asarray(jax.vmap(lambda key: permuting._shuffled(key, group, 3))(keys))
+    assert (np.sort(found, axis=1) == np.asarray(group)).all()
+    for code, share in enumerate((4 / 9, 3 / 9, 2 / 9)):
+        spread = np.sqrt(share * (1 - share) / 1000)
+        assert (np.abs((found == code).mean(axis=0) - share) < 4 * spread).all()
 
 
 def test_only_defined_episodes_count():

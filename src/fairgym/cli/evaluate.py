@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from fairgym.cli.scheme_rows import CAPTION, scheme_rows, schemes_json
 from fairgym.core import Environment, PopulationEnvironment, check_shape
 from fairgym.training.comparison import Compared, Comparison, compare
 from fairgym.training.differences import AIM, LONGEST, essence, labels_of, part_of, small
+from fairgym.training.evaluation import ENOUGH, Evaluation
 from fairgym.training.run import Run, load_runs
 from fairgym.training.statistics import mean_interval
 
@@ -40,6 +41,8 @@ class Flags:
             with it: tau is that of the last round of training.
         scheme: further fairness scheme to score all by: nash, max-min, gini or alpha:ALPHA, and if
             need be :COMPONENT, as for the objective of training.
+        null: further table of how far apart the groups would be by luck, in the same episodes with
+            the people's groups permuted.
         json: output as JSON: raw values, more is better, and differences from the first run.
     """
 
@@ -49,6 +52,7 @@ class Flags:
     sample: bool = False
     massage: bool = False
     scheme: tuple[str, ...] = ()
+    null: bool = False
     json: bool = False
 
 
@@ -71,6 +75,7 @@ def evaluate(arguments: Sequence[str]) -> None:
         sample=flags.sample,
         massage=flags.massage,
         trace=schemes,
+        permutations=ENOUGH if flags.null else 0,
         progress=_say,
     )
     if flags.json:
@@ -109,6 +114,11 @@ def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
             measures[name]["difference"] = _interval_json(gap)
         if name in evaluation.metrics:
             measures[name]["undefined_episodes"] = evaluation.undefined(name)
+        if name in evaluation.nulls:
+            null = evaluation.null(name, LEVEL)
+            luck = {"mean": null.mean, "bound": null.bound, "excess": null.excess}
+            finite = {n: x if math.isfinite(x) else None for n, x in luck.items()}
+            measures[name]["null"] = {**finite, "clear": null.clear}
     return {
         "policy": one.name,
         "reference": None if one is reference else reference.name,
@@ -193,6 +203,8 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
             console.print(line, highlight=False, markup=False, emoji=False)
     if others:
         console.print(differences)
+    if first.nulls:
+        console.print(_luck(columns, run.env))
     if run.env.schemes:
         over_time = Table(title=Text("Fairness over an episode"), caption=CAPTION)
         over_time.add_column("")
@@ -205,6 +217,37 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
                 over_time.add_row(Text(plain(label)), *cells)
             over_time.add_section()
         console.print(over_time)
+
+
+def _luck(columns: Mapping[str, Evaluation], env: Environment) -> Any:
+    """Table of the disparities beside those of permuted groups."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title="Disparities beside luck",
+        caption="disparity, over the episodes in which it is defined; then in brackets its mean and"
+        f" the bound of {LEVEL:.0%} in the same episodes with the people's groups permuted; then"
+        " its excess over that mean; within luck where it does not pass the bound",
+    )
+    table.add_column("")
+    for title in columns:
+        table.add_column(Text(plain(title)), justify="right", overflow="fold")
+    for name in columns[next(iter(columns))].nulls:
+        label, sign = _label(env, name, "")
+        cells = []
+        for evaluation in columns.values():
+            null = evaluation.null(name, LEVEL)
+            if not math.isfinite(null.value):
+                cells.append("undefined")
+                continue
+            value, mean, bound, excess = (
+                f"{sign * x + 0.0:,.3g}" for x in (null.value, null.mean, null.bound, null.excess)
+            )
+            verdict = f"excess {excess}" if null.clear else "within luck"
+            cells.append(f"{value} ({mean}, {bound}) {verdict}")
+        table.add_row(Text(plain(label)), *cells)
+    return table
 
 
 def _label(env: Environment, name: str, objective: str) -> tuple[str, int]:

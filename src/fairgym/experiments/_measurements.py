@@ -17,7 +17,12 @@ KINDS = ("direct", "fair", "rate")
 
 
 def held_out(
-    env: Any, params: Any, policies: Mapping[str, Any], seed: int, episodes: int
+    env: Any,
+    params: Any,
+    policies: Mapping[str, Any],
+    seed: int,
+    episodes: int,
+    permutations: int = 0,
 ) -> Evaluation:
     """Measure policies in episodes that no run is trained in, with the components of every step.
 
@@ -28,14 +33,17 @@ def held_out(
         seed: Seed of the run. The episodes depend on nothing else, so that policies of different
             runs with one seed are paired.
         episodes: Number of episodes.
+        permutations: Number of permutations of the people's groups, for `Evaluation.null`: a
+            check of a disparity speaks of its excess over luck.
     """
     key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
-    return evaluate(env, params, policies, key, episodes, trace=True)
+    return evaluate(env, params, policies, key, episodes, trace=True, permutations=permutations)
 
 
-def held_out_run(run: Any, episodes: int) -> Evaluation:
+def held_out_run(run: Any, episodes: int, permutations: int = 0) -> Evaluation:
     """Measure the learned policies of a run in the same way."""
-    return held_out(run.env, run.params, run.policies, run.config.seed, episodes)
+    seed = run.config.seed
+    return held_out(run.env, run.params, run.policies, seed, episodes, permutations)
 
 
 def untrained_run(run: Any, episodes: int) -> Evaluation:

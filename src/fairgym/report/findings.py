@@ -75,7 +75,7 @@ def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, e
     if len(learned) == 1:
         text = f"{shown.title} {text_of(own[0])}"
         if np.isfinite(own[0].mean):
-            text += _by_group(learned[0], name, env)
+            text += _by_group(learned[0], name, env) + _luck(learned[0], shown)
     else:
         verdicts = [_verdict(result, rule, shown) for result in learned]
         text = f"{shown.title}: " + ", ".join(
@@ -101,6 +101,19 @@ def _verdict(result: Result, rule: Result | None, shown: MetricLabel) -> str:
     better = (gap.mean < 0) == shown.flipped
     size = gap if gap.mean > 0 else gap.turned
     return f"{'better' if better else 'worse'} by {interval(size)}"
+
+
+def _luck(result: Result, shown: MetricLabel) -> str:
+    """A disparity's excess over what luck makes, or that it is within it."""
+    null = result.null(shown.name)
+    if null is None or not np.isfinite(null.value):
+        return ""
+    mean, bound, excess = (
+        number(float(shown.shown(x))) for x in (null.mean, null.bound, null.excess)
+    )
+    if not null.clear:
+        return f", within the {bound} that luck alone may make"
+    return f", {excess} more than the {mean} that luck alone makes"
 
 
 def _by_group(result: Result, name: str, env: Any) -> str:

@@ -10,7 +10,7 @@ from fairgym.data import standardised_mean_difference
 from fairgym.report.labels import OBJECTIVE, MetricLabel
 from fairgym.report.words import magnitude, number
 from fairgym.training.courses import Course, courses
-from fairgym.training.statistics import crossed_interval, paired_interval
+from fairgym.training.statistics import Null, crossed_interval, null_of, paired_interval
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +89,20 @@ class Result:
         if any(values.size == 0 for side in sides for values in side):  # no score to compare
             return Estimate(np.nan, np.nan, np.nan)
         return Estimate(*paired_interval(*sides))
+
+    def null(self, name: str) -> Null | None:
+        """A disparity beside permutations of the people's groups; None where none were made."""
+        if any(name not in e.nulls for e in self.evaluations):
+            return None
+        known = [e.defined[name] for e in self.evaluations]
+        values, permuted = (
+            np.concatenate([array[k] for array, k in zip(arrays, known, strict=True)])
+            for arrays in (
+                [e.metrics[name] for e in self.evaluations],
+                [e.nulls[name] for e in self.evaluations],
+            )
+        )
+        return null_of(values, permuted)
 
     @property
     def ended_early(self) -> tuple[int, int]:

@@ -25,6 +25,7 @@ from fairgym.report.results import (
 from fairgym.report.stakeholders import status_sections
 from fairgym.report.words import number, words
 from fairgym.training.courses import few
+from fairgym.training.evaluation import ENOUGH
 
 
 def shown_beside(
@@ -150,6 +151,43 @@ def partition_table(result: Result, other: Result | None, env: Any, partition: s
 
 
 # ---------------------------------------------------------------- sections of the page
+
+
+def luck_sections(
+    pairs: Sequence[tuple[Result, Result | None]], env: Any
+) -> list[tuple[str, str, str]]:
+    """The disparities beside those that luck makes, as a section; none where none are known.
+
+    Args:
+        pairs: as `shown_beside` returns them.
+        env: the environment.
+    """
+    rows = []
+    for name in env.metrics:
+        shown = metric_label(env, name)
+        found = {policy: result.null(name) for policy, result in _named(pairs).items()}
+        known = {policy: null for policy, null in found.items() if null is not None}
+        for i, (policy, null) in enumerate(known.items()):
+            heading = f"{escaped(shown.title)}<small>{escaped(shown.unit)}</small>"
+            cells = ["–"] * 4
+            if np.isfinite(null.value):
+                numbers = (null.value, null.mean, null.bound, null.excess)
+                cells = [number(float(shown.shown(x))) for x in numbers]
+            verdict = "beyond luck" if null.clear else "within luck"
+            label = f'<span class="wrap">{escaped(policy)}</span>'
+            rows.append([None if i else heading, label, *cells, verdict])
+    if not rows:
+        return []
+    note = (
+        f"How far apart the {env.group_word}s would be by luck: the same episodes with the people's"
+        f" {env.group_word}s permuted, {ENOUGH} times, so that everybody keeps what happened to"
+        " them. The excess is the disparity less the mean of the permutations; within luck means"
+        " that 1 of 20 permutations is at least as unequal. Means over the episodes in which the"
+        " disparity is defined."
+    )
+    head = ["", "policy", "disparity", "by luck, mean", "by luck, 95%", "excess", ""]
+    content = table(head, rows, "results", headings=2) + f'<p class="note">{escaped(note)}</p>'
+    return [("luck", "Disparities beside luck", content)]
 
 
 def people_sections(

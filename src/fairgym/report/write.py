@@ -20,8 +20,9 @@ from fairgym.report.labels import has_population
 from fairgym.report.results import Result
 from fairgym.report.summary import summary
 from fairgym.report.svg import png
-from fairgym.report.tables import people_sections, shown_beside
+from fairgym.report.tables import luck_sections, people_sections, shown_beside
 from fairgym.training.comparison import Compared, compare
+from fairgym.training.evaluation import ENOUGH
 from fairgym.training.run import load_runs
 
 PEOPLE_EPISODES = 4  # episodes whose people are shown at the start and the end
@@ -98,7 +99,7 @@ def write_report(
     figures = plot_all(groups, measured.shown, env)
     sentences = findings(groups, measured.learned, measured.baselines, env)
     pairs = shown_beside(measured.learned, measured.baselines)
-    sections = people_sections(pairs, env)
+    sections = luck_sections(pairs, env) + people_sections(pairs, env)
     first = summary(groups, measured.learned, measured.baselines)
     content = page(groups, measured.shown, first, sentences, figures, sections)
     make_folder(beside)
@@ -128,6 +129,7 @@ def measure_all(
         seed,
         progress=progress,
         trace=True,
+        permutations=ENOUGH,
         people_episodes=min(PEOPLE_EPISODES, episodes) if any(map(_of_many, groups)) else 0,
     )
     learned, baselines = {}, {}

@@ -278,6 +278,31 @@ class TestCommandLine:
         plan = plan_of("loan --agent-objective admissions=profit=1,wait_disparity=2".split())
         assert plan.config.objectives == {"admissions": {"profit": 1.0, "wait_disparity": 2.0}}
 
+    def test_every_agent_has_the_terms_that_concern_it(self):
+        """Insurer, hospital and planner of health: what the components are declared for."""
+        job = RunConfig("health", {"population": 200}, objective="own").build()
+        weighed = {agent: dict(own.weights) for agent, own in cast(Any, job.objective).items()}
+        of_the_planner = [name for name in job.env.terms if name != "profit"]
+        assert weighed == {
+            "insurer": dict.fromkeys(["profit", "insured_rate", "insured_disparity"], 1 / 3),
+            "hospital": dict.fromkeys(["mortality_rate", "mortality_disparity"], 1 / 2),
+            "planner": dict.fromkeys(of_the_planner, 1 / 6),
+        }
+        again = job.config.build()
+        assert again.config == job.config and again.objective == job.objective
+
+    def test_one_agent_may_want_something_else(self):
+        given = {"insurer": {"profit": 1.0}}
+        job = RunConfig("health", {"population": 200}, objective="own", objectives=given).build()
+        (insurer, hospital, _) = (dict(own.weights) for own in cast(Any, job.objective).values())
+        assert insurer == {"profit": 1.0}
+        assert hospital == dict.fromkeys(["mortality_rate", "mortality_disparity"], 1 / 2)
+
+    @pytest.mark.parametrize("name", ["own:bank", "own:", "own"])
+    def test_own_objectives_are_of_agents(self, name):
+        with pytest.raises(FairgymError, match="own:AGENT with AGENT one of admissions, disb"):
+            Objective.named(fairgym.make("loan", population=60), name)
+
     def test_a_flag_replaces_the_files_objective(self, here):
         from fairgym.cli.train import plan_of
 

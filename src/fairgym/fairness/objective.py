@@ -151,7 +151,8 @@ class Objective:
         Args:
             env: the environment whose metrics it weighs.
             name: "uniform", "direct", "direct-fair", "direct-fair-rate", "half-direct",
-                "published", "frontier:LAMBDA"; or a welfare, such as "nash", "max-min:COMPONENT".
+                "published", "frontier:LAMBDA"; "own:AGENT" for the terms that concern an agent
+                (`ComponentInfo.used_by`); or a welfare, such as "nash", "max-min:COMPONENT".
 
         Raises:
             FairgymError: any other name.

@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Mapping
 
 from fairgym.core import Environment, FairgymError
-from fairgym.fairness.metrics import Kind
+from fairgym.fairness.metrics import Kind, Metric
 from fairgym.fairness.welfare import TAKES, is_welfare
 
 FRONTIER = "frontier"
@@ -14,7 +14,8 @@ KINDS: Mapping[str, tuple[Kind, ...]] = {
     "direct-fair": ("direct", "fair"),
     "direct-fair-rate": ("direct", "fair", "rate"),
 }
-HALF_DIRECT, PUBLISHED = "half-direct", "published"
+HALF_DIRECT, PUBLISHED, OWN = "half-direct", "published", "own"
+_COMPONENTS = ("component", "numerator", "denominator")
 
 
 def named_weights(env: Environment, name: str) -> dict[str, float]:
@@ -35,14 +36,17 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
         return published(env)
     if is_welfare(name):
         return {name: 1.0}
-    kind, _, lam = name.partition(":")
+    kind, _, rest = name.partition(":")
+    if kind == OWN and rest in env.agents:
+        return own(env, rest)
     try:
         if kind == FRONTIER:
-            return frontier(env, float(lam))
+            return frontier(env, float(rest))
     except ValueError:
         pass
     raise FairgymError(
         f"objective is {name!r}; it takes: {', '.join((*KINDS, HALF_DIRECT, PUBLISHED))};"
+        f" {OWN}:AGENT with AGENT one of {', '.join(env.agents)};"
         f" {FRONTIER}:LAMBDA with LAMBDA from 0 to 1; or the welfare {TAKES}"
     )
 
@@ -96,6 +100,28 @@ def frontier(env: Environment, lam: float) -> dict[str, float]:
     fair = [name for name in env.terms if env.metrics[name].kind == "fair"]
     weights = {name: lam / len(rewards) for name in rewards}
     return weights | {name: (1.0 - lam) / len(fair) for name in fair}
+
+
+def own(env: Environment, agent: str) -> dict[str, float]:
+    """Terms that concern an agent, weighted alike: all their components do (`used_by`).
+
+    Raises:
+        FairgymError: no term does.
+    """
+    info = env.component_info
+
+    def concern(metric: Metric) -> bool:
+        counted = getattr(metric, "rate", metric)
+        parts = [getattr(counted, name) for name in _COMPONENTS if hasattr(counted, name)]
+        return all(not info[part].used_by or agent in info[part].used_by for part in parts)
+
+    names = [name for name in env.terms if concern(env.metrics[name])]
+    if not names:
+        raise FairgymError(
+            f"objective is '{OWN}:{agent}', but no term of {env.name} concerns {agent!r} alone; it"
+            " takes another one, or weights"
+        )
+    return {name: 1.0 / len(names) for name in names}
 
 
 def published(env: Environment) -> dict[str, float]:

@@ -24,6 +24,7 @@ from fairgym.fairness.plain import (
     read_metrics,
     read_objective,
 )
+from fairgym.fairness.weights import OWN
 from fairgym.policies import fixed_policies
 from fairgym.policies.fixed import TAKES
 from fairgym.training.parameters import params_settings, with_params
@@ -74,8 +75,9 @@ class RunConfig:
         algorithm_args: hyperparameters of the algorithm.
         objective: name of the objective, as `Objective.named` takes it; or its weights, metric ->
             number; or {"weights": ..., "metrics": ...} with further metrics as plain data
-            (`fairgym.fairness.plain`). An `Objective` is turned into such data; if empty, it is
-            the environment's `default_objective`.
+            (`fairgym.fairness.plain`). An `Objective` is turned into such data; "own" gives every
+            agent that is not in `objectives` the terms that concern it ("own:AGENT"); if empty, it
+            is the environment's `default_objective`.
         objectives: agents with an objective of their own (non-cooperative): agent -> the same.
         bounds: disparities that are bounded instead of weighed: metric -> epsilon.
         fixed: agents that are not trained: agent -> "random", the name of a rule or option, a rule
@@ -197,8 +199,10 @@ class RunConfig:
                     f"objectives names {agent!r}; the agents that are trained are:"
                     f" {', '.join(trained)}"
                 )
-        names = {agent: self.objectives.get(agent, self.objective) for agent in trained}
-        given = names if self.objectives else {"": self.objective}
+        everybodys = trained if self.objective == OWN else []
+        aims = {**{agent: f"{OWN}:{agent}" for agent in everybodys}, **self.objectives}
+        names = {agent: aims.get(agent, self.objective) for agent in trained}
+        given = names if aims else {"": self.objective}
         further = read_metrics(env, given.values())
         built = {agent: self._objective(env, name, further, agent) for agent, name in given.items()}
         config = dataclasses.replace(
@@ -208,11 +212,11 @@ class RunConfig:
             algorithm_args=_values(algorithm, list(known.values())),
             objective=complete_objective(env, self.objective),
             objectives={agent: complete_objective(env, name) for agent, name in names.items()}
-            if self.objectives
+            if aims
             else {},
         )
         measured = measuring(env, built.values())
-        objective = built if self.objectives else built[""]
+        objective = built if aims else built[""]
         return Job(config, measured, params, objective, fixed, algorithm)
 
     def _objective(

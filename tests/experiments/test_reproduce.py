@@ -15,7 +15,7 @@ from fairgym.cli import main
 from fairgym.core import FairgymError
 from fairgym.experiments import Check, Experiment, Outcome, Size, Table, experiments, reproduce
 from fairgym.experiments._base import run_config
-from fairgym.experiments._markdown import training_time
+from fairgym.experiments._markdown import Making, cut_words, training_time
 from fairgym.experiments._measurements import held_out_run, score
 from fairgym.sweeps import folder_name
 from fairgym.training import devices
@@ -96,6 +96,20 @@ class Watched:
 
 def policies(out):
     return {p.relative_to(out): p.read_bytes() for p in sorted((out / "runs").rglob("policy.eqx"))}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("mafe-fig7", "paper scale: fewer people than the 10,000"),
+        ("mafe-table9", "paper scale: nothing is cut"),
+        ("fairqcm-fig1", "paper scale: nothing is cut"),
+    ],
+)
+def test_fewer_people_than_inferred_are_no_whole_scale(name, words):
+    experiment = experiments.get(name)()
+    making = Making(name, "paper", experiment.sizes["paper"], False, 0.0, 0, 0.0)
+    assert cut_words(experiment, making).startswith(words)
 
 
 def test_the_page_tells_everything(whole):

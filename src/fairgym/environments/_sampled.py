@@ -41,7 +41,10 @@ class SampledParams(Params):
 
 
 class PublishedProfit(NamedTuple):
-    """A published normaliser of profit, and the size of the system that it is for."""
+    """A published normaliser of profit, and the size of the system that it is taken to be for.
+
+    The size is an inference: MAFE's table 8 prints bare numbers.
+    """
 
     amount: float
     population: int

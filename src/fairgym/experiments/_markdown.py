@@ -21,6 +21,9 @@ _INTERVALS = (
     " is never below 2 / 2^n."
 )
 
+# What the normalisers of MAFE's table 8 fit, which does not say for how many people they are.
+INFERRED_PEOPLE = 10_000
+
 
 @dataclasses.dataclass(frozen=True)
 class Making:
@@ -93,6 +96,8 @@ def page_text(
 def cut_words(experiment: Experiment, making: Making) -> str:
     """Differences of the scale from the published size, in one sentence."""
     cuts = making.size.cuts(experiment.sizes["paper"])
+    if not cuts and (making.size.people or INFERRED_PEOPLE) < INFERRED_PEOPLE:
+        cuts.append(f"fewer people than the {INFERRED_PEOPLE:,} that MAFE's normalisers suggest")
     return f"{making.scale} scale: {'; '.join(cuts) if cuts else 'nothing is cut'}"
 
 
@@ -143,7 +148,8 @@ def _facts(experiment: Experiment, making: Making) -> str:
     if size.people is not None:
         lines.append(
             f"{size.people:,} people are this project's choice: the paper does not say how many"
-            " there were. The environments' default is 10,000."
+            f" there were. The environments' default is {INFERRED_PEOPLE:,}, inferred from the"
+            " size of the normalisers in MAFE's table 8, which prints bare numbers."
         )
     if commit := source_commit():
         lines.append(f"Measured with {commit}.")

@@ -19,6 +19,7 @@ from fairgym.core import log_keys, make
 from fairgym.experiments import Check, Outcome, experiments
 from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
 from fairgym.experiments.fairqcm._doughnut import bound, optimum
+from fairgym.experiments.mafe.aims import CONCERNED, GIVEN, TOGETHER
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
 from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
 from fairgym.experiments.mafe.fig9 import dominated
@@ -238,6 +239,28 @@ def groups(good: bool) -> Any:
     return data
 
 
+def aims(good: bool) -> Any:
+    """Bounds of 0.05 and 0.2; with weights a disparity of 0.3."""
+    better = 0.8 if good else 0.2
+    data: dict[str, Any] = {
+        "own": {
+            TOGETHER: {"profit": near(0.5), "mortality rate": near(-0.5)},
+            CONCERNED: {"profit": near(0.5), "mortality rate": near(-0.5)},
+            GIVEN: {"profit": near(better), "mortality rate": near(better - 1.0)},
+        }
+    }
+    for name in ("loan", "health", "education"):
+        data[name] = {
+            f"{kind} {number}": {
+                "survived": near(1.0),
+                "reward": near(0.5),
+                "largest disparity": near(0.9 * float(number) if good else 0.5, 0.001),
+            }
+            for kind, number in (("bounds", "0.05"), ("bounds", "0.2"), ("weights", "0.8"))
+        }
+    return data
+
+
 def fig11(good: bool) -> Any:
     ends = [0.6, 0.3, 0.4] if good else [0.3, 0.3, 0.4]
     data: dict[str, Any] = {}
@@ -333,7 +356,9 @@ def learning(name: str, good: bool) -> Any:
 
 MADE_UP: dict[str, Callable[[bool], Any]] = {
     f"mafe-{function.__name__}": function
-    for function in (fig5, fig6, fig7, fig8, fig9, fig10, fig11, groups, learners, readings, table9)
+    for function in (
+        *(aims, fig5, fig6, fig7, fig8, fig9, fig10, fig11, groups, learners, readings, table9),
+    )
 } | {
     "fairqcm-fig1": vaccines,
     **{f"fairqcm-fig{n}": functools.partial(learning, f"fairqcm-fig{n}") for n in (2, 3, 4, 5)},

@@ -1,0 +1,156 @@
+"""Aims beside one common sum: objectives of agents' own, and bounds instead of weights."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fairgym import experiments as ex
+from fairgym.experiments._plots import dot
+from fairgym.fairness import Objective
+from fairgym.report import style
+from fairgym.report.words import title
+from fairgym.training import RunConfig
+
+# Objectives of health's agents: of everybody, and of one each.
+TOGETHER, CONCERNED, GIVEN = "one for all", "what concerns each", "as in the example"
+EXAMPLE: dict[str, dict[str, float]] = {
+    "insurer": {"profit": 1.0},
+    "hospital": {"mortality_rate": 1.0},
+    "planner": {"insured_disparity": 1.0, "mortality_disparity": 1.0},
+}
+ENVIRONMENTS = ("loan", "health", "education")
+BOUNDED, WEIGHED = "bounds", "weights"
+SURVIVED, REWARD, WORST = "survived", "reward", "largest disparity"
+SLACK = 0.01  # by which a bound may be missed
+
+
+@ex.experiments.register("mafe-aims")
+class MafeAims(ex.TrainingExperiment):
+    """F-MACEM with objectives per agent in health; bounds beside weights in three environments."""
+
+    title = "Objectives of one's own, and bounds instead of weights"
+    source = "beyond MAFE, equation 1"
+    claim = (
+        "agents may have rewards and fairness functions of their own, such as an insurer's profit,"
+        " a hospital's mortality and a planner's disparities; and the objective may be constrained:"
+        " as much reward as can be had with every disparity below a bound"
+    )
+    sizes: ClassVar = {
+        "paper": dataclasses.replace(ex.PAPER, weights=(0.02, 0.05, 0.1, 0.2)),
+        "quick": dataclasses.replace(ex.QUICK, people=300, seeds=3, weights=(0.05, 0.2)),
+    }
+
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+        """Three kinds of aims in health; bounds, and weights lambda of rewards, everywhere."""
+        assert size.weights is not None
+        last: dict[str, Any] = {"algorithm_args": size.training() | {"failed_last": True}}
+        found = {
+            f"own/{TOGETHER}": ex.run_config("health", size, **last),
+            f"own/{CONCERNED}": ex.run_config("health", size, "own", **last),
+            f"own/{GIVEN}": ex.run_config("health", size, objectives=EXAMPLE, **last),
+        }
+        for name in ENVIRONMENTS:
+            env = ex.run_config(name, size).build().env
+            fair = [term for term in env.terms if env.metrics[term].kind == "fair"]
+            for weight in size.weights:
+                bounds = dict.fromkeys(fair, weight)
+                found[f"{name}/{BOUNDED} {weight:g}"] = ex.run_config(
+                    name, size, "frontier:1", bounds=bounds, **last
+                )
+                found[f"{name}/{WEIGHED} {1 - weight:g}"] = ex.run_config(
+                    name, size, f"frontier:{1 - weight:g}", **last
+                )
+        return found
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """Environment, or "own" -> words -> column -> (seeds,)."""
+        assert size.held_out is not None
+        data: dict[str, Any] = {}
+        for key, several in runs.items():
+            name, _, words = key.partition("/")
+            ends = [ex.held_out_run(run, size.held_out) for run in several]
+            measured = _every_term if name == "own" else _in_short
+            data.setdefault(name, {})[words] = measured(several[0].env, ends)
+        return data
+
+    def conclude(self, data: Any) -> ex.Outcome:
+        """Agents get more of what they care for; bounds are kept."""
+        own = data["own"]
+        checks = [
+            ex.Check.higher(
+                f"health: {metric} is better if it is what an agent alone cares for (by)",
+                own[GIVEN][metric],
+                own[TOGETHER][metric],
+            )
+            for metric in ("profit", "mortality rate")
+        ]
+        tables = [_table("own", own, "Health: raw values, more is better.")]
+        for name in ENVIRONMENTS:
+            for words, found in data[name].items():
+                kind, _, number = words.partition(" ")
+                if kind == BOUNDED:
+                    bound = float(number)
+                    checks.append(
+                        ex.Check.below(
+                            f"{name}: with a bound of {number} the largest normalised disparity"
+                            f" stays below it (and {SLACK})",
+                            found[WORST],
+                            bound + SLACK,
+                        )
+                    )
+            caption = (
+                f"{title(name)}: mean of the normalised rewards, and the largest of the mean"
+                " normalised disparities, in held-out episodes."
+            )
+            tables.append(_table(name, data[name], caption))
+        return ex.Outcome(
+            figures={"": _plot(data)},
+            caption="Large marks are interquartile means over seeds with stratified bootstrap 95%"
+            " intervals, faint dots are seeds.",
+            tables=tables,
+            checks=checks,
+        )
+
+
+def _every_term(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Survival, and the mean of every term."""
+    found = {SURVIVED: [1.0 - np.mean(one.terminated) for one in episodes]}
+    for term in env.terms:
+        found[term.replace("_", " ")] = [np.mean(one.metrics[term]) for one in episodes]
+    return {name: np.array(values, np.float64) for name, values in found.items()}
+
+
+def _in_short(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Survival, mean normalised reward, and the largest of the mean normalised disparities."""
+    fair = [term for term in env.terms if env.metrics[term].kind == "fair"]
+    reward = Objective.frontier(env, 1.0)
+    alone = [Objective.weighted(env, {term: 1.0}) for term in fair]
+    found = {
+        SURVIVED: [1.0 - np.mean(one.terminated) for one in episodes],
+        REWARD: [ex.score(one, reward) for one in episodes],
+        WORST: [max(-ex.score(one, term) for term in alone) for one in episodes],
+    }
+    return {name: np.array(values, np.float64) for name, values in found.items()}
+
+
+def _table(name: str, found: Mapping[str, Any], caption: str) -> ex.Table:
+    columns = list(next(iter(found.values())))
+    rows = [[words, *(ex.iqm_text(one[c]) for c in columns)] for words, one in found.items()]
+    return ex.Table(["aims" if name == "own" else "form", *columns], rows, caption)
+
+
+@style.styled
+def _plot(data: Any) -> Figure:
+    """Largest disparity with bounds and with weights, environments in panels."""
+    figure, axes = style.panels(len(ENVIRONMENTS), len(ENVIRONMENTS), 3.4)
+    for panel, name in zip(axes, ENVIRONMENTS, strict=True):
+        for place, (words, found) in enumerate(data[name].items()):
+            colour = style.POLICY_COLOURS[0 if words.startswith(BOUNDED) else 1]
+            dot(panel, place, found[WORST], colour)
+        panel.set_xticks(range(len(data[name])), list(data[name]), rotation=45, ha="right")
+        style.set_title(panel, title(name))
+    axes[0].set_ylabel("largest normalised disparity")
+    return figure

@@ -73,6 +73,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "seed": int,
         "sample": bool,
         "massage": bool,
+        "null": bool,
         "json": bool,
     },
     "report run": {"out": "path", "episodes": int, "scheme": "name", "seed": int},

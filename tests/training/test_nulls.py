@@ -191,7 +191,7 @@ def test_the_floor_of_a_random_queue(population, published):
         permutations=200,
     )
     null = found.null("wait_disparity")
-    assert not null.clear or null.value > 1.2 * null.mean
+    assert not null.clear, "the groups are drawn by lot"
     assert -null.mean == pytest.approx(published, rel=0.4)
 
 

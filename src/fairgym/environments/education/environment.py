@@ -64,7 +64,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         horizon: T, semesters after which an episode is truncated (100 in the paper).
         applicants: people sampled from the tertiary population each semester, N_1; by default 2%.
         population_source: "built-in", or the name of imported data.
-        observe_group: False if agents are not to see what tells a person's group.
+        observe_group: sight of what tells a person's group, for all agents.
 
     Raises:
         FairgymError: an argument out of range (applicants lie between 1 and N).

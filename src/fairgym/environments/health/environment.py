@@ -58,7 +58,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         horizon: T, months after which an episode is truncated (100 in the paper).
         decision_period: k, months between actions of the insurer and of the planner.
         population_source: "built-in", or the name of imported data.
-        observe_group: False if agents are not to see what tells a person's region.
+        observe_group: sight of what tells a person's region, for all agents.
 
     Raises:
         FairgymError: an argument out of range.

@@ -58,7 +58,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         disbursement_cap: loans paid out each month at most; by default 1% of the population.
         action_groups: g, 1 for one threshold and one relief share, 2 for one per group.
         population_source: "built-in", or the name of imported data.
-        observe_group: False if agents are not to see what tells a person's group.
+        observe_group: sight of what tells a person's group, for all agents.
 
     Raises:
         FairgymError: an argument out of range (applicants and cap lie between 1 and N).

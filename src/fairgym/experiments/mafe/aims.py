@@ -147,10 +147,12 @@ def _plot(data: Any) -> Figure:
     """Largest disparity with bounds and with weights, environments in panels."""
     figure, axes = style.panels(len(ENVIRONMENTS), len(ENVIRONMENTS), 3.4)
     for panel, name in zip(axes, ENVIRONMENTS, strict=True):
-        for place, (words, found) in enumerate(data[name].items()):
+        # bounds first, then weights
+        forms = sorted(data[name], key=lambda words: not words.startswith(BOUNDED))
+        for place, words in enumerate(forms):
             colour = style.POLICY_COLOURS[0 if words.startswith(BOUNDED) else 1]
-            dot(panel, place, found[WORST], colour)
-        panel.set_xticks(range(len(data[name])), list(data[name]), rotation=45, ha="right")
+            dot(panel, place, data[name][words][WORST], colour)
+        panel.set_xticks(range(len(forms)), forms, rotation=45, ha="right")
         style.set_title(panel, title(name))
     axes[0].set_ylabel("largest normalised disparity")
     return figure

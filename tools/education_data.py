@@ -290,7 +290,5 @@ def build_education(sources: Path) -> dict[str, bytes]:
     about = {"population": "education", "source": "built-in"}
     return {
         "education.parquet": store.encode_table(columns, education.COLUMNS, IMPUTED, about),
-        "education_scores.json": encode_scores(
-            scores, education.fit_bias_strength(columns, scores)
-        ),
+        "education_scores.json": encode_scores(scores, education.fit_bias_strength(columns)),
     }

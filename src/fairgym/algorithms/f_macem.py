@@ -118,7 +118,7 @@ class FMacem(Algorithm[FMacemState]):
     evaluation_episodes: int = 4
     multiplier_rate: float = 1.0
     discount: float = 1.0
-    failed_last: bool = False
+    failed_last: bool = True
     vmap_size: int = 0
 
     def __post_init__(self) -> None:

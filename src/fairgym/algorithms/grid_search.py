@@ -51,11 +51,11 @@ class GridSearch(Algorithm[GridSearchState]):
         vmap_size: number of episodes that are vmapped together; 0 chooses by device.
     """
 
-    steps: int = 11
+    steps: int = 21
     deviation: float | None = None
     deviation_steps: int = 5
     episodes: int = 4
-    failed_last: bool = False
+    failed_last: bool = True
     vmap_size: int = 0
 
     def __post_init__(self) -> None:

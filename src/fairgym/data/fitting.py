@@ -175,12 +175,16 @@ def linear_score(
     )
 
 
-def logistic_score(parts: Split, outcome: np.ndarray) -> Score:
+def logistic_score(
+    parts: Split, outcome: np.ndarray, *, signs: Mapping[str, int] | None = None
+) -> Score:
     """Fits a logistic score (no penalty) to the rows of a split.
 
     Args:
         parts: the features and the split.
         outcome: boolean, shape (n,).
+        signs: features whose weight may not be below 0 (1) or above 0 (-1); those that come out
+            otherwise are left out, with the weight 0, and the others fitted again.
 
     Returns:
         The score; metrics "auc" on the held-out rows, "rows", "held_out_rows".
@@ -188,11 +192,20 @@ def logistic_score(parts: Split, outcome: np.ndarray) -> Score:
     linear_model = need("sklearn.linear_model", "fitting scores")
     metrics = need("sklearn.metrics", "fitting scores")
     x, train, test = parts.x, parts.train, parts.test
-    model = linear_model.LogisticRegression(
-        C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=200
-    ).fit(x[train], outcome[train])
-    auc = metrics.roc_auc_score(outcome[test], model.decision_function(x[test]))
-    return parts.score("logistic", model, {"auc": round(float(auc), 6), **parts.counts})
+    sign = np.array([(signs or {}).get(name, 0) for name in parts.features])
+    used, wrong = np.ones(len(sign), bool), np.ones(len(sign), bool)
+    weights, constant = np.zeros(len(sign)), 0.0
+    while wrong.any():
+        model = linear_model.LogisticRegression(
+            C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=200
+        ).fit(x[train][:, used], outcome[train])
+        weights, constant = np.zeros(len(sign)), float(model.intercept_[0])
+        weights[used] = model.coef_[0]
+        wrong = weights * sign < 0
+        used &= ~wrong
+    line = Line(weights, constant)
+    auc = metrics.roc_auc_score(outcome[test], line.predict(x[test]))
+    return parts.score("logistic", line, {"auc": round(float(auc), 6), **parts.counts})
 
 
 def fit_linear_score(

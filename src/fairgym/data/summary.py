@@ -122,8 +122,9 @@ def _amplification_lines(people: Population, module: ModuleType, core: np.ndarra
     high, low = pair if sign > 0 else pair[::-1]  # the group of the higher scores first
     before = float(standardised_mean_difference(core, group, None, (high, low)))
     after = float(standardised_mean_difference(core, group, weights, (high, low)))
+    what = module.CORE_SCORE + ("" if module.CORE_SCORE in people.columns else " score")
     lines = [
-        f"Standardised mean difference of the {module.CORE_SCORE} score "
+        f"Standardised mean difference of the {what} "
         f"({module.GROUPS[high]} minus {module.GROUPS[low]})",
         *_table(
             [
@@ -154,7 +155,8 @@ def describe(name: str, source: str = BUILT_IN) -> str:
     """
     module = population_module(name)
     people = load_population(name, source)
-    core = people.scores[module.CORE_SCORE].predict(people.columns)
+    fitted = people.scores[module.CORE_SCORE].predict(people.columns)
+    core = np.asarray(people.columns.get(module.CORE_SCORE, fitted))
     imputed = [[column, how] for column, how in people.imputed.items()]
     lines = [
         f"{name} ({source}): {len(people):,} people, {len(people.columns)} columns",

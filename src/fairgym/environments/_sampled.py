@@ -22,7 +22,7 @@ from fairgym.core import (
     require_agent,
 )
 from fairgym.data import Population, load_population
-from fairgym.data.sampling import group_shares, resample_people, whole_groups
+from fairgym.data.sampling import resample_people, whole_groups
 
 LARGEST_POPULATION = 1_000_000
 LARGEST_NUMBER_OF_STEPS = 100_000
@@ -117,10 +117,6 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
     def data_checksum(self) -> str:
         """sha256 of the population's file."""
         return self._data.checksum
-
-    @property
-    def _group_shares(self) -> Float[Array, " groups"]:
-        return jnp.array(group_shares(self._data))
 
     def _sample_people(
         self,

@@ -247,7 +247,7 @@ def import_higher_ed(
     read, counts = _ipums.read_extract(path, variables, years=kept_years, progress=progress)
     columns = population_columns(read)
     scores = education.fit_education_scores(columns)
-    strength = education.fit_bias_strength(columns, scores)
+    strength = education.fit_bias_strength(columns)
     about = {"population": POPULATION, "source": SOURCE}
     files = {
         "education.parquet": store.encode_table(columns, education.COLUMNS, {}, about),

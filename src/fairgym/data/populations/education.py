@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from fairgym.data.bias import strength_for
-from fairgym.data.fitting import fit_linear_score, score_values
+from fairgym.data.fitting import fit_linear_score
 from fairgym.data.population import Score
 from fairgym.data.store import Column
 
@@ -118,6 +118,14 @@ FEATURES = (
     "graduate_loans",
 )
 RIDGE = 1.0
+# What the planner's money moves never lowers the score when it improves.
+SIGNS: dict[str, int] = {
+    "hours_per_week": 1,
+    "employer_sector": 1,
+    "employer_size": 1,
+    "undergraduate_loans": -1,
+    "graduate_loans": -1,
+}
 
 
 def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -153,7 +161,8 @@ def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> di
     """Fits the score "gpa": a ridge regression of GPA on `FEATURES`, clipped to [0, 4].
 
     The penalty is 1 on the squared weights of the standardised features, fitted on 80% of the
-    rows, sampled at random, and judged on the other 20%.
+    rows, sampled at random, and judged on the other 20%; the weights of what moves are held to
+    `SIGNS`.
 
     Args:
         columns: at least `FEATURES` and gpa, shape (n,) each.
@@ -166,13 +175,15 @@ def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> di
         FairgymError: fewer than 20 rows, or no scikit-learn.
     """
     target = np.asarray(columns["gpa"], np.float64)
-    score = fit_linear_score(columns, target, FEATURES, high=4.0, ridge=RIDGE, seed=seed)
+    score = fit_linear_score(
+        columns, target, FEATURES, high=4.0, ridge=RIDGE, signs=SIGNS, seed=seed
+    )
     return {CORE_SCORE: score}
 
 
-def fit_bias_strength(columns: Mapping[str, np.ndarray], scores: Mapping[str, Score]) -> float:
-    """The `bias_strength` that sets the groups' GPA scores 0.5 apart, to 4 digits.
+def fit_bias_strength(columns: Mapping[str, np.ndarray]) -> float:
+    """The `bias_strength` that sets the groups' own GPA 0.5 apart, to 4 digits.
 
-    It is 0 where the scores are farther apart than that already.
+    It is 0 where they are farther apart than that already.
     """
-    return round(strength_for(score_values(scores[CORE_SCORE], columns), columns["group"]), 4)
+    return round(strength_for(np.asarray(columns["gpa"], np.float64), columns["group"]), 4)

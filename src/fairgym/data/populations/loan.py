@@ -42,6 +42,14 @@ FEATURES = (
     "months_since_delinquency",
 )
 MEANS = {"fico": ("fico_low", "fico_high")}
+# What a loan's end moves (equation 9) has the sign that its moves assume: a record that improves
+# never lowers a score.
+SIGNS: dict[str, int] = {
+    "annual_income": 1,
+    "debt_to_income": -1,
+    "fico": 1,
+    "months_since_delinquency": 1,
+}
 
 # Incomes and debt ratios above this quantile of the file are set to it: the largest are a
 # hundred times the median, and a linear score follows them out of all proportion.
@@ -103,7 +111,8 @@ def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[st
     "qualification" is a logistic regression (no penalty) of repaid (1 - defaulted).
     "propensity" is a linear regression of 1 if the loan did not default, else the months to
     default divided by the term. Both are fitted on `FEATURES` of 80% of the rows, sampled at
-    random with the default share kept, and judged on the other 20%.
+    random with the default share kept, and judged on the other 20%; the weights of what moves are
+    held to `SIGNS`.
 
     Args:
         columns: at least `FEATURES` (fico_low and fico_high for fico), defaulted and
@@ -128,8 +137,8 @@ def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[st
     label = np.where(defaulted, paid, 1.0)
     parts = split(columns, FEATURES, means=MEANS, stratify=defaulted, seed=seed)
     return {
-        "qualification": logistic_score(parts, ~defaulted),
-        "propensity": linear_score(parts, label),
+        "qualification": logistic_score(parts, ~defaulted, signs=SIGNS),
+        "propensity": linear_score(parts, label, signs=SIGNS),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
@@ -98,8 +99,11 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     @property
     def default_params(self) -> EducationParams:
-        """Table 8 scaled to the population; bias strength as fitted on the population's data."""
-        params = EducationParams(bias_strength=self._data.bias_strength)
+        """Table 8 scaled to the population; bias strength and groups as in its data."""
+        params = EducationParams(
+            bias_strength=self._data.bias_strength,
+            minority_share=float(np.mean(self._data.columns["group"])),
+        )
         return params.at_population(self.population)
 
     @property
@@ -144,8 +148,10 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         """Sample the people from the data, group by group, all of them outside the university."""
         people_key, apply_key = jax.random.split(key)
         columns = (*COLUMNS, "region", "gpa")
+        share = params.minority_share
+        shares = jnp.stack([1.0 - share, share])
         group, data = self._sample_people(
-            people_key, columns, self._group_shares, params, params.residual_share
+            people_key, columns, shares, params, params.residual_share
         )
         region, gpa = data.pop("region").astype(jnp.int32), data.pop("gpa")
         priority = jax.random.uniform(apply_key, group.shape)

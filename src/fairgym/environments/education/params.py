@@ -19,6 +19,12 @@ class EducationParams(RegionParams):
     environment's card.
     """
 
+    minority_share: float = param(
+        0.1,
+        "share of the minority in the population; the default is that of the data",
+        low=0.0,
+        high=1.0,
+    )
     planner_budget: float = param(
         2.5e7,
         "B-hat: new money of the planner in each semester (table 8); the default is scaled"
@@ -49,7 +55,7 @@ class EducationParams(RegionParams):
         high=1e4,
     )
     tuition: float = param(
-        10_000.0,
+        20_000.0,
         "sticker price of a semester (not published)",
         unit="dollars per semester",
         low=0.0,
@@ -133,9 +139,9 @@ class EducationParams(RegionParams):
         high=1.0,
     )
     residual_share: float = param(
-        0.0,
+        1.0,
         "share of the own residual of f(u) that each person carries (not published; 0: everybody's"
-        " baseline is what is usual for their features)",
+        " baseline is what is usual for their features, 1: it is that of their row of the data)",
         low=0.0,
         high=1.0,
     )
@@ -165,7 +171,7 @@ class EducationParams(RegionParams):
     cost_university: float = param(-1.1, "beta_2 (table 8)", low=-100.0, high=0.0)
     cost_experience: float = param(-1.1, "beta_3 (table 8)", low=-100.0, high=0.0)
     supplement_in_salary: float = param(
-        1.0,
+        0.0,
         "share of the diversity money that measured salaries contain (not published; 1: S of table"
         " 7 is all that workers receive, 0: it is SALARY of equation 22)",
         low=0.0,

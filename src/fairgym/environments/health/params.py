@@ -40,10 +40,17 @@ class HealthParams(RegionParams):
         high=1e6,
         per="region",
     )
+    region_shares: Number = param(
+        1.0,
+        "size of each region beside the others; the default is its share of the data",
+        low=1e-6,
+        high=1e6,
+        per="region",
+    )
     beds_at_start: Number = param(
         300.0,
-        "beds of each region at the start (not published); the default is scaled with the"
-        " population, a given value is taken as it is",
+        "beds of each region at the start (not published); the default is 1,200 beds in proportion"
+        " to the regions' people, scaled with the population, a given value is taken as it is",
         unit="beds",
         low=0.0,
         high=1e6,

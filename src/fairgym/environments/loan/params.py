@@ -54,7 +54,7 @@ class LoanParams(BankParams):
         high=1.0,
     )
     relief_forgiven: float = param(
-        0.0,
+        0.5,
         "share of the relief that is taken off the balance; the rest of it is put off (not"
         " published)",
         low=0.0,

@@ -1,17 +1,20 @@
 """Failed episodes rank last, or by their score alone."""
 
+import functools
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from learners import collected, learner
 
 from fairgym.algorithms import algorithms
-from fairgym.algorithms._episodes import ranked
+from fairgym.algorithms._episodes import ranked, run_candidates
+from fairgym.core import make
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.testing.toys import Toy
@@ -132,3 +135,49 @@ def test_f_macem_learns_to_live():
         lived.append(float(log["candidates/survived"]))
     assert lived[0] < 0.95 < lived[-1]
     assert log["survived"] == 1.0
+
+
+# ------------------------------------------------------------------ fixed policies of the systems
+
+CANDIDATES_AT_ONCE = 12
+SEEDS = st.integers(0, 2**31 - 1)
+
+
+@functools.cache
+def tournament(name: str) -> Any:
+    """Score, survival and length of an episode of each of several fixed policies, at random."""
+    env: Any = make(name, population=200, horizon=40)
+    objective = Objective.uniform(env)
+
+    def acts(key: Any) -> dict[str, Any]:
+        keys = dict(zip(env.agents, jax.random.split(key, len(env.agents)), strict=True))
+        fixed = {a: env.action_space(a).sample(k) for a, k in keys.items()}
+        return {a: lambda observation, key, action=x: action for a, x in fixed.items()}
+
+    @jax.jit
+    def run(seeds: Any) -> Any:
+        keys = jax.vmap(jax.random.key)(seeds)
+        episodes = run_candidates(env, env.default_params, acts, keys, keys)
+        scores = jax.vmap(objective.score)(episodes.totals, episodes.memories)
+        return scores, 1.0 - episodes.terminated, episodes.length.astype(jnp.float32)
+
+    return run
+
+
+@pytest.mark.parametrize("name", ["loan_simple", "loan", "health", "education"])
+@settings(max_examples=12, deadline=None)
+@given(seeds=st.lists(SEEDS, min_size=CANDIDATES_AT_ONCE, max_size=CANDIDATES_AT_ONCE))
+def test_no_failing_policy_outranks_a_surviving_one(name, seeds):
+    scores, alive, length = tournament(name)(jnp.array(seeds))
+    fails = np.asarray(alive) < 1.0
+    order = np.asarray(ranked(scores, alive, length, failed_last=FMacem().failed_last))
+    assert (np.diff(fails[order].astype(int)) >= 0).all()
+
+
+def test_by_their_scores_alone_failing_banks_do():
+    """A bank that fails at once hardly loses money and has hardly any disparities."""
+    scores, alive, length = tournament("loan")(jnp.arange(CANDIDATES_AT_ONCE))
+    fails, scores = np.asarray(alive) < 1.0, np.asarray(scores)
+    assert scores[fails].max() > 0.1 and scores[~fails].max() < 0.0
+    best = ranked(scores, alive, length, failed_last=False)[0]
+    assert fails[best] and not fails[ranked(scores, alive, length, failed_last=True)[0]]

@@ -7,7 +7,7 @@ from sklearn.model_selection import train_test_split
 from fairgym.core.errors import FairgymError
 from fairgym.data import Score, fit_loan_scores, load_population
 from fairgym.data.fitting import fit_linear_score
-from fairgym.data.populations.loan import FEATURES, fit_bias_strength
+from fairgym.data.populations.loan import FEATURES, SIGNS, fit_bias_strength
 
 
 @pytest.fixture(scope="module")
@@ -37,24 +37,36 @@ def raw_coefficients(score):
     return np.array([score.intercept, *weights])
 
 
+def check_optimum(x, residuals, weights):
+    """The best fit with signs: residuals are orthogonal to every feature that has a weight.
+
+    Those without one would have the wrong sign.
+    """
+    gradient = x.T @ residuals / np.abs(x).sum(axis=0)
+    sign = np.array([0, *(SIGNS.get(name, 0) for name in FEATURES)])
+    used = weights != 0
+    np.testing.assert_allclose(gradient[used], 0, atol=1e-7)
+    assert (weights * sign >= 0).all() and (gradient * sign)[~used].max(initial=-1) < 0
+    assert [name for name, own in zip(FEATURES, used[1:], strict=True) if not own] == [
+        "months_since_delinquency"
+    ]
+
+
 def test_qualification_is_the_maximum_likelihood_fit(people, table):
     x, repaid, _, train, test = table
     coefficients = raw_coefficients(people.scores["qualification"])
     fitted = 1 / (1 + np.exp(-x @ coefficients))
-    # at the maximum the residuals are orthogonal to every feature
-    gradient = x[train].T @ (repaid - fitted)[train] / np.abs(x[train]).sum(axis=0)
-    np.testing.assert_allclose(gradient, 0, atol=1e-7)
+    check_optimum(x[train], (repaid - fitted)[train], coefficients)
     auc = roc_auc_score(repaid[test], fitted[test])
     assert people.scores["qualification"].metrics["auc"] == pytest.approx(auc, abs=1e-6)
 
 
 def test_propensity_is_the_least_squares_fit(people, table):
     x, _, label, train, test = table
-    scale = np.abs(x).max(axis=0)
-    expected = np.linalg.lstsq(x[train] / scale, label[train], rcond=None)[0] / scale
     score = people.scores["propensity"]
-    np.testing.assert_allclose(raw_coefficients(score), expected, rtol=1e-5)
-    r2 = r2_score(label[test], x[test] @ expected)
+    coefficients = raw_coefficients(score)
+    check_optimum(x[train], label[train] - x[train] @ coefficients, coefficients)
+    r2 = r2_score(label[test], x[test] @ coefficients)
     assert score.metrics["r2"] == pytest.approx(r2, abs=1e-5)
     assert score.metrics["rows"] == 8000 and score.metrics["held_out_rows"] == 2000
 

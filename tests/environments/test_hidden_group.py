@@ -25,9 +25,9 @@ POLICIES = {
 def told(name: str, observe_group: bool) -> dict[str, float]:
     """Area under the ROC curve, by agent, of a tree that is to tell the group of a person."""
     env: Any = fairgym.make(name, population=2_000, horizon=50, observe_group=observe_group)
-    # half of the bank's people are of either group; scores are the students' own
-    changes = {"residual_share": 1.0} if name == "education" else {"disadvantaged_share": 0.5}
-    params = env.default_params.replace(**changes)
+    # half of the people are of either group
+    half = "minority_share" if name == "education" else "disadvantaged_share"
+    params = env.default_params.replace(**{half: 0.5})
     policies = fixed_policies(env, env.baselines[POLICIES[name]])
     state = rollout(EndsAfter(env, MONTHS), params, policies, jax.random.key(0)).final_state
     group, found = np.asarray(state.group), {}

@@ -290,7 +290,7 @@ def test_people_carry_a_share_of_their_own_residual():
     look = jax.jit(many.people)
 
     def start(**changes):
-        state = group_of(many.default_params.replace(**changes))
+        state = group_of(many.default_params.replace(**{"bias_strength": 0.0, **changes}))
         return np.asarray(look(state)["baseline_gpa"], np.float64), np.asarray(state.group)
 
     usual, _ = start(residual_share=0.0)
@@ -302,5 +302,7 @@ def test_people_carry_a_share_of_their_own_residual():
     there = standardised_mean_difference(data["gpa"].astype(np.float64), data["group"])
     assert standardised_mean_difference(own, group) == pytest.approx(there, abs=0.08)
     strength = strength_for(data["gpa"], data["group"])
-    apart, group = start(residual_share=1.0, bias_strength=strength)
+    assert round(strength, 4) == many.default_params.bias_strength
+    assert many.default_params.residual_share == 1.0
+    apart, group = start(bias_strength=strength)
     assert standardised_mean_difference(apart, group) == pytest.approx(0.5, abs=0.08)

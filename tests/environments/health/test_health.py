@@ -148,11 +148,30 @@ def test_everybody_starts_healthy_uninsured_and_in_the_shares_of_the_data(env, p
     state = start(jax.random.key(0), params)
     assert not state.stage.any() and not state.insured.any()
     assert float(state.rollover) == float(state.subsidies_held) == float(state.total_profit) == 0.0
-    np.testing.assert_array_equal(state.beds, params.beds_at_start)
     region = np.asarray(load_population("health").columns["group"])
     shares = np.bincount(region, minlength=4) / len(region)
+    np.testing.assert_array_equal(state.beds, np.floor(params.beds_at_start * 4 * shares))
     counts = np.bincount(state.group, minlength=4)
     assert np.abs(counts - shares * env.population).max() <= 1.0
+
+
+def test_beds_and_people_of_the_regions_can_be_others(env, params, start):
+    """Twice as many people in a region, and beds that follow people by half."""
+    data = np.bincount(np.asarray(load_population("health").columns["group"]), minlength=4)
+    sizes = data * np.array([2.0, 1.0, 1.0, 0.0001])
+    shares = sizes / sizes.sum()
+    other = params.replace(
+        region_size=jnp.array([2.0, 1.0, 1.0, 0.0001]),
+        beds_at_start=jnp.array([40.0, 40.0, 80.0, 40.0]),
+        beds_by_people=0.5,
+    )
+    state = start(jax.random.key(0), other)
+    counts = np.bincount(state.group, minlength=4)
+    assert np.abs(counts - shares * env.population).max() <= 1.0
+    beds = np.array([40, 40, 80, 40]) * (0.5 + 0.5 * 4 * shares)
+    np.testing.assert_array_equal(state.beds, np.floor(beds))
+    even = start(jax.random.key(0), params.replace(beds_by_people=0.0))
+    np.testing.assert_array_equal(even.beds, np.floor(params.beds_at_start))
 
 
 def test_the_risk_is_the_fitted_regression(env, params, start):
@@ -310,7 +329,9 @@ def test_beds_that_open_after_the_end_are_not_shown(env, params, start, step):
         observations, state, *_ = step(jax.random.key(month), state, act(env), slow)
     assert int(state.time) == env.horizon
     assert state.building.openings.amounts[:, -1].sum() > 0
-    np.testing.assert_array_equal(observations["planner"].context[4:8], params.beds_at_start)
+    np.testing.assert_array_equal(
+        observations["planner"].context[4:8], start(jax.random.key(9), params).beds
+    )
 
 
 def test_the_region_can_be_hidden(env, params, start):

@@ -33,6 +33,20 @@ MOVES = {
 }
 
 
+def beds_at_start(
+    beds: Parameter, by_people: Parameter, shares: Float[Array, " regions"]
+) -> Float[Array, " regions"]:
+    """Beds at the start: whole ones, of which a share follows the regions' people.
+
+    Args:
+        beds: beds of a region, one number or one per region.
+        by_people: share of them that regions have in proportion to their people.
+        shares: shares of the regions in the population, which sum to 1.
+    """
+    in_proportion = shares.size * shares
+    return jnp.floor(beds * (1.0 - by_people + by_people * in_proportion))
+
+
 def falls_ill(insured: Flags, risk: Numbers, uninsured: Parameter, slope: Parameter) -> Numbers:
     """Equation (10): P = A (1 - HICOV) + (B / 5) HEALTH.
 

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
@@ -94,12 +93,8 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
 
     @property
     def default_params(self) -> HealthParams:
-        """Table 8 scaled to the population; bias strength and regions as in its data."""
-        params = HealthParams(bias_strength=self._data.bias_strength)
-        shares = np.array(group_shares(self._data))
-        return params.replace(
-            region_shares=shares, beds_at_start=params.beds_at_start * len(shares) * shares
-        ).at_population(self.population)
+        """Table 8 scaled to the population; bias strength as fitted on the population's data."""
+        return HealthParams(bias_strength=self._data.bias_strength).at_population(self.population)
 
     @property
     def periods(self) -> Mapping[str, int]:
@@ -124,7 +119,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
             self.horizon,
             self._profit_scale,
             float(params.planner_budget),
-            max(1.0, float(np.mean(params.beds_at_start))),
+            max(1.0, float(params.beds_at_start)),
         )
 
     @cached_property
@@ -137,8 +132,9 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         """Sample the people from the data, region by region, all of them healthy and uninsured."""
         people_key, candidate_key, illness_key = jax.random.split(key, 3)
         people, regions = self.population, len(REGIONS)
-        sizes = jnp.broadcast_to(jnp.asarray(params.region_shares, jnp.float32), (regions,))
-        group, data = self._sample_people(people_key, COLUMNS, sizes / jnp.sum(sizes), params)
+        sizes = jnp.array(group_shares(self._data)) * params.region_size
+        shares = sizes / jnp.sum(sizes)
+        group, data = self._sample_people(people_key, COLUMNS, shares, params)
         candidates = resample_rows(
             candidate_key,
             amplified_weights(self._data, params.bias_strength),
@@ -161,7 +157,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
             ill_since=never,
             bed_since=never,
             candidates=candidates.reshape(regions, CANDIDATES),
-            beds=jnp.full((regions,), jnp.floor(params.beds_at_start), jnp.float32),
+            beds=dynamics.beds_at_start(params.beds_at_start, params.beds_by_people, shares),
             building=Construction.at_start(regions, self.horizon),
             public_health=none,
             premiums_paid=none,

@@ -40,21 +40,28 @@ class HealthParams(RegionParams):
         high=1e6,
         per="region",
     )
-    region_shares: Number = param(
+    region_size: Number = param(
         1.0,
-        "size of each region beside the others; the default is its share of the data",
+        "size of a region, as a multiple of that in the data",
         low=1e-6,
         high=1e6,
         per="region",
     )
     beds_at_start: Number = param(
         300.0,
-        "beds of each region at the start (not published); the default is 1,200 beds in proportion"
-        " to the regions' people, scaled with the population, a given value is taken as it is",
+        "beds of a region at the start, on average where regions have them by people (not"
+        " published); the default is scaled with the population, a given value is taken as it is",
         unit="beds",
         low=0.0,
         high=1e6,
         per="region",
+    )
+    beds_by_people: float = param(
+        1.0,
+        "share of the beds at the start that regions have in proportion to their people (not"
+        " published; 0: as many in every region)",
+        low=0.0,
+        high=1.0,
     )
     months_of_premium_per_income: float = param(
         12.0,

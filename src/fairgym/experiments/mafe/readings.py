@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.core import log_keys, make
+from fairgym.core import log_keys
 from fairgym.data import load_population
 from fairgym.data.bias import strength_for
 from fairgym.data.fitting import score_values
@@ -29,6 +29,7 @@ from fairgym.training import RunConfig
 FORGIVEN = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the relief
 CAPS = (0.01, 0.015, 0.02)  # payouts a month as a share of the people
 CHOSEN_FORGIVEN, CHOSEN_CAP = 0.5, 0.01
+TUITIONS = (10_000.0, 20_000.0)  # dollars a semester
 RESIDUALS = (0.0, 0.25, 0.5, 0.75, 1.0)  # share that a person carries
 OBJECTIVES = ("direct", "direct-fair")
 HELD = "figure 10"  # its checks that hold
@@ -177,10 +178,8 @@ def failures(people: int) -> dict[str, Reading]:
 
 def schooling(people: int) -> dict[str, Reading]:
     """Terms of appendix H or of table 1, salaries with diversity money or without, tuition."""
-    env = make("education", population=people)
     terms = {"appendix H": APPENDIX_H, "table 1": TABLE_1}
     salaries = {"with diversity money": 1.0, "without": 0.0}
-    default = float(env.default_params.tuition)
     return {
         f"{source}, salaries {words}, tuition {tuition:,.0f}": Reading(
             "education",
@@ -189,19 +188,16 @@ def schooling(people: int) -> dict[str, Reading]:
         )
         for source, names in terms.items()
         for words, share in salaries.items()
-        for tuition in (default, 2.0 * default)
+        for tuition in TUITIONS
     }
 
 
 def care(people: int) -> dict[str, Reading]:
     """Money for public health by cycle or by month, equation (17), and beds by region."""
-    regions = np.bincount(np.asarray(load_population("health").columns["group"]))
-    equal = make("health", population=people).default_params.beds_at_start
-    beds = np.round(np.sum(np.broadcast_to(equal, regions.shape)) * regions / regions.sum())
     by_month, holds = {"public_health_months": 6.0}, {"improve_base": 0.39}
-    by_people = {"beds_at_start": beds.tolist()}
+    by_people = {"beds_by_people": 1.0}
     return {
-        words: Reading("health", params=params)
+        words: Reading("health", params={"beds_by_people": 0.0, **params})
         for words, params in {
             "as printed": {},
             "money month by month": by_month,

@@ -72,7 +72,8 @@ class NumpyHealth:
             z = (risk[members].mean() - risk[members]) / risk[members].std()
             weight = np.exp(data.directions[g] * self.params["bias_strength"] * z)
             self.pools.append((members, np.cumsum(weight) / weight.sum()))
-        ends = np.round(np.cumsum(np.bincount(region, minlength=4)) / len(region) * self.size)
+        self.region_share = np.bincount(region, minlength=len(REGIONS)) / len(region)
+        ends = np.round(np.cumsum(self.region_share) * self.size)
         self.region_sizes = np.diff(ends, prepend=0.0).astype(int)
 
     # ------------------------------------------------------------------ start
@@ -96,7 +97,9 @@ class NumpyHealth:
         self.insured = zeros(bool)
         self.premium, self.subsidy = zeros(), zeros()
         self.time = 0
-        self.beds = np.full(len(REGIONS), round(self.params["beds_at_start"]))
+        by_people = self.params["beds_by_people"]
+        of_mean = 1.0 - by_people + by_people * len(REGIONS) * self.region_share
+        self.beds = np.floor(self.params["beds_at_start"] * of_mean).astype(int)
         self.projects: list[list[int]] = []  # region, beds, months until they open
         self.fund = np.zeros(len(REGIONS))
         self.public_health = np.zeros(len(REGIONS))

@@ -177,7 +177,7 @@ def test_no_failing_policy_outranks_a_surviving_one(name, seeds):
 def test_by_their_scores_alone_failing_banks_do():
     """A bank that fails at once hardly loses money and has hardly any disparities."""
     scores, alive, length = tournament("loan")(jnp.arange(CANDIDATES_AT_ONCE))
-    fails, scores = np.asarray(alive) < 1.0, np.asarray(scores)
-    assert scores[fails].max() > 0.1 and scores[~fails].max() < 0.0
+    fails, worth = np.asarray(alive) < 1.0, np.asarray(scores)
+    assert worth[fails].max() > 0.1 and worth[~fails].max() < 0.0
     best = ranked(scores, alive, length, failed_last=False)[0]
     assert fails[best] and not fails[ranked(scores, alive, length, failed_last=True)[0]]

@@ -121,7 +121,8 @@ class GradientLearner(Algorithm[StateT]):
         gamma: discount factor of the step rewards.
         failure_penalty: loss of reward of every agent in a step with which an episode fails; a
             step's reward is as large as the objective of an episode of such steps, so that
-            1 / (1 - gamma) weighs as much as the objective of all steps ahead.
+            1 / (1 - gamma) weighs as much as the objective of all steps ahead. F-MAPPO and
+            F-MADDPG take 100 if nothing is said.
         max_grad_norm: largest norm of a gradient; larger ones are scaled down.
         hidden: number of hidden units of the two-layer policies.
         critic_hidden: number of hidden units of the critic.

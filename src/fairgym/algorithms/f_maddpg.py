@@ -74,6 +74,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
     """
 
     num_steps: int = 25
+    failure_penalty: float = 100.0  # as much as the objective of a hundred steps
     critic_hidden: int = 64
     gradient_steps: int = 8
     batch_size: int = 512

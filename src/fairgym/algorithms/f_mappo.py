@@ -33,6 +33,7 @@ class FMappo(NormalisedPpo[NormalisedState]):
     learning_rate: float = 1e-3
     gae_lambda: float = 0.98
     ent_coef: float = 0.0003
+    failure_penalty: float = 100.0  # as much as the objective of a hundred steps
 
     def init(
         self,

@@ -21,7 +21,7 @@ from fairgym.experiments._measurements import KINDS, category, category_curves, 
 from fairgym.experiments.fairqcm._doughnut import bound, optimum
 from fairgym.experiments.mafe.aims import CONCERNED, GIVEN, TOGETHER
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
-from fairgym.experiments.mafe.fig7 import OBJECTIVES, differences
+from fairgym.experiments.mafe.fig7 import LITERAL, OBJECTIVES, differences
 from fairgym.experiments.mafe.fig9 import dominated
 from fairgym.experiments.mafe.fig10 import RELIEF
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
@@ -105,6 +105,10 @@ def fig7(good: bool) -> Any:
             }
         if good:  # direct rewards alone do nothing for the rates
             data[name]["direct"]["rate"]["curve"] = rising(0.1, 0.1)
+        for found in data[name].values():
+            found |= {"luck": near(-0.05, 0.001), "survived": near(1.0, 0.0)}
+        if name != "health":
+            data[name][LITERAL] = data[name]["direct-fair"] | {"survived": near(0.0, 0.0)}
     return data
 
 
@@ -122,9 +126,11 @@ def fig9(good: bool) -> Any:
         "weights": np.array([0.0, 0.1, 0.3, 0.6, 1.0]),
         "reward": np.array([near(r, 0.001) for r in reward]),
         "fairness": np.array([near(-0.1 * i if good else 0.1 * i - 1.0, 0.001) for i in range(5)]),
+        "luck": np.array([near(-0.05, 0.001) for _ in range(5)]),
         "survived": np.array([near(0.2 * i, 0.001) for i in range(5)]),
     }
-    return {name: found for name in ("health", "loan", "education")}
+    literal = {key: values[:2] for key, values in found.items()}
+    return {name: found | {"literal": literal} for name in ("health", "loan", "education")}
 
 
 def test_a_point_is_dominated_by_one_with_more_of_both():

@@ -21,6 +21,8 @@ from fairgym.experiments._base import (
 from fairgym.experiments._markdown import iqm_text, mean_text
 from fairgym.experiments._measurements import (
     KINDS,
+    PERMUTATIONS,
+    by_luck,
     category,
     category_curves,
     first_and_last,
@@ -35,6 +37,7 @@ from fairgym.experiments._reproduce import Reproduced, reproduce
 __all__ = [
     "KINDS",
     "PAPER",
+    "PERMUTATIONS",
     "QUICK",
     "Check",
     "Experiment",
@@ -44,6 +47,7 @@ __all__ = [
     "Size",
     "Table",
     "TrainingExperiment",
+    "by_luck",
     "category",
     "category_curves",
     "experiments",

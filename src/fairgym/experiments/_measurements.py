@@ -13,6 +13,7 @@ from fairgym.training.run import initial_state
 
 # Runs with seeds 0, 1, ... sample their episodes with keys of these numbers; this one is no seed.
 HELD_OUT = 2**31 - 1
+PERMUTATIONS = 100  # of the people's groups, where a page shows what luck alone makes
 KINDS = ("direct", "fair", "rate")
 
 
@@ -57,6 +58,25 @@ def score(evaluation: Evaluation, objective: Objective) -> float:
     scores = evaluation.scored_by(objective).objective
     assert scores is not None
     return float(np.mean(scores))
+
+
+def by_luck(evaluation: Evaluation, env: Any) -> float:
+    """Sum of the normalised disparities among the terms that luck alone makes.
+
+    They are those of the same episodes with the people's groups permuted (`Evaluation.nulls`), each
+    with the normaliser of its episode; what is undefined counts as parity, as in a score.
+    """
+    totals = evaluation.totals
+    found = np.zeros(len(evaluation.lengths))
+    for name in env.terms:
+        if name in evaluation.nulls:
+            metric = env.metrics[name]
+            raw, scaled = (
+                np.asarray(jax.vmap(f)(totals)) for f in (metric.value, metric.normalised)
+            )
+            scale = np.where(raw == 0.0, 1.0, scaled / np.where(raw == 0.0, 1.0, raw))
+            found += evaluation.nulls[name].mean(axis=1) * scale
+    return float(np.mean(found))
 
 
 def category(env: Any, kind: str) -> Objective:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fairgym import experiments as ex
+from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.report.words import title
@@ -19,7 +20,9 @@ ENVIRONMENTS = ("health", "loan", "education")
 MODERATE = 0.3  # the lambda up to which the trade-off is to be small
 SMALL = 0.1  # of the reward at lambda = 1
 LABEL_ROOM = 0.08  # of a panel's width and height
-MEASURED = ("reward", "fairness", "survived")
+MEASURED = ("reward", "fairness", "luck", "survived")
+HEAD = ["environment", "lambda", "reward", "fairness", "fairness by luck alone", "survived"]
+LOW = 0.1  # the lambda up to which it is shown what failing episodes win if they may
 
 
 @ex.experiments.register("mafe-fig9")
@@ -47,34 +50,44 @@ class MafeFig9(ex.Experiment):
     }
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
-        """Every lambda in three environments."""
+        """Every lambda in three environments, and the lowest ones where failing may win."""
         assert size.weights is not None
-        return {
-            f"{name}/{weight:g}": ex.run_config(name, size, f"frontier:{weight:g}")
-            for name in ENVIRONMENTS
-            for weight in size.weights
+        points = [(name, weight) for name in ENVIRONMENTS for weight in size.weights]
+        literal: dict[str, Any] = {"algorithm_args": size.training() | {"failed_last": False}}
+        return {f"{n}/{w:g}": ex.run_config(n, size, f"frontier:{w:g}") for n, w in points} | {
+            f"{n}/{w:g}/{LITERAL}": ex.run_config(n, size, f"frontier:{w:g}", **literal)
+            for n, w in points
+            if w <= LOW
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Environment -> "weights", and "reward", "fairness" and "survived" (weights, seeds)."""
+        """Environment -> "weights", and "reward", "fairness" and so on, (weights, seeds).
+
+        "luck" is the fairness that luck alone leaves; "literal" is all of this again for the
+        weights at which failed episodes rank by their scores, too.
+        """
         assert size.held_out is not None and size.weights is not None
-        data = {}
-        for name in ENVIRONMENTS:
-            reward, fairness, survived = [], [], []
-            for weight in size.weights:
-                several = runs[f"{name}/{weight:g}"]
+        episodes = size.held_out
+
+        def measured(name: str, ending: str, weights: Sequence[float]) -> dict[str, Any]:
+            found: dict[str, Any] = {key: [] for key in MEASURED}
+            for weight in weights:
+                several = runs[f"{name}/{weight:g}{ending}"]
                 env = several[0].env
-                ends = [ex.held_out_run(run, size.held_out) for run in several]
-                reward.append([ex.score(end, Objective.frontier(env, 1.0)) for end in ends])
-                fairness.append([ex.score(end, Objective.frontier(env, 0.0)) for end in ends])
-                survived.append([1.0 - np.mean(end.terminated) for end in ends])
-            data[name] = {
-                "weights": np.array(size.weights),
-                "reward": np.array(reward),
-                "fairness": np.array(fairness),
-                "survived": np.array(survived),
-            }
-        return data
+                ends = [ex.held_out_run(run, episodes, ex.PERMUTATIONS) for run in several]
+                fair = sum(env.metrics[term].kind == "fair" for term in env.terms)
+                for key, objective in (("reward", 1.0), ("fairness", 0.0)):
+                    scores = [ex.score(end, Objective.frontier(env, objective)) for end in ends]
+                    found[key].append(scores)
+                found["luck"].append([ex.by_luck(end, env) / fair for end in ends])
+                found["survived"].append([1.0 - np.mean(end.terminated) for end in ends])
+            return {"weights": np.array(weights)} | {k: np.array(v) for k, v in found.items()}
+
+        low = [weight for weight in size.weights if weight <= LOW]
+        return {
+            name: measured(name, "", size.weights) | {"literal": measured(name, f"/{LITERAL}", low)}
+            for name in ENVIRONMENTS
+        }
 
     def conclude(self, data: Any) -> ex.Outcome:
         """Loss of reward at a moderate lambda, and at 0, and gain of fairness, per environment."""
@@ -84,12 +97,14 @@ class MafeFig9(ex.Experiment):
             reward = {round(float(w), 6): r for w, r in zip(weights, found["reward"], strict=True)}
             moderate = min(w for w in reward if w >= MODERATE)
             above = reward[1.0] - reward[moderate]
-            ranks = found["fairness"].argsort(axis=0).argsort(axis=0)
+            excess = found["fairness"] - found["luck"]
+            ranks = excess.argsort(axis=0).argsort(axis=0)
             places = (-weights).argsort().argsort()
             fairer = [np.corrcoef(places, seed)[0, 1] for seed in ranks.T]
             checks += [
                 ex.Check.above(
-                    f"{name}: fairness improves with its weight (rank correlation)", fairer
+                    f"{name}: fairness beyond luck improves with its weight (rank correlation)",
+                    fairer,
                 ),
                 ex.Check.higher(
                     f"{name}: from lambda 1 to {moderate:g} less than a tenth of the reward is"
@@ -104,24 +119,21 @@ class MafeFig9(ex.Experiment):
                 ),
             ]
             rows += [
-                [
-                    name,
-                    f"{w:g}",
-                    *(ex.iqm_text(found[k][i]) for k in MEASURED),
-                ]
-                for i, w in enumerate(weights)
+                [name, f"{w:g}{words}", *(ex.iqm_text(some[k][i]) for k in MEASURED)]
+                for some, words in ((found, ""), (found["literal"], f", {LITERAL}"))
+                for i, w in enumerate(some["weights"])
             ]
         caption = (
-            "Means of normalised rewards and of normalised disparities in held-out episodes, and"
-            " the share of these episodes that do not fail; interquartile mean over seeds (95%"
-            " interval)."
+            "Means of normalised rewards and of normalised disparities in held-out episodes, the"
+            " latter also as luck alone makes them (the people's groups permuted), and the share of"
+            " these episodes that do not fail; interquartile mean over seeds (95% interval)."
         )
         return ex.Outcome(
             figures={"": _plot(data)},
             caption="Points are interquartile means over seeds, joined in the order of lambda and"
             " labelled with it where there is room; hollow ones are dominated: another point has"
             " more of both. Faint dots are seeds.",
-            tables=[ex.Table(["environment", "lambda", *MEASURED], rows, caption)],
+            tables=[ex.Table(HEAD, rows, caption)],
             checks=checks,
         )
 

@@ -13,6 +13,7 @@ from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError, make
 from fairgym.experiments import Experiment, Size, experiments
 from fairgym.experiments._base import QUICK
+from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.experiments.mafe.fig8 import fixed_policy
 from fairgym.experiments.mafe.learners import LEARNERS, SYSTEMS
 from fairgym.policies import fixed_policies
@@ -163,6 +164,22 @@ def test_experiments_share_what_they_can():
     fig7, fig8, fig10 = (experiments.get(f"mafe-fig{n}")().grid(size) for n in (7, 8, 10))
     assert fig7["loan/uniform"] == fig8["all trained"] == fig10["loan"]
     assert fig7["health/uniform"] == fig10["health"]
+    readings = experiments.get("mafe-readings")().grid(size)
+    for key, same in {
+        "forgiveness/0.5 forgiven, 1.0% paid out": "loan/uniform",
+        "rewards/0.5 forgiven, direct": "loan/direct",
+        "rewards/0.5 forgiven, direct-fair": "loan/direct-fair",
+        "borrowers/0 of the residual, uniform": "loan/uniform",
+        "queues/published wait": "loan/uniform",
+        "failures/loan, failed episodes last": "loan/direct-fair",
+        "failures/loan, as any other": f"loan/{LITERAL}",
+        "failures/education, as any other": f"education/{LITERAL}",
+        "failures/health, failed episodes last": "health/direct-fair",
+        "schooling/appendix H, salaries without, tuition 20,000": "education/uniform",
+        "students/1 of the residual": "education/uniform",
+        "care/beds by people": "health/uniform",
+    }.items():
+        assert readings[key] == fig7[same], key
 
 
 def test_the_fixed_policy_of_figure_8_is_the_middle_of_the_searches():

@@ -23,7 +23,7 @@ def test_a_bank_that_treats_all_alike_is_as_unfair_as_luck_makes_it():
     alike, apart = bank([0.3, 0.3]), bank([0.3, 0.0])
     for found, excess in ((alike, False), (apart, True)):
         objective = Objective.weighted(ENV, dict.fromkeys(fair, 1.0))
-        scores = found.scored_by(objective).objective
+        scores = found.scored_by(objective).values("objective")
         luck = ex.by_luck(found, ENV)
         assert -1.0 < luck < 0.0
         beyond = scores.mean() - luck
@@ -37,6 +37,6 @@ def test_a_normaliser_is_that_of_the_episode():
     waits = np.asarray(found.totals.waited) / np.asarray(found.totals.disbursed)
     divisors = {"wait_disparity": waits.sum(axis=1), "admission_disparity": 1.0}
     divisors["default_disparity"] = 1.0
-    expected = sum(found.nulls[n].mean(axis=1) / divisor for n, divisor in divisors.items())
+    expected = sum([found.nulls[n].mean(axis=1) / d for n, d in divisors.items()], np.zeros(24))
     assert waits.sum(axis=1).min() > 1.0
     assert ex.by_luck(found, ENV) == pytest.approx(expected.mean(), rel=1e-4)

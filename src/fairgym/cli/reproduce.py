@@ -14,14 +14,15 @@ from fairgym.core import FairgymError, interrupts
 PROG = "fairgym reproduce"
 
 
-@typed(metavars={"scale": "quick|paper", "out": "FOLDER", "pages": "FOLDER"})
+@typed(metavars={"scale": "quick|paper|large", "out": "FOLDER", "pages": "FOLDER"})
 @dataclasses.dataclass(frozen=True)
 class ReproduceFlags:
     """Train what a published figure or table takes, plot it, and judge its claim.
 
     Attributes:
         names: experiments, such as mafe-fig8; --list names them.
-        scale: size of the runs: quick takes minutes, paper is the published size.
+        scale: size of the runs: quick takes minutes, paper is the published size, large has 10,000
+            people (of some experiments).
         seeds: number of seeds; that of the scale by default.
         out: folder for runs, pages and figures; runs in it are reused and resumed.
         pages: folder for pages and figures, instead of OUT.

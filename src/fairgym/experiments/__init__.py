@@ -6,6 +6,7 @@ that begin with an underscore are shared by all.
 """
 
 from fairgym.experiments._base import (
+    LARGE,
     PAPER,
     QUICK,
     Check,
@@ -36,6 +37,7 @@ from fairgym.experiments._reproduce import Reproduced, reproduce
 
 __all__ = [
     "KINDS",
+    "LARGE",
     "PAPER",
     "PERMUTATIONS",
     "QUICK",

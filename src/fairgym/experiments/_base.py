@@ -79,13 +79,15 @@ class Size:
         return {"epochs": self.epochs, "episodes_per_epoch": self.episodes}
 
 
-def run_config(environment: str, size: Size, objective: str = "uniform", **more: Any) -> RunConfig:
+def run_config(
+    environment: str, size: Size, objective: str | dict[str, Any] = "uniform", **more: Any
+) -> RunConfig:
     """Return the configuration of a run of this size.
 
     Args:
         environment: Its name.
         size: People, epochs and episodes.
-        objective: Its name; "uniform" is the sum of all terms.
+        objective: Its name, or its weights; "uniform" is the sum of all terms.
         **more: Further fields of `RunConfig`.
     """
     given = {} if size.people is None else {"population": size.people}
@@ -100,6 +102,8 @@ def run_config(environment: str, size: Size, objective: str = "uniform", **more:
 # the seeds, without which no interval is narrow, and the horizon.
 PAPER = Size(people=1_000, epochs=40, episodes=100, held_out=32, seeds=5)
 QUICK = Size(people=400, epochs=15, episodes=40, held_out=16, seeds=5)
+# As many people as MAFE's normalisers suggest, at the quick length.
+LARGE = dataclasses.replace(QUICK, people=10_000, seeds=3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,7 +199,8 @@ class Experiment(abc.ABC):
         title: What it shows.
         source: Where it is published.
         claim: What is said there, in its own words.
-        sizes: Scale ("paper", the published size, and "quick") -> size.
+        sizes: Scale ("paper", the published size, "quick", and "large" where it matters how many
+            people there are) -> size.
         following: Number of configurations that `then` adds, so that all runs can be counted at
             once.
     """

@@ -51,7 +51,7 @@ def reproduce(
 
     Args:
         names: Names of the experiments.
-        scale: "quick" or "paper".
+        scale: "quick", "paper", or "large" of experiments that have it.
         seeds: Number of seeds; that of the scale by default.
         out: Folder of the runs.
         pages: Folder that pages are written to, with figures in its `images`; `out` by default.

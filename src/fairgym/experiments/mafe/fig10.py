@@ -1,7 +1,7 @@
 """Actions that the agents learn when all terms weigh alike."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class MafeFig10(ex.TrainingExperiment):
         ' employer diversity incentives", and the university moves money from faculty salaries to'
         " scholarships and mentorship"
     )
+
+    sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """The objective with all terms in three environments."""

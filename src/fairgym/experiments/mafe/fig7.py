@@ -1,7 +1,7 @@
 """Effect of each kind of term in the objective on every kind of term."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -36,6 +36,8 @@ class MafeFig7(ex.TrainingExperiment):
         ' point by the final epoch on average"; health "shows'
         ' smaller performance differences between training configurations"'
     )
+
+    sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """Three objectives in three environments, and two of them where failing may win."""

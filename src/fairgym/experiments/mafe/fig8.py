@@ -1,7 +1,7 @@
 """All agents trained, one agent trained, and a fixed policy, in the loan system."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,6 +26,7 @@ class MafeFig8(ex.TrainingExperiment):
         ' leads to further improvements", and "the multi-agent training scenario achieves the'
         ' highest performance"'
     )
+    sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
     following = 3
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:

@@ -14,11 +14,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.core import log_keys
+from fairgym.algorithms.f_macem import FMacem
+from fairgym.core import log_keys, make
 from fairgym.data import load_population
 from fairgym.data.bias import strength_for
 from fairgym.data.fitting import score_values
-from fairgym.environments.education.metrics import APPENDIX_H, TABLE_1
+from fairgym.environments.education.metrics import TABLE_1
 from fairgym.experiments._plots import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
 from fairgym.fairness import Objective
@@ -27,6 +28,7 @@ from fairgym.report.words import capital, title
 from fairgym.training import RunConfig
 
 FORGIVEN = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the relief
+WITH_CAPS = FORGIVEN[::2]  # with every cap, and under every objective
 CAPS = (0.01, 0.015, 0.02)  # payouts a month as a share of the people
 CHOSEN_FORGIVEN, CHOSEN_CAP = 0.5, 0.01
 TUITIONS = (10_000.0, 20_000.0)  # dollars a semester
@@ -40,6 +42,8 @@ LAST = {"failed episodes last": True, "as any other": False}
 class Reading(NamedTuple):
     """A reading of an environment and of its learner; empty fields are the defaults.
 
+    What is the default anyhow is left out of its run, so that figures with the same run share it.
+
     Attributes:
         environment: its name.
         objective: as of a run.
@@ -52,17 +56,22 @@ class Reading(NamedTuple):
     objective: str | dict[str, float] = "uniform"
     params: Mapping[str, Any] = {}
     arguments: Mapping[str, Any] = {}
-    algorithm: Mapping[str, Any] = {"failed_last": True}
+    algorithm: Mapping[str, Any] = {}
 
     def config(self, size: ex.Size) -> RunConfig:
         """Run of this size."""
+        env = make(self.environment, population=size.people)
+
+        def other(given: Mapping[str, Any], usual: Any) -> dict[str, Any]:
+            return {name: value for name, value in given.items() if getattr(usual, name) != value}
+
         return ex.run_config(
             self.environment,
             size,
-            self.objective,  # pyright: ignore[reportArgumentType]
-            environment_args={"population": size.people, **self.arguments},
-            params=dict(self.params),
-            algorithm_args=size.training() | dict(self.algorithm),
+            self.objective,
+            environment_args={"population": size.people, **other(self.arguments, env)},
+            params=other(self.params, env.default_params),
+            algorithm_args=size.training() | other(self.algorithm, FMacem()),
         )
 
 
@@ -110,9 +119,10 @@ def lending(
 def forgiveness(people: int) -> dict[str, Reading]:
     """Forgiven shares and payout caps, all terms weighed alike."""
     return {
-        f"{share:g} forgiven, {cap:.1%} paid out": lending(people, share, cap)
+        _words(share, cap): lending(people, share, cap)
         for share in FORGIVEN
         for cap in CAPS
+        if cap == CHOSEN_CAP or share in WITH_CAPS
     }
 
 
@@ -120,7 +130,7 @@ def rewards(people: int) -> dict[str, Reading]:
     """Forgiven shares under the other two objectives of figure 7."""
     return {
         f"{share:g} forgiven, {objective}": lending(people, share, objective=objective)
-        for share in FORGIVEN
+        for share in WITH_CAPS
         for objective in OBJECTIVES
     }
 
@@ -146,7 +156,9 @@ def students(people: int) -> dict[str, Reading]:
             "education",
             params={
                 "residual_share": share,
-                "bias_strength": strength_for(fitted + share * own, data.columns["group"]),
+                "bias_strength": round(
+                    strength_for(fitted + share * own, data.columns["group"]), 4
+                ),
             },
         )
         for share in RESIDUALS
@@ -156,9 +168,10 @@ def students(people: int) -> dict[str, Reading]:
 def queues(people: int) -> dict[str, Reading]:
     """All terms, the disparity of waits as published or with all who are in the queue."""
     terms = ("profit", "admission_rate", "default_rate", "admission_disparity", "default_disparity")
+    published, seen = QUEUES
     return {
-        words: lending(people, objective=dict.fromkeys((*terms, queue), 1.0))
-        for words, queue in QUEUES.items()
+        published: lending(people),
+        seen: lending(people, objective=dict.fromkeys((*terms, QUEUES[seen]), 1.0)),
     }
 
 
@@ -168,7 +181,6 @@ def failures(people: int) -> dict[str, Reading]:
         f"{name}, {words}": Reading(
             name,
             "direct-fair",
-            params={"relief_forgiven": CHOSEN_FORGIVEN} if name == "loan" else {},
             algorithm={"failed_last": last},
         )
         for name in ("loan", "health", "education")
@@ -178,15 +190,15 @@ def failures(people: int) -> dict[str, Reading]:
 
 def schooling(people: int) -> dict[str, Reading]:
     """Terms of appendix H or of table 1, salaries with diversity money or without, tuition."""
-    terms = {"appendix H": APPENDIX_H, "table 1": TABLE_1}
+    terms = {"appendix H": "uniform", "table 1": dict.fromkeys(TABLE_1, 1.0)}
     salaries = {"with diversity money": 1.0, "without": 0.0}
     return {
         f"{source}, salaries {words}, tuition {tuition:,.0f}": Reading(
             "education",
-            dict.fromkeys(names, 1.0),
+            objective,
             params={"supplement_in_salary": share, "tuition": tuition},
         )
-        for source, names in terms.items()
+        for source, objective in terms.items()
         for words, share in salaries.items()
         for tuition in TUITIONS
     }
@@ -332,7 +344,7 @@ QUESTIONS = {
         school,
         "As above, with the terms of appendix H. People are resampled until the groups' baselines"
         " are 0.5 standard deviations apart; with a share of 0 and 0.25 they are further apart"
-        " as they are (3.0 and 1.3).",
+        " as they are (3.1 and 1.3).",
         judged=True,
     ),
     "care": Question(
@@ -482,8 +494,9 @@ def _plot(lent: Mapping[str, Any]) -> Figure:
     figure, axes = style.panels(len(panels), len(panels), 3.0, legend_rows=1)
     for panel, (words, measure) in zip(axes, panels.items(), strict=True):
         for place, cap in enumerate(CAPS):
-            values = [measure(lent[_words(share, cap)]) for share in FORGIVEN]
-            curve(panel, FORGIVEN, np.transpose(values), place, f"{cap:.1%}")
+            shares = FORGIVEN if cap == CHOSEN_CAP else WITH_CAPS
+            values = [measure(lent[_words(share, cap)]) for share in shares]
+            curve(panel, shares, np.transpose(values), place, f"{cap:.1%}")
         style.set_title(panel, capital(words))
         panel.set_xlabel("share of the relief that is forgiven")
     curve_legend(figure, [f"{cap:.1%} of the people paid out a month" for cap in CAPS])

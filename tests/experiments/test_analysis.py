@@ -235,6 +235,8 @@ def groups(good: bool) -> Any:
                 "course": np.full((SEEDS, 2, 11), 0.5) + 0.1 * place,
                 "flips": {agent: size} if acts else {},
                 "by_group": {agent: np.stack([size, -size], axis=1)} if acts else {},
+                "shares": np.full((SEEDS, 3, 2), 0.9),
+                "apart": near(0.02 if good else 0.2, 0.001),
             }
         data[name] = {
             "groups": ("first", "second"),

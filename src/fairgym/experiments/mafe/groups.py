@@ -12,6 +12,7 @@ from fairgym import experiments as ex
 from fairgym.core import EndsAfter, by_group, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.experiments.mafe._calibration import SYSTEMS, calibration
 from fairgym.fairness import Disparity
 from fairgym.policies import Flips, fixed_policies, group_flips
 from fairgym.report import style
@@ -34,6 +35,7 @@ SCORE, SURVIVED = "objective", "survived"
 STATES = 16  # in which decisions are looked at
 NOTHING = 1e-3  # standard deviations
 LITTLE = 0.05  # of the objective
+ALIKE = 0.05  # difference of two shares
 
 
 @ex.experiments.register("mafe-groups")
@@ -46,7 +48,8 @@ class MafeGroups(ex.TrainingExperiment):
         "all of MAFE's agents see a person's group; counterfactual fairness (Kusner et al. 2017)"
         " would have decisions not depend on it, and fairness through unawareness hides it, which"
         " need not lessen disparities (Dwork et al. 2012); what decisions do to people shows later"
-        " than in the decisions (Liu et al. 2018)"
+        " than in the decisions (Liu et al. 2018); scores should mean the same in every"
+        " group (Kleinberg et al. 2017)"
     )
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
@@ -64,7 +67,8 @@ class MafeGroups(ex.TrainingExperiment):
 
         "ends" by column are (seeds,); "flips" by agent the relative changes (seeds,), "by_group"
         the change of each group (seeds, groups); "course" the groups' mean core attribute (seeds,
-        groups, steps). The fixed policy has no flips.
+        groups, steps); "shares" those who fare well by third of the scores (seeds, thirds, groups)
+        and "apart" how far apart the groups are in them (seeds,). The fixed policy has no flips.
         """
         assert size.held_out is not None
         data: dict[str, Any] = {}
@@ -76,6 +80,10 @@ class MafeGroups(ex.TrainingExperiment):
                 several = runs[f"{name}/{reading}"]
                 ends = [ex.held_out_run(run, size.held_out) for run in several]
                 flips = [flips_of(run) for run in several]
+                calibrated = [
+                    calibration(run.env, run.params, run.policies, seed, size.held_out)
+                    for run, seed in zip(several, seeds, strict=True)
+                ]
                 acting = [a for a in env.agents if all(a in found_here for found_here in flips)]
                 found[reading] = {
                     "ends": _ends(several[0], ends),
@@ -87,9 +95,14 @@ class MafeGroups(ex.TrainingExperiment):
                     ),
                     "flips": {a: np.array([f[a][0] for f in flips]) for a in acting},
                     "by_group": {a: np.array([f[a][1] for f in flips]) for a in acting},
+                    "shares": np.array([shares for shares, _ in calibrated]),
+                    "apart": np.array([apart for _, apart in calibrated]),
                 }
             fixed = fixed_policies(env, env.baselines[REFERENCE[name]])
             ends = [ex.held_out(env, first.params, fixed, s, size.held_out) for s in seeds]
+            calibrated = [
+                calibration(env, first.params, fixed, seed, size.held_out) for seed in seeds
+            ]
             found["fixed policy"] = {
                 "ends": _ends(first, ends),
                 "course": np.array(
@@ -97,6 +110,8 @@ class MafeGroups(ex.TrainingExperiment):
                 ),
                 "flips": {},
                 "by_group": {},
+                "shares": np.array([shares for shares, _ in calibrated]),
+                "apart": np.array([apart for _, apart in calibrated]),
             }
             data[name] = {
                 "groups": env.groups,
@@ -120,6 +135,14 @@ class MafeGroups(ex.TrainingExperiment):
                     checks.append(
                         ex.Check.below(f"{flip}, group hidden (below {NOTHING})", changed, NOTHING)
                     )
+            checks.append(
+                ex.Check.below(
+                    f"{name}: people of the same third of the scores have {SYSTEMS[name].outcome}"
+                    f" alike in both groups (difference below {ALIKE}), group seen",
+                    seen["apart"],
+                    ALIKE,
+                )
+            )
             seen, hidden = (one["ends"][SCORE] for one in (seen, hidden))
             checks.append(
                 ex.Check.higher(
@@ -132,7 +155,11 @@ class MafeGroups(ex.TrainingExperiment):
         tables = [
             table
             for name, one in data.items()
-            for table in (_ends_table(name, one), _flips_table(name, one))
+            for table in (
+                _ends_table(name, one),
+                _flips_table(name, one),
+                _calibration_table(name, one),
+            )
         ]
         return ex.Outcome(
             figures={name: _plot(one) for name, one in data.items()},
@@ -253,6 +280,32 @@ def _flips_table(name: str, one: Mapping[str, Any]) -> ex.Table:
         f"**{title(name)}**, counterfactual flips: half through an episode the features that tell"
         " the group are, for one person at a time, those of somebody of the other group; change of"
         " the decision in standard deviations of the agent's decisions.",
+    )
+
+
+def _calibration_table(name: str, one: Mapping[str, Any]) -> ex.Table:
+    groups = [words(group) for group in one["groups"]]
+    thirds = [
+        f"{third} third, {group}" for third in ("lowest", "middle", "highest") for group in groups
+    ]
+    rows = [
+        [
+            reading,
+            *(
+                ex.iqm_text(share[~np.isnan(share)])
+                for share in found["shares"].reshape(len(found["shares"]), -1).T
+            ),
+            ex.iqm_text(found["apart"]),
+        ]
+        for reading, found in one["readings"].items()
+    ]
+    system = SYSTEMS[name]
+    return ex.Table(
+        ["group", *thirds, "difference"],
+        rows,
+        f"**{title(name)}**, calibration within groups: share of the people who have"
+        f" {system.outcome}, by third of the {words(system.score)} with which they came, and the"
+        " mean difference of the groups.",
     )
 
 

@@ -1,0 +1,134 @@
+"""Calibration within groups: what becomes of people of either group who have the same score.
+
+A score is calibrated within groups if those of one score fare alike whatever their group (J.
+Kleinberg, S. Mullainathan, M. Raghavan, Inherent Trade-Offs in the Fair Determination of Risk
+Scores, 2017). Scores here are those with which a person enters what the agents decide about, and
+people fare as the policies at hand have them fare.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fairgym.core import rollout
+from fairgym.core.batching import map_episodes
+
+BINS = 3  # of like many people
+MIDDLE = 575.0  # of the FICO points
+
+
+class System(NamedTuple):
+    """Words for what people enter, and for what becomes of them.
+
+    Attributes:
+        stage: stage that they enter and leave.
+        score: feature that is looked at when they enter.
+        outcome: what is counted when they leave, in words.
+        mark: feature that tells it.
+    """
+
+    stage: str
+    score: str
+    outcome: str
+    mark: str
+
+
+SYSTEMS = {
+    "loan": System("repaying", "qualification_score", "repaid", "fico_low"),
+    "education": System("university", "baseline_gpa", "graduated", "degree"),
+}
+
+
+class Spells(NamedTuple):
+    """Stays in a stage that have ended, of all people and episodes.
+
+    Attributes:
+        score: score before the stay.
+        before: mark in its last step.
+        after: mark after it.
+        group: group of the person.
+    """
+
+    score: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    group: np.ndarray
+
+
+def spells_of(inside: np.ndarray, score: np.ndarray, mark: np.ndarray, group: np.ndarray) -> Spells:
+    """Stays that begin and end within the time that is looked at.
+
+    Args:
+        inside: True where the person is in the stage, shape (steps, people).
+        score: score at the same times.
+        mark: mark at the same times.
+        group: group of each person.
+    """
+    found: list[tuple[np.ndarray, ...]] = []
+    entered = np.full(inside.shape[1], np.nan)
+    for step in range(len(inside) - 1):
+        entered = np.where(~inside[step] & inside[step + 1], score[step], entered)
+        left = inside[step] & ~inside[step + 1] & ~np.isnan(entered)
+        found.append((entered[left], mark[step][left], mark[step + 1][left], group[left]))
+    return Spells(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def outcomes(env: Any, spells: Spells) -> np.ndarray:
+    """True for stays that ended well: a loan that was not lost, a degree."""
+    if env.name == "loan":  # points rise with repayment and fall with default, within 300 and 850
+        highest = (spells.after == spells.before) & (spells.before > MIDDLE)
+        return (spells.after > spells.before) | highest
+    return spells.after >= 1.0
+
+
+def spells(env: Any, params: Any, policies: Mapping[str, Any], seed: int, episodes: int) -> Spells:
+    """Stays under these policies, in as many episodes."""
+    system = SYSTEMS[env.name]
+    stage = env.stages.index(system.stage)
+
+    def watch(state: Any) -> Any:
+        people = env.people(state)
+        rows = (state.stage == stage, people[system.score], people[system.mark])
+        return jnp.stack([row.astype(jnp.float32) for row in rows])
+
+    @jax.jit
+    def watched(keys: Any) -> Any:
+        def one(key: Any) -> Any:
+            episode = rollout(env, params, policies, key, trace=True, watch=watch)
+            return episode.watched, episode.length, episode.final_state.group
+
+        return map_episodes(one, keys, env=env)
+
+    keys = jax.random.split(jax.random.key(seed), episodes)
+    several = [np.asarray(x) for x in watched(keys)]
+    found = []
+    for seen, length, group in zip(*several, strict=True):
+        inside, score, mark = seen[: length + 1].transpose(1, 0, 2)
+        found.append(spells_of(inside > 0.5, score, mark, group))
+    return Spells(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def calibration(
+    env: Any, params: Any, policies: Mapping[str, Any], seed: int, episodes: int
+) -> tuple[np.ndarray, float]:
+    """Shares of stays that ended well by third of the scores and group, and how far apart.
+
+    Returns:
+        `(shares, apart)`: shape (3, groups), NaN where a group has nobody; and the mean difference
+        of the groups over the thirds that both are in, 0 where there is none.
+    """
+    stays = spells(env, params, policies, seed, episodes)
+    good = outcomes(env, stays)
+    groups = range(len(env.groups))
+    if not stays.score.size:
+        return np.full((BINS, len(groups)), np.nan), 0.0
+    cuts = np.quantile(stays.score, np.arange(1, BINS) / BINS)
+    third = np.searchsorted(cuts, stays.score, side="right")
+    inside = [[(third == b) & (stays.group == g) for g in groups] for b in range(BINS)]
+    shares = np.array([[good[c].mean() if c.any() else np.nan for c in row] for row in inside])
+    apart = np.abs(shares[:, 0] - shares[:, 1])
+    known = ~np.isnan(apart)
+    return shares, float(apart[known].mean()) if known.any() else 0.0

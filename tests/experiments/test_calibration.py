@@ -1,0 +1,51 @@
+"""People of the same score, by group: who stays how long, and what becomes of them."""
+
+import jax
+import numpy as np
+import pytest
+
+from fairgym.core import make, rollout
+from fairgym.experiments.mafe._calibration import calibration, outcomes, spells, spells_of
+from fairgym.policies import fixed_policies
+
+RULES = {
+    "loan": {"admissions": 0.0, "disbursement": "random", "debt_management": [0.1, 0.0]},
+    "education": "plausible_fixed_policy",
+}
+
+
+def test_stays_by_hand():
+    """Three people: one stays twice, one is there from the start, one never leaves."""
+    inside = np.array([[0, 1, 0], [1, 1, 0], [1, 0, 1], [0, 0, 1], [1, 0, 1], [0, 0, 1]], bool)
+    score = np.arange(18.0).reshape(6, 3)
+    mark = 100.0 + score
+    found = spells_of(inside, score, mark, np.array([0, 1, 1]))
+    np.testing.assert_array_equal(found.score, [0.0, 9.0])
+    np.testing.assert_array_equal(found.before, [106.0, 112.0])
+    np.testing.assert_array_equal(found.after, [109.0, 115.0])
+    np.testing.assert_array_equal(found.group, [0, 0])
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_stays_are_those_that_the_components_count(name):
+    """Loans that ended and were lost, and degrees, by group."""
+    env = make(name, population=300, horizon=60)
+    rules = RULES[name] if name == "loan" else env.baselines[RULES[name]]
+    policies, params, seed = fixed_policies(env, rules), env.default_params, 5
+    found = spells(env, params, policies, seed, 1)
+    good = outcomes(env, found)
+    totals = jax.jit(lambda key: rollout(env, params, policies, key).totals)(
+        jax.random.split(jax.random.key(seed), 1)[0]
+    )
+    counts = [np.bincount(found.group[rows], minlength=2) for rows in (good, ~good)]
+    if name == "loan":
+        np.testing.assert_array_equal(counts[1], totals.defaulted)
+        np.testing.assert_array_equal(counts[0], totals.ended - totals.defaulted)
+        assert counts[1].min() > 3
+    else:  # a bachelor's degree at least, of those who have left since
+        assert 20 < counts[0].sum() <= float(np.sum(totals.bachelors))
+    shares, apart = calibration(env, params, policies, seed, 2)
+    assert shares.shape == (3, 2) and np.nanmin(shares) >= 0.0 and np.nanmax(shares) <= 1.0
+    assert apart == pytest.approx(np.nanmean(np.abs(shares[:, 0] - shares[:, 1])))
+    if name == "loan":  # without relief the disadvantaged cannot pay
+        assert (shares[:, 0] > shares[:, 1] + 0.1).any() and apart > 0.05

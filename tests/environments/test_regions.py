@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import fairgym
 from fairgym.environments._regions import Move, move_features
 from fairgym.environments.education.params import EducationParams
 
@@ -52,3 +54,21 @@ def test_features_move_by_the_numbers_of_their_own_region(differs):
     np.testing.assert_allclose(found["gpa"], expected)
     by_region = np.reshape(expected, (3, EACH)).mean(axis=1)
     assert len(set(by_region)) == 3, "else the test does not tell regions apart"
+
+
+@pytest.mark.parametrize("name", ["health", "education"])
+def test_race_and_sex_together(name):
+    """As many people of each part as the columns say, in the order of its names."""
+    env: Any = fairgym.make(name, population=2_000)
+    state = jax.jit(env.initial_state)(jax.random.key(0), env.default_params)
+    people = {n: np.asarray(x) for n, x in jax.jit(env.people)(state).items()}
+    parts = env.partitions["race_and_sex"]
+    counts = np.bincount(people["race_and_sex"].astype(int), minlength=8)
+    women, black = people["female"] == 1, people["race_black"] == 1
+    white = ~black & (people["race_asian"] == 0) & (people["race_other"] == 0)
+    assert (counts[parts.index("Black_women")], counts[parts.index("white_men")]) == (
+        (black & women).sum(),
+        (white & ~women).sum(),
+    )
+    assert counts[parts.index("other_women")] == ((people["race_other"] == 1) & women).sum()
+    assert counts.sum() == 2_000 and counts.min() > 0

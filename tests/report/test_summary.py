@@ -64,7 +64,7 @@ def test_the_card_is_quoted_in_short_and_whole(page):
     assert 'href="#caveats"' in top and page.count('id="caveats"') == 1
     end = plain(rest.partition('id="caveats"')[2])
     assert all(paragraph in end for lines in text.values() for paragraph in lines)
-    assert "Race is imputed from score distributions, not observed" in end
+    assert "Race is imputed from the FICO score alone" in end
     assert "Not observed but imputed, from sources named in DATA_LICENSES.md" in end
 
 

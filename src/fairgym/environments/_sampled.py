@@ -1,7 +1,7 @@
 """Common base of the environments whose people are sampled from data."""
 
 import abc
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -26,6 +26,18 @@ from fairgym.data.sampling import resample_people, whole_groups
 
 LARGEST_POPULATION = 1_000_000
 LARGEST_NUMBER_OF_STEPS = 100_000
+
+
+# Parts of a population whose people have these columns, in the order of their codes.
+RACE_AND_SEX = tuple(
+    f"{race}_{sex}" for race in ("white", "Black", "Asian", "other") for sex in ("men", "women")
+)
+
+
+def race_and_sex(columns: Mapping[str, Float[Array, " people"]]) -> Float[Array, " people"]:
+    """Code of each person in `RACE_AND_SEX`: groups that disparities of either alone can hide."""
+    race = columns["race_black"] + 2.0 * columns["race_asian"] + 3.0 * columns["race_other"]
+    return 2.0 * race + columns["female"]
 
 
 class SampledParams(Params):

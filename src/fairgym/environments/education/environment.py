@@ -25,7 +25,13 @@ from fairgym.core import (
     register_environment,
     sample_rows,
 )
-from fairgym.environments._sampled import PublishedProfit, SampledEnvironment, filled
+from fairgym.environments._sampled import (
+    RACE_AND_SEX,
+    PublishedProfit,
+    SampledEnvironment,
+    filled,
+    race_and_sex,
+)
 from fairgym.environments.education import dynamics, steps
 from fairgym.environments.education.metrics import (
     APPENDIX_H,
@@ -123,8 +129,8 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     @property
     def partitions(self) -> Mapping[str, tuple[str, ...]]:
-        """The nine regions."""
-        return {"region": REGIONS}
+        """The nine regions, and race and sex together."""
+        return {"region": REGIONS, "race_and_sex": RACE_AND_SEX}
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
@@ -220,6 +226,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             "region": state.region.astype(jnp.float32),
             **{region: jnp.float32(1) * (state.region == g) for g, region in enumerate(REGIONS)},
             **state.data,
+            "race_and_sex": race_and_sex(state.data),
             "baseline_gpa": self._baseline_gpa(state),
             "gpa": state.gpa,
             "semester_gpa": jnp.where(student, state.semester_gpa, 0.0),

@@ -27,8 +27,10 @@ from fairgym.core import (
 from fairgym.data.sampling import amplified_weights, group_shares, resample_rows
 from fairgym.environments._sampled import (
     LARGEST_NUMBER_OF_STEPS,
+    RACE_AND_SEX,
     PublishedProfit,
     SampledEnvironment,
+    race_and_sex,
 )
 from fairgym.environments.health import dynamics, steps
 from fairgym.environments.health.metrics import PROFIT, baseline_policies, published_metrics
@@ -111,6 +113,11 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         """Simple fixed premiums with and without a planner who spends evenly."""
         return baseline_policies()
 
+    @property
+    def partitions(self) -> Mapping[str, tuple[str, ...]]:
+        """Race and sex together."""
+        return {"race_and_sex": RACE_AND_SEX}
+
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
         params = self.default_params
@@ -181,6 +188,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
             **{region: jnp.float32(1) * (state.group == g) for g, region in enumerate(REGIONS)},
             "group": state.group.astype(jnp.float32),
             **state.data,
+            "race_and_sex": race_and_sex(state.data),
             "health_risk": self._risk(state.data),
             "insured": state.insured.astype(jnp.float32),
             "premium": state.premium,

@@ -19,6 +19,7 @@ from fairgym.core import log_keys, make
 from fairgym.experiments import Check, Outcome, experiments
 from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
 from fairgym.experiments.fairqcm._doughnut import bound, optimum
+from fairgym.experiments.mafe.ablations import OPTIONS
 from fairgym.experiments.mafe.aims import CONCERNED, GIVEN, TOGETHER
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
 from fairgym.experiments.mafe.fig7 import LITERAL, OBJECTIVES, differences
@@ -247,6 +248,20 @@ def groups(good: bool) -> Any:
     return data
 
 
+def ablations(good: bool) -> Any:
+    return {
+        name: {
+            words: {
+                "objective": near(0.5 if good else 0.5 - 0.2 * (place > 0), 0.001),
+                "fairness": near(-0.1),
+                "survived": near(1.0),
+            }
+            for place, words in enumerate(OPTIONS)
+        }
+        for name in ("loan", "health", "education")
+    }
+
+
 def aims(good: bool) -> Any:
     """Bounds of 0.05 and 0.2; with weights a disparity of 0.3."""
     better = 0.8 if good else 0.2
@@ -365,7 +380,21 @@ def learning(name: str, good: bool) -> Any:
 MADE_UP: dict[str, Callable[[bool], Any]] = {
     f"mafe-{function.__name__}": function
     for function in (
-        *(aims, fig5, fig6, fig7, fig8, fig9, fig10, fig11, groups, learners, readings, table9),
+        *(
+            ablations,
+            aims,
+            fig5,
+            fig6,
+            fig7,
+            fig8,
+            fig9,
+            fig10,
+            fig11,
+            groups,
+            learners,
+            readings,
+            table9,
+        ),
     )
 } | {
     "fairqcm-fig1": vaccines,

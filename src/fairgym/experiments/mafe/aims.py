@@ -39,18 +39,17 @@ class MafeAims(ex.TrainingExperiment):
         " as much reward as can be had with every disparity below a bound"
     )
     sizes: ClassVar = {
-        "paper": dataclasses.replace(ex.PAPER, weights=(0.02, 0.05, 0.1, 0.2)),
+        "paper": dataclasses.replace(ex.PAPER, weights=(0.05, 0.2)),
         "quick": dataclasses.replace(ex.QUICK, people=300, seeds=3, weights=(0.05, 0.2)),
     }
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """Three kinds of aims in health; bounds, and weights lambda of rewards, everywhere."""
         assert size.weights is not None
-        last: dict[str, Any] = {"algorithm_args": size.training() | {"failed_last": True}}
         found = {
-            f"own/{TOGETHER}": ex.run_config("health", size, **last),
-            f"own/{CONCERNED}": ex.run_config("health", size, "own", **last),
-            f"own/{GIVEN}": ex.run_config("health", size, objectives=EXAMPLE, **last),
+            f"own/{TOGETHER}": ex.run_config("health", size),
+            f"own/{CONCERNED}": ex.run_config("health", size, "own"),
+            f"own/{GIVEN}": ex.run_config("health", size, objectives=EXAMPLE),
         }
         for name in ENVIRONMENTS:
             env = ex.run_config(name, size).build().env
@@ -58,10 +57,10 @@ class MafeAims(ex.TrainingExperiment):
             for weight in size.weights:
                 bounds = dict.fromkeys(fair, weight)
                 found[f"{name}/{BOUNDED} {weight:g}"] = ex.run_config(
-                    name, size, "frontier:1", bounds=bounds, **last
+                    name, size, "frontier:1", bounds=bounds
                 )
                 found[f"{name}/{WEIGHED} {1 - weight:g}"] = ex.run_config(
-                    name, size, f"frontier:{1 - weight:g}", **last
+                    name, size, f"frontier:{1 - weight:g}"
                 )
         return found
 

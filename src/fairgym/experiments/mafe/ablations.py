@@ -23,6 +23,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "64 hidden units": {"hidden": 64},
     "networks see the mean person": {"pooled": True},
     "the same people for all candidates": {"common_random_numbers": True},
+    "noise floor 0.1": {"noise_floor": 0.1},
 }
 SCORE, FAIR, SURVIVED = "objective", "fairness", "survived"
 LITTLE = 0.1  # of the objective

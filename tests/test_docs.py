@@ -138,6 +138,7 @@ def test_flags_in_the_text_on_algorithms_are_taken_with_their_values():
     assert len(flags) >= 5
     for given in flags:
         algorithm = "f-ppo" if re.match(OF_PPO, given) else "fair-qcm"
+        algorithm = "f-macem" if given == "--no-failed-last" else algorithm
         plan_of(["doughnut", "--algorithm", algorithm, *shlex.split(given)])
 
 

@@ -22,7 +22,7 @@ FLOORS = (
     {"algorithms", "testing", "bench"},
     {"training"},
     {"sweeps"},
-    {"report"},
+    {"report", "adapters"},
     {"experiments"},
     {"cli", "__init__"},  # the command line, and what `import fairgym` offers
 )

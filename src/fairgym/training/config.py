@@ -20,6 +20,7 @@ from fairgym.fairness.measuring import measuring
 from fairgym.fairness.plain import (
     check_objective,
     complete_objective,
+    named_by_agent,
     plain_objective,
     read_metrics,
     read_objective,
@@ -199,9 +200,8 @@ class RunConfig:
                     f"objectives names {agent!r}; the agents that are trained are:"
                     f" {', '.join(trained)}"
                 )
-        everybodys = trained if self.objective == OWN else []
-        aims = {**{agent: f"{OWN}:{agent}" for agent in everybodys}, **self.objectives}
-        names = {agent: aims.get(agent, self.objective) for agent in trained}
+        aims = bool(self.objectives) or self.objective == OWN
+        names = named_by_agent(trained, self.objective, self.objectives)
         given = names if aims else {"": self.objective}
         further = read_metrics(env, given.values())
         built = {agent: self._objective(env, name, further, agent) for agent, name in given.items()}

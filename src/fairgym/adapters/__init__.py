@@ -1,0 +1,11 @@
+"""Adapters: every environment through the interfaces that other libraries speak.
+
+| interface | class | needs |
+| --- | --- | --- |
+| Gymnasium, one agent, others fixed | `fairgym.adapters.gymnasium.GymnasiumEnv` | gymnasium |
+| PettingZoo, parallel | `fairgym.adapters.pettingzoo.PettingZooEnv` | pettingzoo |
+| JaxMARL's `MultiAgentEnv` | `fairgym.adapters.jaxmarl.JaxMarlEnv` | nothing |
+
+The first two come with `pip install 'fairgym[interop]'`. With `vector_rewards=True` rewards are
+vectors, one number per term, as MO-Gymnasium and MOMAland have them.
+"""

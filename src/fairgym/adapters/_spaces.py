@@ -1,0 +1,57 @@
+"""Spaces of Gymnasium for observations and actions of fairgym."""
+
+from typing import Any
+
+import numpy as np
+
+from fairgym.core import ActionSpace, EntitySpace, FairgymError
+
+try:
+    from gymnasium import spaces
+except ImportError as error:  # pragma: no cover - needs an installation without the extra
+    raise FairgymError(
+        "this adapter needs gymnasium and pettingzoo: pip install 'fairgym[interop]'"
+    ) from error
+
+
+def observation_space(space: EntitySpace, *, structured: bool) -> spaces.Space[Any]:
+    """A vector of all numbers; or a dictionary of features, of who is present, and of the context.
+
+    Features may lie outside their usual range, so that a box has no ends.
+
+    Args:
+        space: the declared space.
+        structured: True for the dictionary.
+    """
+    shapes = {
+        "features": (space.capacity, len(space.features)),
+        "present": (space.capacity,),
+        "context": (len(space.context),),
+    }
+    if not structured:
+        return _box(-np.inf, np.inf, (sum(int(np.prod(shape)) for shape in shapes.values()),))
+    parts: dict[str, spaces.Space[Any]] = {
+        n: _box(-np.inf, np.inf, shape) for n, shape in shapes.items() if np.prod(shape)
+    }
+    parts["present"] = _box(0.0, 1.0, shapes["present"])
+    return spaces.Dict({"observation": spaces.Dict(parts)})
+
+
+def action_space(space: ActionSpace) -> spaces.Space[Any]:
+    """Numbers in [0, 1], or the number of an option.
+
+    Shares and units are weights, which the environment divides by their sum: no sample of a box
+    sums to one.
+    """
+    if space.discrete:
+        return spaces.Discrete(len(space.elements))
+    return _box(0.0, 1.0, space.shape)
+
+
+def reward_space(names: tuple[str, ...]) -> spaces.Space[Any]:
+    """Vectors with a number for each name."""
+    return _box(-np.inf, np.inf, (len(names),))
+
+
+def _box(low: float, high: float, shape: tuple[int, ...]) -> spaces.Box:
+    return spaces.Box(low, high, shape, np.float32)

@@ -1,0 +1,265 @@
+"""JaxMARL's interface: pure functions of a state, to be jitted, vmapped and scanned.
+
+The interface is that of `jaxmarl.environments.MultiAgentEnv`, spoken without its package.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
+
+from fairgym.adapters._game import Play, set_up
+from fairgym.core import Environment, Params, Struct
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    """Numbers between two ends.
+
+    Attributes:
+        low: lower end.
+        high: upper end.
+        shape: shape of an array.
+        dtype: type of its numbers.
+    """
+
+    low: float
+    high: float
+    shape: tuple[int, ...]
+    dtype: Any = jnp.float32
+
+    def sample(self, rng: PRNGKeyArray) -> Array:
+        """Sample uniformly; a box without ends as one from -1 to 1."""
+        low, high = max(self.low, -1.0), min(self.high, 1.0)
+        return jax.random.uniform(rng, self.shape, self.dtype, low, high)
+
+    def contains(self, x: Array) -> Bool[Array, ""]:
+        """True if all numbers are between the ends."""
+        return jnp.all((x >= self.low) & (x <= self.high))
+
+
+@dataclasses.dataclass(frozen=True)
+class Discrete:
+    """Number of an option.
+
+    Attributes:
+        n: number of options.
+    """
+
+    n: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one action: `()`."""
+        return ()
+
+    @property
+    def dtype(self) -> Any:
+        """Type of an action."""
+        return jnp.int32
+
+    def sample(self, rng: PRNGKeyArray) -> Int[Array, ""]:
+        """Sample uniformly."""
+        return jax.random.randint(rng, (), 0, self.n)
+
+    def contains(self, x: Array) -> Bool[Array, ""]:
+        """True if there is such an option."""
+        return (x >= 0) & (x < self.n)
+
+
+class JaxMarlState(Struct):
+    """State of an episode.
+
+    Attributes:
+        play: the episode.
+        params: parameters of the environment; every field may be vmapped over.
+        done: True if the episode is over.
+        step: number of steps made.
+    """
+
+    play: Play
+    params: Any
+    done: Bool[Array, ""]
+
+    @property
+    def step(self) -> Int[Array, ""]:
+        """Number of steps made."""
+        return self.play.step
+
+
+class JaxMarlEnv:
+    """An environment with JaxMARL's interface.
+
+    Observations are one vector for each agent, as in `fairgym.adapters.gymnasium.GymnasiumEnv`, and
+    so are actions and rewards; actions outside their spaces are brought into them.
+
+    Args:
+        env: environment, or the name of one.
+        fixed: policies of agents that do not play, as for `GymnasiumEnv`; none by default.
+        objective: as for `GymnasiumEnv`; "own" gives every agent the terms that concern it.
+        objectives: agents with an objective of their own: agent -> the same.
+        params: as for `GymnasiumEnv`.
+        failure_penalty: as for `GymnasiumEnv`.
+        vector_rewards: True for rewards with one number per term (`reward_names`).
+
+    Raises:
+        FairgymError: anything unknown, or out of its range.
+
+    Examples:
+        >>> import fairgym, jax
+        >>> from fairgym.adapters.jaxmarl import JaxMarlEnv
+        >>> env = JaxMarlEnv(fairgym.make("loan_simple", population=100, horizon=10))
+        >>> seen, state = env.reset(jax.random.key(0))
+        >>> keys = jax.random.split(jax.random.key(1), env.num_agents)
+        >>> actions = {a: env.action_space(a).sample(k) for a, k in zip(env.agents, keys)}
+        >>> seen, state, rewards, dones, infos = env.step(jax.random.key(2), state, actions)
+        >>> int(state.step), bool(dones["__all__"])
+        (1, False)
+    """
+
+    def __init__(
+        self,
+        env: Environment | str,
+        *,
+        fixed: Mapping[str, Any] | None = None,
+        objective: Any = None,
+        objectives: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | Params | None = None,
+        failure_penalty: float = 0.0,
+        vector_rewards: bool = False,
+    ) -> None:
+        self._setting = set_up(
+            env,
+            params=params,
+            objective=objective,
+            objectives=objectives,
+            fixed=fixed,
+            failure_penalty=failure_penalty,
+            vector_rewards=vector_rewards,
+        )
+        self._game = game = self._setting.game
+        self.agents = list(game.agents)
+        self.num_agents = len(self.agents)
+        self.reward_names = game.reward_names
+        self.observation_spaces: dict[str, Box] = {}
+        self.action_spaces: dict[str, Box | Discrete] = {}
+        self.feature_names: dict[str, tuple[str, ...]] = {}
+        self.context_names: dict[str, tuple[str, ...]] = {}
+        for agent in self.agents:
+            seen, space = game.env.observation_space(agent), game.env.action_space(agent)
+            size = seen.capacity * (len(seen.features) + 1) + len(seen.context)
+            self.observation_spaces[agent] = Box(-jnp.inf, jnp.inf, (size,))
+            choice = Discrete(len(space.elements)) if space.discrete else None
+            self.action_spaces[agent] = choice or Box(0.0, 1.0, space.shape)
+            self.feature_names[agent] = tuple(feature.name for feature in seen.features)
+            self.context_names[agent] = tuple(feature.name for feature in seen.context)
+
+    @property
+    def name(self) -> str:
+        """Name of the environment."""
+        return self._game.env.name
+
+    @property
+    def environment(self) -> Environment:
+        """The environment of fairgym that is played."""
+        return self._game.env
+
+    @property
+    def agent_classes(self) -> dict[str, list[str]]:
+        """Kinds of agents: every agent is one of its own."""
+        return {agent: [agent] for agent in self.agents}
+
+    def observation_space(self, agent: str) -> Box:
+        """Space of an agent's observations."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Box | Discrete:
+        """Space of an agent's actions."""
+        return self.action_spaces[agent]
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def reset(self, key: PRNGKeyArray, params: Any = None) -> tuple[dict[str, Any], JaxMarlState]:
+        """Begin an episode: `(observations, state)`.
+
+        Args:
+            key: a JAX key.
+            params: parameters of the environment (`environment.default_params`), which the state
+                keeps; those of the constructor if None.
+        """
+        params = self._setting.params if params is None else params
+        play = self._game.start(params, self._setting.policies, _typed(key))
+        state = JaxMarlState(play=play, params=params, done=jnp.array(False))
+        return self.get_obs(state), state
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def step(
+        self,
+        key: PRNGKeyArray,
+        state: JaxMarlState,
+        actions: Mapping[str, Array],
+        reset_state: JaxMarlState | None = None,
+    ) -> tuple[dict[str, Any], JaxMarlState, dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """One step, and a new episode where one ends with it.
+
+        Args:
+            key: a JAX key.
+            state: as returned by `reset` or this function.
+            actions: one array per agent.
+            reset_state: the state to begin anew from; a reset with the same parameters if None.
+
+        Returns:
+            `(observations, state, rewards, dones, infos)`; `dones["__all__"]` is True if the
+            episode has ended. "terminated" in `infos` tells failures from the end of time, and
+            "metrics" has every metric of the episode up to the step (0 where undefined).
+        """
+        step_key, reset_key = jax.random.split(_typed(key))
+        _, after, rewards, dones, infos = self.step_env(step_key, state, actions)
+        first = self.reset(reset_key, state.params)[1] if reset_state is None else reset_state
+        kept = jax.tree.map(lambda x, y: jnp.where(dones["__all__"], x, y), first, after)
+        return self.get_obs(kept), kept, rewards, dones, infos
+
+    def step_env(
+        self, key: PRNGKeyArray, state: JaxMarlState, actions: Mapping[str, Array]
+    ) -> tuple[dict[str, Any], JaxMarlState, dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """One step as `step`, without a new episode."""
+        policy_key, noise_key = jax.random.split(_typed(key))
+        play = state.play.replace(policy_key=policy_key, noise_key=noise_key)
+        policies = self._setting.policies
+        play, rewards, failed = self._game.go_on(state.params, policies, play, actions)
+        done = failed | (play.step >= self._game.env.horizon)
+        after = state.replace(play=play, done=done)
+        infos = {
+            "terminated": failed,
+            "metrics": {
+                name: jnp.where(defined, value, 0.0)
+                for name, (value, defined) in self._game.measured(state.params, play).items()
+            },
+        }
+        return (
+            self.get_obs(after),
+            after,
+            dict(zip(self.agents, rewards, strict=True)),
+            dict.fromkeys((*self.agents, "__all__"), done),
+            infos,
+        )
+
+    def get_obs(self, state: JaxMarlState) -> dict[str, Array]:
+        """Observation of each agent in a state."""
+        return self._game.show(state.params, state.play)
+
+    def get_avail_actions(self, state: JaxMarlState) -> dict[str, Array]:
+        """True for every option of agents that choose: all can be taken at any time."""
+        return {
+            agent: jnp.ones(space.n, bool)
+            for agent, space in self.action_spaces.items()
+            if isinstance(space, Discrete)
+        }
+
+
+def _typed(key: Any) -> PRNGKeyArray:
+    """A key of the new style, from one of either."""
+    return key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)

@@ -1,0 +1,207 @@
+"""PettingZoo's parallel interface: all agents act at once, each with its own reward."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fairgym.adapters import _spaces  # first, as it tells what to install
+from fairgym.adapters._game import Table, set_up
+from fairgym.core import Environment, Params, make
+
+from gymnasium.utils import seeding  # isort: skip
+from pettingzoo import ParallelEnv  # isort: skip
+from pettingzoo.utils import parallel_to_aec  # isort: skip
+
+
+class PettingZooEnv(ParallelEnv[str, Any, Any]):
+    """An environment as a parallel environment of PettingZoo.
+
+    Observations, actions and rewards are those of `fairgym.adapters.gymnasium.GymnasiumEnv`, for
+    every agent that is not fixed. All of them end together. An agent that does not act in every
+    step (`Environment.periods`) gives an action all the same, which is ignored.
+
+    Args:
+        env: environment, or the name of one.
+        fixed: policies of agents that do not play, as for `GymnasiumEnv`; none by default.
+        objective: as for `GymnasiumEnv`; "own" gives every agent the terms that concern it.
+        objectives: agents with an objective of their own: agent -> the same.
+        params: as for `GymnasiumEnv`.
+        failure_penalty: as for `GymnasiumEnv`.
+        vector_rewards: True for rewards with one number per term (`reward_names`), as MOMAland has
+            them; objectives then do not count.
+        structured: as for `GymnasiumEnv`.
+        render_mode: "ansi", or None.
+        max_cycles: largest number of steps of an episode; the horizon if None. It may be assigned.
+
+    Raises:
+        FairgymError: anything unknown, or out of its range; pettingzoo is not installed.
+
+    Examples:
+        >>> import fairgym
+        >>> from fairgym.adapters.pettingzoo import PettingZooEnv
+        >>> env = PettingZooEnv(fairgym.make("loan_simple", population=100, horizon=2))
+        >>> seen, infos = env.reset(seed=0)
+        >>> while env.agents:
+        ...     actions = {agent: env.action_space(agent).sample() for agent in env.agents}
+        ...     seen, rewards, terminations, truncations, infos = env.step(actions)
+        >>> sorted(infos["admissions"]["metrics"])[:2]
+        ['admission_disparity', 'admission_rate']
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "is_parallelizable": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        env: Environment | str,
+        *,
+        fixed: Mapping[str, Any] | None = None,
+        objective: Any = None,
+        objectives: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | Params | None = None,
+        failure_penalty: float = 0.0,
+        vector_rewards: bool = False,
+        structured: bool = False,
+        render_mode: str | None = None,
+        max_cycles: int | None = None,
+    ) -> None:
+        self._table = Table(
+            set_up(
+                env,
+                params=params,
+                objective=objective,
+                objectives=objectives,
+                fixed=fixed,
+                failure_penalty=failure_penalty,
+                vector_rewards=vector_rewards,
+                structured=structured,
+            ),
+            max_cycles,
+        )
+        game = self._table.game
+        self.metadata = {**self.metadata, "name": f"{game.env.name}_v0"}
+        self.possible_agents = list(game.agents)
+        self.agents: list[str] = []
+        seen = {agent: game.env.observation_space(agent) for agent in game.agents}
+        self.observation_spaces = {
+            agent: _spaces.observation_space(space, structured=structured)
+            for agent, space in seen.items()
+        }
+        self.action_spaces = {
+            agent: _spaces.action_space(game.env.action_space(agent)) for agent in game.agents
+        }
+        self.feature_names = {a: tuple(f.name for f in s.features) for a, s in seen.items()}
+        self.context_names = {a: tuple(f.name for f in s.context) for a, s in seen.items()}
+        self.reward_names = game.reward_names
+        self._reward_space = _spaces.reward_space(self.reward_names)
+        self.render_mode = render_mode
+        self.np_random: Any = None
+
+    @property
+    def environment(self) -> Environment:
+        """The environment of fairgym that is played."""
+        return self._table.game.env
+
+    @property
+    def max_cycles(self) -> int:
+        """Largest number of steps of an episode."""
+        return self._table.limit
+
+    @max_cycles.setter
+    def max_cycles(self, cycles: int) -> None:
+        self._table.max_cycles = cycles
+
+    def observation_space(self, agent: str) -> Any:
+        """Space of an agent's observations; the same object at every call."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """Space of an agent's actions; the same object at every call."""
+        return self.action_spaces[agent]
+
+    def reward_space(self, agent: str) -> Any:
+        """Space of an agent's vector rewards."""
+        return self._reward_space
+
+    def metrics(self) -> dict[str, float]:
+        """Every metric of the episode so far that is defined."""
+        return self._table.metrics()
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Begin an episode.
+
+        Args:
+            seed: seed of `np_random`, which every later episode follows from.
+            options: {"params": ...} has parameters of this episode alone, by name.
+
+        Returns:
+            `(observations, infos)` by agent.
+        """
+        if seed is not None or self.np_random is None:
+            self.np_random, _ = seeding.np_random(seed)
+        seen = self._table.reset(self.np_random, options)
+        self.agents = list(self.possible_agents)
+        return seen, {agent: {} for agent in self.agents}
+
+    def step(
+        self, actions: dict[str, Any]
+    ) -> tuple[
+        dict[str, Any], dict[str, Any], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
+    ]:
+        """One step: observations, rewards, terminations, truncations and infos by agent.
+
+        Raises:
+            ValueError: an action is missing, or not inside its space.
+            FairgymError: no episode has begun, or it is over.
+        """
+        seen, rewards, terminated, truncated = self._table.step(actions)
+        agents, info = self.agents, self._table.info()
+        infos = {a: {name: dict(content) for name, content in info.items()} for a in agents}
+        if terminated or truncated:
+            self.agents = []
+        return (
+            seen,
+            rewards,
+            dict.fromkeys(agents, terminated),
+            dict.fromkeys(agents, truncated),
+            infos,
+        )
+
+    def state(self) -> np.ndarray:
+        """What all playing agents see, one after the other, for a central critic."""
+        seen = self._table.seen()
+        return np.concatenate([part.reshape(-1) for part in seen.values()])
+
+    def render(self) -> str | None:
+        """The state in words, if `render_mode` is "ansi"."""
+        return self._table.text() if self.render_mode == "ansi" else None
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+_OWN: frozenset[str] = frozenset(PettingZooEnv.__init__.__kwdefaults__ or {})
+
+
+def parallel_env(name: str, **settings: Any) -> PettingZooEnv:
+    """A parallel environment by its name.
+
+    Args:
+        name: as for `fairgym.make`.
+        **settings: arguments of `PettingZooEnv`, and of the environment (population, horizon, ...).
+    """
+    shapes = {key: value for key, value in settings.items() if key not in _OWN}
+    own = {key: value for key, value in settings.items() if key in _OWN}
+    return PettingZooEnv(make(name, **shapes), **own)
+
+
+def env(name: str, **settings: Any) -> Any:
+    """The same with agents in turns (PettingZoo's AEC interface): all act before the step is made.
+
+    Args:
+        name: as for `fairgym.make`.
+        **settings: as for `parallel_env`.
+    """
+    return parallel_to_aec(parallel_env(name, **settings))

@@ -1,0 +1,21 @@
+"""Every environment in a small size, as it is and with a memory."""
+
+import fairgym
+from fairgym.core.registry import environments
+from fairgym.testing.sized import of_size
+
+SHAPES = {"education": {"population": 200, "horizon": 6}}
+MEMORIES = {"doughnut": "full", "lending_pool": "min", "epidemic": "window"}
+
+
+def small(name):
+    """An environment of few people and steps; "+" before a name adds a memory to it."""
+    name, memory = name.removeprefix("+"), MEMORIES[name[1:]] if name[0] == "+" else ""
+    shapes = {"population": 60, "horizon": 6, **SHAPES.get(name, {})}
+    return of_size(name, **shapes, memory=memory)
+
+
+OWN = [n for n in environments.names() if environments.get(n).__module__.startswith("fairgym.")]
+SYSTEMS = [*OWN, *(f"+{name}" for name in MEMORIES)]
+
+__all__ = ["OWN", "SYSTEMS", "fairgym", "small"]

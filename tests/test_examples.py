@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
 import fairgym
 from fairgym.algorithms import algorithms
@@ -240,6 +241,36 @@ def test_the_page_for_users_of_ml_fairness_gym_shows_code_that_runs():
     np.testing.assert_array_equal(names["own"].totals.approved, loans)
     np.testing.assert_allclose(names["after"].rates, [3.8, 2.1], rtol=1e-6)
     assert names["first"].stage.tolist() == [1] * 6 + [0] * 4
+
+
+def test_the_page_on_adapters_shows_code_that_runs(capsys):
+    """Its three pieces follow each other."""
+    exec(page("adapters", {}), {"__name__": "page"})
+    shape, profit, envs = capsys.readouterr().out.splitlines()
+    width = 200 * 17 + 2  # sixteen features and the mark of a person, the context
+    assert shape.startswith(f"({width},)") and profit in ("True", "False")
+    assert envs == "8 admissions"
+
+
+def test_independent_ppo_learns_to_earn(capsys):
+    history = load("independent_ppo").main(updates=12)
+    first, last = history[0]["profit"], history[-1]["profit"]
+    assert len(history) == 12 and last > first
+    assert capsys.readouterr().out.splitlines()[-1].startswith("profit of an episode")
+
+
+@pytest.mark.filterwarnings("ignore:.*A Box observation space")
+def test_the_example_for_stable_baselines_makes_its_environments():
+    """The library itself is not there; what it is given passes Gymnasium's checker."""
+    example = load("stable_baselines")
+    scaled = SimpleNamespace(normalize_obs=lambda seen: seen)
+    for make in (example.make_bank_loans, example.make_debt_management):
+        env = make()
+        model = SimpleNamespace(
+            predict=lambda seen, deterministic, env=env: (env.action_space.sample(), None)
+        )
+        check_env(env, skip_render_check=True)
+        assert "profit" in example.measured(model, env, scaled, episodes=1)
 
 
 def test_the_tests_that_the_page_names_are_there():

@@ -18,6 +18,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
+    Entities,
     Environment,
     FairgymError,
     Params,
@@ -166,18 +167,10 @@ class Game:
         )
         return play, rewards, failed
 
-    def show(self, params: Any, play: Play) -> dict[str, Any]:
-        """Observation of each playing agent: a vector, or a dictionary of arrays."""
+    def show(self, params: Any, play: Play) -> dict[str, dict[str, Array]]:
+        """Observation of each playing agent: its parts that are not empty, by name."""
         seen = self.env.observe(play.state, params)
-        return {agent: self._shown(seen[agent]) for agent in self.agents}
-
-    def _shown(self, seen: Any) -> Any:
-        present = seen.mask.astype(jnp.float32)
-        parts = {"features": seen.features, "present": present, "context": seen.context}
-        parts = {name: part for name, part in parts.items() if part.size}
-        if self.structured:
-            return {"observation": parts}
-        return jnp.concatenate([part.reshape(-1) for part in parts.values()])
+        return {agent: _parts(seen[agent]) for agent in self.agents}
 
     def measured(self, params: Any, play: Play) -> dict[str, tuple[Array, Array]]:
         """Every metric of the episode so far, with whether it is defined."""
@@ -187,6 +180,15 @@ class Game:
             name: (metric.value(totals), metric.defined(totals))
             for name, metric in self.env.metrics.items()
         }
+
+
+PARTS = ("features", "present", "context")  # in the order of a vector
+
+
+def _parts(seen: Entities) -> dict[str, Array]:
+    """The numbers of an observation by name, without empty arrays."""
+    parts = (seen.features, seen.mask.astype(jnp.float32), seen.context)
+    return {name: part for name, part in zip(PARTS, parts, strict=True) if part.size}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -400,11 +402,11 @@ class Table:
         self._leaves, seen = self._start(numbers, key)
         self._numbers = jax.tree.leaves(numbers)
         self.steps, self.over = 0, False
-        return _fresh(seen)
+        return self._handed_out(seen)
 
     def seen(self) -> dict[str, Any]:
         """Observations by agent."""
-        return _fresh(self._show(self._leaves, self._numbers))
+        return self._handed_out(self._show(self._leaves, self._numbers))
 
     def step(self, actions: Mapping[str, Any]) -> tuple[Any, dict[str, Any], bool, bool]:
         """One step: observations and rewards by agent, terminated, truncated."""
@@ -417,7 +419,24 @@ class Table:
         self.over = terminated or truncated
         number = np.array if self.game.vector_rewards else float
         paid = {a: number(r) for a, r in zip(self.game.agents, rewards, strict=True)}
-        return _fresh(seen), paid, terminated, truncated
+        return self._handed_out(seen), paid, terminated, truncated
+
+    def _handed_out(self, seen: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
+        """Arrays of NumPy that belong to nobody else.
+
+        NumPy puts them in a row: XLA takes longer for that than for the step.
+        """
+        # compiled programs hand out dictionaries in the order of the alphabet
+        ordered = {a: {n: seen[a][n] for n in PARTS if n in seen[a]} for a in self.game.agents}
+        if self.game.structured:
+            return {
+                agent: {"observation": {name: np.array(part) for name, part in parts.items()}}
+                for agent, parts in ordered.items()
+            }
+        return {
+            agent: np.concatenate([np.asarray(part).reshape(-1) for part in parts.values()])
+            for agent, parts in ordered.items()
+        }
 
     def checked(self, agent: str, actions: Mapping[str, Any]) -> Any:
         """An agent's action as an array of NumPy.
@@ -472,11 +491,6 @@ class Table:
             for stage, counts in census.items():
                 lines.append(" ".join([stage, *(str(int(count)) for count in counts)]))
         return "\n".join(lines)
-
-
-def _fresh(seen: Any) -> Any:
-    """Arrays of NumPy that belong to nobody else."""
-    return jax.tree.map(np.array, seen)
 
 
 def _is_array(leaf: Any) -> bool:

@@ -5,6 +5,7 @@ with arguments of the environment and of `GymnasiumEnv` alike. Without an import
 "fairgym.adapters.gymnasium:fairgym/loan-v0".
 """
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,13 +54,13 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         >>> env = GymnasiumEnv(
         ...     fairgym.make("loan_simple", population=100, horizon=10),
         ...     agent="debt_management",
-        ...     fixed={"admissions": 0.0, "disbursement": "first-come"},
+        ...     fixed={"admissions": 0.5, "disbursement": "random"},
         ...     objective="direct",
         ... )
         >>> seen, info = env.reset(seed=0)
         >>> seen, reward, terminated, truncated, info = env.step([0.2, 0.3])
-        >>> env.feature_names[0], terminated
-        ('time_since_payment', False)
+        >>> env.feature_names[:2], seen.shape, terminated
+        (('group', 'qualification_score'), (62,), False)
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
@@ -154,7 +155,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         return self._table.text() if self.render_mode == "ansi" else None
 
 
-_OWN: frozenset[str] = frozenset(GymnasiumEnv.__init__.__kwdefaults__ or {})
+_OWN = frozenset(inspect.signature(GymnasiumEnv).parameters) - {"env"}
 
 
 def make_env(name: str, **settings: Any) -> GymnasiumEnv:

@@ -249,7 +249,11 @@ class JaxMarlEnv:
 
     def get_obs(self, state: JaxMarlState) -> dict[str, Array]:
         """Observation of each agent in a state."""
-        return self._game.show(state.params, state.play)
+        seen = self._game.show(state.params, state.play)
+        return {
+            agent: jnp.concatenate([part.reshape(-1) for part in parts.values()])
+            for agent, parts in seen.items()
+        }
 
     def get_avail_actions(self, state: JaxMarlState) -> dict[str, Array]:
         """True for every option of agents that choose: all can be taken at any time."""

@@ -1,5 +1,6 @@
 """PettingZoo's parallel interface: all agents act at once, each with its own reward."""
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -170,7 +171,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         )
 
     def state(self) -> np.ndarray:
-        """What all playing agents see, one after the other, for a central critic."""
+        """Observations of all playing agents in a row, for a central critic."""
         seen = self._table.seen()
         return np.concatenate([part.reshape(-1) for part in seen.values()])
 
@@ -182,7 +183,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         """Nothing to close."""
 
 
-_OWN: frozenset[str] = frozenset(PettingZooEnv.__init__.__kwdefaults__ or {})
+_OWN = frozenset(inspect.signature(PettingZooEnv).parameters) - {"env"}
 
 
 def parallel_env(name: str, **settings: Any) -> PettingZooEnv:

@@ -1,0 +1,93 @@
+"""Microseconds of a step through the adapters, over the compiled step.
+
+    python benchmarks/adapter_speed.py [ENVIRONMENT ...]
+
+In turns, in one process, with the same actions: the compiled `env.step` on arrays of JAX; the same
+program with rewards; and the adapters around it, which check
+actions, keep the account of the episode and hand out arrays of NumPy. Medians over repetitions.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+import fairgym
+from fairgym.adapters.gymnasium import GymnasiumEnv
+from fairgym.adapters.pettingzoo import PettingZooEnv
+from fairgym.core import NeverEnds
+
+PEOPLE = 1_000
+HEAD = ("environment", "env.step", "with rewards", "PettingZoo", "more", "Gymnasium", "more")
+
+
+def timed(function: Callable[[], Any]) -> float:
+    """Microseconds of one call."""
+    began = time.perf_counter()
+    jax.block_until_ready(function())
+    return 1e6 * (time.perf_counter() - began)
+
+
+def measure(name: str, people: int, repetitions: int) -> dict[str, float]:
+    """Median microseconds of each way to make a step."""
+    # random actions soon end some episodes, and with an end comes the account of all metrics
+    env, key = NeverEnds(fairgym.make(name, population=people)), jax.random.key(0)
+    params = env.default_params
+    spaces = {agent: env.action_space(agent) for agent in env.agents}
+    sampled = {agent: space.sample(key) for agent, space in spaces.items()}
+    actions = {agent: np.asarray(action) for agent, action in sampled.items()}
+    parallel, single = PettingZooEnv(env), GymnasiumEnv(env)
+    for adapter in (parallel, single):
+        adapter.reset(seed=0)
+    state = parallel._table.play.state
+    step = jax.jit(lambda key, state, actions: env.step(key, state, actions, params))
+    table = parallel._table
+    first, numbers = table._leaves, table._numbers
+    taken = {agent: table.checked(agent, actions) for agent in env.agents}
+
+    def again(adapter: Any, given: Any) -> Callable[[], Any]:
+        start = adapter._table._leaves
+
+        def one() -> Any:
+            adapter._table._leaves, adapter._table.steps, adapter._table.over = start, 0, False
+            if isinstance(adapter, PettingZooEnv):
+                adapter.agents = adapter.possible_agents
+            return adapter.step(given)
+
+        return one
+
+    ways = {
+        "step": lambda: step(key, state, sampled),
+        "rewarded": lambda: table._step(first, numbers, taken),
+        "pettingzoo": again(parallel, actions),
+        "gymnasium": again(single, actions[single.agent]),
+    }
+    times: dict[str, list[float]] = {way: [] for way in ways}
+    for number in range(repetitions + 3):
+        for way, function in ways.items():
+            found = timed(function)
+            if number >= 3:
+                times[way].append(found)
+    return {way: float(np.median(found)) for way, found in times.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("names", nargs="*", default=["loan_simple", "loan", "health", "education"])
+    parser.add_argument("--people", type=int, default=PEOPLE)
+    parser.add_argument("--repetitions", type=int, default=200)
+    given = parser.parse_args()
+    print("| " + " | ".join(HEAD) + " |\n" + "| --- " * len(HEAD) + "|")
+    for name in given.names:
+        us = measure(name, given.people, given.repetitions)
+        cells = [us["step"], us["rewarded"]]
+        for way in ("pettingzoo", "gymnasium"):
+            cells += [us[way], us[way] - us["step"]]
+        print(f"| {name} | " + " | ".join(f"{cell:,.0f}" for cell in cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -23,6 +23,7 @@ FPPO = [*(f"fppo-fig{n}" for n in (1, 2, 3, 4)), "fppo-variants"]
 ROOT = Path(__file__).parents[2]
 NOTHING_TO_SAY = ("mafe-fig5", "fairqcm-fig1", "fairqcm-fig4")  # all of their claims hold
 NAMES = [f"mafe-fig{n}" for n in range(5, 12)] + ["mafe-table9"]
+BEYOND = ["mafe-fig10-large", "mafe-groups", "mafe-ablations-quick", "mafe-learners-quick"]
 
 
 def test_all_are_found_by_their_modules():
@@ -205,10 +206,10 @@ def test_the_fixed_policy_of_figure_8_is_the_middle_of_the_searches():
     assert experiment.following == len(later), "all runs are counted from the start"
 
 
-@pytest.mark.parametrize("stem", [*NAMES, "fairqcm-fig1", *FAIRQCM, *FPPO, "mafe-learners-quick"])
+@pytest.mark.parametrize("stem", [*NAMES, "fairqcm-fig1", *FAIRQCM, *FPPO, *BEYOND])
 def test_the_committed_page_ends_with_the_notes(stem):
     page = (ROOT / "docs" / "results" / f"{stem}.md").read_text(encoding="utf-8")
-    name = stem.removesuffix("-quick")
+    name = stem.removesuffix("-quick").removesuffix("-large")
     experiment = experiments.get(name)()
     notes = experiment.notes()
     assert page.startswith(f"# {experiment.title}\n")

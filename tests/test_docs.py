@@ -98,7 +98,7 @@ def test_links_between_cards_lead_to_pages_and_headings_of_the_site(name, tmp_pa
 
 # ------------------------------------------------------------------ commands
 
-HOW_TO = ["command-line", "getting-started", "own-algorithm", "own-metric"]
+HOW_TO = ["command-line", "getting-started", "own-algorithm", "own-metric", "sweeps"]
 
 
 def commands_of(page):
@@ -124,7 +124,7 @@ def test_commands_on_the_pages_exist_with_their_flags(name):
         flags = {re.sub("=.*", "", word) for word in given if word.startswith("--")}
         if "--hoizon" in flags:  # a mistake, whose sentence is shown
             continue
-        named = given[: 2 if given[0] in ("train", "simulate") else 1]
+        named = given[: 2 if given[0] in ("train", "simulate", "sweep") else 1]
         known = help_of(*(word for word in named if not word.startswith("-")))
         assert all(re.search(rf"{flag}\b", known) for flag in flags - {"--pairs"}), words
 

@@ -64,6 +64,7 @@ WRONG = {
         "uniform,direct",
     ],
     "path": ["", "a\0b", LONG, "\ud800", "a/" * 3000],
+    "shard": ["", "3", "0/2", "3/2", "a/b", "1/2/3", "-1/2", "1/0", f"1/{DIGITS}x"],
 }
 # A good command -> the kinds of its flags.
 COMMANDS: dict[str, dict[str, Any]] = {
@@ -85,6 +86,8 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "pages": "path",
         "list": bool,
     },
+    "sweep run plan.toml": {"out": "path", "workers": int, "shard": "shard", "dry_run": bool},
+    "sweep table plan.toml": {"out": "path", "file": "path"},
     "simulate loan": {
         "baseline": "other name",
         "scenarios": "path",

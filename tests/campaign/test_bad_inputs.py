@@ -26,6 +26,7 @@ from fairgym.cli import (
     report,
     reproduce,
     simulate,
+    sweep,
     train,
 )
 from fairgym.training import devices
@@ -56,6 +57,7 @@ def here(finished, tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRGYM_DATA_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     shutil.copytree(finished, tmp_path / "run")
+    (tmp_path / "plan.toml").write_text('[base]\nenvironment = "loan_simple"\n')
     return tmp_path
 
 
@@ -127,6 +129,8 @@ FLAGS = {
     "reproduce mafe-fig8": reproduce.ReproduceFlags,
     "bench loan": bench.BenchFlags,
     "simulate loan": simulate.Common,
+    "sweep run plan.toml": sweep.RunFlags,
+    "sweep table plan.toml": sweep.TableFlags,
     "data describe loan": data.DescribeFlags,
     "demo": demo.DemoFlags,
 }

@@ -23,6 +23,7 @@ COMMANDS = {
     "evaluate": ("evaluate", "evaluate", "measure runs beside fixed baselines"),
     "simulate": ("simulate", "simulate", "compare fixed policies and parameters, without training"),
     "report": ("report", "report", "write one HTML page about runs"),
+    "sweep": ("sweep", "sweep", "train many runs from one file, and tabulate them"),
     "reproduce": ("reproduce", "reproduce", "reproduce published figures, with a verdict"),
     "bench": ("bench", "bench", "measure the speed of environments"),
     "data": ("data", "data", "describe or import populations"),

@@ -1,0 +1,166 @@
+"""Running of sweeps, and what became of their runs.
+
+The state of a sweep is in the run folders alone. The journal, `sweep.jsonl`, only tells when what
+happened: lines are appended, and nothing reads it but to say why a run failed.
+"""
+
+import contextlib
+import dataclasses
+import datetime
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fairgym.core import FairgymError
+from fairgym.core.files import append_line, make_folder
+from fairgym.sweeps.engines import Engine, Failed, Show
+from fairgym.sweeps.plan import Planned, plan, unique
+from fairgym.sweeps.sweep_file import Sweep
+from fairgym.training.folder import RunFolder
+from fairgym.training.loop import Progress
+
+JOURNAL = "sweep.jsonl"
+FINISHED, BEGUN, WAITING = "finished", "begun", "waiting"
+
+
+class Entry(NamedTuple):
+    """A run of a sweep.
+
+    Attributes:
+        words: Settings that differ, in words.
+        settings: The same, by name.
+        run: The run.
+    """
+
+    words: str
+    settings: Mapping[str, Any]
+    run: Planned
+
+    @property
+    def status(self) -> str:
+        """Word for how far it is: "finished", "begun" or "waiting"."""
+        if self.run.finished:
+            return FINISHED
+        return BEGUN if RunFolder(self.run.folder).kind() == "run" else WAITING
+
+    @property
+    def epochs(self) -> int:
+        """Number of epochs that are trained."""
+        return len(RunFolder(self.run.folder).read_metrics()) if self.status != WAITING else 0
+
+
+def entries_of(sweep: Sweep, out: str | Path, shard: tuple[int, int] = (1, 1)) -> list[Entry]:
+    """The runs of a sweep in a folder, in the order of the settings; nothing is written.
+
+    Args:
+        sweep: The sweep.
+        out: Folder of the sweep; its runs are in `out`/runs.
+        shard: (k, n) for the k-th of n equal parts, which together are all runs.
+
+    Raises:
+        FairgymError: A configuration that cannot be built, a folder with something else in it.
+    """
+    part, parts = shard
+    if not 1 <= part <= parts:
+        raise FairgymError(f"shard is {part}/{parts}; it takes K/N with K from 1 to N")
+    planned = plan(sweep.configs, sweep.seeds, Path(out))
+    every = [
+        Entry(words, sweep.settings[words], _labelled(one, words))
+        for words, runs in planned.items()
+        for one in runs
+    ]
+    return every[part - 1 :: parts]
+
+
+def _labelled(one: Planned, words: str) -> Planned:
+    """A run by what sets it apart."""
+    return dataclasses.replace(one, label=f"{words}, seed {one.config.seed}")
+
+
+def run_sweep(
+    entries: Sequence[Entry],
+    out: str | Path,
+    engine: Engine,
+    show: Show,
+    say: Callable[[str], None],
+) -> list[Failed]:
+    """Train every run that is not finished; one that fails is tried once more.
+
+    Args:
+        entries: The runs (`entries_of`).
+        out: Folder of the sweep, for the journal.
+        engine: What trains.
+        show: As for `Engine.run`.
+        say: As for `Engine.run`.
+
+    Returns:
+        The runs that failed twice.
+    """
+    journal = _Journal(Path(out))
+    journal.note("sweep", runs=len(entries), finished=sum(e.run.finished for e in entries))
+
+    @contextlib.contextmanager
+    def noting(one: Planned) -> Iterator[Progress]:
+        journal.note("begun", one)
+        try:
+            with show(one) as progress:
+                yield progress
+        finally:
+            if one.finished:
+                journal.note("finished", one)
+
+    todo = unique(entry.run for entry in entries)
+    failed = engine.run(todo, noting, say)
+    for failure in failed:
+        journal.note("failed", failure.run, reason=failure.sentence)
+    if failed:
+        say(f"{len(failed)} of {len(todo)} runs failed; they are tried once more")
+        again = [dataclasses.replace(failure.run, resume=True) for failure in failed]
+        failed = engine.run(again, noting, say)
+        for failure in failed:
+            journal.note("failed", failure.run, reason=failure.sentence)
+    return failed
+
+
+class _Journal:
+    """The file that lines are appended to."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        make_folder(out)
+
+    def note(self, event: str, one: Planned | None = None, **more: Any) -> None:
+        """Append a line, in one piece."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        line: dict[str, Any] = {"time": now, "event": event, **more}
+        if one is not None:
+            line["run"] = str(one.folder.relative_to(self.out))
+        append_line(self.out / JOURNAL, json.dumps(line))
+
+
+def results_of(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """A row for each run: its settings, seed, status and epochs, and what it came to.
+
+    Of the learned policy after the last epoch there are "score", the value of its objective,
+    "metrics/NAME" and, as means of its actions, "actions/AGENT/ELEMENT"; they are None in the row
+    of a run that is not finished.
+    """
+    names = list(dict.fromkeys(name for entry in entries for name in entry.settings))
+    rows = []
+    for entry in entries:
+        row = {name: _plain(entry.settings.get(name)) for name in names}
+        row |= {"seed": entry.run.config.seed, "status": entry.status, "epochs": entry.epochs}
+        summary = RunFolder(entry.run.folder).read_summary() if entry.run.finished else {}
+        row["score"] = summary.get("objective")
+        for kind in ("metrics", "actions"):
+            row |= {f"{kind}/{name}": value for name, value in summary.get(kind, {}).items()}
+        row["folder"] = str(entry.run.folder)
+        rows.append(row)
+    columns = list(dict.fromkeys(name for row in rows for name in row if name != "folder"))
+    return [{name: row.get(name) for name in (*columns, "folder")} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    """A value for a cell of a table."""
+    return value if isinstance(value, str | int | float | bool | None) else json.dumps(value)

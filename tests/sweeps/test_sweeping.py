@@ -1,0 +1,242 @@
+"""Sweeps from files: which runs they are, that they are resumed, and their tables."""
+
+import contextlib
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+
+import fates  # noqa: F401 - registers an algorithm
+import pytest
+import two_servers  # noqa: F401 - registers an environment that compiles quickly
+
+from fairgym.cli import main
+from fairgym.core import FairgymError
+from fairgym.sweeps import Local, entries_of, read_sweep, results_of, run_sweep, sweep_of
+
+BASE = {
+    "environment": "two_servers",
+    "epochs": 2,
+    "episodes_per_epoch": 4,
+    "hidden": 2,
+    "evaluation_episodes": 2,
+}
+TOML = """
+seeds = "0:2"
+[base]
+environment = "two_servers"
+epochs = 2
+episodes_per_epoch = 4
+hidden = 2
+evaluation_episodes = 2
+[grid]
+horizon = [3, 4]
+"""
+
+
+def settings_of(**parts):
+    return [dict(one) for one in sweep_of({"base": BASE, **parts}).settings.values()]
+
+
+def test_a_grid_is_every_combination_less_what_is_excluded():
+    grid = {"horizon": [3, 4], "elite_share": [0.2, 0.4]}
+    combined = [
+        {"horizon": 3, "elite_share": 0.2},
+        {"horizon": 3, "elite_share": 0.4},
+        {"horizon": 4, "elite_share": 0.2},
+        {"horizon": 4, "elite_share": 0.4},
+    ]
+    assert settings_of(grid=grid) == combined
+    assert settings_of(grid=grid, exclude=[{"horizon": 4}]) == combined[:2]
+    less = settings_of(grid=grid, exclude=[{"horizon": 4, "elite_share": 0.2}])
+    assert less == [one for one in combined if one != {"horizon": 4, "elite_share": 0.2}]
+    assert settings_of(grid=grid, exclude=[{"epochs": 3}]) == combined, "of the base, too"
+
+
+def test_zip_goes_side_by_side_and_a_list_has_runs_one_by_one():
+    side = settings_of(zip={"horizon": [3, 4], "elite_share": [0.2, 0.4]})
+    assert side == [{"horizon": 3, "elite_share": 0.2}, {"horizon": 4, "elite_share": 0.4}]
+    alone = settings_of(list=[{"horizon": 3}, {"elite_share": 0.4}], grid={"hidden": [2, 3]})
+    assert alone == [
+        {"hidden": 2, "horizon": 3},
+        {"hidden": 2, "elite_share": 0.4},
+        {"hidden": 3, "horizon": 3},
+        {"hidden": 3, "elite_share": 0.4},
+    ]
+    assert settings_of() == [{}], "the base alone is a sweep over seeds"
+
+
+def test_settings_reach_the_configurations():
+    sweep = sweep_of({"base": BASE, "grid": {"horizon": [3], "objective": ["direct"]}})
+    (config,) = sweep.configs.values()
+    assert config.environment_args == {"horizon": 3} and config.objective == "direct"
+    assert list(sweep.configs) == ["horizon=3, objective=direct"]
+    assert sweep.names == ["horizon", "objective"] and sweep.seeds == (0,)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"grids": {}}, "unknown part 'grids'; a sweep takes: base, grid, zip"),
+        ({"grid": {"horizon": 3}}, "grid.horizon is a number; it takes a list"),
+        ({"grid": {"horizon": []}}, "grid.horizon is an empty list"),
+        ({"grid": [3]}, "grid is a list; it takes names with values"),
+        ({"zip": {"horizon": [3, 4], "hidden": [2]}}, r"different lengths \(horizon 2, hidden 1\)"),
+        ({"grid": {"hidden": [2]}, "list": [{"hidden": 3}]}, "'hidden' is in two of grid, zip"),
+        ({"list": [3]}, "list takes a list of tables"),
+        ({"exclude": [{"horizon": 3}]}, "exclude names 'horizon', which no run"),
+        ({"exclude": [{"epochs": 2}]}, "exclude leaves no run"),
+        ({"grid": {"horizn": [3]}}, "horizn=3: unknown key 'horizn' .perhaps horizon"),
+        ({"grid": {"horizon": ["x"]}}, "horizon=x: horizon is 'x'; it takes a whole number"),
+        ({"seeds": "3"}, "seeds is '3'; it takes START:STOP"),
+        ({"seeds": [1, 1]}, "seeds is .1, 1."),
+        ({"seeds": [-1]}, "seeds is .-1."),
+        ({"seeds": "3:3"}, "seeds is '3:3'"),
+        ({"grid": {"epochs": list(range(1, 2_000))}, "seeds": "0:60"}, "more than 100,000 runs"),
+    ],
+)
+def test_what_is_no_sweep_is_told(parts, message):
+    with pytest.raises(FairgymError, match=message):
+        sweep_of({"base": BASE, **parts})
+
+
+def sweep_in(tmp_path, text=TOML):
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_sweep_is_trained_resumed_and_grows(tmp_path, capsys):
+    """Nothing is done twice, and more values are more runs beside the old ones."""
+    path, out = sweep_in(tmp_path), tmp_path / "out"
+    assert main(["sweep", "run", str(path), "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "4 runs: 2 settings, seeds 0 to 1" in text and "4 waiting" in text
+    assert "4 runs are finished" in text
+    bits = {p: p.read_bytes() for p in out.glob("runs/*/seed-*/metrics.jsonl")}
+    assert len(bits) == 4
+    events = [json.loads(line)["event"] for line in (out / "sweep.jsonl").read_text().splitlines()]
+    assert events.count("begun") == events.count("finished") == 4
+    gone = next(out.glob("runs/*/seed-1"))
+    shutil.rmtree(gone)
+    sweep_in(tmp_path, TOML.replace("[3, 4]", "[3, 4, 5]"))
+    assert main(["sweep", "status", str(path), "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "3 finished, 3 waiting" in text and "horizon=5: 2 waiting; 0 epochs" in text
+    assert main(["sweep", "run", str(path), "--out", str(out)]) == 0
+    after = {p: p.read_bytes() for p in out.glob("runs/*/seed-*/metrics.jsonl")}
+    assert len(after) == 6
+    for folder, content in bits.items():
+        assert scrubbed(after[folder]) == scrubbed(content)
+        assert gone in folder.parents or after[folder] == content, "not touched"
+
+
+def scrubbed(lines):
+    """Lines without the times."""
+    found = [json.loads(line) for line in lines.splitlines()]
+    return [{n: x for n, x in line.items() if "time" not in n} for line in found]
+
+
+def test_a_dry_run_trains_nothing(tmp_path, capsys):
+    path, out = sweep_in(tmp_path), tmp_path / "out"
+    assert main(["sweep", "run", str(path), "--out", str(out), "--dry-run"]) == 0
+    text = capsys.readouterr().out
+    assert "differing: horizon" in text and "4 runs to train: about" in text
+    assert not out.exists()
+
+
+def test_shards_are_all_runs_together(tmp_path):
+    sweep = sweep_of({"base": BASE, "grid": {"horizon": [3, 4, 5]}, "seeds": "0:5"})
+    parts = [entries_of(sweep, tmp_path, (k, 4)) for k in (1, 2, 3, 4)]
+    folders = [entry.run.folder for part in parts for entry in part]
+    whole = [entry.run.folder for entry in entries_of(sweep, tmp_path)]
+    assert sorted(folders) == sorted(whole) and len(set(folders)) == 15
+    for shard in ("5/4", "0/4", "x", "1-4"):
+        assert main(["sweep", "run", str(sweep_in(tmp_path)), "--shard", shard]) == 2
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_failed_run_is_tried_once_more_and_keeps_no_other_from_being_trained(
+    tmp_path, monkeypatch, times
+):
+    monkeypatch.setenv("FATES", str(tmp_path))
+    for number in range(times):
+        (tmp_path / f"refused-{number}").touch()
+    base = {"environment": "two_servers", "algorithm": "fated", "epochs": 4}
+    sweep = sweep_of({"base": base, "grid": {"fate": ["refused", "calm"]}})
+    entries, said = entries_of(sweep, tmp_path / "out"), []
+    failed = run_sweep(entries, tmp_path / "out", Local(), _shown, said.append)
+    assert [failure.run.label for failure in failed] == ["fate=refused, seed 0"] * (times - 1)
+    assert said == ["1 of 2 runs failed; they are tried once more"]
+    states = [entry.status for entry in entries]
+    assert states == ["finished" if times == 1 else "begun", "finished"]
+    lines = (tmp_path / "out" / "sweep.jsonl").read_text().splitlines()
+    reasons = [json.loads(line)["reason"] for line in lines if '"failed"' in line]
+    assert reasons == ["step is bad; it takes a good one"] * times
+
+
+def _shown(one):
+    return contextlib.nullcontext(lambda done, total, line: None)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_table_has_settings_seeds_metrics_and_folders(tmp_path, capsys, ending):
+    path, out = sweep_in(tmp_path), tmp_path / "out"
+    sweep = read_sweep(path)
+    run_sweep(entries_of(sweep, out)[:3], out, Local(), _shown, print)
+    file = tmp_path / f"table.{ending}"
+    assert main(["sweep", "table", str(path), "--out", str(out), "--file", str(file)]) == 0
+    assert "4 runs, 3 of them finished" in capsys.readouterr().out
+    rows = results_of(entries_of(sweep, out))
+    assert [(row["horizon"], row["seed"], row["status"]) for row in rows] == [
+        (3, 0, "finished"),
+        (3, 1, "finished"),
+        (4, 0, "finished"),
+        (4, 1, "waiting"),
+    ]
+    if ending == "csv":
+        with file.open() as stream:
+            read = list(csv.DictReader(stream))
+        assert read[3]["score"] == ""
+    else:
+        import pyarrow.parquet
+
+        read = pyarrow.parquet.read_table(file).to_pylist()
+        assert read[3]["score"] is None
+    for row, found in zip(rows[:3], read, strict=False):
+        summary = json.loads((out / row["folder"] / "summary.json").read_text())
+        assert float(found["score"]) == row["score"] == summary["objective"]
+        for name, value in summary["metrics"].items():
+            assert float(found[f"metrics/{name}"]) == value
+
+
+def test_other_endings_are_refused(tmp_path, capsys):
+    path = sweep_in(tmp_path)
+    words = ["sweep", "table", str(path), "--out", str(tmp_path / "o"), "--file", "t.xlsx"]
+    assert main(words) == 2
+    assert "t.xlsx ends in '.xlsx'; it takes .csv or .parquet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["go"], "unknown action 'go'; sweep takes: run, status, table"),
+        (["run"], "the plan is 'nothing'; it takes one file"),
+        (["run", "no.toml"], "no.toml"),
+    ],
+)
+def test_bad_words_are_told(words, message, capsys):
+    assert main(["sweep", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_page_shows_a_plan_and_what_a_dry_run_says_of_it(tmp_path, monkeypatch, capsys):
+    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("relief.toml").write_text(text)
+    assert main(["sweep", "status", "relief.toml"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "12 runs: 4 settings, seeds 0 to 2" and said[0] in page
+    assert said[1] == "differing: relief_effect, objective" and said[1] in page

@@ -233,6 +233,7 @@ def test_steps_without_an_episode_are_refused():
     ("settings", "message"),
     [
         ({"failure_penalty": -1.0}, "failure_penalty is -1.0"),
+        ({"max_cycles": 0}, "max_cycles is 0; it takes a whole number from 1"),
         ({"fixed": {"bank": 0.5}}, "unknown agent 'bank'"),
         ({"fixed": dict.fromkeys(ACTIONS, 0.5)}, "fixed names every agent"),
         ({"fixed": {"admissions": 0.5}, "objectives": {"admissions": "direct"}}, "objectives name"),

@@ -30,6 +30,7 @@ from fairgym.core import (
     require_agent,
 )
 from fairgym.core.components import add_compensated
+from fairgym.core.environment import check_shape
 from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
 from fairgym.fairness.checks import is_number
@@ -365,6 +366,8 @@ class Table:
 
     def __init__(self, setting: Setting, max_cycles: int | None = None) -> None:
         self.setting, self.game = setting, setting.game
+        if max_cycles is not None:
+            check_shape("max_cycles", max_cycles, 1, 1_000_000)
         self.max_cycles = max_cycles
         self.params = setting.params
         # numbers of NumPy too: they are passed, and what is not has to be hashable

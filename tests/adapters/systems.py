@@ -1,6 +1,5 @@
 """Every environment in a small size, as it is and with a memory."""
 
-import fairgym
 from fairgym.core.registry import environments
 from fairgym.testing.sized import of_size
 
@@ -17,5 +16,3 @@ def small(name):
 
 OWN = [n for n in environments.names() if environments.get(n).__module__.startswith("fairgym.")]
 SYSTEMS = [*OWN, *(f"+{name}" for name in MEMORIES)]
-
-__all__ = ["OWN", "SYSTEMS", "fairgym", "small"]

@@ -174,10 +174,24 @@ def test_observations_are_those_of_the_environment_row_by_row(name):
     assert flat.context_names[agent] == tuple(f.name for f in space.context)
 
 
-def test_the_state_is_what_all_see():
-    adapter = PettingZooEnv(small("loan_simple"))
-    seen, _ = adapter.reset(seed=4)
-    np.testing.assert_array_equal(adapter.state(), np.concatenate(list(seen.values())))
+@pytest.mark.parametrize("structured", [False, True])
+def test_the_state_is_what_all_see(structured):
+    flat, adapter = (
+        PettingZooEnv(small("health")),
+        PettingZooEnv(small("health"), structured=structured),
+    )
+    seen, _ = flat.reset(seed=4)
+    adapter.reset(seed=4)
+    np.testing.assert_array_equal(adapter.state(), np.concatenate([seen[a] for a in flat.agents]))
+
+
+def test_a_limit_may_be_assigned_and_is_checked():
+    adapter = PettingZooEnv(fairgym.make("loan_simple", population=60, horizon=8))
+    adapter.max_cycles = 3
+    rewards, _ = played(adapter, constant(adapter.environment, ACTIONS))
+    assert len(rewards["admissions"]) == 3
+    with pytest.raises(FairgymError, match="max_cycles is 0"):
+        adapter.max_cycles = 0
 
 
 def test_options_change_parameters_of_one_episode():
@@ -233,6 +247,7 @@ def test_steps_without_an_episode_are_refused():
     ("settings", "message"),
     [
         ({"failure_penalty": -1.0}, "failure_penalty is -1.0"),
+        ({"failure_penalty": 1.0, "vector_rewards": True}, "with vector_rewards, whose numbers"),
         ({"max_cycles": 0}, "max_cycles is 0; it takes a whole number from 1"),
         ({"fixed": {"bank": 0.5}}, "unknown agent 'bank'"),
         ({"fixed": dict.fromkeys(ACTIONS, 0.5)}, "fixed names every agent"),

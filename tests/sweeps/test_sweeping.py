@@ -86,6 +86,7 @@ def test_settings_reach_the_configurations():
         ({"grid": {"hidden": [2]}, "list": [{"hidden": 3}]}, "'hidden' is in two of grid, zip"),
         ({"list": [3]}, "list takes a list of tables"),
         ({"exclude": [{"horizon": 3}]}, "exclude names 'horizon', which no run"),
+        ({"exclude": [{"epochs": 9, "horizn": 3}]}, "exclude names 'horizn', which no run"),
         ({"exclude": [{"epochs": 2}]}, "exclude leaves no run"),
         ({"grid": {"horizn": [3]}}, "horizn=3: unknown key 'horizn' .perhaps horizon"),
         ({"grid": {"horizon": ["x"]}}, "horizon=x: horizon is 'x'; it takes a whole number"),

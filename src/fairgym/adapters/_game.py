@@ -7,6 +7,7 @@ in Python takes longer than a step does.
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -35,7 +36,8 @@ from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
 from fairgym.fairness.checks import is_number
 from fairgym.fairness.measuring import measuring
-from fairgym.fairness.plain import named_by_agent, read_metrics, read_objective
+from fairgym.fairness.plain import read_metrics, read_objective
+from fairgym.fairness.weights import named_by_agent
 from fairgym.policies import fixed_policies
 from fairgym.training import with_params
 
@@ -238,6 +240,11 @@ def set_up(
     env = environment_of(env)
     if not is_number(failure_penalty) or failure_penalty < 0:
         raise FairgymError(f"failure_penalty is {failure_penalty!r}; it takes a number from 0")
+    if vector_rewards and failure_penalty:
+        raise FairgymError(
+            f"failure_penalty is {failure_penalty!r}; with vector_rewards, whose numbers are terms,"
+            " it takes 0"
+        )
     numbers = _params(env, env.default_params, params)
     policies = _policies(env, fixed or {}, numbers)
     playing = [agent for agent in env.agents if agent not in policies]
@@ -293,12 +300,17 @@ def _params(env: Environment, params: Any, changes: Any) -> Any:
     return with_params(env, params, changes.items())
 
 
-def _policies(env: Environment, fixed: Mapping[str, Any], params: Any) -> dict[str, Any]:
-    """Fixed policies of specifications, and policies as they are."""
+def check_fixed(env: Environment, fixed: Any) -> None:
+    """Raise a FairgymError unless this has something for agents by name."""
     if not isinstance(fixed, Mapping):
         raise FairgymError(f"fixed is {fixed!r}; it takes a policy for each agent by name")
     for agent in fixed:
         require_agent(env, agent)
+
+
+def _policies(env: Environment, fixed: Mapping[str, Any], params: Any) -> dict[str, Any]:
+    """Fixed policies of specifications, and policies as they are."""
+    check_fixed(env, fixed)
     ready = {agent: one for agent, one in fixed.items() if callable(one)}
     built = fixed_policies(env, {a: x for a, x in fixed.items() if a not in ready}, params)
     return {agent: (ready | built)[agent] for agent in env.agents if agent in fixed}
@@ -308,7 +320,7 @@ def _policies(env: Environment, fixed: Mapping[str, Any], params: Any) -> dict[s
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(game: Game, rest: Hashable) -> tuple[Any, ...]:
+def _programs(game: Game, rest: tuple[tuple[Hashable, ...], Any]) -> tuple[Any, ...]:
     """Compiled `start`, `step`, `show` and `measured` on flat lists; equal games share them.
 
     Args:
@@ -327,7 +339,7 @@ def _programs(game: Game, rest: Hashable) -> tuple[Any, ...]:
     def given(numbers: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
         """Parameters and policies, from what is passed to every call."""
         params, arrays = numbers
-        static = jax.tree.unflatten(rest[1], rest[0])  # type: ignore[index]
+        static = jax.tree.unflatten(rest[1], rest[0])
         return params, eqx.combine(arrays, static)
 
     @jax.jit
@@ -366,9 +378,7 @@ class Table:
 
     def __init__(self, setting: Setting, max_cycles: int | None = None) -> None:
         self.setting, self.game = setting, setting.game
-        if max_cycles is not None:
-            check_shape("max_cycles", max_cycles, 1, 1_000_000)
-        self.max_cycles = max_cycles
+        self.allow(max_cycles)
         self.params = setting.params
         # numbers of NumPy too: they are passed, and what is not has to be hashable
         arrays, static = eqx.partition(setting.policies, _is_array)
@@ -380,6 +390,16 @@ class Table:
         self._leaves: Any = None
         self.steps = 0
         self.over = True
+
+    def allow(self, max_cycles: int | None) -> None:
+        """Set the largest number of steps.
+
+        Raises:
+            FairgymError: it is below 1, or above a million.
+        """
+        if max_cycles is not None:
+            check_shape("max_cycles", max_cycles, 1, 1_000_000)
+        self.max_cycles = max_cycles
 
     @property
     def limit(self) -> int:
@@ -407,9 +427,10 @@ class Table:
         self.steps, self.over = 0, False
         return self._handed_out(seen)
 
-    def seen(self) -> dict[str, Any]:
-        """Observations by agent."""
-        return self._handed_out(self._show(self._leaves, self._numbers))
+    def seen(self) -> np.ndarray:
+        """Observations of all playing agents in a row."""
+        seen = self._show(self._leaves, self._numbers)
+        return np.concatenate([_row(seen[agent]) for agent in self.game.agents])
 
     def step(self, actions: Mapping[str, Any]) -> tuple[Any, dict[str, Any], bool, bool]:
         """One step: observations and rewards by agent, terminated, truncated."""
@@ -429,16 +450,11 @@ class Table:
 
         NumPy puts them in a row: XLA takes longer for that than for the step.
         """
-        # compiled programs hand out dictionaries in the order of the alphabet
-        ordered = {a: {n: seen[a][n] for n in PARTS if n in seen[a]} for a in self.game.agents}
-        if self.game.structured:
-            return {
-                agent: {"observation": {name: np.array(part) for name, part in parts.items()}}
-                for agent, parts in ordered.items()
-            }
+        if not self.game.structured:
+            return {agent: _row(seen[agent]) for agent in self.game.agents}
         return {
-            agent: np.concatenate([np.asarray(part).reshape(-1) for part in parts.values()])
-            for agent, parts in ordered.items()
+            agent: {"observation": {name: np.array(part) for name, part in seen[agent].items()}}
+            for agent in self.game.agents
         }
 
     def checked(self, agent: str, actions: Mapping[str, Any]) -> Any:
@@ -496,5 +512,23 @@ class Table:
         return "\n".join(lines)
 
 
+def _row(parts: Mapping[str, Array]) -> np.ndarray:
+    """A vector of the parts; compiled programs hand out dictionaries by the alphabet."""
+    return np.concatenate([np.asarray(parts[name]).reshape(-1) for name in PARTS if name in parts])
+
+
 def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array | np.ndarray)
+
+
+def made(cls: Any, name: str, settings: Mapping[str, Any]) -> Any:
+    """An adapter around an environment by its name.
+
+    Args:
+        cls: class of the adapter.
+        name: as for `fairgym.make`.
+        settings: arguments of the adapter, and of the environment.
+    """
+    known = inspect.signature(cls).parameters.keys() - {"env"}
+    own = {key: value for key, value in settings.items() if key in known}
+    return cls(make(name, **{k: v for k, v in settings.items() if k not in known}), **own)

@@ -5,13 +5,12 @@ with arguments of the environment and of `GymnasiumEnv` alike. Without an import
 "fairgym.adapters.gymnasium:fairgym/loan-v0".
 """
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from fairgym.adapters import _spaces  # first, as it tells what to install
-from fairgym.adapters._game import Table, environment_of, set_up
-from fairgym.core import Environment, FairgymError, Params, make, require_agent
+from fairgym.adapters._game import Table, check_fixed, environment_of, made, set_up
+from fairgym.core import Environment, FairgymError, Params, require_agent
 from fairgym.core.registry import environments
 
 import gymnasium  # isort: skip
@@ -81,6 +80,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     ) -> None:
         env = environment_of(env)
         fixed = {} if fixed is None else fixed
+        check_fixed(env, fixed)
         if agent is None:
             agent = next((a for a in env.agents if a not in fixed), env.agents[0])
         require_agent(env, agent)
@@ -155,9 +155,6 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         return self._table.text() if self.render_mode == "ansi" else None
 
 
-_OWN = frozenset(inspect.signature(GymnasiumEnv).parameters) - {"env"}
-
-
 def make_env(name: str, **settings: Any) -> GymnasiumEnv:
     """An environment by its name.
 
@@ -165,9 +162,7 @@ def make_env(name: str, **settings: Any) -> GymnasiumEnv:
         name: as for `fairgym.make`.
         **settings: arguments of `GymnasiumEnv`, and of the environment (population, horizon, ...).
     """
-    shapes = {key: value for key, value in settings.items() if key not in _OWN}
-    own = {key: value for key, value in settings.items() if key in _OWN}
-    return GymnasiumEnv(make(name, **shapes), **own)
+    return made(GymnasiumEnv, name, settings)
 
 
 def _register() -> None:

@@ -5,6 +5,7 @@ The interface is that of `jaxmarl.environments.MultiAgentEnv`, spoken without it
 
 import dataclasses
 import functools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,8 +34,9 @@ class Box:
     dtype: Any = jnp.float32
 
     def sample(self, rng: PRNGKeyArray) -> Array:
-        """Sample uniformly; a box without ends as one from -1 to 1."""
-        low, high = max(self.low, -1.0), min(self.high, 1.0)
+        """Sample uniformly; where the box has no end as if it were at -1 or 1."""
+        low = self.low if math.isfinite(self.low) else -1.0
+        high = self.high if math.isfinite(self.high) else 1.0
         return jax.random.uniform(rng, self.shape, self.dtype, low, high)
 
     def contains(self, x: Array) -> Bool[Array, ""]:

@@ -1,14 +1,13 @@
 """PettingZoo's parallel interface: all agents act at once, each with its own reward."""
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from fairgym.adapters import _spaces  # first, as it tells what to install
-from fairgym.adapters._game import Table, set_up
-from fairgym.core import Environment, Params, make
+from fairgym.adapters._game import Table, made, set_up
+from fairgym.core import Environment, Params
 
 from gymnasium.utils import seeding  # isort: skip
 from pettingzoo import ParallelEnv  # isort: skip
@@ -110,7 +109,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
     @max_cycles.setter
     def max_cycles(self, cycles: int) -> None:
-        self._table.max_cycles = cycles
+        self._table.allow(cycles)
 
     def observation_space(self, agent: str) -> Any:
         """Space of an agent's observations; the same object at every call."""
@@ -172,8 +171,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
     def state(self) -> np.ndarray:
         """Observations of all playing agents in a row, for a central critic."""
-        seen = self._table.seen()
-        return np.concatenate([part.reshape(-1) for part in seen.values()])
+        return self._table.seen()
 
     def render(self) -> str | None:
         """The state in words, if `render_mode` is "ansi"."""
@@ -183,9 +181,6 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         """Nothing to close."""
 
 
-_OWN = frozenset(inspect.signature(PettingZooEnv).parameters) - {"env"}
-
-
 def parallel_env(name: str, **settings: Any) -> PettingZooEnv:
     """A parallel environment by its name.
 
@@ -193,9 +188,7 @@ def parallel_env(name: str, **settings: Any) -> PettingZooEnv:
         name: as for `fairgym.make`.
         **settings: arguments of `PettingZooEnv`, and of the environment (population, horizon, ...).
     """
-    shapes = {key: value for key, value in settings.items() if key not in _OWN}
-    own = {key: value for key, value in settings.items() if key in _OWN}
-    return PettingZooEnv(make(name, **shapes), **own)
+    return made(PettingZooEnv, name, settings)
 
 
 def env(name: str, **settings: Any) -> Any:

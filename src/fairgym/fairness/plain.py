@@ -24,7 +24,6 @@ from fairgym.fairness.distances import ORDERS, SCALES, Distance, LargestDeviatio
 from fairgym.fairness.metrics import Direct, Metric, Rate
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import Scheme
-from fairgym.fairness.weights import OWN
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
 
 CLASSES: dict[str, type[Any]] = {
@@ -70,20 +69,6 @@ def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) 
     # in the order of the metrics, so that equal weights are summed alike
     ordered = {name: float(weights[name]) for name in known if name in weights}
     return Objective(metrics, ordered, schemes=schemes)
-
-
-def named_by_agent(
-    agents: Iterable[str], objective: Any, objectives: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The objective that each agent is given; "own" stands for the terms that concern it.
-
-    Args:
-        agents: names of the agents.
-        objective: that of agents without one of their own.
-        objectives: those of the others, by name of agent.
-    """
-    own = isinstance(objective, str) and objective == OWN
-    return {a: objectives.get(a, f"{OWN}:{a}" if own else objective) for a in agents}
 
 
 def check_objective(what: str, given: Any) -> None:

@@ -1,7 +1,8 @@
 """Weights of objectives by name."""
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from fairgym.core import Environment, FairgymError
 from fairgym.fairness.metrics import Kind, Metric
@@ -133,3 +134,17 @@ def published(env: Environment) -> dict[str, float]:
     if not env.published:
         raise FairgymError(f"{env.name} declares no published objective; it takes another one")
     return dict(env.published)
+
+
+def named_by_agent(
+    agents: Iterable[str], objective: Any, objectives: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The objective that each agent is given; "own" stands for the terms that concern it.
+
+    Args:
+        agents: names of the agents.
+        objective: that of agents without one of their own.
+        objectives: those of the others, by name of agent.
+    """
+    own = isinstance(objective, str) and objective == OWN
+    return {a: objectives.get(a, f"{OWN}:{a}" if own else objective) for a in agents}

@@ -91,6 +91,9 @@ def sweep_of(content: Mapping[str, Any]) -> Sweep:
     listed = {name for row in alone for name in row}
     for name in (grid.keys() & side.keys()) | (grid.keys() | side.keys()) & listed:
         raise FairgymError(f"{name!r} is in two of grid, zip and list; it takes one of them")
+    known_settings = base.keys() | grid.keys() | side.keys() | listed
+    for name in {name for without in left_out for name in without} - known_settings:
+        raise FairgymError(f"exclude names {name!r}, which no run of the sweep sets")
     seeds = _seeds(parts.get(SEEDS, [0]))
     count = math.prod(map(len, grid.values())) * max(lengths.values(), default=1)
     if count * max(1, len(alone)) * len(seeds) > MOST_RUNS:
@@ -98,11 +101,12 @@ def sweep_of(content: Mapping[str, Any]) -> Sweep:
     configs: dict[str, RunConfig] = {}
     settings: dict[str, Mapping[str, Any]] = {}
     for row in _rows(grid, side, alone):
-        if any(all(_same(row, base, n, v) for n, v in without.items()) for without in left_out):
+        given = {**base, **row}
+        if any(all(n in given and given[n] == v for n, v in out.items()) for out in left_out):
             continue
         words = ", ".join(f"{name}={_short(value)}" for name, value in row.items()) or "base"
         try:
-            config = RunConfig.from_mapping({**base, **row})
+            config = RunConfig.from_mapping(given)
         except FairgymError as error:
             raise FairgymError(f"{words}: {error}") from error
         if words in configs:
@@ -123,12 +127,6 @@ def _rows(
     for values in itertools.product(*grid.values()):
         for beside, one in itertools.product(together or [{}], alone or [{}]):
             yield {**dict(zip(grid, values, strict=True)), **beside, **one}
-
-
-def _same(row: Mapping[str, Any], base: Mapping[str, Any], name: str, value: Any) -> bool:
-    if name not in row and name not in base:
-        raise FairgymError(f"exclude names {name!r}, which no run of the sweep sets")
-    return row.get(name, base.get(name)) == value
 
 
 def _table(parts: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """Running of sweeps, and what became of their runs.
 
-The state of a sweep is in the run folders alone. The journal, `sweep.jsonl`, only tells when what
-happened: lines are appended, and nothing reads it but to say why a run failed.
+The state of a sweep is in the run folders alone. The journal, `sweep.jsonl`, only tells people when
+what happened, and why a run failed: lines are appended, and nothing reads them.
 """
 
 import contextlib

@@ -20,12 +20,11 @@ from fairgym.fairness.measuring import measuring
 from fairgym.fairness.plain import (
     check_objective,
     complete_objective,
-    named_by_agent,
     plain_objective,
     read_metrics,
     read_objective,
 )
-from fairgym.fairness.weights import OWN
+from fairgym.fairness.weights import OWN, named_by_agent
 from fairgym.policies import fixed_policies
 from fairgym.policies.fixed import TAKES
 from fairgym.training.parameters import params_settings, with_params

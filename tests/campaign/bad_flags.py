@@ -64,6 +64,7 @@ WRONG = {
         "uniform,direct",
     ],
     "path": ["", "a\0b", LONG, "\ud800", "a/" * 3000],
+    "point": ["", "1", "1,", "a,b", "1,nan", "inf,1", "1,2,3", "1;2", LONG, f"{DIGITS},1"],
     "shard": ["", "3", "0/2", "3/2", "a/b", "1/2/3", "-1/2", "1/0", f"1/{DIGITS}x"],
 }
 # A good command -> the kinds of its flags.
@@ -87,7 +88,17 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "list": bool,
     },
     "sweep run plan.toml": {"out": "path", "workers": int, "shard": "shard", "dry_run": bool},
-    "sweep table plan.toml": {"out": "path", "file": "path"},
+    "sweep status plan.toml": {"out": "path", "watch": bool},
+    "sweep table plan.toml": {"out": "path", "rows": "name", "episodes": int, "file": "path"},
+    "sweep pareto plan.toml": {
+        "out": "path",
+        "x": "name",
+        "y": "name",
+        "reference": "point",
+        "episodes": int,
+    },
+    "sweep effects plan.toml": {"out": "path", "measure": "name", "episodes": int},
+    "sweep page plan.toml": {"out": "path", "measure": "name", "episodes": int, "file": "path"},
     "simulate loan": {
         "baseline": "other name",
         "scenarios": "path",

@@ -130,7 +130,11 @@ FLAGS = {
     "bench loan": bench.BenchFlags,
     "simulate loan": simulate.Common,
     "sweep run plan.toml": sweep.RunFlags,
+    "sweep status plan.toml": sweep.StatusFlags,
     "sweep table plan.toml": sweep.TableFlags,
+    "sweep pareto plan.toml": sweep.ParetoFlags,
+    "sweep effects plan.toml": sweep.EffectFlags,
+    "sweep page plan.toml": sweep.PageFlags,
     "data describe loan": data.DescribeFlags,
     "demo": demo.DemoFlags,
 }

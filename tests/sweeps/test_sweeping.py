@@ -6,14 +6,17 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import fates  # noqa: F401 - registers an algorithm
+import numpy as np
 import pytest
 import two_servers  # noqa: F401 - registers an environment that compiles quickly
 
 from fairgym.cli import main
 from fairgym.core import FairgymError
 from fairgym.sweeps import Local, entries_of, read_sweep, results_of, run_sweep, sweep_of
+from fairgym.training import load
 
 BASE = {
     "environment": "two_servers",
@@ -157,6 +160,17 @@ def test_shards_are_all_runs_together(tmp_path):
         assert main(["sweep", "run", str(sweep_in(tmp_path)), "--shard", shard]) == 2
 
 
+def test_runs_that_differ_in_numbers_of_parameters_share_a_program(tmp_path):
+    base = {"environment": "loan_simple", "population": 50}
+    grid = {"deposit_rate": [0.01, 0.02], "objective": ["direct", "uniform"]}
+    entries = entries_of(sweep_of({"base": base, "grid": grid, "seeds": "0:3"}), tmp_path)
+    programs = {}
+    for entry in entries:
+        programs.setdefault(entry.settings["objective"], set()).add(entry.run.program)
+    assert [len(found) for found in programs.values()] == [1, 1]
+    assert not set.intersection(*programs.values())
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_failed_run_is_tried_once_more_and_keeps_no_other_from_being_trained(
     tmp_path, monkeypatch, times
@@ -212,6 +226,109 @@ def test_the_table_has_settings_seeds_metrics_and_folders(tmp_path, capsys, endi
             assert float(found[f"metrics/{name}"]) == value
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A plan of four runs that are finished: its file, its folder."""
+    folder = tmp_path_factory.mktemp("sweep")
+    path, out = sweep_in(folder), folder / "out"
+    run_sweep(entries_of(read_sweep(path), out), out, Local(), _shown, print)
+    return path, out
+
+
+def read_csv(path):
+    with path.open() as stream:
+        return list(csv.DictReader(stream))
+
+
+def said_of(capsys, action, trained, *words):
+    path, out = trained
+    assert main(["sweep", action, str(path), "--out", str(out), *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_policies_are_measured_anew_with_signed_gaps(trained, capsys):
+    """As `Run.evaluate` measures them; a gap is a group's rate less that of the first."""
+    said_of(capsys, "table", trained, "--episodes", "3")
+    for row in read_csv(trained[1] / "table.csv"):
+        evaluation = load(row["folder"]).evaluate(3, 1)
+        assert float(row["score"]) == pytest.approx(evaluation.interval("objective")[0])
+        for name, values in evaluation.metrics.items():
+            assert float(row[f"metrics/{name}"]) == pytest.approx(float(np.mean(values)))
+        served, arrived = (getattr(evaluation.totals, n) for n in ("served", "arrived"))
+        gap = np.mean(served[:, 1] / arrived[:, 1] - served[:, 0] / arrived[:, 0])
+        assert float(row["gap/served_gap/right"]) == pytest.approx(gap, abs=1e-6)
+        left = float(np.mean(evaluation.mean_actions["router"]))
+        assert float(row["actions/router/left"]) == pytest.approx(left)
+
+
+def test_a_table_of_settings(trained, capsys):
+    assert "2 settings of 4 runs" in said_of(capsys, "table", trained, "--rows", "setting")
+    said_of(capsys, "table", trained)
+    runs, settings = (read_csv(trained[1] / f"{name}.csv") for name in ("table", "settings"))
+    for row in settings:
+        values = [float(run["score"]) for run in runs if run["horizon"] == row["horizon"]]
+        assert float(row["score"]) == pytest.approx(np.mean(values)) and row["seeds"] == "2"
+        assert min(values) <= float(row["score/low"]) <= float(row["score/high"]) <= max(values)
+
+
+def test_front_and_effects_from_the_command_line(trained, capsys):
+    text = said_of(capsys, "pareto", trained, "--x", "waiting", "--y", "served_gap")
+    assert "hypervolume" in text and "metrics/served_gap" in text
+    front = read_csv(trained[1] / "pareto.csv")
+    assert {row["horizon"] for row in front} == {"3", "4"}
+    best = max(front, key=lambda row: float(row["metrics/waiting"]))
+    assert best["on the front"] == "True"
+    text = said_of(capsys, "effects", trained, "--measure", "waiting")
+    (horizon, seeds) = read_csv(trained[1] / "effects.csv")
+    assert (horizon["setting"], seeds["setting"]) == ("horizon", "seeds")
+    assert float(horizon["share"]) + float(seeds["share"]) == pytest.approx(1.0)
+    assert "metrics/waiting" in text and "shares overlap" not in text
+
+
+def test_the_page_opens_without_a_network(trained, capsys):
+    said_of(capsys, "page", trained)
+    page = (trained[1] / "page.html").read_text()
+    assert "plan: a sweep" in page and "4 of 4 runs are finished, in 2 settings" in page
+    assert page.count("<svg") == 1 and "Served gap" in page and "router" not in page
+    assert not re.search(r'(src|href)="http', page)
+
+
+def test_status_is_watched_until_all_is_finished(tmp_path, monkeypatch, capsys):
+    path, out = sweep_in(tmp_path), tmp_path / "out"
+    entries = entries_of(read_sweep(path), out)
+    left = [entries[:3], entries[3:]]
+
+    def sleep(seconds):
+        run_sweep(left.pop(0), out, Local(), _shown, print)
+
+    monkeypatch.setattr("fairgym.cli.sweep.time", SimpleNamespace(sleep=sleep))
+    assert main(["sweep", "status", str(path), "--out", str(out), "--watch"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("4 runs: 2 settings") == 3 and left == []
+    assert text.index("4 waiting") < text.index("3 finished, 1 waiting") < text.index("4 finished")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["table", "--rows", "seed"], "rows is 'seed'; it takes run or setting"),
+        (["table", "--episodes", "-1"], "episodes is -1"),
+        (["pareto", "--x", "score"], "x is 'score', y is None; pareto takes two"),
+        (["pareto", "--x", "score", "--y", "profit"], "y is 'profit'; of these runs it takes"),
+        (["pareto", "--x", "score", "--y", "score", "--reference", "1"], "reference is '1'"),
+        (["pareto", "--x", "score", "--y", "score", "--reference", "1,nan"], "two finite numbers"),
+        (["effects", "--measure", "left"], "measure is 'left'"),
+        (["effects", "--measure", "actions/router/right"], "measure is"),
+    ],
+)
+def test_bad_questions_are_told(trained, words, message, capsys):
+    path, out = trained
+    before = sorted(out.rglob("*"))
+    assert main(["sweep", words[0], str(path), "--out", str(out), *words[1:]]) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(out.rglob("*")) == before
+
+
 def test_other_endings_are_refused(tmp_path, capsys):
     path = sweep_in(tmp_path)
     words = ["sweep", "table", str(path), "--out", str(tmp_path / "o"), "--file", "t.xlsx"]
@@ -222,7 +339,7 @@ def test_other_endings_are_refused(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["go"], "unknown action 'go'; sweep takes: run, status, table"),
+        (["go"], "unknown action 'go'; sweep takes: run, status, table, pareto"),
         (["run"], "the plan is 'nothing'; it takes one file"),
         (["run", "no.toml"], "no.toml"),
     ],

@@ -1,5 +1,16 @@
 """Plans of many runs, and the engines that train them: folders by configuration, resumed."""
 
+from fairgym.sweeps.analysis import (
+    Effects,
+    Front,
+    Point,
+    Share,
+    by_setting,
+    effects,
+    measure_named,
+    measures_of,
+    pareto,
+)
 from fairgym.sweeps.engines import Engine, Failed, Local, Processes, engine_of, failure_of
 from fairgym.sweeps.plan import (
     Planned,
@@ -10,23 +21,33 @@ from fairgym.sweeps.plan import (
     plan_seeds,
     unique,
 )
+from fairgym.sweeps.results import results_of
 from fairgym.sweeps.sweep_file import Sweep, read_sweep, sweep_of
-from fairgym.sweeps.sweeping import Entry, entries_of, results_of, run_sweep
+from fairgym.sweeps.sweeping import Entry, entries_of, run_sweep
 
 __all__ = [
+    "Effects",
     "Engine",
     "Entry",
     "Failed",
+    "Front",
     "Local",
     "Planned",
+    "Point",
     "Processes",
+    "Share",
     "Sweep",
+    "by_setting",
+    "effects",
     "engine_of",
     "entries_of",
     "failure_of",
     "folder_name",
     "label_of",
     "loaded",
+    "measure_named",
+    "measures_of",
+    "pareto",
     "plan",
     "plan_seeds",
     "read_sweep",

@@ -173,7 +173,7 @@ class _Worker:
         self.ready = False
         self.task: Planned | None = None
         self.compiled = False  # the task's program
-        self.programs: set[Path] = set()
+        self.programs: set[str] = set()
         self.progress: Progress | None = None
         self.shown = contextlib.ExitStack()
 

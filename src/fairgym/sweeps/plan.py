@@ -4,7 +4,10 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+
+import numpy as np
 
 from fairgym.core import make
 from fairgym.fairness.plain import objective_slug, objective_text
@@ -38,10 +41,17 @@ class Planned:
         trained = self.resume and folder.kind() == "run" and bool(folder.read_summary())
         return trained and not folder.is_extended_by(self.config)
 
-    @property
-    def program(self) -> Path:
-        """Name of what is compiled for it, equal for runs that differ in their seeds only."""
-        return self.folder.parent
+    @cached_property
+    def program(self) -> str:
+        """Name of what is compiled for it.
+
+        Equal for runs that differ in nothing but their seeds and numbers of parameters, which a
+        program takes as its input.
+        """
+        content = self.config.as_json()
+        content.pop("seed")
+        content["params"] = {name: np.shape(n) for name, n in content["params"].items()}
+        return json.dumps(content, sort_keys=True)
 
     def again(self) -> "Planned":
         """The same run after it was cut off: what it has begun goes on."""

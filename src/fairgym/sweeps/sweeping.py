@@ -137,30 +137,3 @@ class _Journal:
         if one is not None:
             line["run"] = str(one.folder.relative_to(self.out))
         append_line(self.out / JOURNAL, json.dumps(line))
-
-
-def results_of(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """A row for each run: its settings, seed, status and epochs, and what it came to.
-
-    Of the learned policy after the last epoch there are "score", the value of its objective,
-    "metrics/NAME" and, as means of its actions, "actions/AGENT/ELEMENT"; they are None in the row
-    of a run that is not finished.
-    """
-    names = list(dict.fromkeys(name for entry in entries for name in entry.settings))
-    rows = []
-    for entry in entries:
-        row = {name: _plain(entry.settings.get(name)) for name in names}
-        row |= {"seed": entry.run.config.seed, "status": entry.status, "epochs": entry.epochs}
-        summary = RunFolder(entry.run.folder).read_summary() if entry.run.finished else {}
-        row["score"] = summary.get("objective")
-        for kind in ("metrics", "actions"):
-            row |= {f"{kind}/{name}": value for name, value in summary.get(kind, {}).items()}
-        row["folder"] = str(entry.run.folder)
-        rows.append(row)
-    columns = list(dict.fromkeys(name for row in rows for name in row if name != "folder"))
-    return [{name: row.get(name) for name in (*columns, "folder")} for row in rows]
-
-
-def _plain(value: Any) -> Any:
-    """A value for a cell of a table."""
-    return value if isinstance(value, str | int | float | bool | None) else json.dumps(value)

@@ -1,0 +1,100 @@
+"""Rows of a sweep: what each run came to."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from fairgym.core import check_shape
+from fairgym.fairness import Disparity
+from fairgym.sweeps.sweeping import Entry
+from fairgym.training.folder import RunFolder
+from fairgym.training.run import Run, load
+
+SCORE = "score"
+# What the names of other columns begin with; columns that no word begins are the settings.
+METRICS, ACTIONS, GAPS = "metrics/", "actions/", "gap/"
+HELD_OUT = 1  # seed of the episodes that all runs are measured in
+
+
+def is_measure(column: str) -> bool:
+    """True for a column of what a run came to."""
+    return column == SCORE or column.startswith((METRICS, ACTIONS, GAPS))
+
+
+def results_of(
+    entries: Sequence[Entry],
+    episodes: int = 0,
+    say: Callable[[str], None] = lambda text: None,
+) -> list[dict[str, Any]]:
+    """A row for each run: its settings, seed, status and epochs, and what it came to.
+
+    Of the learned policy there are "score", the value of its objective, "metrics/NAME" and, as
+    means of its actions, "actions/AGENT/ELEMENT"; they are None in the row of a run that is not
+    finished. More is better of a score and a metric.
+
+    Args:
+        entries: The runs.
+        episodes: Number of episodes that every finished policy is measured in anew, on the same
+            people with the same luck, instead of the numbers after its last epoch. There are then
+            also "gap/DISPARITY/GROUP": the rate of a group less that of the first one, signed,
+            where a disparity only tells how far they are apart.
+        say: Called with the words for a run before it is measured.
+
+    Raises:
+        FairgymError: Episodes below 0, a run whose policy cannot be read.
+    """
+    check_shape("episodes", episodes, 0, 1_000_000)
+    names = list(dict.fromkeys(name for entry in entries for name in entry.settings))
+    rows = []
+    for entry in entries:
+        row = {name: _plain(entry.settings.get(name)) for name in names}
+        row |= {"seed": entry.run.config.seed, "status": entry.status, "epochs": entry.epochs}
+        row[SCORE] = None
+        if entry.run.finished:
+            if episodes:
+                say(entry.run.label)
+                row |= _measured(load(entry.run.folder), episodes)
+            else:
+                row |= _summed_up(RunFolder(entry.run.folder).read_summary())
+        row["folder"] = str(entry.run.folder)
+        rows.append(row)
+    columns = list(dict.fromkeys(name for row in rows for name in row if name != "folder"))
+    return [{name: row.get(name) for name in (*columns, "folder")} for row in rows]
+
+
+def _summed_up(summary: dict[str, Any]) -> dict[str, Any]:
+    """Numbers of training about the policy that it ended with."""
+    found = {SCORE: summary.get("objective")}
+    for kind, name in ((METRICS, "metrics"), (ACTIONS, "actions")):
+        found |= {kind + key: value for key, value in summary.get(name, {}).items()}
+    return found
+
+
+def _measured(run: Run, episodes: int) -> dict[str, Any]:
+    """The policy measured anew."""
+    evaluation = run.evaluate(episodes, HELD_OUT)
+    assert evaluation.objective is not None
+    found: dict[str, Any] = {SCORE: float(np.mean(evaluation.objective))}
+    for name, values in evaluation.metrics.items():
+        known = values[evaluation.defined[name]]
+        found[METRICS + name] = float(np.mean(known)) if known.size else None
+    for agent, action in evaluation.mean_actions.items():
+        elements, means = run.env.action_space(agent).names, np.mean(action, axis=0)
+        for element, mean in zip(elements, means, strict=True):
+            found[f"{ACTIONS}{agent}/{element}"] = float(mean)
+    for name, metric in run.env.metrics.items():
+        if isinstance(metric, Disparity):
+            rates = np.asarray(jax.vmap(metric.rate.per_group)(evaluation.totals))
+            axis = run.env.component_info[metric.rate.numerator].per
+            parts = run.env.parts_of(axis if isinstance(axis, str) else "group")
+            for place, part in enumerate(parts[1:], 1):
+                found[f"{GAPS}{name}/{part}"] = float(np.mean(rates[:, place] - rates[:, 0]))
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A value for a cell of a table."""
+    return value if isinstance(value, str | int | float | bool | None) else json.dumps(value)

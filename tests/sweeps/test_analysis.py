@@ -1,0 +1,186 @@
+"""Settings over seeds, fronts and shares of variance, by calculations of their own."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from fairgym.core import FairgymError
+from fairgym.sweeps import by_setting, effects, measure_named, measures_of, pareto
+from fairgym.sweeps.analysis import explained, hypervolume, non_dominated
+from fairgym.training.statistics import bootstrap_interval
+
+NAMES = ["a", "b"]
+
+
+def row(a, b, seed, x, y=0.0, status="finished"):
+    found = {"a": a, "b": b, "seed": seed, "status": status, "score": x, "metrics/y": y}
+    return found if status == "finished" else found | {"score": None, "metrics/y": None}
+
+
+def test_settings_are_summed_up_over_their_finished_runs():
+    rows = [row(1, "u", s, x) for s, x in enumerate([1.0, 2.0, 3.0, 4.0, 100.0])]
+    rows += [
+        row(2, "u", 0, 7.0),
+        row(2, "u", 1, 0.0, status="begun"),
+        row(3, "u", 0, 0, 0, "begun"),
+    ]
+    first, second, third = by_setting(rows, NAMES)
+    assert (first["a"], first["b"], first["seeds"]) == (1, "u", 5)
+    assert first["score"] == stats.trim_mean([1.0, 2.0, 3.0, 4.0, 100.0], 0.25) == 3.0
+    _, low, high = bootstrap_interval(np.array([1.0, 2.0, 3.0, 4.0, 100.0]))
+    assert (first["score/low"], first["score/high"]) == (low, high)
+    assert (second["seeds"], second["score"], second["score/low"]) == (1, 7.0, None)
+    assert (third["seeds"], third["score"]) == (0, None)
+
+
+def test_measures_go_by_their_names_in_short():
+    rows = [row(1, "u", 0, 1.0)]
+    assert measures_of(rows) == ["score", "metrics/y"]
+    assert measure_named(rows, "y", "x") == measure_named(rows, "metrics/y", "x") == "metrics/y"
+    with pytest.raises(FairgymError, match="x is 'a'; of these runs it takes one of score, y"):
+        measure_named(rows, "a", "x")
+
+
+FEW = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12)
+
+
+@given(FEW)
+def test_a_point_is_on_the_front_if_none_is_better(points):
+    def beats(one, other):
+        return one[0] >= other[0] and one[1] >= other[1] and one != other
+
+    expected = [not any(beats(other, one) for other in points) for one in points]
+    assert non_dominated(np.array(points, float)).tolist() == expected
+
+
+@given(FEW)
+def test_the_hypervolume_is_the_number_of_unit_squares_below_the_front(points):
+    """On a grid of whole numbers, counted square by square."""
+    squares = itertools.product(range(1, 5), range(1, 5))  # the square below (i, j)
+    expected = sum(any(x >= i and y >= j for x, y in points) for i, j in squares)
+    assert hypervolume(np.array(points, float), (0.0, 0.0)) == expected
+
+
+def test_probabilities_are_those_of_resampled_seeds():
+    """Two settings with two seeds each: the four resamples of each can be counted."""
+    rows = [row(1, "u", 0, 0.0, 1.0), row(1, "u", 1, 4.0, 1.0)]
+    rows += [row(2, "u", 0, 1.0, 1.0), row(2, "u", 1, 3.0, 1.0)]
+    # y is equal, so that the larger mean of x is alone on the front, and equal ones both are.
+    # Means of the first: 0, 2, 2, 4; of the second: 1, 2, 2, 3.
+    first = sum(a >= b for a in (0, 2, 2, 4) for b in (1, 2, 2, 3)) / 16
+    second = sum(b >= a for a in (0, 2, 2, 4) for b in (1, 2, 2, 3)) / 16
+    front = pareto(rows, NAMES, "score", "metrics/y")
+    found = {point.settings["a"]: point for point in front.points}
+    assert found[1].optimal and found[2].optimal
+    # 2,000 resamples: a standard error of .011
+    assert abs(found[1].probability - first) < 0.045
+    assert abs(found[2].probability - second) < 0.045
+    assert front.reference == (2.0, 1.0) and front.hypervolume == 0.0
+    assert pareto(rows, NAMES, "score", "metrics/y", (0.0, 0.0)).hypervolume == 2.0
+
+
+def test_what_is_surely_better_is_on_the_front_for_sure():
+    rows = [row(1, "u", s, 1.0 + s / 10, 5.0) for s in range(5)]
+    rows += [row(2, "u", s, 9.0 + s / 10, 6.0) for s in range(5)]
+    rows += [row(3, "u", 0, None, 9.0), row(4, "u", 0, 9.0, 9.0, "begun")]
+    front = pareto(rows, NAMES, "score", "metrics/y", (0.0, 0.0))
+    assert [(p.settings["a"], p.optimal, p.probability) for p in front.points] == [
+        (2, True, 1.0),
+        (1, False, 0.0),
+    ]
+    assert front.hypervolume == pytest.approx(9.2 * 6.0)
+    assert front.low <= front.hypervolume <= front.high
+    with pytest.raises(FairgymError, match="no finished run has both score and metrics/y"):
+        pareto(rows[-1:], NAMES, "score", "metrics/y")
+
+
+def planted(noise, seeds=4):
+    """y = 3 a + 2 b + a b in codes of -1 and 1, and some noise."""
+    rng = np.random.default_rng(3)
+    return [
+        row(a, b, s, 3 * a + 2 * b + a * b + noise * rng.normal())
+        for a, b, s in itertools.product((-1, 1), (-1, 1), range(seeds))
+    ]
+
+
+def test_shares_are_those_of_an_analysis_of_variance():
+    """Without noise the three orthogonal parts have shares 9, 4 and 1 of 14."""
+    found = effects(planted(0.0), NAMES, ["score"])
+    shares = {one.factor: one for one in found.shares}
+    assert found.crossed and found.constant == []
+    assert [shares[n].share for n in ("a", "b", "a x b", "seeds")] == pytest.approx(
+        [9 / 14, 4 / 14, 1 / 14, 0.0]
+    )
+    rows = planted(1.5)
+    y = np.array([one["score"] for one in rows]).reshape(2, 2, -1)
+    total = np.sum((y - y.mean()) ** 2)
+    by_a, by_b, cells = y.mean((1, 2)), y.mean((0, 2)), y.mean(2)
+    parts = {
+        "a": 8 * np.sum((by_a - y.mean()) ** 2),
+        "b": 8 * np.sum((by_b - y.mean()) ** 2),
+        "a x b": 4 * np.sum((cells - by_a[:, None] - by_b + y.mean()) ** 2),
+        "seeds": np.sum((y - cells[..., None]) ** 2),
+    }
+    shares = {one.factor: one.share for one in effects(rows, NAMES, ["score"]).shares}
+    assert shares == pytest.approx({name: part / total for name, part in parts.items()})
+    assert sum(shares.values()) == pytest.approx(1.0)
+
+
+def test_luck_is_what_permutations_make():
+    """Their mean is (k - 1) / (n - 1) exactly, for k values among n runs."""
+    rows = [row(a, 0, s, float(np.sin(7 * a + 3 * s))) for a in range(4) for s in range(5)]
+    (one, seeds) = effects(rows, NAMES, ["score"]).shares
+    assert one.factor == "a" and seeds.factor == "seeds"
+    assert one.luck == pytest.approx(3 / 19, abs=0.02)
+    assert one.bound > one.luck and math.isnan(seeds.bound)
+    clear = sum(
+        effects(
+            [
+                row(a, 0, s, x)
+                for (a, s), x in zip(itertools.product(range(4), range(5)), y, strict=True)
+            ],
+            NAMES,
+            ["score"],
+        )
+        .shares[0]
+        .clear
+        for y in np.random.default_rng(5).normal(size=(200, 20))
+    )
+    assert 1 <= clear <= 22, "5% of 200 measures that are nothing but luck"
+
+
+def test_settings_that_change_together_are_one_and_what_is_missing_is_told():
+    rows = [row(a, -a, s, a + 0.1 * s) for a in (1, 2, 3) for s in range(3)]
+    found = effects(rows, NAMES, ["score", "metrics/y"])
+    assert [one.factor for one in found.shares] == ["a and b", "seeds"]
+    assert found.constant == ["metrics/y"] and found.crossed
+    assert not effects(planted(1.0)[1:], NAMES, ["score"]).crossed
+    with pytest.raises(FairgymError, match="2 runs are finished; effects take three at least"):
+        effects(rows[:2], NAMES, ["score"])
+
+
+def test_three_settings_leave_a_rest():
+    """What all three do together is neither of one nor of a pair."""
+    rows = [
+        {"a": a, "b": b, "c": c, "seed": s, "status": "finished", "score": a * b * c + 0.0}
+        for a, b, c, s in itertools.product((-1, 1), (-1, 1), (-1, 1), (0, 1))
+    ]
+    shares = {one.factor: one.share for one in effects(rows, ["a", "b", "c"], ["score"]).shares}
+    assert shares.pop("all others together") == pytest.approx(1.0)
+    assert len(shares) == 7 and max(shares.values()) == pytest.approx(0.0)
+
+
+@given(st.lists(st.tuples(st.floats(-9, 9), st.integers(0, 3)), min_size=3, max_size=30))
+def test_the_explained_share_is_the_squared_correlation_ratio(pairs):
+    values, codes = (np.array(column) for column in zip(*pairs, strict=True))
+    groups = [values[codes == code] for code in sorted(set(codes.tolist()))]
+    total = float(np.var(values)) * len(values)
+    within = sum(float(np.var(group)) * len(group) for group in groups)
+    if total < 1e-9:
+        return
+    assert explained(values, codes) == pytest.approx(1 - within / total, abs=1e-6)

@@ -15,7 +15,8 @@ from fairgym.core import (
 )
 
 if TYPE_CHECKING:
-    from fairgym.training import RunConfig, configure, evaluate, load, load_runs, train, train_seeds
+    from fairgym.sweeps import train_seeds
+    from fairgym.training import RunConfig, configure, evaluate, load, load_runs, train
 
 __all__ = [
     "Entities",
@@ -38,7 +39,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Members of `fairgym.training`, imported when first asked for."""
+    """Members of `fairgym.training` and `fairgym.sweeps`, imported when first asked for."""
+    if name == "train_seeds":
+        from fairgym.sweeps import train_seeds
+
+        return train_seeds
     if name in __all__:
         from fairgym import training
 

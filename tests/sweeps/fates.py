@@ -18,7 +18,8 @@ from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError
 from fairgym.training import loop
 
-if multiprocessing.parent_process() is not None:  # a checkpoint after each update, in workers
+# A checkpoint after each update, in workers.
+if multiprocessing.parent_process() is not None or "RAY_RAYLET_PID" in os.environ:
     loop.train.__kwdefaults__ = {**(loop.train.__kwdefaults__ or {}), "checkpoint_seconds": 0.0}
 
 

@@ -9,7 +9,8 @@ from toy_algorithm import Toy, toy_config
 
 from fairgym.cli import main
 from fairgym.core import FairgymError
-from fairgym.training import devices, load, train, train_seeds
+from fairgym.sweeps import train_seeds
+from fairgym.training import devices, load, train
 from fairgym.training.folder import RunFolder
 
 # Renames and deletions while a run of two epochs is extended to five with every checkpoint.

@@ -8,7 +8,8 @@ from toy_algorithm import toy_config
 
 import fairgym
 from fairgym.core import FairgymError
-from fairgym.training import train, train_seeds
+from fairgym.sweeps import train_seeds
+from fairgym.training import train
 from fairgym.training.folder import RunFolder, run_folders, seed_folder, seed_of
 from fairgym.training.run import load_runs
 

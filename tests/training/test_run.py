@@ -17,7 +17,8 @@ import fairgym
 from fairgym.cli import main
 from fairgym.core import FairgymError
 from fairgym.policies import fixed_policies
-from fairgym.training import RunConfig, devices, load, train, train_seeds
+from fairgym.sweeps import train_seeds
+from fairgym.training import RunConfig, devices, load, train
 from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run
 

@@ -14,7 +14,9 @@ from fairgym.core import FairgymError, interrupts
 PROG = "fairgym reproduce"
 
 
-@typed(metavars={"scale": "quick|paper|large", "out": "FOLDER", "pages": "FOLDER"})
+@typed(
+    metavars={"scale": "quick|paper|large", "out": "FOLDER", "pages": "FOLDER", "engine": "NAME"}
+)
 @dataclasses.dataclass(frozen=True)
 class ReproduceFlags:
     """Train what a published figure or table takes, plot it, and judge its claim.
@@ -26,7 +28,9 @@ class ReproduceFlags:
         seeds: number of seeds; that of the scale by default.
         out: folder for runs, pages and figures; runs in it are reused and resumed.
         pages: folder for pages and figures, instead of OUT.
-        workers: number of processes that train, each one run at a time; results are the same.
+        workers: number of runs at a time; the engine's own by default.
+        engine: local, processes, vmap or ray, as for `fairgym sweep run`; by default processes if
+            there are several workers.
         list: names of the experiments, and nothing else.
     """
 
@@ -35,7 +39,8 @@ class ReproduceFlags:
     seeds: int | None = None
     out: str = "runs/reproduce"
     pages: str | None = None
-    workers: int = 1
+    workers: int | None = None
+    engine: str = ""
     list: bool = False
 
 
@@ -63,6 +68,7 @@ def reproduce(arguments: Sequence[str]) -> None:
             out=flags.out,
             pages=flags.pages,
             workers=flags.workers,
+            engine=flags.engine,
             say=lambda text: print(plain(text), flush=True),
             done=_show,
         )

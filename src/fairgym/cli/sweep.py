@@ -51,7 +51,7 @@ def sweep(arguments: Sequence[str]) -> None:
     actions[arguments[0]](arguments[1:])
 
 
-@typed(metavars={"out": "FOLDER", "shard": "K/N"})
+@typed(metavars={"out": "FOLDER", "engine": "NAME", "shard": "K/N"})
 @dataclasses.dataclass(frozen=True)
 class RunFlags:
     """Train the runs of a plan that are not finished; what was begun goes on.
@@ -59,14 +59,20 @@ class RunFlags:
     Attributes:
         names: the plan, a TOML, YAML or JSON file.
         out: folder of the sweep; runs/PLAN by default.
-        workers: number of processes that train, each one run at a time; results are the same.
+        engine: local, one run after another in this process; processes, each one run at a time;
+            vmap, runs that share a program in one vectorised update; ray, tasks of a cluster. By
+            default processes if there are several workers.
+        workers: number of runs at a time; the engine's own by default.
+        gpus: graphics cards, or the share of one, for each run of the engine ray.
         shard: the K-th of N equal parts of the runs, for several machines with one folder.
         dry_run: count of the runs and an estimate of the time they take, and nothing else.
     """
 
     names: Names
     out: str | None = None
-    workers: int = 1
+    engine: str = ""
+    workers: int | None = None
+    gpus: float = 0.0
     shard: str = "1/1"
     dry_run: bool = False
 
@@ -205,11 +211,11 @@ def _run(arguments: Sequence[str]) -> None:
     from fairgym.training.progress import shown_together
 
     devices.configure()
-    engine = engine_of(flags.workers)
+    engine = engine_of(flags.workers, flags.engine, flags.gpus)
     entries = entries_of(found, out, _shard(flags.shard))
     _say_count(found, entries)
     if flags.dry_run:
-        _say_time(entries, flags.workers)
+        _say_time(entries, flags.workers or 1)
         return
     again = f"interrupted; continue with: {shlex.join([*PROG.split(), 'run', *arguments])}"
     again = " ".join([again, *as_words()])

@@ -123,18 +123,19 @@ def train(arguments: Sequence[str]) -> None:
 
 def _train_seeds(plan: Plan, seeds: Sequence[int], **options: bool) -> list[Any]:
     """Train several seeds, and return the runs."""
-    from fairgym.sweeps import engine_of, failure_of, loaded, plan_seeds
+    from fairgym.sweeps import train_seeds
     from fairgym.training.progress import shown_together
 
-    engine = engine_of(plan.workers)
-    planned = plan_seeds(plan.config, plan.out, seeds, **options)
     with shown_together() as shown:
-        failed = engine.run(
-            planned, lambda one: shown(one.label), lambda text: print(plain(text), flush=True)
+        return train_seeds(
+            plan.config,
+            plan.out,
+            seeds,
+            workers=plan.workers,
+            show=lambda one: shown(one.label),
+            say=lambda text: print(plain(text), flush=True),
+            **options,
         )
-    if failed:
-        raise failure_of(failed, len(planned))
-    return loaded({"": planned})[""]
 
 
 def plan_of(arguments: Sequence[str]) -> Plan:

@@ -105,11 +105,11 @@ def patiently(answer: str) -> Iterator[None]:
     """
     look()
     listener = _listener or Listener()
-    listener.patient = answer
+    before, listener.patient = listener.patient, answer
     try:
         yield
     finally:
-        listener.patient = ""
+        listener.patient = before
 
 
 def look() -> None:

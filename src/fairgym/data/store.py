@@ -52,7 +52,7 @@ def data_home() -> Path:
 
 
 def need(module: str, doing: str) -> Any:
-    """Imports a module of the extra `data` or `importers`, or says how to get it."""
+    """Imports a module of the extra `data`, `importers` or `ray`, or says how to get it."""
     import importlib
 
     try:
@@ -60,7 +60,7 @@ def need(module: str, doing: str) -> Any:
     except ImportError as error:
         top = module.split(".")[0]
         package = {"sklearn": "scikit-learn"}.get(top, top)
-        extra = "data" if top == "pyarrow" else "importers"
+        extra = {"pyarrow": "data", "ray": "ray"}.get(top, "importers")
         raise FairgymError(f"{doing} needs {package}: pip install 'fairgym[{extra}]'") from error
 
 

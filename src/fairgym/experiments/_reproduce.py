@@ -42,7 +42,8 @@ def reproduce(
     seeds: int | None = None,
     out: str | Path = "runs/reproduce",
     pages: str | Path | None = None,
-    workers: int = 1,
+    workers: int | None = None,
+    engine: str = "",
     say: Callable[[str], None] = print,
     shown: Shown | None = None,
     done: Callable[[Reproduced], None] | None = None,
@@ -55,8 +56,9 @@ def reproduce(
         seeds: Number of seeds; that of the scale by default.
         out: Folder of the runs.
         pages: Folder that pages are written to, with figures in its `images`; `out` by default.
-        workers: Number of processes that train, each one run at a time; 1 for this process. The
-            results are the same bits.
+        workers: Number of runs at a time; by default the engine's own.
+        engine: What trains, as `fairgym.sweeps.engine_of` takes it: by default this process, or
+            worker processes if there are several. The results are the same bits, but for "vmap".
         say: Called with a line about what is done besides training.
         shown: Words for a run -> a context that yields a `Progress`; plain lines or a bar by
             default.
@@ -67,7 +69,7 @@ def reproduce(
             is raised before anything is written. Or runs that failed; it is raised when all others
             are trained, and the pages of experiments that do without them are written.
     """
-    engine = engine_of(workers)
+    trainer = engine_of(workers, engine)
     for field, given in (("out", out), ("pages", out if pages is None else pages)):
         require_path(given, field)
     out = Path(out)
@@ -87,7 +89,7 @@ def reproduce(
     if every:
         finished = sum(one.finished for one in every)
         say(f"{total} runs in {out / 'runs'}, {finished} of them finished")
-    train = _Training(engine, shown, say, total)
+    train = _Training(trainer, shown, say, total)
     results = []
     for name, experiment, size, planned in todo:
         here = train(planned)  # a run that an earlier experiment has trained is passed over

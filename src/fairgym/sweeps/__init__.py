@@ -11,7 +11,8 @@ from fairgym.sweeps.analysis import (
     measures_of,
     pareto,
 )
-from fairgym.sweeps.engines import Engine, Failed, Local, Processes, engine_of, failure_of
+from fairgym.sweeps.choosing import ENGINES, engine_of
+from fairgym.sweeps.engines import Engine, Failed, Local, Processes, failure_of
 from fairgym.sweeps.plan import (
     Planned,
     folder_name,
@@ -21,11 +22,15 @@ from fairgym.sweeps.plan import (
     plan_seeds,
     unique,
 )
+from fairgym.sweeps.ray_engine import Ray
 from fairgym.sweeps.results import results_of
+from fairgym.sweeps.seeds import train_seeds
 from fairgym.sweeps.sweep_file import Sweep, read_sweep, sweep_of
 from fairgym.sweeps.sweeping import Entry, entries_of, run_sweep
+from fairgym.sweeps.together import Vmap
 
 __all__ = [
+    "ENGINES",
     "Effects",
     "Engine",
     "Entry",
@@ -35,8 +40,10 @@ __all__ = [
     "Planned",
     "Point",
     "Processes",
+    "Ray",
     "Share",
     "Sweep",
+    "Vmap",
     "by_setting",
     "effects",
     "engine_of",
@@ -54,5 +61,6 @@ __all__ = [
     "results_of",
     "run_sweep",
     "sweep_of",
+    "train_seeds",
     "unique",
 ]

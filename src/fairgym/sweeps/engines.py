@@ -16,14 +16,13 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 
-from fairgym.core import FairgymError, check_shape, interrupts
+from fairgym.core import FairgymError, interrupts
 from fairgym.sweeps import _worker
 from fairgym.sweeps.plan import Planned, unique
 from fairgym.training.loop import Progress, train
 from fairgym.training.provenance import needed_modules
 
 TRIES = 3  # of a run whose worker process dies
-MOST_WORKERS = 256
 _PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
 
 # A run -> a context that yields the `progress` of `train`.
@@ -63,16 +62,6 @@ class Engine(Protocol):
             that were given up.
         """
         ...
-
-
-def engine_of(workers: int) -> Engine:
-    """Return the engine for a number of worker processes; for 1 this process itself.
-
-    Raises:
-        FairgymError: a number below 1 or above 256.
-    """
-    workers = check_shape("workers", workers, 1, MOST_WORKERS)
-    return Local() if workers == 1 else Processes(workers)
 
 
 def failure_of(failed: Sequence[Failed], runs: int) -> FairgymError:

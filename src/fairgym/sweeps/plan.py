@@ -99,7 +99,7 @@ def plan_seeds(
         overwrite: As for `fairgym.train`.
 
     Raises:
-        FairgymError: As `fairgym.train_seeds`; nothing is written.
+        FairgymError: As `fairgym.train`; nothing is written.
     """
     require_seeds_folder(out)
     job = config.build()

@@ -4,7 +4,7 @@ from fairgym.training.config import Job, RunConfig
 from fairgym.training.config_file import read_config_file
 from fairgym.training.devices import configure
 from fairgym.training.evaluation import Evaluation, evaluate
-from fairgym.training.loop import train, train_seeds
+from fairgym.training.loop import train
 from fairgym.training.parameters import with_params
 from fairgym.training.run import Run, load, load_runs
 from fairgym.training.scenarios import Scenario, Simulation, simulate
@@ -27,6 +27,5 @@ __all__ = [
     "read_config_file",
     "simulate",
     "train",
-    "train_seeds",
     "with_params",
 ]

@@ -8,6 +8,10 @@ from fairgym.core import FairgymError
 from fairgym.core.files import write_errors
 
 
+class FolderHeld(FairgymError):
+    """Refusal of a run folder in which another process is training."""
+
+
 def lock_folder(path: Path) -> int | None:
     """Handle that holds the lock of a folder, which is made if it is absent.
 
@@ -18,7 +22,8 @@ def lock_folder(path: Path) -> int | None:
         An open file; closing it lets go of the lock. None on a system without locks.
 
     Raises:
-        FairgymError: it cannot be made or opened, or another process is training in it.
+        FolderHeld: another process is training in it.
+        FairgymError: it cannot be made or opened.
     """
     while True:
         with write_errors(path):
@@ -43,7 +48,7 @@ def lock_folder(path: Path) -> int | None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(handle)
-            raise FairgymError(
+            raise FolderHeld(
                 f"another process is training in {path}; out takes another folder,"
                 " or wait until it is done"
             ) from error

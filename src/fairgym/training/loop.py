@@ -1,22 +1,22 @@
 """Training: from a configuration to a finished run folder, whatever happens in between."""
 
 import contextlib
-import dataclasses
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
 
+from fairgym.algorithms import Algorithm
 from fairgym.core import Environment, interrupts, log_keys
 from fairgym.core.files import write_whole
 from fairgym.fairness.plain import objective_text
 from fairgym.training.checkpoint import decode, encode
 from fairgym.training.config import Job, RunConfig
 from fairgym.training.devices import keep_programs
-from fairgym.training.folder import RunFolder, require_seeds_folder, seed_folder
+from fairgym.training.folder import RunFolder
 from fairgym.training.provenance import needed_modules, now, provenance
 from fairgym.training.run import Run, initial_state, load
 from fairgym.training.stored import Stored
@@ -24,6 +24,10 @@ from fairgym.training.stored import Stored
 # Called before the first update and after each one, with the updates done, the updates in all, and
 # the log of this one (None before the first).
 Progress = Callable[[int, int, Mapping[str, Any] | None], None]
+# Yields an algorithm and a state, is sent what `update` returns for them, and returns the run.
+Training = Generator[tuple[Algorithm, Any], tuple[Any, Mapping[str, Any]], Run]
+
+_PATIENT = "stopping after this epoch; Ctrl-C again ends it at once"
 
 
 def train(
@@ -58,6 +62,56 @@ def train(
         FairgymError: bad configuration, a folder that may not be written to, a full disk. What
             was there before is as it was.
     """
+    steps = training(
+        config,
+        out,
+        resume=resume,
+        overwrite=overwrite,
+        progress=progress,
+        checkpoint_seconds=checkpoint_seconds,
+    )
+    try:
+        algorithm, state = next(steps)
+        while True:
+            try:
+                updated = algorithm.update(state)
+            except BaseException as error:
+                steps.throw(error)  # it keeps what it has, and raises it again
+                raise
+            algorithm, state = steps.send(updated)
+    except StopIteration as end:
+        return end.value
+
+
+def training(
+    config: RunConfig,
+    out: str | Path,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    checkpoint_seconds: float = 5.0,
+) -> Training:
+    """`train` as a coroutine, whose updates the caller makes, such as those of many runs at once.
+
+    Args:
+        config: as for `train`.
+        out: as for `train`.
+        resume: as for `train`.
+        overwrite: as for `train`.
+        progress: as for `train`.
+        checkpoint_seconds: as for `train`.
+
+    Yields:
+        The algorithm and a training state; it is sent what `algorithm.update` returns for it. An
+        error in the update is thrown into it.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        FairgymError: as `train`.
+    """
     job = config.build()
     keep_programs()
     folder = RunFolder(out)
@@ -81,55 +135,10 @@ def train(
                 elif overwrite or not target.config.exists():
                     origin, imports = provenance(job), needed_modules(job.config)
                     target.write_config(Stored(job.config, job.env.version, origin, imports))
-                _train(job, target, start, progress, checkpoint_seconds)
+                with interrupts.patiently(_PATIENT):
+                    yield from _updates(job, target, start, progress, checkpoint_seconds)
             folder.settle()
     return load(out)
-
-
-def train_seeds(
-    config: RunConfig,
-    out: str | Path,
-    seeds: Sequence[int],
-    *,
-    resume: bool = False,
-    overwrite: bool = False,
-    progress: Callable[[int], contextlib.AbstractContextManager[Progress]] | None = None,
-    checkpoint_seconds: float = 5.0,
-) -> list[Run]:
-    """Train the same configuration with several seeds, in `out`/seed-N; compiled once.
-
-    Args:
-        config: configuration of the runs; its own seed does not count.
-        out: the folder that holds the run folders.
-        seeds: the seeds.
-        resume: as for `train`; finished seeds are passed over.
-        overwrite: as for `train`.
-        progress: seed -> context that yields what `train` takes.
-        checkpoint_seconds: as for `train`.
-
-    Raises:
-        FairgymError: as `train`; nothing is trained if one of the folders may not be written to.
-    """
-    require_seeds_folder(out)
-    configs = [dataclasses.replace(config, seed=seed) for seed in seeds]
-    folders = [seed_folder(out, seed) for seed in seeds]
-    for one, folder in zip(configs, folders, strict=True):
-        job = one.build()
-        RunFolder(folder).admit(job.config, job.env, resume=resume, overwrite=overwrite)
-    runs = []
-    for one, folder in zip(configs, folders, strict=True):
-        with contextlib.nullcontext() if progress is None else progress(one.seed) as shown:
-            runs.append(
-                train(
-                    one,
-                    folder,
-                    resume=resume,
-                    overwrite=overwrite,
-                    progress=shown,
-                    checkpoint_seconds=checkpoint_seconds,
-                )
-            )
-    return runs
 
 
 def _begin_longer(run: RunFolder, target: RunFolder, start: Any, config: RunConfig) -> None:
@@ -148,10 +157,9 @@ def _begin_longer(run: RunFolder, target: RunFolder, start: Any, config: RunConf
     target.write_config(begun._replace(config=config))
 
 
-@interrupts.patiently("stopping after this epoch; Ctrl-C again ends it at once")
-def _train(
+def _updates(
     job: Job, folder: RunFolder, start: Any, progress: Progress | None, checkpoint_seconds: float
-) -> None:
+) -> Generator[tuple[Algorithm, Any], tuple[Any, Mapping[str, Any]], None]:
     """From the last checkpoint to the end."""
     folder.clean()
     algorithm, epochs = job.algorithm, job.algorithm.num_updates
@@ -170,7 +178,7 @@ def _train(
     kept = epoch
     try:
         while epoch < epochs:
-            after, log = algorithm.update(state)
+            after, log = yield algorithm, state
             line = {"epoch": epoch + 1, **_numbers(job.env, log)}
             line["wall_time_s"] = round(before + time.perf_counter() - began, 3)
             folder.append_metrics(line)

@@ -1,0 +1,72 @@
+"""Seconds of a sweep by each engine, side by side: 64 loan runs that differ in parameters.
+
+    python benchmarks/sweep_speed.py [--runs 64] [--episodes 20] [--engines local processes vmap]
+
+All runs share one program, which is compiled before the first measurement, as it would be kept on
+the disk from an earlier sweep; that of vmap is another, whose compilation counts. Every engine
+trains the whole sweep into a folder of its own, the start of its worker processes included.
+"""
+
+import argparse
+import contextlib
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairgym.sweeps import engine_of, entries_of, run_sweep, sweep_of
+from fairgym.training import devices
+
+POPULATION, EPOCHS = 500, 10
+
+
+def quietly(one: Any) -> Any:
+    """No progress."""
+    return contextlib.nullcontext(lambda done, total, line: None)
+
+
+def seconds(engine: str, workers: int | None, sweep: Any, out: Path) -> float:
+    """Wall time of a whole sweep."""
+    entries = entries_of(sweep, out)
+    began = time.perf_counter()
+    failed = run_sweep(entries, out, engine_of(workers, engine), quietly, print)
+    took = time.perf_counter() - began
+    assert not failed and all(entry.run.finished for entry in entries)
+    return took
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--runs", type=int, default=64)
+    parser.add_argument("--episodes", type=int, default=20, help="per epoch")
+    parser.add_argument("--engines", nargs="+", default=["local", "processes", "vmap"])
+    words = parser.parse_args()
+    devices.configure()
+    base = {
+        "environment": "loan",
+        "population": POPULATION,
+        "epochs": EPOCHS,
+        "episodes_per_epoch": words.episodes,
+        "objective": "uniform",
+    }
+    rates = np.linspace(0.01, 0.06, words.runs).round(6).tolist()
+    sweep = sweep_of({"base": base, "grid": {"deposit_rate": rates}})
+    short = sweep_of({"base": base, "grid": {"deposit_rate": rates[:1]}})
+    cores = len(os.sched_getaffinity(0))
+    print(f"{words.runs} runs of loan, {POPULATION} people, {EPOCHS} epochs of {words.episodes}")
+    print(f"episodes; {cores} cores")
+    with tempfile.TemporaryDirectory() as place:
+        seconds("local", None, short, Path(place) / "compiled")
+        first = 0.0
+        for engine in words.engines:
+            took = seconds(engine, None, sweep, Path(place) / engine)
+            first = first or took
+            print(f"{engine.ljust(10)} {took:7.1f} s   {first / took:5.2f} times", flush=True)
+
+
+if __name__ == "__main__":
+    main()

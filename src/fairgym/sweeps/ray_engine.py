@@ -1,0 +1,309 @@
+"""Engine for many machines: runs as tasks of a Ray cluster.
+
+Ray begins a task anew when its worker or node dies; the run then goes on from its last checkpoint.
+Where all nodes see the folder of the runs, workers write there themselves; otherwise each trains in
+a folder of its own, whose content comes back when the run is finished.
+"""
+
+import contextlib
+import io
+import os
+import secrets
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+
+from fairgym.core import FairgymError, interrupts
+from fairgym.core.files import make_folder
+from fairgym.core.plugins import import_plugin, reason_of
+from fairgym.data.store import need
+from fairgym.sweeps._worker import Order
+from fairgym.sweeps.engines import TRIES, Failed, Show
+from fairgym.sweeps.plan import Planned, unique
+from fairgym.training.folder import RunFolder
+from fairgym.training.lock import FolderHeld
+from fairgym.training.loop import Progress, train
+from fairgym.training.provenance import needed_modules
+
+HELD_SECONDS = 120.0  # that a run waits for a dying worker to let go of its folder
+STOP_SECONDS = 60.0  # that runs have to end their epoch after Ctrl-C
+_PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
+_PASSED_ON = ("JAX_", "XLA_", "FAIRGYM_")
+
+
+class Ray:
+    """Training as tasks of a Ray cluster, one run each.
+
+    The cluster is that of the environment variable RAY_ADDRESS ("auto" for the one that runs here),
+    or else one that is begun on this machine for as long as it trains. Results are the same bits
+    where nodes have the same processors and versions.
+
+    Args:
+        workers: Largest number of runs at a time; as many as the cluster has processors if None.
+        gpus: Graphics cards, or the share of one, that each run takes.
+
+    Raises:
+        FairgymError: Ray is not installed, a share of cards below 0.
+    """
+
+    def __init__(self, workers: int | None = None, gpus: float = 0.0) -> None:
+        self.ray = need("ray", "the engine ray")
+        if not 0.0 <= gpus <= 1024.0:
+            raise FairgymError(f"gpus is {gpus}; it takes a number from 0, such as 0.25")
+        self.workers, self.gpus = workers, gpus
+
+    def run(self, planned: Sequence[Planned], show: Show, say: Any) -> list[Failed]:
+        """Train as `Engine.run` tells.
+
+        Raises:
+            FairgymError: The cluster cannot be reached.
+        """
+        waiting = [one for one in unique(planned) if not one.finished]
+        waiting.sort(key=lambda one: one.program)  # a node compiles each program once
+        if not waiting:
+            return []
+        with self._connected(), _marked(waiting) as marks:
+            crew = _Tasks(self, waiting, marks, show, say)
+            with interrupts.patiently(_PATIENT):
+                try:
+                    while crew.busy:
+                        crew.submit()
+                        crew.collect(1.0)
+                        interrupts.look()
+                except KeyboardInterrupt:
+                    crew.stop()
+                    raise
+                finally:
+                    crew.end()
+        return crew.failed
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[None]:
+        """A cluster, unless the program has joined one already."""
+        ray = self.ray
+        if ray.is_initialized():
+            yield
+            return
+        passed = {k: v for k, v in os.environ.items() if k.startswith(_PASSED_ON)}
+        passed["PYTHONPATH"] = os.pathsep.join(_own_path())
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            ray.init(log_to_driver=False, include_dashboard=False, runtime_env={"env_vars": passed})
+        except Exception as error:
+            where = os.environ.get("RAY_ADDRESS", "this machine")
+            raise FairgymError(
+                f"the Ray cluster of {where} cannot be reached ({reason_of(error)})"
+            ) from error
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+def _own_path() -> list[str]:
+    """Folders that modules are found in, but for those of Python itself: plug-ins lie there."""
+    python = {os.path.realpath(path) for path in (sys.prefix, sys.base_prefix)}
+    folders = [os.path.realpath(path) for path in sys.path if os.path.isdir(path or ".")]
+    return [one for one in folders if not any(Path(one).is_relative_to(p) for p in python)]
+
+
+class _Tasks:
+    """The runs of one plan as tasks."""
+
+    def __init__(
+        self, engine: Ray, waiting: list[Planned], marks: Mapping[Path, Path], show: Show, say: Any
+    ) -> None:
+        self.ray, self.waiting, self.marks = engine.ray, list(waiting), marks
+        self.show, self.say = show, say
+        self.failed: list[Failed] = []
+        self.under_way: dict[Any, _Task] = {}
+        self.places = engine.workers
+        # Cards have their own devices; on processors results follow the number of devices.
+        self.devices = jax.local_device_count() if jax.default_backend() == "cpu" else 0
+        options = {"num_cpus": 1, "num_gpus": engine.gpus, "max_retries": TRIES - 1}
+        self.remote = self.ray.remote(**options)(trained)
+
+    @property
+    def busy(self) -> bool:
+        """True while something is left to do."""
+        return bool(self.waiting or self.under_way)
+
+    def submit(self) -> None:
+        """Hand out as many runs as there is room for."""
+        room = self.places or max(1, int(self.ray.cluster_resources().get("CPU", 1)))
+        while self.waiting and len(self.under_way) < room:
+            one = self.waiting.pop(0)
+            imports = needed_modules(one.config)
+            order = Order(one.config, one.folder, imports, one.resume, one.overwrite)
+            mark = self.marks[one.folder]
+            task = _Task(one, self.show(one))
+            self.under_way[self.remote.remote(order, mark, _packed(one.folder), self.devices)] = (
+                task
+            )
+
+    def collect(self, seconds: float) -> None:
+        """Take what has ended within this time, and show how far the others are."""
+        ended, _ = self.ray.wait(list(self.under_way), timeout=seconds)
+        for reference in ended:
+            task = self.under_way.pop(reference)
+            try:
+                sentence, content = self.ray.get(reference)
+            except self.ray.exceptions.TaskCancelledError:
+                sentence, content = "", b""
+            except self.ray.exceptions.RayError as error:
+                sentence, content = f"its task was given up ({reason_of(error)})", b""
+            if content:
+                _unpacked(content, task.one.folder)
+            task.look()
+            task.shown.close()
+            if sentence:
+                self.failed.append(Failed(task.one, sentence))
+                self.say(f"{task.one.label} failed: {sentence}")
+        for task in self.under_way.values():
+            task.look()
+
+    def stop(self) -> None:
+        """Let every run end its epoch and keep it; those that wait are not begun."""
+        self.waiting.clear()
+        for reference in self.under_way:
+            self.ray.cancel(reference, force=False)
+        until = time.monotonic() + STOP_SECONDS
+        while self.under_way and time.monotonic() < until:
+            self.collect(0.5)
+
+    def end(self) -> None:
+        """End all that is under way."""
+        for reference, task in self.under_way.items():
+            task.shown.close()
+            with contextlib.suppress(self.ray.exceptions.RayError):
+                self.ray.cancel(reference, force=True)
+
+
+class _Task:
+    """A run under way, seen from here by what its folder holds."""
+
+    def __init__(self, one: Planned, shown: contextlib.AbstractContextManager[Progress]) -> None:
+        self.one, self.shown = one, contextlib.ExitStack()
+        self.progress = self.shown.enter_context(shown)
+        self.epochs, self.seen = one.config.build().algorithm.num_updates, -1
+
+    def look(self) -> None:
+        """Show what is new."""
+        folder = RunFolder(self.one.folder)
+        lines = []
+        with contextlib.suppress(FairgymError):  # it may be about to be made
+            lines = folder.read_metrics() if folder.kind() == "run" else []
+        if len(lines) > self.seen:
+            self.seen = len(lines)
+            self.progress(self.seen, self.epochs, lines[-1] if lines else None)
+
+
+@contextlib.contextmanager
+def _marked(planned: Sequence[Planned]) -> Iterator[dict[Path, Path]]:
+    """A file in the folder of the runs, by which a worker knows that it sees the same one."""
+    marks: dict[Path, Path] = {}
+    named: dict[Path, Path] = {}
+    name = f".shared-{secrets.token_hex(8)}"
+    try:
+        for one in planned:
+            where = one.folder.absolute().parent.parent
+            if where not in marks:
+                make_folder(where)
+                marks[where] = where / name
+                marks[where].touch()
+            named[one.folder] = marks[where]
+        yield named
+    finally:
+        for mark in marks.values():
+            mark.unlink(missing_ok=True)
+
+
+class _Kept(NamedTuple):
+    """A folder that a run is trained in, and whether others see it."""
+
+    folder: Path
+    shared: bool
+
+
+def trained(order: Order, mark: Path, begun: bytes, devices: int) -> tuple[str, bytes]:
+    """Train one run in a task.
+
+    Args:
+        order: The run.
+        mark: A file that is there if this machine sees the folder of the runs.
+        begun: Content of the run folder so far, for a machine that does not.
+        devices: Number of processor devices of the process that ordered it; 0 for cards.
+
+    Returns:
+        A sentence where it failed, else ""; and the content of the folder where nobody else sees
+        it.
+    """
+    if devices:
+        with contextlib.suppress(RuntimeError):  # this worker has trained before
+            jax.config.update("jax_num_cpu_devices", devices)
+    with _folder(order, mark, begun) as (folder, shared):
+        try:
+            for module in order.imports:
+                import_plugin(module)
+            _patiently_trained(order, folder)
+        except FairgymError as error:
+            return str(error), b""
+        except Exception as error:
+            return reason_of(error), b""
+        return "", b"" if shared else _packed(folder)
+
+
+def _patiently_trained(order: Order, folder: Path) -> None:
+    """Train; a worker that is dying on a lost node may hold the folder for a while."""
+    until = time.monotonic() + HELD_SECONDS
+    while True:
+        try:
+            # what an earlier try of this task has begun goes on
+            resume = order.resume or RunFolder(folder).kind() == "run"
+            train(
+                order.config,
+                folder,
+                resume=resume and not order.overwrite,
+                overwrite=order.overwrite,
+            )
+            return
+        except FolderHeld:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.5)
+
+
+@contextlib.contextmanager
+def _folder(order: Order, mark: Path, begun: bytes) -> Iterator[_Kept]:
+    """The run folder, or one on this machine with the same content."""
+    if mark.exists():
+        yield _Kept(order.folder.absolute(), shared=True)
+        return
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / order.folder.name
+        if begun:
+            _unpacked(begun, folder)
+        yield _Kept(folder, shared=False)
+
+
+def _packed(folder: Path) -> bytes:
+    """A folder's content as bytes; empty if there is none."""
+    if not folder.is_dir():
+        return b""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        archive.add(folder, arcname=".")
+    return content.getvalue()
+
+
+def _unpacked(content: bytes, folder: Path) -> None:
+    """Put a folder's content where it belongs."""
+    make_folder(folder)
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        archive.extractall(folder, filter="data")

@@ -1,0 +1,142 @@
+"""Engine for runs that share a program: several of them in one compiled update."""
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from fairgym.algorithms import Algorithm
+from fairgym.core import FairgymError, interrupts
+from fairgym.sweeps.engines import Failed, Show
+from fairgym.sweeps.plan import Planned, unique
+from fairgym.training.loop import Training, training
+
+TOGETHER = 8  # runs in one update, unless it is said
+_PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
+
+
+class Vmap:
+    """Training in this process, several runs that share a program in one vectorised update.
+
+    They may differ in their seeds and numbers of parameters. On a graphics card, or with small
+    populations, it is faster than one after another; results are the same up to rounding, for sums
+    are made in another order. An algorithm whose update cannot be vectorised trains its runs one
+    after another.
+
+    Args:
+        width: Largest number of runs in one update; each takes the memory of one.
+    """
+
+    def __init__(self, width: int = TOGETHER) -> None:
+        self.width = width
+
+    def run(
+        self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
+    ) -> list[Failed]:
+        """Train as `Engine.run` tells."""
+        programs: dict[str, list[Planned]] = {}
+        for one in unique(planned):
+            if not one.finished:
+                programs.setdefault(one.program, []).append(one)
+        failed = []
+        with interrupts.patiently(_PATIENT):
+            for several in programs.values():
+                for start in range(0, len(several), self.width):
+                    crew = _Together(several[start : start + self.width], show, say)
+                    failed += crew.train()
+        return failed
+
+
+class _Together:
+    """Runs in step with each other.
+
+    Each is a coroutine that keeps its own folder, and says which state it wants to be updated.
+    """
+
+    def __init__(self, several: Sequence[Planned], show: Show, say: Callable[[str], None]) -> None:
+        self.several, self.show, self.say = several, show, say
+        self.running: list[tuple[Planned, Training, Algorithm, Any]] = []
+        self.failed: list[Failed] = []
+        self.shown = contextlib.ExitStack()
+        self.vectorised = True
+
+    def train(self) -> list[Failed]:
+        """From where each of them is to the end of all."""
+        try:
+            with self.shown:
+                for one in self.several:
+                    progress = self.shown.enter_context(self.show(one))
+                    steps = training(
+                        one.config,
+                        one.folder,
+                        resume=one.resume,
+                        overwrite=one.overwrite,
+                        progress=progress,
+                    )
+                    self._advance(one, steps, None)
+                width = len(self.running)
+                while self.running:
+                    updated = self._update(width)
+                    for found in updated:  # each goes to the end of the queue, or has ended
+                        one, steps, *_ = self.running.pop(0)
+                        self._advance(one, steps, found)
+        except BaseException as error:
+            for _, steps, *_ in self.running:
+                with contextlib.suppress(BaseException):
+                    steps.throw(error)  # each keeps what it has
+            raise
+        return self.failed
+
+    def _advance(self, one: Planned, steps: Training, found: Any) -> None:
+        """Let a run take note of its update, and ask for the next."""
+        try:
+            algorithm, state = next(steps) if found is None else steps.send(found)
+            self.running.append((one, steps, algorithm, state))
+        except StopIteration:
+            pass  # it is finished
+        except FairgymError as error:
+            self.failed.append(Failed(one, str(error)))
+
+    def _update(self, width: int) -> list[tuple[Any, Mapping[str, Any]]]:
+        """Updated states and logs of all runs, in their order."""
+        algorithm = self.running[0][2]
+        states = [state for *_, state in self.running]
+        if self.vectorised:
+            # As many as there were at first, so that nothing is compiled anew for the last ones.
+            filled = states + states[:1] * (width - len(states))
+            try:
+                return _in_one(algorithm, filled)[: len(states)]
+            except jax.errors.JAXTypeError as error:
+                self.vectorised = False
+                name = type(algorithm).__name__
+                reason = type(error).__name__
+                self.say(f"an update of {name} cannot be vectorised ({reason}); one after another")
+        return [algorithm.update(state) for state in states]
+
+
+def _in_one(algorithm: Algorithm, states: Sequence[Any]) -> list[tuple[Any, Mapping[str, Any]]]:
+    """One vectorised update of states that differ in the values of their arrays only."""
+    parts = [eqx.partition(state, eqx.is_array) for state in states]
+    rest = parts[0][1]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(arrays for arrays, _ in parts))
+    arrays, log = _vectorised(algorithm, rest, stacked)
+    log = jax.device_get(dict(log))
+    return [
+        (
+            eqx.combine(jax.tree.map(lambda leaf, k=k: leaf[k], arrays), rest),
+            {name: value[k] for name, value in log.items()},
+        )
+        for k in range(len(states))
+    ]
+
+
+@eqx.filter_jit
+def _vectorised(algorithm: Algorithm, rest: Any, stacked: Any) -> tuple[Any, Any]:
+    def one(arrays: Any) -> tuple[Any, dict[str, Any]]:
+        state, log = algorithm.update(eqx.combine(arrays, rest))
+        return eqx.filter(state, eqx.is_array), {k: jnp.asarray(v) for k, v in log.items()}
+
+    return jax.vmap(one)(stacked)

@@ -1,11 +1,13 @@
 """Bank loans: whom to lend to (Hu, Lear and Zhang 2023, section 6.A; D'Amour et al. 2020)."""
 
 from fairgym.environments.bank_loans.environment import BankLoans
-from fairgym.environments.bank_loans.params import BankLoansParams
+from fairgym.environments.bank_loans.params import BankLoansParams, SelectiveParams
 from fairgym.environments.bank_loans.types import (
     BankLoansComponents,
     BankLoansNoise,
     BankLoansState,
+    RecordingState,
+    SelectiveComponents,
 )
 
 __all__ = [
@@ -14,4 +16,7 @@ __all__ = [
     "BankLoansNoise",
     "BankLoansParams",
     "BankLoansState",
+    "RecordingState",
+    "SelectiveComponents",
+    "SelectiveParams",
 ]

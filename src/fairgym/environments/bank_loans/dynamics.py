@@ -51,6 +51,20 @@ def chance_of(repayment: float | Float[Array, "..."], score: Int[Array, ""]) -> 
     return jnp.sum(jnp.broadcast_to(repayment, (SCORES,)) * here)
 
 
+def estimated_repayment(
+    loans: Float[Array, "..."], repayments: Float[Array, "..."], prior: Number, weight: Number
+) -> Float[Array, "..."]:
+    """Estimated chance to repay: the mean of a Beta distribution after the outcomes of loans.
+
+    Args:
+        loans: number of loans.
+        repayments: number of them that were repaid.
+        prior: the estimate without any loan.
+        weight: number of loans that it counts as.
+    """
+    return (repayments + prior * weight) / (loans + weight)
+
+
 def moved_shares(
     shares: Float[Array, "groups scores"],
     group: Int[Array, ""],

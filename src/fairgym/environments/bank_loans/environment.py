@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
     Components,
@@ -23,11 +23,13 @@ from fairgym.core import (
 )
 from fairgym.environments.bank_loans import dynamics
 from fairgym.environments.bank_loans.dynamics import SCORES
-from fairgym.environments.bank_loans.params import BankLoansParams
+from fairgym.environments.bank_loans.params import BankLoansParams, SelectiveParams
 from fairgym.environments.bank_loans.types import (
     BankLoansComponents,
     BankLoansNoise,
     BankLoansState,
+    RecordingState,
+    SelectiveComponents,
 )
 from fairgym.fairness import Direct, Disparity, Distance, Metric, Rate, Windowed
 
@@ -54,6 +56,8 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         shows_cash: sight of its cash for the bank.
         informed: sight of the groups' score distributions for the bank, as the rule
             equal-opportunity needs it.
+        selective_labels: outcomes of its own loans alone for the bank: it sees the repayment rates
+            that it estimates from them, and so do the measures that learners are given.
 
     Raises:
         FairgymError: an argument out of range.
@@ -63,7 +67,6 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     agents: ClassVar[tuple[str, ...]] = ("bank",)
     groups: ClassVar[tuple[str, ...]] = GROUPS
     failure: ClassVar[str] = "the bank fails"
-    components: ClassVar[type[Components]] = BankLoansComponents
     default_objective: ClassVar[str] = "published"
     # a loan is what people apply for
     benefit: ClassVar[str] = "approved"
@@ -72,19 +75,27 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     horizon: int = 2_000
     shows_cash: bool = True
     informed: bool = False
+    selective_labels: bool = False
 
     def __post_init__(self) -> None:
         """Check the shapes."""
         check_shape("horizon", self.horizon, 1, 1_000_000)
         check_flag("shows_cash", self.shows_cash)
         check_flag("informed", self.informed)
+        check_flag("selective_labels", self.selective_labels)
 
     # ---------------------------------------------------------------- declarations
 
     @property
+    def components(self) -> type[Components]:  # type: ignore[override]
+        """Those of a step; with an estimate beside the truth where labels are selective."""
+        return SelectiveComponents if self.selective_labels else BankLoansComponents
+
+    @property
     def default_params(self) -> BankLoansParams:
         """The published numbers."""
-        return BankLoansParams(
+        params = SelectiveParams if self.selective_labels else BankLoansParams
+        return params(
             start_advantaged=jnp.array(START_ADVANTAGED),
             start_disadvantaged=jnp.array(START_DISADVANTAGED),
             repayment=jnp.array(REPAYMENT),
@@ -105,10 +116,11 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         """Profit, equal opportunity, and how far apart the groups' scores are.
 
         The true positive rate is the share of loans among those who would repay (equation 8). Of
-        an episode, the distance is that of the groups' mean distributions.
+        an episode, the distance is that of the groups' mean distributions. With selective labels
+        these are the truth, beside which stands what the bank can estimate.
         """
         rate = Rate("successful", "would_repay", title="True positive rate")
-        return {
+        known = {
             "profit": Direct("profit", normaliser=float(self.horizon)),
             "tpr": rate,
             "tpr_disparity": Disparity(rate, title="Gap of true positive rates"),
@@ -116,19 +128,32 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
                 "score_shares", title="Distance of score distributions", unit="scores"
             ),
         }
+        if not self.selective_labels:
+            return known
+        estimated = Rate(
+            "successful", "estimated_would_repay", title="Estimated true positive rate"
+        )
+        gap = Disparity(estimated, title="Gap of estimated true positive rates")
+        return {**known, "estimated_tpr": estimated, "estimated_tpr_disparity": gap}
 
     @property
     def measures(self) -> Mapping[str, Windowed]:
         """Those of section 6.A: of the last 300 steps, and the scores as they are now.
 
-        "long_term_window" is the distance of those who applied, which a bank can know.
+        "long_term_window" is the distance of those who applied, which a bank can know. With
+        selective labels "short_term" is what it estimates, and "short_term_truth" the truth.
         """
         metrics = self.metrics
-        return {
-            "short_term": Windowed(metrics["tpr_disparity"], WINDOW),
+        truth = Windowed(metrics["tpr_disparity"], WINDOW)
+        found = {
+            "short_term": truth,
             "long_term": Windowed(metrics["score_distance"], 1),
             "long_term_window": Windowed(Distance("applicants", unit="scores"), WINDOW),
         }
+        if self.selective_labels:
+            found["short_term"] = Windowed(metrics["estimated_tpr_disparity"], WINDOW)
+            found["short_term_truth"] = truth
+        return found
 
     @property
     def memories(self) -> Mapping[str, Windowed]:
@@ -144,11 +169,14 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Loans for whom they pay off with, for everybody, and at random.
 
-        A bank that is informed can also maximise profit under equal opportunity.
+        A bank that is informed can also maximise profit under equal opportunity. With selective
+        labels one decides by what it has learned from its own loans; `threshold` knows the truth.
         """
         equal = {"equal_opportunity": {"bank": "equal-opportunity"}} if self.informed else {}
+        learned = {"learned_threshold": {"bank": "learned-threshold"}}
         return {
             "threshold": {"bank": "threshold"},
+            **(learned if self.selective_labels else {}),
             **equal,
             "everybody": {"bank": "approve"},
             **super().baselines,
@@ -167,6 +195,11 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
             context += [
                 Feature(f"{group}_{score}", 0, 1, source="share of the group with the score")
                 for group in self.groups
+                for score in SCORE_NAMES
+            ]
+        if self.selective_labels:
+            context += [
+                Feature(f"estimated_{score}", 0, 1, source="estimated chance to repay")
                 for score in SCORE_NAMES
             ]
         return EntitySpace(1, features, tuple(context))
@@ -193,13 +226,16 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         )
         uniform = jax.random.uniform(key, (2,))
         group = dynamics.drawn_group(uniform[0], params.advantaged)
-        return BankLoansState(
+        state = BankLoansState(
             time=jnp.int32(0),
             group=group,
             score=dynamics.drawn_score(uniform[1], shares, group),
             shares=shares,
             cash=jnp.asarray(params.cash, jnp.float32),
         )
+        if not self.selective_labels:
+            return state
+        return RecordingState(**vars(state), loans=jnp.zeros(SCORES), repayments=jnp.zeros(SCORES))
 
     # ---------------------------------------------------------------- looking
 
@@ -214,8 +250,19 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
             names = [feature.name for feature in self._observation_space.context]
             shares = state.shares.reshape(-1)
             first = len(context)
-            context |= {name: shares[place] for place, name in enumerate(names[first:])}
+            last = first + shares.shape[0]
+            context |= dict(zip(names[first:last], shares, strict=True))
+        if isinstance(state, RecordingState):
+            estimates = self._estimates(state, params)
+            context |= {f"estimated_{n}": x for n, x in zip(SCORE_NAMES, estimates, strict=True)}
         return {"bank": self._observation_space.view(applicant, jnp.ones(1, bool), context)}
+
+    def _estimates(self, state: RecordingState, params: BankLoansParams) -> Float[Array, " scores"]:
+        """Chance to repay of each score, as the bank's own loans tell it."""
+        assert isinstance(params, SelectiveParams)
+        return dynamics.estimated_repayment(
+            state.loans, state.repayments, params.prior_repayment, params.prior_weight
+        )
 
     # ---------------------------------------------------------------- one step
 
@@ -250,6 +297,15 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
 
         components = self._components(state.group, state.score, approved, repays, profit)
         components = components.replace(score_shares=shares, cash=cash)
+        if isinstance(state, RecordingState):
+            # 6. what the bank learns: outcomes of its own loans, nothing of who was denied
+            here = jax.nn.one_hot(state.score, SCORES)
+            guess = jnp.sum(self._estimates(state, params) * here)
+            components = self._with_estimate(components, state.group, approved, guess)
+            state = state.replace(
+                loans=state.loans + here * approved,
+                repayments=state.repayments + here * (approved & repays),
+            )
         state = state.replace(
             time=state.time + 1, group=group, score=score, shares=shares, cash=cash
         )
@@ -263,15 +319,37 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     ) -> BankLoansComponents:
         """The expected components of a step: the bank knows how often a score repays.
 
-        The score distributions and the cash after the step are not foreseen.
+        With selective labels it knows its estimates. The score distributions and the cash after the
+        step are not foreseen.
         """
         seen = observations["bank"].features[0]
         score, group = jnp.round(seen[0]).astype(jnp.int32) - 1, jnp.round(seen[1])
-        chance = dynamics.chance_of(params.repayment, score)
+        if self.selective_labels:
+            chance = dynamics.chance_of(observations["bank"].context[self._estimated], score)
+        else:
+            chance = dynamics.chance_of(params.repayment, score)
         approved = actions["bank"] == 1
         earned = dynamics.expected_profit(chance, params.loan, params.interest)
         profit = jnp.where(approved, earned, 0.0)
-        return self._components(group.astype(jnp.int32), score, approved, chance, profit)
+        place = group.astype(jnp.int32)
+        components = self._components(place, score, approved, chance, profit)
+        if self.selective_labels:
+            components = self._with_estimate(components, place, approved, chance)
+        return components
+
+    @property
+    def _estimated(self) -> slice:
+        """Places of the estimates in the context of an observation."""
+        first = len(self._observation_space.context) - SCORES
+        return slice(first, first + SCORES)
+
+    def _with_estimate(
+        self, components: BankLoansComponents, group: Array, approved: Array, guess: Array
+    ) -> SelectiveComponents:
+        """The same beside what the bank can tell: outcomes of loans, and a guess without one."""
+        refused = jax.nn.one_hot(group, len(self.groups)) * ~approved
+        known = components.successful + refused * guess
+        return SelectiveComponents(**vars(components), estimated_would_repay=known)
 
     def _components(
         self, group: Array, score: Array, approved: Array, repays: Array, profit: Array

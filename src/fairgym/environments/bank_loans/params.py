@@ -73,3 +73,14 @@ class BankLoansParams(Params):
                     f"{type(self).__name__}.{name} has the sum {wrong[0]:g} over {SCORES} scores;"
                     " it takes shares whose sum is 1"
                 )
+
+
+class SelectiveParams(BankLoansParams):
+    """Parameters of bank loans with selective labels: what the bank believes before any loan."""
+
+    prior_repayment: float = param(
+        0.6, "estimated chance to repay of a score without any loan so far", low=0.0, high=1.0
+    )
+    prior_weight: float = param(
+        10.0, "number of loans that this estimate counts as", unit="loans", low=0.01, high=1e6
+    )

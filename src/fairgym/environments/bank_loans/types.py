@@ -21,6 +21,18 @@ class BankLoansState(State):
     cash: Float[Array, ""]
 
 
+class RecordingState(BankLoansState):
+    """The same with what the bank has recorded of its own loans.
+
+    Attributes:
+        loans: loans that it has made, by score.
+        repayments: those of them that were repaid.
+    """
+
+    loans: Float[Array, " scores"]
+    repayments: Float[Array, " scores"]
+
+
 class BankLoansComponents(Components):
     """Components of one step."""
 
@@ -57,6 +69,20 @@ class BankLoansComponents(Components):
     )
     cash: Float[Array, ""] = component(
         "cash of the bank after the step", unit="dollars", nonnegative=False, level=True
+    )
+
+
+class SelectiveComponents(BankLoansComponents):
+    """Those of a bank that never learns whether who is denied would have repaid.
+
+    It knows the outcome of each of its loans, and for whom it denies it has an estimate:
+    `would_repay` and `successful` are the truth, which it does not know.
+    """
+
+    estimated_would_repay: Float[Array, " groups"] = component(
+        "applicants who repaid a loan, and of those without one the estimated share who would",
+        unit="people",
+        per="group",
     )
 
 

@@ -103,6 +103,20 @@ def default_flags(
     return behind & warning, behind
 
 
+def keeps_up(propensity: Numbers, relief: Parameter, default_ratio: Parameter) -> Flags:
+    """Outcome of a whole loan without noise: True if payments keep the borrower from default.
+
+    Of every scheduled installment min(p, 1 - a) is paid and 1 - a is requested, so that the totals
+    stand in the same ratio as every single one.
+
+    Args:
+        propensity: share of the scheduled installment that the borrower can pay.
+        relief: a, the same in every month.
+        default_ratio: as for `default_flags`.
+    """
+    return jnp.minimum(propensity, 1.0 - relief) >= default_ratio * (1.0 - relief)
+
+
 def debt_to_income_with(
     debt_to_income: Numbers, installment: Numbers, annual_income: Numbers
 ) -> Numbers:

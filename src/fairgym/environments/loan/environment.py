@@ -21,12 +21,13 @@ from fairgym.core import (
     Entities,
     EntitySpace,
     Schedule,
+    check_flag,
     check_shape,
     register_environment,
     sample_rows,
 )
 from fairgym.environments._sampled import PublishedProfit, SampledEnvironment, filled
-from fairgym.environments.loan import dynamics, steps
+from fairgym.environments.loan import dynamics, selective, steps
 from fairgym.environments.loan.metrics import (
     PROFIT,
     baseline_policies,
@@ -59,6 +60,8 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         action_groups: g, 1 for one threshold and one relief share, 2 for one per group.
         population_source: "built-in", or the name of imported data.
         observe_group: sight of what tells a person's group, for all agents.
+        selective_labels: outcomes of its own loans alone for the bank, whose admissions agent is
+            shown the repayment rates that it estimates from them.
 
     Raises:
         FairgymError: an argument out of range (applicants and cap lie between 1 and N).
@@ -74,7 +77,6 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     core_attribute: ClassVar[str] = "qualification_score"
     # loans paid out: people come to the bank for a loan
     benefit: ClassVar[str] = "disbursed"
-    components: ClassVar[type[Components]] = QueueComponents
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
     population: int = 10_000
@@ -84,10 +86,12 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     action_groups: int = 2
     population_source: str = "built-in"
     observe_group: bool = True
+    selective_labels: bool = False
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""
         super().__post_init__()
+        check_flag("selective_labels", self.selective_labels)
         check_shape("action_groups", self.action_groups, 1, 2)
         self._fill_in("applicants", 0.02 * self.population)
         self._fill_in("disbursement_cap", 0.01 * self.population)
@@ -95,17 +99,27 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     # ---------------------------------------------------------------- declarations
 
     @property
+    def components(self) -> type[Components]:  # type: ignore[override]
+        """Those of a month; with labels and estimates where labels are selective."""
+        return selective.SelectiveComponents if self.selective_labels else QueueComponents
+
+    @property
     def default_params(self) -> LoanParams:
         """Table 8; bias strength and group share as fitted on the population's data."""
-        return LoanParams(
+        params = selective.SelectiveParams if self.selective_labels else LoanParams
+        return params(
             bias_strength=self._data.bias_strength,
             disadvantaged_share=float(np.mean(self._data.columns["group"])),
         )
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """Those of MAFE, appendix F, normalised as in table 8; and three that see the queue."""
-        return {**published_metrics(self._profit_scale), **queue_metrics()}
+        """Those of MAFE, appendix F, normalised as in table 8; and three that see the queue.
+
+        With selective labels those of labels too, by the truth and by the bank's estimates.
+        """
+        labels = selective.label_metrics() if self.selective_labels else {}
+        return {**published_metrics(self._profit_scale), **queue_metrics(), **labels}
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -119,8 +133,9 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
+        estimates = selective.ESTIMATES if self.selective_labels else ()
         return observation_spaces(
-            self.population, filled(self.applicants), self.horizon, self._profit_scale
+            self.population, filled(self.applicants), self.horizon, self._profit_scale, estimates
         )
 
     @cached_property
@@ -143,7 +158,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         nothing = jnp.zeros(group.shape, jnp.float32)
         never = jnp.zeros(group.shape, jnp.int32)
         zero = jnp.float32(0.0)
-        return LoanState(
+        state = LoanState(
             time=jnp.int32(0),
             group=group,
             stage=never,
@@ -164,6 +179,19 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             total_losses=zero,
             total_payments=zero,
         )
+        if not self.selective_labels:
+            return state
+        none = jnp.zeros(selective.DECILES)
+        return selective.RecordingState(**vars(state), decile=never, ended=none, kept=none)
+
+    @cached_property
+    def _deciles(self) -> np.ndarray:
+        """The qualification scores between the deciles of the data's people."""
+        with jax.ensure_compile_time_eval():  # also where a program is being compiled
+            columns = {name: jnp.asarray(self._data.columns[name]) for name in DATA_COLUMNS}
+            score = dynamics.qualification_score(self._data.scores["qualification"], columns)
+            edges = np.arange(1, selective.DECILES) / selective.DECILES
+            return np.quantile(np.asarray(score), edges)
 
     def _apply(
         self, priority: Float[Array, " people"], idle: Bool[Array, " people"]
@@ -205,10 +233,13 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         """Applicants of this month, the queue, the borrowers."""
         people = self._seen(state)
         context = {"time": state.time, "total_profit": state.total_profit}
-        spaces = self._observation_spaces
+        spaces, more = self._observation_spaces, {}
+        if isinstance(state, selective.RecordingState):
+            names = [feature.name for feature in selective.ESTIMATES]
+            more = dict(zip(names, selective.estimates(state, params), strict=True))
         return {
             "admissions": spaces["admissions"].view(
-                people, state.applying, context, state.applicants
+                people, state.applying, context | more, state.applicants
             ),
             "disbursement": spaces["disbursement"].view(people, state.stage == WAITING, context),
             "debt_management": spaces["debt_management"].view(
@@ -267,6 +298,18 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             waiting=self._count(left_waiting, state),
             never_paid_out=self._count(~served, state),
         )
+        if isinstance(state, selective.RecordingState):
+            # what the bank learns: outcomes of its own loans, nothing of who was refused
+            labels = selective.label(
+                state,
+                admission.qualification,
+                jnp.asarray(self._deciles, jnp.float32),
+                scores["propensity"],
+                relief,
+                params,
+            )
+            components = selective.counted(components, labels, admission, state)
+            state = state.replace(**selective.recorded(state, labels, admission, ending))
         month_after = state.time + 1
         matures_at = month_after + payout.term.astype(jnp.int32)
         state = state.replace(

@@ -48,7 +48,11 @@ FEATURES = {
 
 
 def observation_spaces(
-    population: int, applicants: int, horizon: int, profit: float
+    population: int,
+    applicants: int,
+    horizon: int,
+    profit: float,
+    estimates: tuple[Feature, ...] = (),
 ) -> dict[str, EntitySpace]:
     """Applicants, waiting people and borrowers; time and the bank's profit as context.
 
@@ -57,14 +61,15 @@ def observation_spaces(
         applicants: rows for those who apply.
         horizon: months, the range of the time.
         profit: thousand dollars, the range of the bank's total profit.
+        estimates: what the admissions agent is shown besides.
     """
     context = (
         Feature("time", 0, horizon, "months"),
         Feature("total_profit", 0, profit, "thousand dollars", "TOTBANKPROF"),
     )
-    rows = {"admissions": applicants}
+    rows, more = {"admissions": applicants}, {"admissions": estimates}
     return {
-        agent: EntitySpace(rows.get(agent, population), features, context)
+        agent: EntitySpace(rows.get(agent, population), features, (*context, *more.get(agent, ())))
         for agent, features in FEATURES.items()
     }
 

@@ -28,9 +28,10 @@ def current_record(state: LoanState) -> dict[str, Float[Array, " people"]]:
 
 
 class Admission(Struct):
-    """Steps 1 and 2: group and decision of each applicant, and the people's stages after it."""
+    """Steps 1 and 2: each applicant's group, score and decision, and the people's stages then."""
 
     group: Int[Array, " applicants"]
+    qualification: Float[Array, " applicants"]
     approved: Bool[Array, " applicants"]
     stage: Int[Array, " people"]
     waiting_since: Int[Array, " people"]
@@ -53,7 +54,7 @@ def admit(
     waiting_since = state.waiting_since.at[rows].set(
         jnp.where(approved, state.time + 1, state.waiting_since[rows]), unique_indices=True
     )
-    return Admission(group, approved, stage, waiting_since)
+    return Admission(group, qualification, approved, stage, waiting_since)
 
 
 class Payout(Struct):

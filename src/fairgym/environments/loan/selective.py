@@ -1,0 +1,189 @@
+"""Selective labels: a bank that learns what becomes of the loans it makes, and of no others.
+
+Applicants are told apart by the decile of their qualification score among the people of the data.
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from fairgym.core import Feature, Struct, by_group, component, param
+from fairgym.data import Score
+from fairgym.environments.loan import dynamics, steps
+from fairgym.environments.loan.params import LoanParams
+from fairgym.environments.loan.types import LoanState, QueueComponents
+from fairgym.fairness import Disparity, Metric, Rate
+
+DECILES = 10
+ESTIMATES = tuple(
+    Feature(f"estimated_decile_{number}", 0, 1, source="estimated chance to repay")
+    for number in range(1, DECILES + 1)
+)
+
+
+class SelectiveParams(LoanParams):
+    """Parameters of the loan environment with selective labels: beliefs before any loan."""
+
+    prior_repayment: float = param(
+        0.8,
+        "estimated chance to repay of a decile without any ended loan so far",
+        low=0.0,
+        high=1.0,
+    )
+    prior_weight: float = param(
+        10.0, "number of loans that this estimate counts as", unit="loans", low=0.01, high=1e6
+    )
+
+
+class RecordingState(LoanState):
+    """The same with what the bank has recorded of its own loans.
+
+    Attributes:
+        decile: decile of the qualification score at the last approval, from 0.
+        ended: loans that have ended, by the decile at their approval.
+        kept: those of them that did not default.
+    """
+
+    decile: Int[Array, " people"] = eqx.field(kw_only=True)
+    ended: Float[Array, " deciles"] = eqx.field(kw_only=True)
+    kept: Float[Array, " deciles"] = eqx.field(kw_only=True)
+
+
+class SelectiveComponents(QueueComponents):
+    """Those of a bank that does not know what would become of whom it refuses.
+
+    The first two are the truth, which it never learns; the others what its own loans tell of the
+    same people.
+    """
+
+    would_repay: Float[Array, " groups"] = component(
+        "applicants who would keep up payments at this month's relief",
+        unit="people",
+        per="group",
+        used_by=("admissions",),
+    )
+    approved_would_repay: Float[Array, " groups"] = component(
+        "those of them who were approved", unit="people", per="group", used_by=("admissions",)
+    )
+    estimated_would_repay: Float[Array, " groups"] = component(
+        "applicants, each counted by the estimated chance to repay",
+        unit="people",
+        per="group",
+        used_by=("admissions",),
+    )
+    estimated_approved_would_repay: Float[Array, " groups"] = component(
+        "those of them who were approved", unit="people", per="group", used_by=("admissions",)
+    )
+
+
+class Labels(Struct):
+    """Applicants of a month, each with the truth and with what the bank believes.
+
+    Attributes:
+        would_repay: 1 if the applicant would keep up payments.
+        estimated: the estimated chance of it.
+        decile: place of the applicant's decile.
+    """
+
+    would_repay: Float[Array, " applicants"]
+    estimated: Float[Array, " applicants"]
+    decile: Int[Array, " applicants"]
+
+
+def estimates(state: RecordingState, params: LoanParams) -> Float[Array, " deciles"]:
+    """Chance to repay of each decile: the mean of a Beta distribution after the ended loans."""
+    assert isinstance(params, SelectiveParams)
+    weight = params.prior_weight
+    return (state.kept + params.prior_repayment * weight) / (state.ended + weight)
+
+
+def label(
+    state: RecordingState,
+    qualification: Float[Array, " applicants"],
+    edges: Float[Array, " edges"],
+    propensity: Score,
+    relief: Float[Array, " groups"],
+    params: LoanParams,
+) -> Labels:
+    """Tell of each applicant what would become of a loan, and what the bank believes of it.
+
+    Args:
+        state: the month's state before its step.
+        qualification: qualification score of each applicant.
+        edges: the nine scores between the deciles.
+        propensity: the fitted payment propensity.
+        relief: relief share of each group.
+        params: the parameters.
+    """
+    rows = state.applicants
+    given = relief[state.group[rows]]
+    rate = dynamics.monthly_rate(state.interest_rate[rows])
+    scheduled = dynamics.scheduled_installment(state.principal[rows], rate, state.term[rows])
+    burdened = dynamics.debt_to_income_with(
+        state.debt_to_income[rows],
+        dynamics.requested_installment(scheduled, given),
+        state.annual_income[rows],
+    )
+    record = {name: column[rows] for name, column in state.record.items()}
+    fitted = dynamics.payment_propensity(propensity, {**record, "debt_to_income": burdened})
+    paying = jnp.clip(fitted + state.residual[rows], 0.0, 1.0)
+    decile = jnp.searchsorted(edges, qualification, side="right").astype(jnp.int32)
+    return Labels(
+        would_repay=dynamics.keeps_up(paying, given, params.default_ratio).astype(jnp.float32),
+        estimated=estimates(state, params)[decile],
+        decile=decile,
+    )
+
+
+def counted(
+    components: QueueComponents, labels: Labels, admission: steps.Admission, state: RecordingState
+) -> SelectiveComponents:
+    """The month's components with those of labels."""
+
+    def count(numbers: Float[Array, " applicants"], who: Bool[Array, " applicants"]) -> Array:
+        return by_group(numbers * who, admission.group, components.applied.shape[0])
+
+    return SelectiveComponents(
+        **vars(components),
+        would_repay=count(labels.would_repay, state.applying),
+        approved_would_repay=count(labels.would_repay, admission.approved),
+        estimated_would_repay=count(labels.estimated, state.applying),
+        estimated_approved_would_repay=count(labels.estimated, admission.approved),
+    )
+
+
+def recorded(
+    state: RecordingState, labels: Labels, admission: steps.Admission, ending: steps.Ending
+) -> dict[str, Array]:
+    """Fields of the next state: loans that ended this month, deciles of whom it approved."""
+    rows = state.applicants
+    decile = state.decile.at[rows].set(
+        jnp.where(admission.approved, labels.decile, state.decile[rows]), unique_indices=True
+    )
+
+    def added(so_far: Float[Array, " deciles"], who: Bool[Array, " people"]) -> Array:
+        return so_far + by_group(who.astype(jnp.float32), state.decile, DECILES)
+
+    return {
+        "decile": decile,
+        "ended": added(state.ended, ending.ended),
+        "kept": added(state.kept, ending.repaid),
+    }
+
+
+def label_metrics() -> dict[str, Metric]:
+    """True positive rates of admission by the truth and by the estimates, and their gaps."""
+    truth = Rate("approved_would_repay", "would_repay", title="True positive rate")
+    estimated = Rate(
+        "estimated_approved_would_repay",
+        "estimated_would_repay",
+        title="Estimated true positive rate",
+    )
+    return {
+        "tpr": truth,
+        "tpr_disparity": Disparity(truth, title="Gap of true positive rates"),
+        "estimated_tpr": estimated,
+        "estimated_tpr_disparity": Disparity(
+            estimated, title="Gap of estimated true positive rates"
+        ),
+    }

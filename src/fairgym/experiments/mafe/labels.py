@@ -1,0 +1,186 @@
+"""Selective labels: what banks learn from their own loans, beside what only an oracle knows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fairgym import experiments as ex
+from fairgym.core import make
+from fairgym.experiments._plots import dot
+from fairgym.policies import fixed_policies
+from fairgym.report import style
+from fairgym.report.words import title, words
+from fairgym.training import RunConfig
+
+LOANS, FULL = "bank_loans", "loan"
+# Weight of the gap beside that of profit, 1: both matter to the learned policies.
+WEIGHTS = {LOANS: 0.5, FULL: 1.0}
+TRUTH, ESTIMATE = "tpr_disparity", "estimated_tpr_disparity"
+LEARNED = {"trained on the truth": TRUTH, "trained on estimates": ESTIMATE}
+KNOWING = "knows the chances"
+# Rules of bank_loans -> (baseline, prior chance to repay, loans that it counts as).
+RULES: dict[str, tuple[str, float, float]] = {
+    KNOWING: ("threshold", 0.6, 10.0),
+    "learns, prior .45 of 10 loans": ("learned_threshold", 0.45, 10.0),
+    "learns, prior .6 of 2 loans": ("learned_threshold", 0.6, 2.0),
+    "learns, prior .6 of 10 loans": ("learned_threshold", 0.6, 10.0),
+    "learns, prior .9 of 20 loans": ("learned_threshold", 0.9, 20.0),
+}
+GLOOMY, WARY, HOPEFUL = (list(RULES)[k] for k in (1, 3, 4))
+PROFIT, RATE, GAP, BELIEVED = "profit", "true positive rate", "gap", "gap believed"
+NEVER = 0.01  # share of the applicants
+
+
+@ex.experiments.register("mafe-labels")
+class MafeLabels(ex.TrainingExperiment):
+    """Rules and F-MACEM with outcomes of their own loans alone, in two lending systems."""
+
+    title = "Selective labels"
+    source = "beyond MAFE, after Lakkaraju et al. 2017"
+    claim = (
+        "decisions determine whose outcome is ever known (selective labels); a bank that learns"
+        " from its own loans may give up people who would repay and never find out, and a learner"
+        " that is shown the estimated gap of true positive rates instead of the true one may close"
+        " the wrong gap"
+    )
+    sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK}
+
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+        """Profit and the gap between groups, as it is and as the bank estimates it."""
+        found = {}
+        for name, weight in WEIGHTS.items():
+            people = {"population": size.people} if name == FULL else {}
+            for label, gap in LEARNED.items():
+                found[f"{name}/{label}"] = ex.run_config(
+                    name,
+                    size,
+                    {"profit": 1.0, gap: weight},
+                    environment_args={**people, "selective_labels": True},
+                )
+        return found
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """Environment -> policy -> column -> (seeds,)."""
+        assert size.held_out is not None
+        data: dict[str, Any] = {LOANS: {}, FULL: {}}
+        env = make(LOANS, selective_labels=True)
+        for label, (rule, prior, weight) in RULES.items():
+            params = env.default_params.replace(prior_repayment=prior, prior_weight=weight)
+            acting = fixed_policies(env, env.baselines[rule], params)
+            ends = [ex.held_out(env, params, acting, seed, size.held_out) for seed in seeds]
+            data[LOANS][label] = _columns(env, ends)
+        for key, several in runs.items():
+            name, _, label = key.partition("/")
+            ends = [ex.held_out_run(run, size.held_out) for run in several]
+            data[name][label] = _columns(several[0].env, ends)
+        return data
+
+    def conclude(self, data: Any) -> ex.Outcome:
+        """The trap of a gloomy prior, what wariness costs, and the gap that is not seen."""
+        rules, on_truth, on_estimates = data[LOANS], *LEARNED
+        lent = np.mean([rules[GLOOMY][f"lent, {group}"] for group in ("1st", "2nd")], axis=0)
+        checks = [
+            ex.Check.below(
+                "bank_loans: believing at first that no score pays, a bank never finds out (share"
+                " of applicants with a loan)",
+                lent,
+                NEVER,
+            ),
+            ex.Check.higher(
+                "bank_loans: learning from its own loans earns less than knowing (by)",
+                rules[KNOWING][PROFIT],
+                rules[WARY][PROFIT],
+            ),
+            ex.Check.higher(
+                "bank_loans: a hopeful prior earns more than a wary one (by)",
+                rules[HOPEFUL][PROFIT],
+                rules[WARY][PROFIT],
+            ),
+        ]
+        for name in WEIGHTS:
+            seen, unseen = data[name][on_truth], data[name][on_estimates]
+            checks.append(
+                ex.Check.higher(
+                    f"{words(name)}: trained on estimates, the true gap is larger than trained on"
+                    " the truth (by)",
+                    unseen[GAP],
+                    seen[GAP],
+                )
+            )
+            checks.append(
+                ex.Check.higher(
+                    f"{words(name)}: trained on estimates, the true gap is larger than the one"
+                    " believed (by)",
+                    unseen[GAP],
+                    unseen[BELIEVED],
+                )
+            )
+        caption = (
+            "Held-out episodes; gaps are differences of the groups' true positive rates; lent is"
+            " the share of a group's applicants who were approved."
+        )
+        tables = [_table(name, found, caption) for name, found in data.items()]
+        return ex.Outcome(
+            figures={"": _plot(data)},
+            caption="Large marks are interquartile means over seeds with stratified bootstrap 95%"
+            " intervals, faint dots are seeds.",
+            tables=tables,
+            checks=checks,
+        )
+
+
+def _columns(env: Any, ends: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Numbers of one policy by column, (seeds,)."""
+    found: dict[str, list[float]] = {}
+
+    def add(name: str, value: Any) -> None:
+        found.setdefault(name, []).append(float(value))
+
+    for one in ends:
+        add(PROFIT, np.mean(one.metrics["profit"]))
+        add(RATE, np.mean(one.metrics["tpr"]))
+        add(GAP, -np.mean(one.metrics[TRUTH]))
+        add(BELIEVED, -np.mean(one.metrics[ESTIMATE]))
+        totals = one.totals
+        applied = np.asarray(
+            totals.applicants.sum(axis=2) if env.name == LOANS else totals.applied, np.float64
+        )
+        rates = np.asarray(totals.approved).sum(axis=0) / np.maximum(applied.sum(axis=0), 1.0)
+        for group, rate in zip(("1st", "2nd"), rates, strict=True):
+            add(f"lent, {group}", rate)
+        add("survived", 1.0 - np.mean(one.terminated))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def _table(name: str, found: Mapping[str, Any], caption: str) -> ex.Table:
+    columns = list(next(iter(found.values())))
+    head = [
+        column.replace("1st", "advantaged").replace("2nd", "disadvantaged") for column in columns
+    ]
+    rows = [[label, *(ex.iqm_text(one[c]) for c in columns)] for label, one in found.items()]
+    return ex.Table([words(name), *head], rows, f"{title(name)}. {caption}")
+
+
+@style.styled
+def _plot(data: Any) -> Figure:
+    """True and believed gaps of every policy, systems in panels."""
+    figure, axes = style.panels(len(data), len(data), 3.6, legend_rows=1)
+    colours = dict(zip((GAP, BELIEVED), style.POLICY_COLOURS, strict=False))
+    for panel, (name, found) in zip(axes, data.items(), strict=True):
+        for place, one in enumerate(found.values()):
+            for shift, (column, colour) in enumerate(colours.items()):
+                dot(panel, place + 0.35 * shift, one[column], colour)
+        panel.set_xticks(range(len(found)), list(found), rotation=45, ha="right")
+        style.set_title(panel, title(name))
+    axes[0].set_ylabel("gap of true positive rates ↓")
+    style.top_legend(
+        figure,
+        [
+            Line2D([], [], color=colour, marker="o", label=column)
+            for column, colour in colours.items()
+        ],
+    )
+    return figure

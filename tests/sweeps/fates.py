@@ -18,9 +18,14 @@ from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError
 from fairgym.training import loop
 
-# A checkpoint after each update, in workers.
-if multiprocessing.parent_process() is not None or "RAY_RAYLET_PID" in os.environ:
+
+def keep_every_update():
+    """Let this process write a checkpoint after each update."""
     loop.train.__kwdefaults__ = {**(loop.train.__kwdefaults__ or {}), "checkpoint_seconds": 0.0}
+
+
+if multiprocessing.parent_process() is not None or "RAY_RAYLET_PID" in os.environ:  # a worker
+    keep_every_update()
 
 
 @algorithms.register("fated")

@@ -27,11 +27,14 @@ for folder in (HERE, HERE.parent / "training"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
-import fates  # noqa: E402, F401 - registers an algorithm
+import fates  # noqa: E402 - registers an algorithm
 
 from fairgym.sweeps import entries_of, run_sweep, sweep_of  # noqa: E402
 from fairgym.sweeps.engines import Local, Processes  # noqa: E402
 from fairgym.training import devices  # noqa: E402
+
+if __name__ == "__mp_main__":  # of a worker process, which reads the script before all else
+    fates.keep_every_update()
 
 EPOCHS = 30  # of at least 0.05 s each
 TIMES = ("wall_time_s", "started", "finished")

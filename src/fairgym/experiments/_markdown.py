@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
-from fairgym.report.words import number
+from fairgym.report.words import capital, number
 from fairgym.training.provenance import source_commit
 from fairgym.training.statistics import bootstrap_interval, mean_interval
 
@@ -131,7 +131,7 @@ def sources(runs: Iterable[Any]) -> dict[str, list[str]]:
 
 def _facts(experiment: Experiment, making: Making) -> str:
     size = making.size
-    lines = [f"{cut_words(experiment, making).capitalize()}."]
+    lines = [f"{capital(cut_words(experiment, making))}."]
     if size.seeds:
         lines.insert(0, f"Size: {', '.join(size.words())} (0 to {size.seeds - 1}).")
     if making.runs:

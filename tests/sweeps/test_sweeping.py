@@ -5,6 +5,7 @@ import csv
 import json
 import re
 import shutil
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -358,3 +359,15 @@ def test_the_page_shows_a_plan_and_what_a_dry_run_says_of_it(tmp_path, monkeypat
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "12 runs: 4 settings, seeds 0 to 2" and said[0] in page
     assert said[1] == "differing: relief_effect, objective" and said[1] in page
+
+
+def test_the_plans_of_the_page_about_objectives_are_sweeps():
+    page = (Path(__file__).parents[2] / "docs" / "objectives.md").read_text()
+    aims, own = (tomllib.loads(text) for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL))
+    bounded, departments = sweep_of(aims), sweep_of(own)
+    assert len(bounded.configs) == 7 and len(departments.configs) == 3
+    assert f"7 settings of {7 * len(bounded.seeds)} runs" in page
+    for config in (*bounded.configs.values(), *departments.configs.values()):
+        config.build()
+    *_, each = departments.configs.values()
+    assert set(each.objectives) == {"admissions", "disbursement", "debt_management"}

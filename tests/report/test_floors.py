@@ -27,6 +27,7 @@ FLOORS = {
     "summary": 4,
     "figures": 5,
     "html": 5,
+    "sweep": 5,
     "tables": 5,
     "write": 6,
 }

@@ -1,4 +1,4 @@
-"""One bank with an admissions, a disbursement and a debt management agent.
+"""A bank with an admissions, a disbursement and a debt management agent; or two in one pool.
 
 One step is one month, in the order of MAFE, appendix F: apply, admit, disburse, relieve, pay,
 default or repay, update features, book the profit. The steps are in `steps.py`, their formulas in
@@ -6,9 +6,9 @@ default or repay, update features, book the profit. The steps are in `steps.py`,
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,7 @@ from fairgym.core import (
     Components,
     Entities,
     EntitySpace,
+    FairgymError,
     Schedule,
     check_flag,
     check_shape,
@@ -27,7 +28,7 @@ from fairgym.core import (
     sample_rows,
 )
 from fairgym.environments._sampled import PublishedProfit, SampledEnvironment, filled
-from fairgym.environments.loan import dynamics, selective, steps
+from fairgym.environments.loan import dynamics, pool, selective, steps
 from fairgym.environments.loan.metrics import (
     PROFIT,
     baseline_policies,
@@ -46,6 +47,8 @@ from fairgym.environments.loan.steps import IDLE, REPAYING, WAITING
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 from fairgym.fairness import Metric
 
+_SpaceT = TypeVar("_SpaceT")
+
 
 @register_environment("loan")
 @dataclasses.dataclass(frozen=True)
@@ -62,18 +65,19 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         observe_group: sight of what tells a person's group, for all agents.
         selective_labels: outcomes of its own loans alone for the bank, whose admissions agent is
             shown the repayment rates that it estimates from them.
+        banks: number of banks, 1 or 2. Two share the people and the cap, and have agents, money
+            and metrics of their own: `bank_1_admissions`, `bank_1_profit`.
 
     Raises:
-        FairgymError: an argument out of range (applicants and cap lie between 1 and N).
+        FairgymError: an argument out of range (applicants and cap lie between 1 and N), or two
+            banks with selective labels.
     """
 
     name: ClassVar[str] = "loan"
     dataset: ClassVar[str] = "loan"
-    agents: ClassVar[tuple[str, ...]] = ("admissions", "disbursement", "debt_management")
     stages: ClassVar[tuple[str, ...]] = ("idle", "waiting", "repaying")
     groups: ClassVar[tuple[str, ...]] = GROUPS
     time_unit: ClassVar[str] = "months"
-    failure: ClassVar[str] = "the bank fails"
     core_attribute: ClassVar[str] = "qualification_score"
     # loans paid out: people come to the bank for a loan
     benefit: ClassVar[str] = "disbursed"
@@ -87,6 +91,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     population_source: str = "built-in"
     observe_group: bool = True
     selective_labels: bool = False
+    banks: int = 1
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""
@@ -94,19 +99,45 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         check_flag("selective_labels", self.selective_labels)
         check_shape("action_groups", self.action_groups, 1, 2)
         self._fill_in("applicants", 0.02 * self.population)
-        self._fill_in("disbursement_cap", 0.01 * self.population)
+        check_shape("banks", self.banks, 1, pool.BANKS)
+        if self.banks > 1 and self.selective_labels:
+            raise FairgymError(
+                "selective_labels is True, but banks is 2; it takes a single bank, whose records"
+                " it keeps"
+            )
+        self._fill_in("disbursement_cap", max(0.01 * self.population, self.banks))
+        check_shape("disbursement_cap", self.disbursement_cap, self.banks, self.population)
 
     # ---------------------------------------------------------------- declarations
 
     @property
+    def agents(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Admissions, disbursement and debt management of every bank."""
+        return tuple(f"{bank}{role}" for bank in self._prefixes for role in pool.ROLES)
+
+    @property
+    def failure(self) -> str:  # type: ignore[override]
+        """The bank's, or that of either."""
+        return "the bank fails" if self.banks == 1 else "a bank fails"
+
+    @cached_property
+    def _prefixes(self) -> tuple[str, ...]:
+        """What the names of each bank's agents and metrics begin with; nothing for a single one."""
+        return ("",) if self.banks == 1 else tuple(pool.named(b, "") for b in range(self.banks))
+
+    @property
     def components(self) -> type[Components]:  # type: ignore[override]
-        """Those of a month; with labels and estimates where labels are selective."""
+        """Those of a month; with labels and estimates where labels are selective; of each bank."""
+        if self.banks > 1:
+            return pool.PoolComponents
         return selective.SelectiveComponents if self.selective_labels else QueueComponents
 
     @property
     def default_params(self) -> LoanParams:
         """Table 8; bias strength and group share as fitted on the population's data."""
         params = selective.SelectiveParams if self.selective_labels else LoanParams
+        if self.banks > 1:
+            params = pool.PoolParams
         return params(
             bias_strength=self._data.bias_strength,
             disadvantaged_share=float(np.mean(self._data.columns["group"])),
@@ -116,31 +147,52 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     def metrics(self) -> Mapping[str, Metric]:
         """Those of MAFE, appendix F, normalised as in table 8; and three that see the queue.
 
-        With selective labels those of labels too, by the truth and by the bank's estimates.
+        With selective labels those of labels too, by the truth and by the bank's estimates. With
+        two banks those are the pool's, and each bank has the published ones.
         """
         labels = selective.label_metrics() if self.selective_labels else {}
-        return {**published_metrics(self._profit_scale), **queue_metrics(), **labels}
+        everywhere = {**published_metrics(self._profit_scale), **queue_metrics(), **labels}
+        return {**everywhere, **self._published_of_banks}
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The rewards and disparities of MAFE, table 1."""
-        return tuple(published_metrics(self._profit_scale))
+        """The rewards and disparities of MAFE, table 1; of each bank."""
+        return tuple(self._published_of_banks)
+
+    @property
+    def _published_of_banks(self) -> dict[str, Metric]:
+        """The published metrics of each bank, whose profit is normalised by its share of loans."""
+        scale = self._profit_scale / self.banks
+        return {
+            name: metric
+            for bank in self._prefixes
+            for name, metric in published_metrics(scale, bank).items()
+        }
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Two simple rules, and the paper's grid-searched fixed policy (appendix D.3)."""
-        return baseline_policies(self.action_groups)
+        return baseline_policies(self.action_groups, self._prefixes)
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        estimates = selective.ESTIMATES if self.selective_labels else ()
-        return observation_spaces(
-            self.population, filled(self.applicants), self.horizon, self._profit_scale, estimates
+        more = {"admissions": selective.ESTIMATES} if self.selective_labels else {}
+        if self.banks > 1:
+            more = dict.fromkeys(pool.ROLES, pool.OTHER_TERMS)
+        scale = self._profit_scale / self.banks
+        spaces = observation_spaces(
+            self.population, filled(self.applicants), self.horizon, scale, more
         )
+        return self._for_every_bank(spaces)
 
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
-        return action_spaces(self.population, self.groups if self.action_groups == 2 else ())
+        spaces = action_spaces(self.population, self.groups if self.action_groups == 2 else ())
+        return self._for_every_bank(spaces)
+
+    def _for_every_bank(self, spaces: Mapping[str, _SpaceT]) -> dict[str, _SpaceT]:
+        """Spaces by role as spaces by agent: those of all banks are the same."""
+        return {f"{bank}{role}": space for bank in self._prefixes for role, space in spaces.items()}
 
     # ---------------------------------------------------------------- start
 
@@ -157,7 +209,8 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         applicants, applying = self._apply(priority, jnp.ones(group.shape, bool))
         nothing = jnp.zeros(group.shape, jnp.float32)
         never = jnp.zeros(group.shape, jnp.int32)
-        zero = jnp.float32(0.0)
+        places = (self.banks,) if self.banks > 1 else ()
+        zero = jnp.zeros(places, jnp.float32)
         state = LoanState(
             time=jnp.int32(0),
             group=group,
@@ -174,15 +227,22 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             residual=params.residual_share * (paid_share - fitted),
             applicants=applicants,
             applying=applying,
-            deposits=Schedule.empty(self.horizon + self._longest_term),
+            deposits=Schedule.empty(self.horizon + self._longest_term, places),
             total_profit=zero,
             total_losses=zero,
             total_payments=zero,
         )
-        if not self.selective_labels:
-            return state
-        none = jnp.zeros(selective.DECILES)
-        return selective.RecordingState(**vars(state), decile=never, ended=none, kept=none)
+        if self.banks > 1:
+            # no terms are posted yet: each applicant goes to either bank
+            choice = jax.random.randint(
+                jax.random.fold_in(applicants_key, 1), group.shape, 0, self.banks
+            )
+            posted = jnp.zeros((2, self.banks, len(self.groups)))
+            return pool.PoolState(**vars(state), bank=choice, posted=posted)
+        if self.selective_labels:
+            none = jnp.zeros(selective.DECILES)
+            return selective.RecordingState(**vars(state), decile=never, ended=none, kept=none)
+        return state
 
     @cached_property
     def _deciles(self) -> np.ndarray:
@@ -230,48 +290,64 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         }
 
     def observe(self, state: LoanState, params: LoanParams) -> dict[str, Entities]:
-        """Applicants of this month, the queue, the borrowers."""
-        people = self._seen(state)
-        context = {"time": state.time, "total_profit": state.total_profit}
-        spaces, more = self._observation_spaces, {}
+        """Applicants of this month, the queue, the borrowers: to each bank its own."""
+        people, spaces, seen = self._seen(state), self._observation_spaces, {}
+        known: dict[str, Array] = {}
         if isinstance(state, selective.RecordingState):
             names = [feature.name for feature in selective.ESTIMATES]
-            more = dict(zip(names, selective.estimates(state, params), strict=True))
-        return {
-            "admissions": spaces["admissions"].view(
-                people, state.applying, context | more, state.applicants
-            ),
-            "disbursement": spaces["disbursement"].view(people, state.stage == WAITING, context),
-            "debt_management": spaces["debt_management"].view(
-                people, state.stage == REPAYING, context
-            ),
-        }
+            known = dict(zip(names, selective.estimates(state, params), strict=True))
+        for bank, prefix in enumerate(self._prefixes):
+            context = {"time": state.time, "total_profit": _of(state.total_profit, bank)}
+            if isinstance(state, pool.PoolState):
+                names = [feature.name for feature in pool.OTHER_TERMS]
+                context |= zip(names, state.posted[:, 1 - bank].reshape(-1), strict=True)
+            applying = state.of_bank(bank, state.applying, state.applicants)
+            waiting = state.of_bank(bank, state.stage == WAITING)
+            repaying = state.of_bank(bank, state.stage == REPAYING)
+            seen |= {
+                f"{prefix}{role}": spaces[f"{prefix}{role}"].view(people, who, shown, rows)
+                for role, who, shown, rows in (
+                    ("admissions", applying, context | known, state.applicants),
+                    ("disbursement", waiting, context, None),
+                    ("debt_management", repaying, context, None),
+                )
+            }
+        return seen
 
     # ---------------------------------------------------------------- one month
 
     def noise(self, key: PRNGKeyArray, params: LoanParams) -> LoanNoise:
-        """Payment noise N ~ Normal(0, sigma^2) and a uniform priority, for every person."""
-        return LoanNoise.sample(key, self.population, params.payment_noise)
+        """Payment noise N ~ Normal(0, sigma^2) and a uniform priority, for every person.
+
+        With two banks another uniform number, for the choice of a bank.
+        """
+        of_one = LoanNoise if self.banks == 1 else pool.PoolNoise
+        return of_one.sample(key, self.population, params.payment_noise)
 
     def transition(
         self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Any], params: LoanParams
     ) -> tuple[LoanState, QueueComponents, Bool[Array, ""]]:
         """Make one month's step: the numbered steps of the card, in `steps.py`."""
-        threshold = for_each_group(actions["admissions"])
-        relief = for_each_group(actions["debt_management"])
+        threshold = self._offered(actions, "admissions")
+        relief = self._offered(actions, "debt_management")
         scores, record = self._data.scores, steps.current_record(state)
 
         # 1. apply (sampled at the end of the last step, so that agents could see it), 2. admit
         admission = steps.admit(state, record, scores["qualification"], threshold)
         # 3. pay out
-        payout = steps.pay_out(
-            noise,
-            state,
-            actions["disbursement"],
-            filled(self.disbursement_cap),
-            params.deposit_rate,
-            self._longest_term,
-        )
+        payouts = [
+            steps.pay_out(
+                noise,
+                state,
+                bank,
+                actions[f"{prefix}disbursement"],
+                # the cap is shared: of an odd one the first bank has one more
+                (filled(self.disbursement_cap) + self.banks - 1 - bank) // self.banks,
+                params.deposit_rate,
+                self._longest_term,
+            )
+            for bank, prefix in enumerate(self._prefixes)
+        ]
         # 4. relief, 5. payment
         collection = steps.collect(
             noise, state, record, scores["propensity"], relief, params.relief_forgiven
@@ -280,24 +356,42 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         ending = steps.end_loans(state, collection, params.default_ratio)
         next_record = steps.move_records(state, ending, params)
         # 8. profit
-        books = steps.book(state, jnp.sum(collection.paid), state.deposits.due(state.time))
+        received = [jnp.sum(state.of_bank(bank, collection.paid)) for bank in range(self.banks)]
+        books = steps.book(state, _by_bank(received), state.deposits.due(state.time))
         # 1. of the next month; those whose loan has ended are idle again
-        stage = payout.start(jnp.where(ending.ended, IDLE, admission.stage), REPAYING)
-        served = payout.start(state.served, True)
+        stage = jnp.where(ending.ended, IDLE, admission.stage)
+        served, matures_at = state.served, state.matures_at
+        balance, month_after = ending.closed(collection.balance), state.time + 1
+        for payout in payouts:
+            stage = payout.start(stage, REPAYING)
+            served = payout.start(served, True)
+            matures_at = payout.start(matures_at, month_after + payout.term.astype(jnp.int32))
+            balance = payout.start(balance, payout.principal)
         applicants, applying = self._apply(noise.priority, stage == IDLE)
 
         left_waiting = (state.stage == WAITING) & (stage == WAITING)
-        components = QueueComponents(
-            profit=books.profit,
-            applied=self._count(state.applying, state, state.applicants),
-            approved=self._count(admission.approved, state, state.applicants),
-            disbursed=self._count(payout.paid_out, state, payout.rows),
-            waited=self._count(jnp.where(payout.paid_out, payout.waited, 0.0), state, payout.rows),
-            ended=self._count(ending.ended, state),
-            defaulted=self._count(ending.defaulted, state),
-            waiting=self._count(left_waiting, state),
-            never_paid_out=self._count(~served, state),
-        )
+
+        def counted(bank: int) -> QueueComponents:
+            """Components of one bank."""
+
+            def count(who: Array, rows: Array | None = None) -> Array:
+                return self._count(state.of_bank(bank, who, rows), state, rows)
+
+            payout = payouts[bank]
+            return QueueComponents(
+                profit=_of(books.profit, bank),
+                applied=count(state.applying, state.applicants),
+                approved=count(admission.approved, state.applicants),
+                disbursed=count(payout.paid_out, payout.rows),
+                waited=count(jnp.where(payout.paid_out, payout.waited, 0.0), payout.rows),
+                ended=count(ending.ended),
+                defaulted=count(ending.defaulted),
+                waiting=count(left_waiting),
+                never_paid_out=count(~served),
+            )
+
+        months = [counted(bank) for bank in range(self.banks)]
+        components = months[0] if self.banks == 1 else pool.together(months)
         if isinstance(state, selective.RecordingState):
             # what the bank learns: outcomes of its own loans, nothing of who was refused
             labels = selective.label(
@@ -310,15 +404,13 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             )
             components = selective.counted(components, labels, admission, state)
             state = state.replace(**selective.recorded(state, labels, admission, ending))
-        month_after = state.time + 1
-        matures_at = month_after + payout.term.astype(jnp.int32)
         state = state.replace(
             time=month_after,
             stage=stage,
             **next_record,
             waiting_since=admission.waiting_since,
-            matures_at=payout.start(state.matures_at, matures_at),
-            balance=payout.start(ending.closed(collection.balance), payout.principal),
+            matures_at=matures_at,
+            balance=balance,
             installment=ending.closed(collection.requested),
             total_requested=ending.closed(collection.total_requested),
             total_received=ending.closed(collection.total_received),
@@ -326,8 +418,30 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             served=served,
             applicants=applicants,
             applying=applying,
-            deposits=state.deposits.add_from(month_after, payout.due_later),
+            deposits=state.deposits.add_from(
+                month_after, _by_bank([payout.due_later for payout in payouts])
+            ),
             **books.totals,
         )
+        if isinstance(state, pool.PoolState):
+            posted = jnp.stack([threshold, relief]).reshape(state.posted.shape)
+            state = state.replace(posted=posted)
+            state = state.replace(bank=pool.choose(noise, state, scores["qualification"], params))
         bankrupt = dynamics.is_bankrupt(books.total_losses, books.total_payments)
-        return state, components, bankrupt
+        return state, components, jnp.any(bankrupt)
+
+    def _offered(self, actions: Mapping[str, Any], role: str) -> Float[Array, " offers"]:
+        """Terms by bank and group: the order of `LoanState.offer`."""
+        return jnp.concatenate(
+            [for_each_group(actions[f"{prefix}{role}"]) for prefix in self._prefixes]
+        )
+
+
+def _by_bank(values: Sequence[Array]) -> Array:
+    """Values of every bank; of a single one as they are."""
+    return values[0] if len(values) == 1 else jnp.stack(values)
+
+
+def _of(values: Float[Array, "*banks"], bank: int) -> Float[Array, ""]:
+    """Entry of one bank; the value itself where there is a single one."""
+    return values[bank] if values.ndim else values

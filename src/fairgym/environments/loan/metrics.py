@@ -1,5 +1,6 @@
 """Published metrics of the loan environment, and the fixed policies it is compared with."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,30 @@ from fairgym.fairness import Direct, Disparity, Metric, Rate
 PROFIT = PublishedProfit(8.9e4, population=10_000, horizon=400)
 
 
-def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
-    """Three rewards and three disparities (MAFE, tables 1 and 8, appendix F)."""
-    admission = Rate("approved", "applied")
-    wait = Rate("waited", "disbursed", sign=-1, title="Wait", unit="months")
-    default = Rate("defaulted", "ended", sign=-1)
-    return {
-        "profit": Direct("profit", normaliser=profit_normaliser),
+def published_metrics(profit_normaliser: float, bank: str = "") -> dict[str, Metric]:
+    """Three rewards and three disparities (MAFE, tables 1 and 8, appendix F).
+
+    Args:
+        profit_normaliser: thousand dollars that count as 1.
+        bank: what the names of one bank of several begin with.
+    """
+
+    def rate(numerator: str, denominator: str, title: str = "", **of_rate: Any) -> Rate:
+        title = f"{bank}{title}".replace("_", " ").capitalize() if title else ""
+        return Rate(f"{bank}{numerator}", f"{bank}{denominator}", title=title, **of_rate)
+
+    admission = rate("approved", "applied")
+    wait = rate("waited", "disbursed", title="wait", sign=-1, unit="months")
+    default = rate("defaulted", "ended", sign=-1)
+    metrics = {
+        "profit": Direct(f"{bank}profit", normaliser=profit_normaliser),
         "admission_rate": admission,
         "default_rate": default,
         "admission_disparity": Disparity(admission),
         "wait_disparity": Disparity(wait, normalise_by_sum=True),
         "default_disparity": Disparity(default),
     }
+    return {f"{bank}{name}": metric for name, metric in metrics.items()}
 
 
 def queue_metrics() -> dict[str, Metric]:
@@ -40,18 +52,23 @@ def queue_metrics() -> dict[str, Metric]:
     }
 
 
-def baseline_policies(action_groups: int) -> dict[str, dict[str, Any]]:
-    """Two simple rules, and the grid-searched fixed policy of appendix D.3.
+def baseline_policies(
+    action_groups: int, banks: Sequence[str] = ("",)
+) -> dict[str, dict[str, Any]]:
+    """Two simple rules, and the grid-searched fixed policy of appendix D.3; the same for all banks.
 
-    With one threshold and one relief share for all (`action_groups` 1) the published pairs are
-    averaged.
+    Args:
+        action_groups: 1 for one threshold and one relief share for all, which averages the
+            published pairs.
+        banks: what the names of each bank's agents begin with.
     """
 
     def fixed(threshold: Any, relief: Any) -> dict[str, Any]:
         values = {"admissions": threshold, "debt_management": relief}
         if action_groups == 1:
             values = {agent: float(np.mean(value)) for agent, value in values.items()}
-        return values | {"disbursement": "random"}
+        values |= {"disbursement": "random"}
+        return {f"{bank}{role}": value for bank in banks for role, value in values.items()}
 
     return {
         "admit_all_no_relief": fixed(0.0, 0.0),

@@ -1,5 +1,7 @@
 """Observations and actions of the bank's three agents (features: MAFE, table 2)."""
 
+from collections.abc import Mapping
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -52,7 +54,7 @@ def observation_spaces(
     applicants: int,
     horizon: int,
     profit: float,
-    estimates: tuple[Feature, ...] = (),
+    more: Mapping[str, tuple[Feature, ...]],
 ) -> dict[str, EntitySpace]:
     """Applicants, waiting people and borrowers; time and the bank's profit as context.
 
@@ -61,13 +63,13 @@ def observation_spaces(
         applicants: rows for those who apply.
         horizon: months, the range of the time.
         profit: thousand dollars, the range of the bank's total profit.
-        estimates: what the admissions agent is shown besides.
+        more: context that an agent is shown besides.
     """
     context = (
         Feature("time", 0, horizon, "months"),
         Feature("total_profit", 0, profit, "thousand dollars", "TOTBANKPROF"),
     )
-    rows, more = {"admissions": applicants}, {"admissions": estimates}
+    rows = {"admissions": applicants}
     return {
         agent: EntitySpace(rows.get(agent, population), features, (*context, *more.get(agent, ())))
         for agent, features in FEATURES.items()

@@ -41,13 +41,13 @@ def admit(
     state: LoanState,
     record: Mapping[str, Float[Array, " people"]],
     score: Score,
-    threshold: Float[Array, " groups"],
+    threshold: Float[Array, " offers"],
 ) -> Admission:
     """Steps 1 and 2: approve applicants by threshold; they wait from the next step on."""
     rows = state.applicants
     group = state.group[rows]
     qualification = dynamics.qualification_score(score, {k: v[rows] for k, v in record.items()})
-    approved = state.applying & (qualification >= threshold[group])
+    approved = state.applying & (qualification >= threshold[state.offer[rows]])
     stage = state.stage.at[rows].set(
         jnp.where(approved, WAITING, state.stage[rows]), unique_indices=True
     )
@@ -77,13 +77,15 @@ class Payout(Struct):
 def pay_out(
     noise: LoanNoise,
     state: LoanState,
+    bank: int,
     scores: Float[Array, " people"],
     cap: int,
     deposit_rate: float | Float[Array, ""],
     longest_term: int,
 ) -> Payout:
-    """Step 3: pay out the highest scores of the queue."""
-    rows, paid_out = highest(scores, state.stage == WAITING, cap, noise.priority)
+    """Step 3: pay out the highest scores of the bank's queue."""
+    queue = state.of_bank(bank, state.stage == WAITING)
+    rows, paid_out = highest(scores, queue, cap, noise.priority)
     principal, term = state.principal[rows], state.term[rows]
     return Payout(
         rows=rows,
@@ -110,7 +112,7 @@ def collect(
     state: LoanState,
     record: Mapping[str, Float[Array, " people"]],
     score: Score,
-    relief: Float[Array, " groups"],
+    relief: Float[Array, " offers"],
     relief_forgiven: float | Float[Array, ""],
 ) -> Collection:
     """Steps 4 and 5: relief, and payment of the installment."""
@@ -118,7 +120,7 @@ def collect(
     rate = dynamics.monthly_rate(state.interest_rate)
     remaining = (state.matures_at - state.time).astype(jnp.float32)
     scheduled = dynamics.scheduled_installment(state.balance, rate, remaining)
-    requested = dynamics.requested_installment(scheduled, relief[state.group])
+    requested = dynamics.requested_installment(scheduled, relief[state.offer])
     burdened = dynamics.debt_to_income_with(state.debt_to_income, requested, state.annual_income)
     fitted = dynamics.payment_propensity(score, {**record, "debt_to_income": burdened})
     propensity = jnp.clip(fitted + state.residual, 0.0, 1.0)
@@ -182,15 +184,15 @@ def move_records(
 
 
 class Books(Struct):
-    """Step 8: the bank's profit of this step, and its books after it, in thousand dollars."""
+    """Step 8: each bank's profit of this step, and its books after it, in thousand dollars."""
 
-    profit: Float[Array, ""]
-    total_profit: Float[Array, ""]
-    total_losses: Float[Array, ""]
-    total_payments: Float[Array, ""]
+    profit: Float[Array, "*banks"]
+    total_profit: Float[Array, "*banks"]
+    total_losses: Float[Array, "*banks"]
+    total_payments: Float[Array, "*banks"]
 
     @property
-    def totals(self) -> dict[str, Float[Array, ""]]:
+    def totals(self) -> dict[str, Float[Array, "*banks"]]:
         """The sums that the state keeps."""
         return {
             "total_profit": self.total_profit,
@@ -199,7 +201,7 @@ class Books(Struct):
         }
 
 
-def book(state: BankState, received: Float[Array, ""], due: Float[Array, ""]) -> Books:
+def book(state: BankState, received: Float[Array, "*banks"], due: Float[Array, "*banks"]) -> Books:
     """Step 8: profit, from dollars received of borrowers and due to depositors."""
     payments = received / 1000.0
     profit = payments - due / 1000.0

@@ -18,7 +18,7 @@ from fairgym.environments.loan.spaces import DATA_COLUMNS
 
 
 class BankState(PopulationState):
-    """People with a credit record, and the books of a bank.
+    """People with a credit record, and the books of a bank; of several banks an entry for each.
 
     Attributes:
         total_profit: sum of all profits so far, thousand dollars.
@@ -34,9 +34,9 @@ class BankState(PopulationState):
     fico_low: Float[Array, " people"]
     fico_high: Float[Array, " people"]
     months_since_delinquency: Float[Array, " people"]
-    total_profit: Float[Array, ""]
-    total_losses: Float[Array, ""]
-    total_payments: Float[Array, ""]
+    total_profit: Float[Array, "*banks"]
+    total_losses: Float[Array, "*banks"]
+    total_payments: Float[Array, "*banks"]
 
     @property
     def record(self) -> dict[str, Float[Array, " people"]]:
@@ -74,6 +74,21 @@ class LoanState(BankState):
     applying: Bool[Array, " applicants"]
     deposits: Schedule
     applicants: Int[Array, " applicants"] = person_index()
+
+    @property
+    def offer(self) -> Int[Array, " people"]:
+        """Place of the terms that are offered to each person: that of the group."""
+        return self.group
+
+    def of_bank(self, bank: int, values: Array, rows: Array | None = None) -> Array:
+        """Values of those who deal with this bank, 0 or False for others: here of everybody.
+
+        Args:
+            bank: number of the bank, from 0.
+            values: one entry per person.
+            rows: the people of the entries, if these are not everybody.
+        """
+        return values
 
 
 class LoanNoise(Struct):

@@ -1,0 +1,178 @@
+"""Several banks and one pool of people: who applies where, and what each bank counts and sees."""
+
+import dataclasses
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from fairgym.core import Feature, component, param
+from fairgym.data import Score
+from fairgym.environments.loan import dynamics
+from fairgym.environments.loan.params import LoanParams
+from fairgym.environments.loan.spaces import FEATURES, GROUPS
+from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
+
+BANKS = 2
+ROLES = tuple(FEATURES)
+# What the agents of a bank see of the other bank, in the order of `Offers`.
+OTHER_TERMS = tuple(
+    Feature(f"other_{terms}_{group}", 0, 1, "", f"the other bank's {terms}, one month ago")
+    for terms in ("threshold", "relief")
+    for group in GROUPS
+)
+
+
+def named(bank: int, name: str) -> str:
+    """The name of an agent, a component or a metric of one bank: "bank_1_admissions".
+
+    Args:
+        bank: number of the bank, from 0.
+        name: the name where there is a single bank.
+    """
+    return f"bank_{bank + 1}_{name}"
+
+
+class PoolParams(LoanParams):
+    """Parameters of the loan environment with two banks: how much terms decide."""
+
+    terms_sensitivity: float = param(
+        5.0,
+        "weight of a bank's terms when applicants choose one (0: at random)",
+        low=0.0,
+        high=1e6,
+    )
+
+
+class PoolState(LoanState):
+    """The same with several banks, each with its queue, its borrowers and its books.
+
+    Attributes:
+        bank: number of the bank that the person deals with, or dealt with last.
+        posted: thresholds and relief shares of each bank and group in the last month.
+    """
+
+    bank: Int[Array, " people"] = eqx.field(kw_only=True)
+    posted: Float[Array, "terms banks groups"] = eqx.field(kw_only=True)
+
+    @property
+    def offer(self) -> Int[Array, " people"]:
+        """Place of the terms that are offered to each person: those of the bank and the group."""
+        return self.bank * len(GROUPS) + self.group
+
+    def of_bank(self, bank: int, values: Array, rows: Array | None = None) -> Array:
+        """Values of those who deal with this bank, 0 or False for others."""
+        theirs = self.bank if rows is None else self.bank[rows]
+        return jnp.where(theirs == bank, values, jnp.zeros_like(values))
+
+
+class PoolNoise(LoanNoise):
+    """The randomness of one step, the choice of a bank included.
+
+    Attributes:
+        choice: uniform in [0, 1); decides where the person applies.
+    """
+
+    choice: Float[Array, " people"]
+
+    @classmethod
+    def sample(
+        cls, key: PRNGKeyArray, people: int, payment_noise: float | Float[Array, ""]
+    ) -> "PoolNoise":
+        """Sample that of a single bank, and uniform choices."""
+        key, choice_key = jax.random.split(key)
+        alone = LoanNoise.sample(key, people, payment_noise)
+        return cls(**vars(alone), choice=jax.random.uniform(choice_key, (people,)))
+
+
+def _declared() -> type[QueueComponents]:
+    """Components of a single bank, declared for the pool and once more for each bank."""
+    fields: dict[str, Any] = {}
+
+    def declare(name: str, banks: Sequence[int], of: str = "") -> None:
+        info = QueueComponents.info()[name]
+        used_by = tuple(named(bank, role) for bank in banks for role in info.used_by or ROLES)
+        about = dataclasses.replace(info, description=info.description + of, used_by=used_by)
+        fields[named(banks[0], name) if of else name] = component(**vars(about))
+
+    for name in QueueComponents.info():
+        declare(name, range(BANKS))
+    for bank in range(BANKS):
+        for name in QueueComponents.info():
+            if name != "never_paid_out":  # nobody belongs to a bank before a loan
+                declare(name, [bank], f", bank {bank + 1}")
+    body = {
+        "__doc__": "Components of the pool, and those of each bank.",
+        "__module__": __name__,
+        "__annotations__": dict.fromkeys(fields, Float[Array, "*groups"]),
+        **fields,
+    }
+    return types.new_class(
+        "PoolComponents", (QueueComponents,), exec_body=lambda it: it.update(body)
+    )
+
+
+PoolComponents = _declared()
+
+
+def together(months: Sequence[QueueComponents]) -> QueueComponents:
+    """Components of the pool, the sums of its banks', and those of each bank."""
+    sums = jax.tree.map(lambda *counts: sum(counts[1:], counts[0]), *months)
+    declared = PoolComponents.info()
+    of_banks = {
+        named(bank, name): count
+        for bank, counts in enumerate(months)
+        for name, count in vars(counts).items()
+    }
+    return PoolComponents(
+        **vars(sums), **{name: count for name, count in of_banks.items() if name in declared}
+    )
+
+
+def choice_probability(
+    qualification: Float[Array, " applicants"],
+    threshold: Float[Array, "banks applicants"],
+    relief: Float[Array, "banks applicants"],
+    sensitivity: float | Float[Array, ""],
+) -> Float[Array, "banks applicants"]:
+    """Chance of each bank: P(b) in proportion to exp(kappa (1[QUALSCORE >= threshold] + relief)).
+
+    Args:
+        qualification: the applicants' qualification scores.
+        threshold: what each bank posted for the applicant's group.
+        relief: likewise, as a share of the installment.
+        sensitivity: kappa, `terms_sensitivity`.
+    """
+    admitted = (qualification >= threshold).astype(jnp.float32)
+    return jax.nn.softmax(sensitivity * (admitted + relief), axis=0)
+
+
+def choose(
+    noise: LoanNoise, state: PoolState, score: Score, params: LoanParams
+) -> Int[Array, " people"]:
+    """Step 1, second part: each applicant of the month to come chooses a bank by the posted terms.
+
+    Args:
+        noise: the month's randomness.
+        state: the state with the applicants of the month to come and the terms posted before it.
+        score: the fitted qualification score.
+        params: the parameters.
+
+    Returns:
+        The bank of each person; those who do not apply keep theirs.
+    """
+    assert isinstance(noise, PoolNoise) and isinstance(params, PoolParams)
+    rows = state.applicants
+    record = {name: column[rows] for name, column in state.record.items()}
+    threshold, relief = state.posted[:, :, state.group[rows]]
+    qualification = dynamics.qualification_score(score, record)
+    chance = choice_probability(qualification, threshold, relief, params.terms_sensitivity)
+    chosen = jnp.sum(noise.choice[rows] >= jnp.cumsum(chance, axis=0)[:-1], axis=0)
+    kept = state.bank[rows]
+    return state.bank.at[rows].set(
+        jnp.where(state.applying, chosen.astype(kept.dtype), kept), unique_indices=True
+    )

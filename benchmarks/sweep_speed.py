@@ -1,15 +1,20 @@
 """Seconds of a sweep by each engine, side by side: 64 loan runs that differ in parameters.
 
-    python benchmarks/sweep_speed.py [--runs 64] [--episodes 20] [--engines local processes vmap]
+    python benchmarks/sweep_speed.py [--runs 64] [--episodes 20] [--engines one-core processes]
 
 All runs share one program, which is compiled before the first measurement, as it would be kept on
 the disk from an earlier sweep; that of vmap is another, whose compilation counts. Every engine
 trains the whole sweep into a folder of its own, the start of its worker processes included.
+Besides the engines there are two ways of one run after another that do not share the work of a run:
+one-core has a single core and device, one-device all cores and the single device that JAX takes by
+itself. The engine local spreads the episodes of a run over a device for each core.
 """
 
 import argparse
 import contextlib
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -21,6 +26,7 @@ from fairgym.sweeps import engine_of, entries_of, run_sweep, sweep_of
 from fairgym.training import devices
 
 POPULATION, EPOCHS = 500, 10
+ALONE = {"one-core": 1, "one-device": None}  # cores of a run that is not spread
 
 
 def quietly(one: Any) -> Any:
@@ -38,13 +44,26 @@ def seconds(engine: str, workers: int | None, sweep: Any, out: Path) -> float:
     return took
 
 
+def alone(cores: int | None, runs: int, episodes: int) -> float:
+    """Wall time of one run after another on a single device, in a process of its own."""
+    command = [sys.executable, __file__, "--engines", "local"]
+    command += ["--runs", str(runs), "--episodes", str(episodes)]
+    command += [] if cores is None else ["--cores", str(cores)]
+    environment = {**os.environ, "JAX_NUM_CPU_DEVICES": "1"}
+    told = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return float(told.stdout.splitlines()[-1].split()[1])
+
+
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--runs", type=int, default=64)
     parser.add_argument("--episodes", type=int, default=20, help="per epoch")
-    parser.add_argument("--engines", nargs="+", default=["local", "processes", "vmap"])
+    engines = [*ALONE, "local", "processes", "vmap"]
+    parser.add_argument("--engines", nargs="+", choices=engines, default=engines)
+    parser.add_argument("--cores", type=int, help="processor cores to use; all by default")
     words = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: words.cores])
     devices.configure()
     base = {
         "environment": "loan",
@@ -63,7 +82,10 @@ def main() -> None:
         seconds("local", None, short, Path(place) / "compiled")
         first = 0.0
         for engine in words.engines:
-            took = seconds(engine, None, sweep, Path(place) / engine)
+            if engine in ALONE:
+                took = alone(ALONE[engine], words.runs, words.episodes)
+            else:
+                took = seconds(engine, None, sweep, Path(place) / engine)
             first = first or took
             print(f"{engine.ljust(10)} {took:7.1f} s   {first / took:5.2f} times", flush=True)
 

@@ -269,7 +269,9 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         """Every feature of every person by name, the fitted scores included."""
         record = steps.current_record(state)
         waiting, repaying = state.stage == WAITING, state.stage == REPAYING
+        of_pool = isinstance(state, pool.PoolState)
         return {
+            **({"bank": 1.0 + state.bank} if of_pool else {}),
             "group": state.group.astype(jnp.float32),
             **record,
             "qualification_score": dynamics.qualification_score(

@@ -1,6 +1,7 @@
 """The Ray engine: kills on a cluster of two nodes, and machines without the same folders."""
 
 import dataclasses
+import socket
 import sys
 import threading
 import time
@@ -112,6 +113,18 @@ def test_finished_plans_need_no_cluster(tmp_path):
     planned = [entry.run for entry in entries]
     assert Local().run(planned, quietly, print) == []
     assert engine_of(name="ray").run(planned, quietly, print) == []
+
+
+def test_a_cluster_that_does_not_answer_is_told_at_once(tmp_path, monkeypatch):
+    with socket.socket() as free:  # a port that nobody listens at
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        for begins in ("", "ray://"):
+            monkeypatch.setenv("RAY_ADDRESS", begins + address)
+            planned = [entry.run for entry in entries_of(sweep_with(1), tmp_path / "out")]
+            with pytest.raises(FairgymError, match=f"{address} cannot be reached .*refused"):
+                engine_of(name="ray").run(planned, quietly, print)
+    assert not planned[0].folder.exists()
 
 
 def test_shares_of_cards_are_checked():

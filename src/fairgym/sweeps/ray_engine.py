@@ -9,6 +9,7 @@ import contextlib
 import io
 import os
 import secrets
+import socket
 import sys
 import tarfile
 import tempfile
@@ -32,6 +33,7 @@ from fairgym.training.loop import Progress, train
 from fairgym.training.provenance import needed_modules
 
 HELD_SECONDS = 120.0  # that a run waits for a dying worker to let go of its folder
+REACH_SECONDS = 10.0  # that the head of a cluster has to answer; Ray itself asks for minutes
 STOP_SECONDS = 60.0  # that runs have to end their epoch after Ctrl-C
 _PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
 _PASSED_ON = ("JAX_", "XLA_", "FAIRGYM_")
@@ -94,6 +96,7 @@ class Ray:
         passed["PYTHONPATH"] = os.pathsep.join(_own_path())
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
+            _reach(os.environ.get("RAY_ADDRESS", ""))
             ray.init(log_to_driver=False, include_dashboard=False, runtime_env={"env_vars": passed})
         except Exception as error:
             where = os.environ.get("RAY_ADDRESS", "this machine")
@@ -104,6 +107,13 @@ class Ray:
             yield
         finally:
             ray.shutdown()
+
+
+def _reach(address: str) -> None:
+    """Raise an OSError if nobody listens at HOST:PORT; other addresses are Ray's matter."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=REACH_SECONDS).close()
 
 
 def _own_path() -> list[str]:

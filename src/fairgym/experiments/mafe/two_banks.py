@@ -25,7 +25,7 @@ FAIR_MINDED: dict[str, tuple[str, ...]] = {
 }
 TOGETHER = "profit of both"
 ADMITTED, RELIEF, GAP = "admitted", "relief", "difference of admission rates"
-WAITS, DEFAULTS = "difference of waits", "defaults"
+WAITS, DEFAULTS, THRESHOLD = "difference of waits", "defaults", "threshold"
 SHARE = "applications to bank 1"
 
 
@@ -89,6 +89,11 @@ class TwoBanks(ex.TrainingExperiment):
                 mixed[f"{first}: {ADMITTED}"],
                 mixed[f"{second}: {ADMITTED}"],
             ),
+            ex.Check.higher(
+                "one of each: the profit-minded bank posts the higher threshold (by)",
+                mixed[f"{second}: {THRESHOLD}"],
+                mixed[f"{first}: {THRESHOLD}"],
+            ),
             ex.Check.above(
                 "one of each: more of the disadvantaged apply to the fair-minded bank (share above"
                 " one half)",
@@ -135,7 +140,9 @@ class TwoBanks(ex.TrainingExperiment):
                     "The pool, in held-out episodes: profit in thousand dollars, waits in months,"
                     f" relief as learned in the end. {caption}",
                 ),
-                _table(data, of_bank, f"Each bank. {caption}"),
+                _table(
+                    data, of_bank, f"Each bank; its applicants are those who chose it. {caption}"
+                ),
             ],
             checks=checks,
         )
@@ -180,6 +187,7 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
             f"{bank}: {ADMITTED}": mean(f"{bank}_admission_rate"),
             f"{bank}: {GAP}": mean(f"{bank}_admission_disparity", -1.0),
             f"{bank}: {DEFAULTS}": mean(f"{bank}_default_rate", -1.0),
+            f"{bank}: {THRESHOLD}": learned(f"{bank}_admissions"),
             f"{bank}: {RELIEF}": relief[bank],
         }
     return found

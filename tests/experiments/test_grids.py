@@ -27,7 +27,7 @@ BEYOND = [
     "mafe-fig10-large",
     "mafe-groups",
     "mafe-labels",
-    "mafe-two-banks",
+    "mafe-two-banks-quick",
     "mafe-ablations-quick",
     "mafe-learners-quick",
 ]

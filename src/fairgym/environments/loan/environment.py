@@ -122,7 +122,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     @cached_property
     def _prefixes(self) -> tuple[str, ...]:
-        """What the names of each bank's agents and metrics begin with; nothing for a single one."""
+        """Beginnings of the names of each bank's agents and metrics; nothing for a single bank."""
         return ("",) if self.banks == 1 else tuple(pool.named(b, "") for b in range(self.banks))
 
     @property

@@ -75,7 +75,7 @@ class TwoBanks(ex.TrainingExperiment):
         }
 
     def conclude(self, data: Any) -> ex.Outcome:
-        """What opposed objectives cost whom, and what people's choice does to them."""
+        """Costs of opposed objectives, and effects of people's choice on them."""
         first, second = BANKS
         mixed, selfish, shared = data[MIXED], data[SELFISH], data[COOPERATIVE]
         checks = [

@@ -39,9 +39,9 @@ class Common:
     Attributes:
         algorithm: name of the algorithm; fairgym list shows all.
         objective: objective of the trained agents: uniform, direct, direct-fair, direct-fair-rate,
-            half-direct, published or frontier:LAMBDA; the welfare nash, max-min, gini or
-            alpha:ALPHA, of the system's benefit or as in nash:COMPONENT; or weights:
-            METRIC=WEIGHT,METRIC=WEIGHT.
+            half-direct, published, frontier:LAMBDA, or own for the terms that concern each agent;
+            the welfare nash, max-min, gini or alpha:ALPHA, of the system's benefit or as in
+            nash:COMPONENT; or weights: METRIC=WEIGHT,METRIC=WEIGHT.
         memory: memory that agents are shown, by its name in the environment; none for none.
         seed: seed of everything random in the run.
         seeds: seeds of several runs, in OUT/seed-N: START:STOP or a list such as 0,3,7.

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fairgym.core import Feature, component, param
+from fairgym.core import ComponentInfo, Feature, component, param
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.params import LoanParams
@@ -19,7 +19,7 @@ from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponent
 
 BANKS = 2
 ROLES = tuple(FEATURES)
-# What the agents of a bank see of the other bank, in the order of `Offers`.
+# What the agents of a bank see of the other bank, in the order of `PoolState.posted`.
 OTHER_TERMS = tuple(
     Feature(f"other_{terms}_{group}", 0, 1, "", f"the other bank's {terms}, one month ago")
     for terms in ("threshold", "relief")
@@ -93,18 +93,18 @@ def _declared() -> type[QueueComponents]:
     """Components of a single bank, declared for the pool and once more for each bank."""
     fields: dict[str, Any] = {}
 
-    def declare(name: str, banks: Sequence[int], of: str = "") -> None:
-        info = QueueComponents.info()[name]
+    def declare(name: str, info: ComponentInfo, *banks: int) -> None:
         used_by = tuple(named(bank, role) for bank in banks for role in info.used_by or ROLES)
-        about = dataclasses.replace(info, description=info.description + of, used_by=used_by)
-        fields[named(banks[0], name) if of else name] = component(**vars(about))
+        fields[name] = component(**vars(dataclasses.replace(info, used_by=used_by)))
 
-    for name in QueueComponents.info():
-        declare(name, range(BANKS))
+    of_one = QueueComponents.info()
+    for name, info in of_one.items():
+        declare(name, info, *range(BANKS))
     for bank in range(BANKS):
-        for name in QueueComponents.info():
+        for name, info in of_one.items():
             if name != "never_paid_out":  # nobody belongs to a bank before a loan
-                declare(name, [bank], f", bank {bank + 1}")
+                told = f"{info.description}, bank {bank + 1}"
+                declare(named(bank, name), dataclasses.replace(info, description=told), bank)
     body = {
         "__doc__": "Components of the pool, and those of each bank.",
         "__module__": __name__,

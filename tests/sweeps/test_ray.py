@@ -1,15 +1,18 @@
 """The Ray engine: kills on a cluster of two nodes, and machines without the same folders."""
 
 import dataclasses
+import os
+import signal
 import socket
 import sys
 import threading
 import time
+from collections import Counter
 
 import fates  # noqa: F401 - registers an algorithm
 import pytest
 import two_servers  # noqa: F401 - registers an environment that compiles quickly
-from kill_campaign import bits, campaign, cluster, quietly, sweep_with
+from kill_campaign import EPOCHS, bits, campaign, cluster, quietly, sweep_with
 
 from fairgym.core import FairgymError
 from fairgym.sweeps import Local, engine_of, entries_of, ray_engine
@@ -25,11 +28,50 @@ def fates_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("FATES", str(folder))
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """Python's own answer to Ctrl-C, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_workers_and_a_node_die_and_nothing_is_lost(tmp_path, monkeypatch):
     """The checks are those of the campaign, which `python kill_campaign.py ray` repeats."""
     monkeypatch.setenv("RAY_ADDRESS", "")  # whatever it is, it comes back
     killed, _, _ = campaign(cluster, tmp_path, seed=1, runs=4, kills=1, pause=(0.2, 0.5))
     assert killed == 1
+
+
+def test_ctrl_c_ends_runs_after_their_epoch_and_they_go_on(tmp_path, monkeypatch):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    marks = tmp_path / "fates"
+    (marks / "slow").touch()
+    entries = entries_of(sweep_with(2), tmp_path / "out")
+    planned = [entry.run for entry in entries]
+
+    def updates():
+        lines = (marks / "updates").read_text().split("\n") if (marks / "updates").exists() else []
+        return [tuple(line.split(" ")[1:]) for line in lines if line]
+
+    def press():
+        while len({fate for fate, number in updates() if number != "0"}) < 2:
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        engine_of(2, "ray").run(planned, quietly, print)
+    assert 4 <= len(updates()) < 2 * EPOCHS and not any(one.finished for one in planned)
+    (marks / "slow").unlink()
+    assert Local().run(planned, quietly, print) == []
+    assert Counter(updates()) == Counter(
+        {(f"run{run}", str(number)): 1 for run in range(2) for number in range(EPOCHS)}
+    )
+    for one in planned:
+        alone = tmp_path / "alone" / one.folder.relative_to(tmp_path / "out")
+        train(one.config, alone)
+        assert bits(one.folder) == bits(alone)
 
 
 @pytest.fixture
@@ -71,6 +113,25 @@ def test_it_goes_on_with_what_was_begun(order, tmp_path):
     assert bits(order.folder) == finished_alone(order, tmp_path)
 
 
+def test_one_that_is_told_to_stop_sends_what_it_has(order, tmp_path):
+    (tmp_path / "fates" / "slow").touch()
+
+    def press():
+        while not (tmp_path / "fates" / "updates").exists():
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    sentence, content = ray_engine.trained(order, tmp_path / "no mark", b"", 0)
+    assert sentence == ""
+    ray_engine._unpacked(content, order.folder)
+    done = (tmp_path / "fates" / "updates").read_text().count("\n")
+    assert 1 <= done < EPOCHS
+    train(order.config, order.folder, resume=True)
+    assert (tmp_path / "fates" / "updates").read_text().count("\n") == EPOCHS
+    assert bits(order.folder) == finished_alone(order, tmp_path)
+
+
 def test_a_machine_that_sees_the_folder_writes_there_and_waits_for_a_dying_one(order, tmp_path):
     mark = tmp_path / "mark"
     mark.touch()
@@ -79,8 +140,6 @@ def test_a_machine_that_sees_the_folder_writes_there_and_waits_for_a_dying_one(o
 
     def die():
         time.sleep(1.0)
-        import os
-
         os.close(handle)
 
     dying = threading.Thread(target=die)

@@ -257,11 +257,13 @@ def trained(order: Order, mark: Path, begun: bytes, devices: int) -> tuple[str, 
     if devices:
         with contextlib.suppress(RuntimeError):  # this worker has trained before
             jax.config.update("jax_num_cpu_devices", devices)
-    with _folder(order, mark, begun) as (folder, shared):
+    with interrupts.listening(), _folder(order, mark, begun) as (folder, shared):
         try:
             for module in order.imports:
                 import_plugin(module)
             _patiently_trained(order, folder)
+        except KeyboardInterrupt:
+            pass  # it was told to stop, and has kept the epoch that was under way
         except FairgymError as error:
             return str(error), b""
         except Exception as error:

@@ -9,6 +9,7 @@ import contextlib
 import io
 import os
 import secrets
+import shlex
 import socket
 import sys
 import tarfile
@@ -94,10 +95,14 @@ class Ray:
             return
         passed = {k: v for k, v in os.environ.items() if k.startswith(_PASSED_ON)}
         passed["PYTHONPATH"] = os.pathsep.join(_own_path())
+        environment: dict[str, Any] = {"env_vars": passed}
+        python = shlex.quote(sys.executable)
+        if python != sys.executable:  # a path with a blank, which Ray does not quote for its shell
+            environment["py_executable"] = python
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             _reach(os.environ.get("RAY_ADDRESS", ""))
-            ray.init(log_to_driver=False, include_dashboard=False, runtime_env={"env_vars": passed})
+            ray.init(log_to_driver=False, include_dashboard=False, runtime_env=environment)
         except Exception as error:
             where = os.environ.get("RAY_ADDRESS", "this machine")
             raise FairgymError(

@@ -26,6 +26,11 @@ import beartype.typing  # noqa: F401 - for CHECKER
 import jax
 import jaxtyping
 import pytest
+from hypothesis import settings
+
+# A drawn case may meet the compiler, or a collection of garbage.
+settings.register_profile("fairgym", deadline=None)
+settings.load_profile("fairgym")
 
 # Two devices, so that the sharded paths are walked on any machine.
 jax.config.update("jax_num_cpu_devices", 2)

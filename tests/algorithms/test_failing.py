@@ -165,7 +165,7 @@ def tournament(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", ["loan_simple", "loan", "health", "education"])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(seeds=st.lists(SEEDS, min_size=CANDIDATES_AT_ONCE, max_size=CANDIDATES_AT_ONCE))
 def test_no_failing_policy_outranks_a_surviving_one(name, seeds):
     scores, alive, length = tournament(name)(jnp.array(seeds))

@@ -30,7 +30,7 @@ def one_by_one(shares, units):
     return given.tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.integers(0, 1000), min_size=5, max_size=5).filter(any))
 def test_units_go_one_by_one_to_the_largest_share(weights):
     shares = np.array(weights, np.float32) / np.float32(sum(weights))
@@ -80,7 +80,6 @@ def test_samples_are_uniform_over_all_allocations():
     np.testing.assert_allclose(shares, np.full(10, 0.1), atol=0.02)
 
 
-@settings(deadline=None)
 @given(arrays(np.float32, 5, elements=st.floats(width=32, allow_subnormal=True)))
 def test_clip_makes_an_allocation_of_anything(numbers):
     clipped = CLIP(numbers)

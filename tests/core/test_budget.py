@@ -15,7 +15,7 @@ weights = st.lists(st.sampled_from([0.0, 1.0, 2.5, 1e-3]), min_size=N, max_size=
 groups = st.lists(st.integers(0, GROUPS - 1), min_size=N, max_size=N)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(money, weights, groups)
 def test_each_gets_in_proportion_and_nothing_is_lost(money, weight, group):
     money, weight, group = np.array(money), np.array(weight), np.array(group)

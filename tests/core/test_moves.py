@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairgym.core import improve_or_deteriorate, improvement_probability, moved
 
-unhurried = settings(deadline=None, max_examples=60)
+thorough = settings(max_examples=60)
 health = {"base": 0.29, "gain": 0.4, "slope": 16.0 * 4.0 / 2.5e8, "shift": -4.0}
 
 
@@ -17,7 +17,7 @@ def unit(high=1.0):
     return st.floats(0.0, high, width=32, allow_subnormal=False)
 
 
-@unhurried
+@thorough
 @given(unit(), unit(), st.floats(0, 1e9), st.floats(0, 1e-6), st.floats(-10, 10))
 def test_money_moves_the_chance_along_a_sigmoid(base, gain, money, slope, shift):
     found = improvement_probability(
@@ -36,7 +36,7 @@ def test_the_published_numbers_of_health():
     assert float(found[-1]) + 0.2 < 1.0
 
 
-@unhurried
+@thorough
 @given(unit(), unit(0.5), unit(0.5))
 def test_a_uniform_number_lands_in_one_of_three_segments(uniform, improve, stay):
     uniform, improve, stay = (np.float32(x) for x in (uniform, improve, stay))
@@ -63,7 +63,7 @@ def test_frequencies_are_the_probabilities(improve, stay):
         assert abs((direction == value).mean() - p) <= 5.0 * error + 1e-6
 
 
-@unhurried
+@thorough
 @given(
     st.floats(-10, 10, width=32),
     st.sampled_from([-1.0, 0.0, 1.0]),

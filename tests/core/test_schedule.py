@@ -17,7 +17,7 @@ due = jax.jit(Schedule.due)
 steps = st.integers(0, STEPS - 1)
 later = st.integers(0, 3 * STEPS)
 amounts = st.lists(st.integers(0, 1000), min_size=PLACES, max_size=PLACES)
-unhurried = settings(deadline=None, max_examples=60)
+thorough = settings(max_examples=60)
 
 
 def numbers(values):
@@ -31,7 +31,7 @@ def step_number(value):
 # ------------------------------------------------------------------------------- dates
 
 
-@unhurried
+@thorough
 @given(st.lists(st.tuples(later, amounts), max_size=6))
 def test_what_is_entered_falls_due_on_its_date(entries):
     """And what is due after the end is kept in the last column: nothing is lost."""
@@ -45,7 +45,7 @@ def test_what_is_entered_falls_due_on_its_date(entries):
         np.testing.assert_array_equal(due(schedule, step_number(now)), expected[:, now])
 
 
-@unhurried
+@thorough
 @given(st.lists(later, min_size=PLACES, max_size=PLACES), amounts)
 def test_each_place_has_a_date_of_its_own(at, amount):
     schedule = add(Schedule.empty(STEPS, (PLACES,)), jnp.array(at, jnp.int32), numbers(amount))
@@ -54,7 +54,7 @@ def test_each_place_has_a_date_of_its_own(at, amount):
     np.testing.assert_array_equal(schedule.amounts, expected)
 
 
-@unhurried
+@thorough
 @given(st.integers(0, STEPS - 4), st.lists(st.integers(0, 1000), min_size=4, max_size=4))
 def test_a_series_begins_on_its_date(start, series):
     schedule = Schedule.empty(STEPS)
@@ -149,7 +149,7 @@ def test_the_fund_waits_for_the_next_payment():
     assert opened == [[5.0, 0.0] if now == 6 else [0.0, 0.0] for now in range(STEPS)]
 
 
-@unhurried
+@thorough
 @given(
     st.lists(st.tuples(steps, amounts), max_size=8),
     st.sampled_from([0.0, 1.0, 30.0, 500.0]),

@@ -20,7 +20,7 @@ flags = st.lists(st.booleans(), min_size=N, max_size=N)
 priorities = st.permutations([i / N for i in range(N)])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(scores, flags, priorities, st.sampled_from([1, 4, N]))
 def test_highest_is_the_top_of_a_sort_by_score_then_priority(score, eligible, priority, count):
     score, eligible, priority = (np.array(x) for x in (score, eligible, priority))
@@ -35,7 +35,7 @@ def test_highest_is_the_top_of_a_sort_by_score_then_priority(score, eligible, pr
     assert len(set(np.asarray(rows).tolist())) == count, "a row twice would be written twice"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(flags, priorities, st.sampled_from([1, 4, N]))
 def test_sample_rows_takes_eligible_rows_once(eligible, priority, count):
     eligible, priority = np.array(eligible), np.array(priority)
@@ -128,7 +128,7 @@ def fill(score, eligible, group, places, priority):
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.one_of(scores, wild), flags, groups, places, priorities)
 def test_places_go_to_the_top_of_a_sort_in_each_group(score, eligible, group, places, priority):
     score, eligible, group, priority = (np.array(x) for x in (score, eligible, group, priority))
@@ -155,7 +155,7 @@ def test_many_people_and_places(kind):
         np.testing.assert_array_equal(found, filled(score, eligible, group, places, priority))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(flags, groups, places)
 def test_equal_scores_and_equal_luck_still_fill_the_places_exactly(eligible, group, places):
     eligible, group = np.array(eligible), np.array(group)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -45,7 +45,6 @@ class TestEveryActionSpace:
         draws = [space.sample(jax.random.key(s)) for s in (1, 1, 2)]
         assert jnp.array_equal(draws[0], draws[1]) and not jnp.array_equal(draws[0], draws[2])
 
-    @settings(deadline=None)
     @given(action=arrays(np.float32, 5, elements=ANYTHING))
     def test_clip_makes_an_action_of_anything(self, space, action):
         clipped = CLIP[space](action)

@@ -134,7 +134,7 @@ class TestCompensatedSums:
         values = jnp.array([1.0, 1e10, 1.0, -1e10])
         assert float(ACCUMULATE(values)) == 2.0
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(
         st.lists(st.floats(-1e9, 1e9, width=32, allow_subnormal=False), min_size=64, max_size=64),
     )

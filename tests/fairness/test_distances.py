@@ -31,7 +31,7 @@ def rows(groups, bins):
 
 
 class TestDistance:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(rows(2, 7))
     def test_of_ordered_bins_it_is_scipys(self, counts):
         scores = np.arange(7)
@@ -39,7 +39,7 @@ class TestDistance:
         found = Distance("scores").value(seen(scores=counts))
         assert -found == pytest.approx(expected, abs=1e-5)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(rows(3, 4))
     def test_of_three_groups_it_is_that_of_the_pair_furthest_apart(self, counts):
         shares = np.array(counts) / np.sum(counts, axis=1, keepdims=True)
@@ -78,7 +78,7 @@ class TestDistance:
 
 
 class TestLargestDeviation:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(st.lists(st.integers(0, 50), min_size=2, max_size=6).filter(any))
     def test_against_numpy(self, counts):
         x = np.array(counts, np.float64)

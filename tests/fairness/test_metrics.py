@@ -78,7 +78,7 @@ class TestDisparity:
             assert Disparity(RATE).value(totals(hits, [4, 4])) == -0.5
         assert Disparity(RATE).value(totals([2, 4], [4, 8])) == 0.0
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 60)), min_size=3, max_size=6))
     def test_more_groups_differ_by_the_population_standard_deviation(self, counts):
         hits, tries = np.array(counts, np.float32).T
@@ -121,14 +121,14 @@ def per_group(counts):
 class TestOfGroups:
     """Worst group, ratio and Gini against plain loops over the groups."""
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(COUNTS)
     def test_the_worst_group_has_the_lowest_rate(self, counts):
         rates = [h / t for h, t in counts]
         seen = per_group(counts)
         assert float(WorstGroup(RATE).value(seen)) == pytest.approx(sorted(rates)[0], rel=1e-5)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(COUNTS)
     def test_the_worst_group_has_the_highest_rate_where_less_is_better(self, counts):
         worst = WorstGroup(Rate("hits", "tries", sign=-1))
@@ -137,7 +137,7 @@ class TestOfGroups:
         assert found == pytest.approx(-highest, rel=1e-5)
         assert worst.sign == -1 and WorstGroup(RATE).sign == 1
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(COUNTS)
     def test_the_ratio_is_that_of_the_lowest_to_the_highest(self, counts):
         rates = sorted(h / t for h, t in counts)
@@ -146,7 +146,7 @@ class TestOfGroups:
             found = float(GroupRatio(rate).value(per_group(counts)))
             assert found == pytest.approx(by_hand, rel=1e-5)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(COUNTS)
     def test_gini_is_the_area_beside_the_lorenz_curve(self, counts):
         """Twice the area between the diagonal and the curve of cumulated shares: another formula

@@ -58,7 +58,7 @@ KINDS = pytest.mark.parametrize(
 
 @KINDS
 class TestEveryKind:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(order=st.permutations(range(7)), seed=st.integers(0, 50))
     def test_the_order_of_the_rows_does_not_matter(self, kind, pooled, order, seed):
         observation = sample(jax.random.key(seed))
@@ -69,7 +69,7 @@ class TestEveryKind:
             here = np.asarray(here)[order]
         np.testing.assert_allclose(there, here, rtol=1e-5, atol=1e-6)
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(seed=st.integers(0, 50))
     def test_more_empty_rows_do_not_matter(self, kind, pooled, seed):
         observation = sample(jax.random.key(seed))

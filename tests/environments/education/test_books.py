@@ -358,7 +358,7 @@ def action(value, size):
     return (lambda rng: rng.random(size)) if value == "random" else value
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(
     PEOPLE_ACTIONS,
     shares([5]),

@@ -12,7 +12,7 @@ import fairgym
 from fairgym.core import improvement_probability, moved
 from fairgym.environments.education import EducationParams, dynamics
 
-settings.register_profile("education", deadline=None, max_examples=40)
+settings.register_profile("education", max_examples=40)
 settings.load_profile("education")
 
 PARAMS = EducationParams()

@@ -279,7 +279,6 @@ def drawn(rng, kind, size):
 
 @settings(
     max_examples=24,
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -11,7 +11,7 @@ from fairgym.data.populations import health
 from fairgym.environments.health import HealthParams, dynamics
 
 PARAMS = HealthParams()
-settings.register_profile("health", deadline=None, max_examples=60)
+settings.register_profile("health", max_examples=60)
 settings.load_profile("health")
 
 

@@ -10,7 +10,7 @@ from fairgym.core import moved
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics
 
-settings.register_profile("loan", deadline=None, max_examples=40)
+settings.register_profile("loan", max_examples=40)
 settings.load_profile("loan")
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan_simple import dynamics
 
-settings.register_profile("loan_simple", deadline=None, max_examples=40)
+settings.register_profile("loan_simple", max_examples=40)
 settings.load_profile("loan_simple")
 
 

@@ -26,6 +26,7 @@ FAIR_MINDED: dict[str, tuple[str, ...]] = {
 TOGETHER = "profit of both"
 ADMITTED, RELIEF, GAP = "admitted", "relief", "difference of admission rates"
 WAITS, DEFAULTS, THRESHOLD = "difference of waits", "defaults", "threshold"
+ANYBODY = "admitted if chosen at random"
 SHARE = "applications to bank 1"
 
 
@@ -69,10 +70,25 @@ class TwoBanks(ex.TrainingExperiment):
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
         """Objectives -> column -> (seeds,)."""
         assert size.held_out is not None
-        return {
-            label: _columns(several, [ex.held_out_run(run, size.held_out) for run in several])
-            for label, several in runs.items()
-        }
+        data = {}
+        for label, several in runs.items():
+            ends = [ex.held_out_run(run, size.held_out) for run in several]
+            data[label] = _columns(several, ends)
+            # the same policies before people who do not choose: those who stay away come too
+            anybody = [
+                ex.held_out(
+                    run.env,
+                    run.params.replace(terms_sensitivity=0.0),
+                    run.policies,
+                    run.config.seed,
+                    size.held_out,
+                )
+                for run in several
+            ]
+            data[label] |= {
+                f"{bank}: {ANYBODY}": _mean(anybody, f"{bank}_admission_rate") for bank in BANKS
+            }
+        return data
 
     def conclude(self, data: Any) -> ex.Outcome:
         """Costs of opposed objectives, and effects of people's choice on them."""
@@ -152,7 +168,7 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
     """Numbers of one kind of objectives by column, (seeds,)."""
 
     def mean(metric: str, sign: float = 1.0) -> np.ndarray:
-        return np.array([sign * np.mean(one.metrics[metric]) for one in ends])
+        return sign * _mean(ends, metric)
 
     def learned(agent: str) -> np.ndarray:
         """Mean action over groups at the end of the training."""
@@ -196,6 +212,11 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
 def _table(data: Mapping[str, Any], columns: Sequence[str], caption: str) -> ex.Table:
     rows = [[label, *(ex.iqm_text(one[c]) for c in columns)] for label, one in data.items()]
     return ex.Table(["objectives", *(c.replace("_", " ") for c in columns)], rows, caption)
+
+
+def _mean(ends: Sequence[Any], metric: str) -> np.ndarray:
+    """Mean of a metric over each seed's episodes, (seeds,)."""
+    return np.array([np.mean(one.metrics[metric]) for one in ends])
 
 
 @style.styled

@@ -20,7 +20,7 @@ from fairgym.experiments import Check, Outcome, experiments
 from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
 from fairgym.experiments.fairqcm._doughnut import bound, optimum
 from fairgym.experiments.mafe.ablations import OPTIONS
-from fairgym.experiments.mafe.aims import CONCERNED, GIVEN, TOGETHER
+from fairgym.experiments.mafe.aims import CONCERNED, EXCESS, GIVEN, TOGETHER
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
 from fairgym.experiments.mafe.fig7 import LITERAL, OBJECTIVES, differences
 from fairgym.experiments.mafe.fig9 import dominated
@@ -36,10 +36,12 @@ from fairgym.experiments.mafe.learners import (
     UNFAIR,
     UNTRAINED,
 )
-from fairgym.experiments.mafe.readings import QUESTIONS
+from fairgym.experiments.mafe.readings import BY_LUCK, QUESTIONS
+from fairgym.experiments.mafe.two_banks import AT_RANDOM, COOPERATIVE, FAIR_MINDED, SELFISH
 from fairgym.policies import fixed_policies
 from fairgym.report.words import title
 from fairgym.training import RunConfig
+from fairgym.training.evaluation import Evaluation
 
 SEEDS = 4
 
@@ -47,6 +49,11 @@ SEEDS = 4
 def near(value: float, spread: float = 0.01) -> np.ndarray:
     """Values of a few seeds around one."""
     return value + spread * np.array([-1.0, 1.0, 0.5, -0.5])
+
+
+def lucky(value: float, spread: float = 0.001) -> np.ndarray:
+    """Values of a few seeds under permutations around one, shape (seeds, permutations)."""
+    return value + spread * np.linspace(-1.0, 1.0, 20) * np.ones((SEEDS, 1))
 
 
 def rising(first: float, last: float) -> np.ndarray:
@@ -106,8 +113,13 @@ def fig7(good: bool) -> Any:
             }
         if good:  # direct rewards alone do nothing for the rates
             data[name]["direct"]["rate"]["curve"] = rising(0.1, 0.1)
-        for found in data[name].values():
-            found |= {"luck": near(-0.05, 0.001), "survived": near(1.0, 0.0)}
+        for objective, found in data[name].items():
+            # without luck the objectives differ by what the curves say
+            place = list(OBJECTIVES).index(objective)
+            found |= {"luck": lucky(-0.05 * (1 + place)), "survived": near(1.0, 0.0)}
+            found["fair"]["final"] = found["fair"]["final"] - 0.05 * (1 + place)
+        ends = [near(-0.3), near(-0.1 if good else -0.3)[::-1]]
+        data[name]["uniform"]["excess"] = np.array(ends)
         if name != "health":
             data[name][LITERAL] = data[name]["direct-fair"] | {"survived": near(0.0, 0.0)}
     return data
@@ -126,8 +138,9 @@ def fig9(good: bool) -> Any:
     found = {
         "weights": np.array([0.0, 0.1, 0.3, 0.6, 1.0]),
         "reward": np.array([near(r, 0.001) for r in reward]),
-        "fairness": np.array([near(-0.1 * i if good else 0.1 * i - 1.0, 0.001) for i in range(5)]),
-        "luck": np.array([near(-0.05, 0.001) for _ in range(5)]),
+        # as fair everywhere, of which more or less is luck
+        "fairness": np.array([near(-0.5, 0.001) for _ in range(5)]),
+        "luck": np.array([lucky(0.1 * i - 0.5 if good else -0.1 * i) for i in range(5)]),
         "survived": np.array([near(0.2 * i, 0.001) for i in range(5)]),
     }
     literal = {key: values[:2] for key, values in found.items()}
@@ -168,7 +181,7 @@ def fig10(good: bool) -> Any:
         for agent in env.agents:
             keys += [log_keys.action(agent, element) for element in env.action_space(agent).names]
         keys.sort()  # as those of compiled programs are
-        data[name] = []
+        data[name] = {"runs": [], "ends": []}
         for seed in range(SEEDS):
             lines = []
             for epoch in range(20):
@@ -181,8 +194,30 @@ def fig10(good: bool) -> Any:
             run = types.SimpleNamespace(
                 config=config, env=env, metrics=lines, folder=f"/{name}/{seed}", provenance={}
             )
-            data[name].append(run)
+            data[name]["runs"].append(run)
+    data["loan"]["ends"] = [defaulting(0.03 if good else 0.3, seed) for seed in range(SEEDS)]
     return data
+
+
+def defaulting(excess: float, seed: int) -> Evaluation:
+    """Two episodes in which default rates differ by 0.4 by luck alone, and a third without one."""
+    name, values = "default_disparity", -0.4 - excess + 1e-3 * np.cos(seed) * np.ones(3)
+    values[2] = 0.0
+    nulls = -0.4 + 0.1 * np.array([[-1.0, 1.0], [1.0, -1.0], [4.0, 4.0]])
+    known = np.array([True, True, False])
+    return Evaluation(
+        metrics={name: values},
+        defined={name: known},
+        objective=None,
+        lengths=np.full(3, 400),
+        terminated=np.zeros(3, bool),
+        totals=None,
+        mean_actions={},
+        trace=None,
+        people_start={},
+        people_end={},
+        nulls={name: nulls},
+    )
 
 
 def readings(good: bool) -> Any:
@@ -191,17 +226,20 @@ def readings(good: bool) -> Any:
         "rewards": ("survived", "profit", "admitted"),
         "borrowers": ("survived", "profit"),
         "students": ("survived", "university"),
-        "queues": ("mean wait of those paid out", "queue disparity"),
+        "queues": ("mean wait of those paid out", "queue disparity", f"queue disparity{BY_LUCK}"),
         "schooling": ("survived", "university"),
         "care": ("premium", "public health"),
-        "failures": ("survived", "direct terms"),
+        "failures": ("survived", "direct terms", "fair terms", f"fair terms{BY_LUCK}"),
     }
     jitter = 1e-3 * np.cos(np.arange(SEEDS))
     judged = experiments.get("mafe-fig10")().conclude(fig10(good)).checks[: len(RELIEF) + 3]
     data: dict[str, Any] = {
         name: {
             words: {
-                "columns": {column: 0.5 + jitter for column in columns[name]},
+                "columns": {
+                    column: lucky(0.5) if column.endswith(BY_LUCK) else 0.5 + jitter
+                    for column in columns[name]
+                },
                 "checks": judged if question.judged else [],
             }
             for words in question.readings(1_000)
@@ -219,6 +257,11 @@ def readings(good: bool) -> Any:
     ):
         found = data[name][words]["columns"]
         found[column] = found[column] + (0.2 if good else -0.2) + 0.5 * jitter
+    # as much less of it is luck under the other objective: the excess alone differs
+    for words, found in data["queues"].items():
+        if words != "published wait":
+            found["columns"]["queue disparity"] += 0.4
+            found["columns"][f"queue disparity{BY_LUCK}"] += 0.4
     return data
 
 
@@ -232,12 +275,17 @@ def groups(good: bool) -> Any:
             size = near(0.3, 0.001) if used else np.zeros(SEEDS)
             acts = reading != "fixed policy"
             found[reading] = {
-                "ends": {"objective": near(0.5 if good else 0.5 - 0.2 * place, 0.001)},
+                "ends": {
+                    "objective": near(0.5 if good else 0.5 - 0.2 * place, 0.001),
+                    "wait disparity": near(1.0),
+                },
+                "luck": {"wait disparity": lucky(0.9)},
                 "course": np.full((SEEDS, 2, 11), 0.5) + 0.1 * place,
                 "flips": {agent: size} if acts else {},
                 "by_group": {agent: np.stack([size, -size], axis=1)} if acts else {},
                 "shares": np.full((SEEDS, 3, 2), 0.9),
-                "apart": near(0.02 if good else 0.2, 0.001),
+                "apart": near(0.2, 0.001),
+                "apart by luck": lucky(0.18 if good else 0.02),
             }
         data[name] = {
             "groups": ("first", "second"),
@@ -254,6 +302,7 @@ def ablations(good: bool) -> Any:
             words: {
                 "objective": near(0.5 if good else 0.5 - 0.2 * (place > 0), 0.001),
                 "fairness": near(-0.1),
+                "fairness by luck alone": lucky(-0.05),
                 "survived": near(1.0),
             }
             for place, words in enumerate(OPTIONS)
@@ -277,10 +326,38 @@ def aims(good: bool) -> Any:
             f"{kind} {number}": {
                 "survived": near(1.0),
                 "reward": near(0.5),
-                "largest disparity": near(0.9 * float(number) if good else 0.5, 0.001),
+                "largest disparity": near(0.5, 0.001),
+                "largest disparity by luck alone": lucky(0.45),
+                EXCESS: near(0.9 * float(number) if good else 0.5, 0.001),
             }
             for kind, number in (("bounds", "0.05"), ("bounds", "0.2"), ("weights", "0.8"))
         }
+    return data
+
+
+def two_banks(good: bool) -> Any:
+    """Every claim is a difference between two kinds of objectives, or between the two banks."""
+    low, high = (0.3, 0.6) if good else (0.6, 0.3)
+    gap = "difference of admission rates"
+    data = {}
+    for label in (COOPERATIVE, *FAIR_MINDED):
+        chosen, selfish = label == SELFISH, label in (SELFISH, AT_RANDOM)
+        data[label] = {
+            "profit of both": near(high if selfish else low),
+            "admitted": near((0.45 if chosen else low) if selfish else high)[::-1],
+            # admission rates differ as much everywhere, and by luck more or less
+            gap: near(0.5),
+            f"{gap} by luck alone": lucky(0.0 if chosen == good else 0.4),
+            "relief": near(high if chosen else low)[:: 1 if chosen else -1],
+            "applications to bank 1, disadvantaged": near(high),
+        }
+        for bank, more in (("bank_1", low), ("bank_2", high)):
+            data[label] |= {
+                f"{bank}: profit": near(more)[:: 1 if bank == "bank_1" else -1],
+                f"{bank}: admitted": near(0.9 - more)[:: 1 if bank == "bank_1" else -1],
+                f"{bank}: threshold": near(more)[:: 1 if bank == "bank_1" else -1],
+                f"{bank}: relief": near(0.1),
+            }
     return data
 
 
@@ -310,10 +387,13 @@ def learners(good: bool) -> Any:
             unfair = 0.3 if label == "PPO" else 0.1
             reward = 1.0 if good or label == "PPO" else 0.5
             order = slice(None, None, -1 if place == 1 else 1)
-            ends = dict.fromkeys(measured, near(unfair if good else 0.2)[order])
+            # all have as much, of which more or less is luck
+            ends = dict.fromkeys(measured, near(0.5)[order])
             ends |= {SCORE: near(0.6 - 0.1 * place if good else 0.4)[order], REWARD: near(reward)}
             ends |= {UNFAIR: near(unfair), SURVIVED: np.ones(SEEDS)}
-            found[label] = {"ends": ends}
+            fair = [name for name in measured if metrics[name].kind == "fair"]
+            luck = dict.fromkeys([*fair, UNFAIR], lucky(0.5 - (unfair if good else 0.2)))
+            found[label] = {"ends": ends, "luck": luck}
             if label != UNTRAINED:
                 curves = {key: rising(0.1, float(ends[key][0])) for key in (SCORE, disparity)}
                 found[label] |= {"steps": np.arange(1, 21) * 1_000, "curves": curves}
@@ -378,11 +458,12 @@ def learning(name: str, good: bool) -> Any:
 
 
 MADE_UP: dict[str, Callable[[bool], Any]] = {
-    f"mafe-{function.__name__}": function
+    f"mafe-{function.__name__.replace('_', '-')}": function
     for function in (
         *(
             ablations,
             aims,
+            two_banks,
             fig5,
             fig6,
             fig7,
@@ -428,7 +509,7 @@ def test_the_actions_of_figure_10_are_those_of_its_page():
     head = "| environment | agent | action |"
     lines = page.read_text(encoding="utf-8").partition(head)[2].partition("\n\n")[0]
     shown = [line.strip("| ").split(" | ")[:3] for line in lines.splitlines()[2:]]
-    (table,) = experiments.get("mafe-fig10")().conclude(fig10(True)).tables
+    table, _ = experiments.get("mafe-fig10")().conclude(fig10(True)).tables
     assert [list(row[:3]) for row in table.rows] == shown
 
 
@@ -551,7 +632,7 @@ def test_differences_between_objectives_by_hand():
     ends = {"a": (1.0, 0.0, 0.2), "b": (0.0, 0.0, 0.4), "c": (0.5, 0.3, 0.0)}
     objectives = {
         name: {
-            kind: {"final": np.array([end, end]), "terms": 2}
+            kind: {"excess": np.array([end, end]), "terms": 2}
             for kind, end in zip(KINDS, values, strict=True)
         }
         for name, values in ends.items()
@@ -559,7 +640,7 @@ def test_differences_between_objectives_by_hand():
     np.testing.assert_allclose(differences(objectives), (0.5 + 0.15 + 0.2) / 3)
     for kinds in objectives.values():
         for found in kinds.values():
-            found["whole"] = 2.0 * found["final"]
+            found["whole"] = 2.0 * found["excess"]
     np.testing.assert_allclose(differences(objectives, "whole"), (1.0 + 0.3 + 0.4) / 3)
 
 
@@ -569,7 +650,7 @@ def test_noise_alone_makes_little_difference_between_objectives():
     found = []
     for _ in range(400):
         objectives = {
-            name: {kind: {"final": rng.normal(size=5), "terms": 1} for kind in KINDS}
+            name: {kind: {"excess": rng.normal(size=5), "terms": 1} for kind in KINDS}
             for name in OBJECTIVES
         }
         found.append(differences(objectives).mean())

@@ -10,7 +10,7 @@ import pytest
 
 from fairgym.core import log_keys
 from fairgym.experiments import Size, experiments, reproduce
-from fairgym.experiments._measurements import HELD_OUT
+from fairgym.experiments._measurements import HELD_OUT, by_luck
 from fairgym.experiments.mafe.learners import (
     LEARNERS,
     REWARD,
@@ -64,7 +64,7 @@ class Small(MafeLearners):
                     label: found
                     | {
                         part: {text.get(k, k): v for k, v in found[part].items()}
-                        for part in ("ends", "curves")
+                        for part in ("ends", "luck", "curves")
                         if part in found
                     }
                     for label, found in known.items()
@@ -90,6 +90,7 @@ def test_the_page_has_pictures_and_tables(made):
     result, _, data = made
     page = result.page.read_text()
     assert "quick scale" in page and page.count("**admission disparity ↓**") == 2
+    assert re.search(r"\| \*\*admission disparity ↓\*\* .*\n\| the same by luck alone \| ", page)
     assert "**mortality disparity ↓**" in page
     links = re.findall(r"!\[.*\]\((.*)\)", page)
     assert [link.split("-")[-1] for link in links] == ["frontier.png", "curves.png"]
@@ -116,6 +117,20 @@ def test_numbers_are_those_of_the_held_out_episodes(made, label):
         assert ends[REWARD] == pytest.approx(profit, rel=1e-4)
         assert ends[SCORE] == pytest.approx(0.5 * ends[REWARD] - 0.5 * ends[UNFAIR], abs=1e-5)
         assert ends[SURVIVED] == 1.0 - found.terminated.mean()
+
+
+def test_luck_is_that_of_permuted_groups_in_the_same_episodes(made):
+    """By itself where it is defined, and the mean of the normalised ones among the terms."""
+    _, runs, data = made
+    for seed, run in enumerate(runs["loan/F-MAPPO"]):
+        key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
+        found = evaluate(run.env, run.params, run.policies, key, 3, permutations=100)
+        luck = {name: of[seed] for name, of in data["learners"]["F-MAPPO"]["luck"].items()}
+        assert set(luck) == {*found.nulls, UNFAIR}
+        for name in found.nulls:
+            if found.defined[name].any():
+                assert luck[name].mean() == pytest.approx(-found.null(name).mean, rel=1e-5)
+        np.testing.assert_allclose(luck[UNFAIR], -by_luck(found, run.env) / 3.0, rtol=1e-6)
 
 
 def test_what_is_undefined_in_every_episode_is_no_parity(made):

@@ -1,5 +1,7 @@
 """Disparities of experiments beside what luck alone makes."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -24,7 +26,7 @@ def test_a_bank_that_treats_all_alike_is_as_unfair_as_luck_makes_it():
     for found, excess in ((alike, False), (apart, True)):
         objective = Objective.weighted(ENV, dict.fromkeys(fair, 1.0))
         scores = found.scored_by(objective).values("objective")
-        luck = ex.by_luck(found, ENV)
+        luck = ex.by_luck(found, ENV).mean()
         assert -1.0 < luck < 0.0
         beyond = scores.mean() - luck
         error = scores.std(ddof=1) / np.sqrt(len(scores))
@@ -37,6 +39,32 @@ def test_a_normaliser_is_that_of_the_episode():
     waits = np.asarray(found.totals.waited) / np.asarray(found.totals.disbursed)
     divisors = {"wait_disparity": waits.sum(axis=1), "admission_disparity": 1.0}
     divisors["default_disparity"] = 1.0
-    expected = sum([found.nulls[n].mean(axis=1) / d for n, d in divisors.items()], np.zeros(24))
+    expected = {n: (found.nulls[n].T / d).mean(axis=1) for n, d in divisors.items()}
     assert waits.sum(axis=1).min() > 1.0
-    assert ex.by_luck(found, ENV) == pytest.approx(expected.mean(), rel=1e-4)
+    np.testing.assert_allclose(ex.by_luck(found, ENV), sum(expected.values()), rtol=1e-4)
+    for name, luck in expected.items():
+        np.testing.assert_allclose(ex.by_luck(found, ENV, [name]), luck, rtol=1e-4)
+
+
+def test_a_disparity_counts_where_it_is_defined():
+    """Against the null of the episodes themselves; a bank that lends to nobody is no fair one."""
+    name, found = "default_disparity", bank([0.3, 0.0])
+    some, none = (dict(found.defined) for _ in range(2))
+    some[name], none[name] = np.arange(24) < 5, np.zeros(24, bool)
+    seeds = [dataclasses.replace(found, defined=known) for known in (found.defined, some, none)]
+    values, luck = ex.disparity(seeds, name)
+    assert values.shape == (3,) and luck.shape == (3, ex.PERMUTATIONS)
+    for seed in (0, 1):
+        null = seeds[seed].null(name)
+        assert values[seed] == pytest.approx(-null.value) and values[seed] > 0.0
+        assert luck[seed].mean() == pytest.approx(-null.mean)
+        assert np.quantile(luck[seed], 0.95) == pytest.approx(-null.bound)
+        assert ex.beyond(values, luck)[seed] == pytest.approx(-null.excess)
+    np.testing.assert_allclose(values[1], -found.metrics[name][:5].mean(), rtol=1e-6)
+    assert np.isnan(values[2]) and np.isnan(luck[2]).all()
+
+
+def test_luck_in_a_table_is_that_of_the_number_beside_it():
+    """Of four seeds the middle two count, in every permutation; 2.5% of them are left out twice."""
+    luck = np.arange(1001.0) + np.array([[-5_000.0], [0.0], [2.0], [9_000.0]])
+    assert ex.luck_text(luck) == "501 (26.0 to 976)"

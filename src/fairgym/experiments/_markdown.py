@@ -13,7 +13,7 @@ import numpy as np
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
 from fairgym.report.words import capital, number
 from fairgym.training.provenance import source_commit
-from fairgym.training.statistics import bootstrap_interval, mean_interval
+from fairgym.training.statistics import bootstrap_interval, interquartile_mean, mean_interval
 
 _INTERVALS = (
     "A check holds if the whole 95% interval is where the claim says. These are means over"
@@ -186,6 +186,20 @@ def mean_text(values: Any) -> str:
 def iqm_text(values: Any) -> str:
     """Interquartile mean of one value per seed with its bootstrap interval, for a table."""
     return _estimate_text(*bootstrap_interval(values))
+
+
+def luck_text(luck: Any) -> str:
+    """What luck alone makes of an interquartile mean, for a table beside it.
+
+    Args:
+        luck: Numbers of each seed under permutations, shape (seeds, permutations).
+
+    Returns:
+        Mean and 95% interval of the permutations' interquartile means over seeds.
+    """
+    found = interquartile_mean(luck, axis=0)
+    low, high = np.quantile(found, [0.025, 0.975])
+    return _estimate_text(float(np.mean(found)), float(low), float(high))
 
 
 def _estimate_text(estimate: float, low: float, high: float) -> str:

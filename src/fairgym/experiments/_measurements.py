@@ -1,6 +1,6 @@
 """Measurements of runs: logged numbers, and policies in held-out episodes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,6 +14,10 @@ from fairgym.training.run import initial_state
 # Runs with seeds 0, 1, ... sample their episodes with keys of these numbers; this one is no seed.
 HELD_OUT = 2**31 - 1
 PERMUTATIONS = 100  # of the people's groups, where a page shows what luck alone makes
+LUCK = (
+    "“By luck alone” is the same with the people's groups permuted within the episodes: mean and"
+    " 95% interval of the permutations."
+)
 KINDS = ("direct", "fair", "rate")
 
 
@@ -47,10 +51,10 @@ def held_out_run(run: Any, episodes: int, permutations: int = 0) -> Evaluation:
     return held_out(run.env, run.params, run.policies, seed, episodes, permutations)
 
 
-def untrained_run(run: Any, episodes: int) -> Evaluation:
+def untrained_run(run: Any, episodes: int, permutations: int = 0) -> Evaluation:
     """Measure the policies that a run begins with in the same way."""
     policies = run.job.algorithm.policies(initial_state(run.job))
-    return held_out(run.env, run.params, policies, run.config.seed, episodes)
+    return held_out(run.env, run.params, policies, run.config.seed, episodes, permutations)
 
 
 def score(evaluation: Evaluation, objective: Objective) -> float:
@@ -60,23 +64,60 @@ def score(evaluation: Evaluation, objective: Objective) -> float:
     return float(np.mean(scores))
 
 
-def by_luck(evaluation: Evaluation, env: Any) -> float:
-    """Sum of the normalised disparities among the terms that luck alone makes.
+def by_luck(evaluation: Evaluation, env: Any, names: Iterable[str] = ()) -> np.ndarray:
+    """Sum of normalised disparities that luck alone makes, for each permutation.
 
     They are those of the same episodes with the people's groups permuted (`Evaluation.nulls`), each
     with the normaliser of its episode; what is undefined counts as parity, as in a score.
+
+    Args:
+        evaluation: Episodes, measured under permutations.
+        env: The environment.
+        names: The disparities; by default those among the terms.
+
+    Returns:
+        Means over the episodes, never above 0, shape (permutations,).
     """
-    totals = evaluation.totals
-    found = np.zeros(len(evaluation.lengths))
-    for name in env.terms:
-        if name in evaluation.nulls:
-            metric = env.metrics[name]
-            raw, scaled = (
-                np.asarray(jax.vmap(f)(totals)) for f in (metric.value, metric.normalised)
-            )
-            scale = np.where(raw == 0.0, 1.0, scaled / np.where(raw == 0.0, 1.0, raw))
-            found += evaluation.nulls[name].mean(axis=1) * scale
-    return float(np.mean(found))
+    totals, found = evaluation.totals, np.zeros(())
+    for name in names or [term for term in env.terms if env.metrics[term].kind == "fair"]:
+        metric = env.metrics[name]
+        raw, scaled = (np.asarray(jax.vmap(f)(totals)) for f in (metric.value, metric.normalised))
+        scale = np.where(raw == 0.0, 1.0, scaled / np.where(raw == 0.0, 1.0, raw))
+        found = found + np.mean(evaluation.nulls[name] * scale[:, None], axis=0, dtype=np.float64)
+    return found
+
+
+def disparity(evaluations: Sequence[Evaluation], name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Size of a disparity with each seed, and what luck alone makes of it.
+
+    Only episodes count in which it is defined; NaN where there is none.
+
+    Returns:
+        `(values, luck)`: in the metric's unit, never below 0, shapes (seeds,) and (seeds,
+        permutations).
+    """
+    values, luck = [], []
+    for one in evaluations:
+        known = one.defined[name]
+        permuted = one.nulls[name]
+        some = bool(known.any())
+        values.append(-np.mean(one.metrics[name][known], dtype=np.float64) if some else np.nan)
+        luck.append(
+            -np.mean(permuted[known], axis=0, dtype=np.float64)
+            if some
+            else np.full(permuted.shape[1], np.nan)
+        )
+    return np.array(values), np.array(luck)
+
+
+def beyond(values: Any, luck: Any) -> np.ndarray:
+    """Excess of measured numbers over the mean of what luck alone makes.
+
+    Args:
+        values: One number per seed.
+        luck: The same under permutations, shape (seeds, permutations).
+    """
+    return np.asarray(values) - np.mean(luck, axis=-1)
 
 
 def category(env: Any, kind: str) -> Objective:

@@ -111,24 +111,59 @@ def spells(env: Any, params: Any, policies: Mapping[str, Any], seed: int, episod
     return Spells(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
-def calibration(
-    env: Any, params: Any, policies: Mapping[str, Any], seed: int, episodes: int
-) -> tuple[np.ndarray, float]:
-    """Shares of stays that ended well by third of the scores and group, and how far apart.
+class Calibration(NamedTuple):
+    """How far the groups' people of the same score fare alike.
 
-    Returns:
-        `(shares, apart)`: shape (3, groups), NaN where a group has nobody; and the mean difference
-        of the groups over the thirds that both are in, 0 where there is none.
+    Attributes:
+        shares: stays that ended well by third of the scores and group, shape (3, groups); NaN where
+            a group has nobody.
+        apart: mean difference of the groups over the thirds that both are in; 0 without one.
+        luck: the same with the groups permuted over the stays of each third, shape (permutations,).
+    """
+
+    shares: np.ndarray
+    apart: float
+    luck: np.ndarray
+
+
+def calibration(
+    env: Any,
+    params: Any,
+    policies: Mapping[str, Any],
+    seed: int,
+    episodes: int,
+    permutations: int = 0,
+) -> Calibration:
+    """Calibration within two groups, under these policies, in as many episodes.
+
+    Groups are permuted within the thirds, so that each third keeps as many people of either group:
+    scores, which the groups differ in, are given. Stays are permuted one by one, as if each were
+    somebody else's.
     """
     stays = spells(env, params, policies, seed, episodes)
     good = outcomes(env, stays)
-    groups = range(len(env.groups))
-    if not stays.score.size:
-        return np.full((BINS, len(groups)), np.nan), 0.0
-    cuts = np.quantile(stays.score, np.arange(1, BINS) / BINS)
+    cuts = np.quantile(stays.score, np.arange(1, BINS) / BINS) if good.size else np.zeros(0)
     third = np.searchsorted(cuts, stays.score, side="right")
-    inside = [[(third == b) & (stays.group == g) for g in groups] for b in range(BINS)]
-    shares = np.array([[good[c].mean() if c.any() else np.nan for c in row] for row in inside])
-    apart = np.abs(shares[:, 0] - shares[:, 1])
-    known = ~np.isnan(apart)
-    return shares, float(apart[known].mean()) if known.any() else 0.0
+    # stays, and those that ended well, by third and group
+    count, well = (
+        np.array(
+            [[np.sum(x[(third == b) & (stays.group == g)]) for g in (0, 1)] for b in range(BINS)]
+        )
+        for x in (np.ones(good.shape, np.int64), good.astype(np.int64))
+    )
+    lots = np.random.default_rng(seed)
+    of_first = lots.hypergeometric(
+        well.sum(axis=1), (count - well).sum(axis=1), count[:, 0], (permutations, BINS)
+    )
+    lucky = np.stack([of_first, well.sum(axis=1) - of_first], axis=-1)
+    shares, apart = _shares(well, count)
+    return Calibration(shares, float(apart), _shares(lucky, count)[1])
+
+
+def _shares(well: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, Any]:
+    """Shares of the stays that ended well, and the mean difference over thirds with both groups."""
+    shares = np.where(count > 0, well / np.maximum(count, 1), np.nan)
+    both = np.all(count > 0, axis=1)
+    if not both.any():
+        return shares, np.zeros(shares.shape[:-2])
+    return shares, np.abs(shares[..., both, 0] - shares[..., both, 1]).mean(axis=-1)

@@ -25,7 +25,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "the same people for all candidates": {"common_random_numbers": True},
     "noise floor 0.1": {"noise_floor": 0.1},
 }
-SCORE, FAIR, SURVIVED = "objective", "fairness", "survived"
+SCORE, FAIR, LUCK, SURVIVED = "objective", "fairness", "fairness by luck alone", "survived"
 LITTLE = 0.1  # of the objective
 
 
@@ -50,16 +50,17 @@ class MafeAblations(ex.TrainingExperiment):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Environment -> option -> column -> (seeds,)."""
+        """Environment -> option -> column -> (seeds,); of luck alone (seeds, permutations)."""
         assert size.held_out is not None
         data: dict[str, Any] = {name: {} for name in ENVIRONMENTS}
         for key, several in runs.items():
             name, _, words = key.partition("/")
             env, objective = several[0].env, several[0].objective
-            ends = [ex.held_out_run(run, size.held_out) for run in several]
+            ends = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
             data[name][words] = {
                 SCORE: np.array([ex.score(end, objective) for end in ends]),
                 FAIR: np.array([ex.score(end, ex.category(env, "fair")) for end in ends]),
+                LUCK: np.array([ex.by_luck(end, env) for end in ends]),
                 SURVIVED: np.array([1.0 - np.mean(end.terminated) for end in ends]),
             }
         return data
@@ -71,20 +72,23 @@ class MafeAblations(ex.TrainingExperiment):
             usual = found[PUBLISHED][SCORE]
             limit = LITTLE * float(np.mean(np.abs(usual)))
             for words, one in found.items():
-                rows.append([name, words, *(ex.iqm_text(values) for values in one.values())])
+                texts = (ex.iqm_text(one[SCORE]), ex.iqm_text(one[FAIR]), ex.luck_text(one[LUCK]))
+                rows.append([name, words, *texts, ex.iqm_text(one[SURVIVED])])
                 if words != PUBLISHED:
                     statement = f"{name}, {words}: the objective changes by less than a tenth"
                     checks.append(ex.Check.between(statement, one[SCORE] - usual, -limit, limit))
         caption = (
             "The objective with all terms, the sum of its normalised disparities, and the share of"
             " episodes that do not fail, in held-out episodes; interquartile mean over seeds (95%"
-            " interval)."
+            f" interval). {ex.LUCK}"
         )
         return ex.Outcome(
             figures={"": _plot(data)},
             caption="Faint dots are seeds, dark ones interquartile means over seeds with"
             " stratified bootstrap 95% intervals.",
-            tables=[ex.Table(["environment", "option", SCORE, FAIR, SURVIVED], rows, caption)],
+            tables=[
+                ex.Table(["environment", "option", SCORE, FAIR, LUCK, SURVIVED], rows, caption)
+            ],
             checks=checks,
         )
 

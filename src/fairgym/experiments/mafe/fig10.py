@@ -20,6 +20,7 @@ NEAR = 0.05
 NEARLY_ALL = 0.95  # of the applicants
 SIMILAR = 0.05  # difference of two default rates
 NEAR_CAP = 0.9  # share of the highest premium
+DEFAULTS = "default_disparity"
 
 
 @ex.experiments.register("mafe-fig10")
@@ -45,14 +46,24 @@ class MafeFig10(ex.TrainingExperiment):
         return {name: ex.run_config(name, size) for name in ENVIRONMENTS}
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """The runs themselves: their logs hold all that there is to measure."""
-        return runs
+        """Environment -> "runs", whose logs hold nearly all that there is to measure, and "ends".
+
+        The latter are held-out episodes of the learned policies, one entry per seed, where a check
+        is of a disparity: in loan.
+        """
+        assert size.held_out is not None
+        data = {name: {"runs": several, "ends": []} for name, several in runs.items()}
+        data["loan"]["ends"] = [
+            ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in runs["loan"]
+        ]
+        return data
 
     def conclude(self, data: Any) -> ex.Outcome:
         """Directions that the paper tells of."""
-        checks = [check for name, runs in data.items() for check in CHECKS[name](runs)]
+        checks = [check for name, found in data.items() for check in CHECKS[name](**found)]
         rows = []
-        for name, runs in data.items():
+        for name, found in data.items():
+            runs = found["runs"]
             for agent, slug in log_keys.actions_in(runs[0].metrics[0]):
                 elements = {e.name: e for e in runs[0].env.action_space(agent).elements}
                 if elements[slug].of:
@@ -64,12 +75,22 @@ class MafeFig10(ex.TrainingExperiment):
         )
         head = ["environment", "agent", "action", "first epoch", "last tenth of the epochs"]
         return ex.Outcome(
-            figures={name: mean_actions(list(runs)) for name, runs in data.items()},
+            figures={name: mean_actions(list(found["runs"])) for name, found in data.items()},
             caption="Lines and colours are means over seeds, bands run from the lowest to the"
             " highest seed.",
-            tables=[ex.Table(head, rows, caption)],
+            tables=[ex.Table(head, rows, caption), _default_table(data["loan"]["ends"])],
             checks=checks,
         )
+
+
+def _default_table(ends: Sequence[Any]) -> ex.Table:
+    values, luck = ex.disparity(ends, DEFAULTS)
+    return ex.Table(
+        ["loan", "of the learned policies", "by luck alone"],
+        [[words(DEFAULTS), ex.iqm_text(values), ex.luck_text(luck)]],
+        "Difference of the groups' shares of loans that default, in held-out episodes;"
+        f" interquartile mean over seeds (95% interval). {ex.LUCK}",
+    )
 
 
 def logged_ends(runs: Sequence[Any], *keys: str) -> np.ndarray:
@@ -84,8 +105,8 @@ def action_ends(runs: Sequence[Any], agent: str, *elements: str) -> np.ndarray:
     return logged_ends(runs, *(log_keys.action(agent, name) for name in names))
 
 
-def loan_checks(runs: Sequence[Any]) -> list[ex.Check]:
-    """Directions in loan."""
+def loan_checks(runs: Sequence[Any], ends: Sequence[Any]) -> list[ex.Check]:
+    """Directions in loan; `ends` are measured under permutations of the groups."""
     thresholds = action_ends(runs, "admissions")
     relief = np.array([action_ends(runs, "debt_management", name)[1] for name in RELIEF])
     away = np.abs(relief - np.array(list(RELIEF.values()))[:, None])
@@ -107,14 +128,14 @@ def loan_checks(runs: Sequence[Any]) -> list[ex.Check]:
             -logged_ends(runs, log_keys.metric("default_rate"))[1],
         ),
         ex.Check.below(
-            f"loan: default rates of the groups end alike (difference below {SIMILAR})",
-            np.abs(logged_ends(runs, log_keys.metric("default_disparity"))[1]),
+            f"loan: default rates of the groups end alike (difference beyond luck below {SIMILAR})",
+            ex.beyond(*ex.disparity(ends, DEFAULTS)),
             SIMILAR,
         ),
     ]
 
 
-def health_checks(runs: Sequence[Any]) -> list[ex.Check]:
+def health_checks(runs: Sequence[Any], ends: Sequence[Any]) -> list[ex.Check]:
     """Directions in health."""
     premium = action_ends(runs, "insurer", "premium")
     public, subsidies, beds, rollover = (
@@ -139,7 +160,7 @@ def health_checks(runs: Sequence[Any]) -> list[ex.Check]:
     ]
 
 
-def education_checks(runs: Sequence[Any]) -> list[ex.Check]:
+def education_checks(runs: Sequence[Any], ends: Sequence[Any]) -> list[ex.Check]:
     """Directions in education."""
     tertiary, university, diversity = (
         action_ends(runs, "planner", kind)[1]

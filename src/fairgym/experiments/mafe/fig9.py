@@ -20,7 +20,13 @@ ENVIRONMENTS = ("health", "loan", "education")
 MODERATE = 0.3  # the lambda up to which the trade-off is to be small
 SMALL = 0.1  # of the reward at lambda = 1
 LABEL_ROOM = 0.08  # of a panel's width and height
-MEASURED = ("reward", "fairness", "luck", "survived")
+# Column -> how it is written.
+MEASURED = {
+    "reward": ex.iqm_text,
+    "fairness": ex.iqm_text,
+    "luck": ex.luck_text,
+    "survived": ex.iqm_text,
+}
 HEAD = ["environment", "lambda", "reward", "fairness", "fairness by luck alone", "survived"]
 LOW = 0.1  # the lambda up to which it is shown what failing episodes win if they may
 
@@ -63,14 +69,14 @@ class MafeFig9(ex.Experiment):
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
         """Environment -> "weights", and "reward", "fairness" and so on, (weights, seeds).
 
-        "luck" is the fairness that luck alone leaves; "literal" is all of this again for the
-        weights at which failed episodes rank by their scores, too.
+        "luck" is the fairness that luck alone leaves, (weights, seeds, permutations); "literal" is
+        all of this again for the weights at which failed episodes rank by their scores, too.
         """
         assert size.held_out is not None and size.weights is not None
         episodes = size.held_out
 
         def measured(name: str, ending: str, weights: Sequence[float]) -> dict[str, Any]:
-            found: dict[str, Any] = {key: [] for key in MEASURED}
+            found: dict[str, Any] = {column: [] for column in MEASURED}
             for weight in weights:
                 several = runs[f"{name}/{weight:g}{ending}"]
                 env = several[0].env
@@ -97,7 +103,7 @@ class MafeFig9(ex.Experiment):
             reward = {round(float(w), 6): r for w, r in zip(weights, found["reward"], strict=True)}
             moderate = min(w for w in reward if w >= MODERATE)
             above = reward[1.0] - reward[moderate]
-            excess = found["fairness"] - found["luck"]
+            excess = ex.beyond(found["fairness"], found["luck"])
             ranks = excess.argsort(axis=0).argsort(axis=0)
             places = (-weights).argsort().argsort()
             fairer = [np.corrcoef(places, seed)[0, 1] for seed in ranks.T]
@@ -119,14 +125,14 @@ class MafeFig9(ex.Experiment):
                 ),
             ]
             rows += [
-                [name, f"{w:g}{words}", *(ex.iqm_text(some[k][i]) for k in MEASURED)]
+                [name, f"{w:g}{words}", *(text(some[k][i]) for k, text in MEASURED.items())]
                 for some, words in ((found, ""), (found["literal"], f", {LITERAL}"))
                 for i, w in enumerate(some["weights"])
             ]
         caption = (
-            "Means of normalised rewards and of normalised disparities in held-out episodes, the"
-            " latter also as luck alone makes them (the people's groups permuted), and the share of"
-            " these episodes that do not fail; interquartile mean over seeds (95% interval)."
+            "Means of normalised rewards and of normalised disparities in held-out episodes, and"
+            " the share of these episodes that do not fail; interquartile mean over seeds (95%"
+            f" interval). {ex.LUCK}"
         )
         return ex.Outcome(
             figures={"": _plot(data)},

@@ -65,10 +65,12 @@ class MafeGroups(ex.TrainingExperiment):
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
         """Environment -> "groups", "attribute" and "readings": reading -> numbers.
 
-        "ends" by column are (seeds,); "flips" by agent the relative changes (seeds,), "by_group"
+        "ends" by column are (seeds,), "luck" what luck alone makes of the disparities among them
+        (seeds, permutations); "flips" by agent the relative changes (seeds,), "by_group"
         the change of each group (seeds, groups); "course" the groups' mean core attribute (seeds,
-        groups, steps); "shares" those who fare well by third of the scores (seeds, thirds, groups)
-        and "apart" how far apart the groups are in them (seeds,). The fixed policy has no flips.
+        groups, steps); "shares" those who fare well by third of the scores (seeds, thirds, groups),
+        "apart" how far apart the groups are in them (seeds,) and "apart by luck" as far as luck
+        alone makes it (seeds, permutations). The fixed policy has no flips.
         """
         assert size.held_out is not None
         data: dict[str, Any] = {}
@@ -78,41 +80,16 @@ class MafeGroups(ex.TrainingExperiment):
             found: dict[str, Any] = {}
             for reading in readings:
                 several = runs[f"{name}/{reading}"]
-                ends = [ex.held_out_run(run, size.held_out) for run in several]
                 flips = [flips_of(run) for run in several]
-                calibrated = [
-                    calibration(run.env, run.params, run.policies, seed, size.held_out)
-                    for run, seed in zip(several, seeds, strict=True)
-                ]
                 acting = [a for a in env.agents if all(a in found_here for found_here in flips)]
                 found[reading] = {
-                    "ends": _ends(several[0], ends),
-                    "course": np.array(
-                        [
-                            course(run.env, run.params, run.policies, seed, size.held_out)
-                            for run, seed in zip(several, seeds, strict=True)
-                        ]
-                    ),
+                    **_measured(first, [(run.env, run.policies) for run in several], size, seeds),
                     "flips": {a: np.array([f[a][0] for f in flips]) for a in acting},
                     "by_group": {a: np.array([f[a][1] for f in flips]) for a in acting},
-                    "shares": np.array([shares for shares, _ in calibrated]),
-                    "apart": np.array([apart for _, apart in calibrated]),
                 }
             fixed = fixed_policies(env, env.baselines[REFERENCE[name]])
-            ends = [ex.held_out(env, first.params, fixed, s, size.held_out) for s in seeds]
-            calibrated = [
-                calibration(env, first.params, fixed, seed, size.held_out) for seed in seeds
-            ]
-            found["fixed policy"] = {
-                "ends": _ends(first, ends),
-                "course": np.array(
-                    [course(env, first.params, fixed, seed, size.held_out) for seed in seeds]
-                ),
-                "flips": {},
-                "by_group": {},
-                "shares": np.array([shares for shares, _ in calibrated]),
-                "apart": np.array([apart for _, apart in calibrated]),
-            }
+            measured = _measured(first, [(env, fixed) for _ in seeds], size, seeds)
+            found["fixed policy"] = {**measured, "flips": {}, "by_group": {}}
             data[name] = {
                 "groups": env.groups,
                 "attribute": words(env.core_attribute),
@@ -138,8 +115,8 @@ class MafeGroups(ex.TrainingExperiment):
             checks.append(
                 ex.Check.below(
                     f"{name}: people of the same third of the scores have {SYSTEMS[name].outcome}"
-                    f" alike in both groups (difference below {ALIKE}), group seen",
-                    seen["apart"],
+                    f" alike in both groups (difference beyond luck below {ALIKE}), group seen",
+                    ex.beyond(seen["apart"], seen["apart by luck"]),
                     ALIKE,
                 )
             )
@@ -232,17 +209,38 @@ def course(
     return np.where(people > 0, value / np.where(people > 0, people, 1.0), np.nan)
 
 
-def _ends(run: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
-    env, objective = run.env, run.objective
+def _measured(
+    run: Any, policies: Sequence[tuple[Any, Any]], size: ex.Size, seeds: Sequence[int]
+) -> dict[str, Any]:
+    """Numbers of a reading, but for flips.
+
+    Args:
+        run: a run of the environment with this objective.
+        policies: environment and policies with each seed.
+        size: number of episodes.
+        seeds: the seeds.
+    """
+    assert size.held_out is not None
+    params, episodes = run.params, size.held_out
+    pairs = [(*one, seed) for one, seed in zip(policies, seeds, strict=True)]
+    ends = [ex.held_out(e, params, p, seed, episodes, ex.PERMUTATIONS) for e, p, seed in pairs]
     found = {
-        SCORE: [ex.score(one, objective) for one in episodes],
-        SURVIVED: [1.0 - np.mean(one.terminated) for one in episodes],
+        SCORE: np.array([ex.score(one, run.objective) for one in ends]),
+        SURVIVED: np.array([1.0 - np.mean(one.terminated) for one in ends]),
     }
-    for name in env.terms:
-        metric = env.metrics[name]
-        if isinstance(metric, Disparity):
-            found[words(name)] = [-np.mean(one.metrics[name]) for one in episodes]
-    return {name: np.array(values) for name, values in found.items()}
+    luck = {}
+    for name in run.env.terms:
+        if isinstance(run.env.metrics[name], Disparity):
+            found[words(name)], luck[words(name)] = ex.disparity(ends, name)
+    calibrated = [calibration(e, params, p, s, episodes, ex.PERMUTATIONS) for e, p, s in pairs]
+    return {
+        "ends": found,
+        "luck": luck,
+        "course": np.array([course(e, params, p, seed, episodes) for e, p, seed in pairs]),
+        "shares": np.array([one.shares for one in calibrated]),
+        "apart": np.array([one.apart for one in calibrated]),
+        "apart by luck": np.array([one.luck for one in calibrated]),
+    }
 
 
 # ---------------------------------------------------------------- showing
@@ -251,14 +249,17 @@ def _ends(run: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
 def _ends_table(name: str, one: Mapping[str, Any]) -> ex.Table:
     readings = one["readings"]
     columns = list(next(iter(readings.values()))["ends"])
-    rows = [
-        [reading, *(ex.iqm_text(found["ends"][column]) for column in columns)]
-        for reading, found in readings.items()
-    ]
+    rows = []
+    for reading, found in readings.items():
+        luck = found["luck"]
+        rows.append([reading, *(ex.iqm_text(found["ends"][column]) for column in columns)])
+        beside = (ex.luck_text(luck[column]) if column in luck else "" for column in columns)
+        rows.append(["the same by luck alone", *beside])
     return ex.Table(
         ["group", *columns],
         rows,
-        f"**{title(name)}**: held-out episodes, interquartile mean over seeds (95% interval).",
+        f"**{title(name)}**: held-out episodes, interquartile mean over seeds (95% interval)."
+        f" {ex.LUCK}",
     )
 
 
@@ -296,16 +297,18 @@ def _calibration_table(name: str, one: Mapping[str, Any]) -> ex.Table:
                 for share in found["shares"].reshape(len(found["shares"]), -1).T
             ),
             ex.iqm_text(found["apart"]),
+            ex.luck_text(found["apart by luck"]),
         ]
         for reading, found in one["readings"].items()
     ]
     system = SYSTEMS[name]
     return ex.Table(
-        ["group", *thirds, "difference"],
+        ["group", *thirds, "difference", "by luck alone"],
         rows,
         f"**{title(name)}**, calibration within groups: share of the people who have"
         f" {system.outcome}, by third of the {words(system.score)} with which they came, and the"
-        " mean difference of the groups.",
+        " mean difference of the groups. “By luck alone” has the groups permuted within the thirds:"
+        " mean and 95% interval of the permutations.",
     )
 
 

@@ -127,8 +127,9 @@ class MafeLearners(ex.Experiment):
         """Environment -> "metrics", the metrics by name, and "learners": learner -> numbers.
 
         "steps" are (epochs,), "curves" (seeds, epochs) of the objective and of the disparity that
-        is looked after, "ends" (seeds,) of held-out episodes: `ends` by name. "untrained" has
-        nothing but "ends", those of the policies that F-MAPPO begins with.
+        is looked after, "ends" (seeds,) of held-out episodes: `ends` by name, and "luck" (seeds,
+        permutations) what luck alone makes of those that are disparities. "untrained" has nothing
+        but "ends" and "luck", those of the policies that F-MAPPO begins with.
         """
         assert size.held_out is not None
         data: dict[str, Any] = {}
@@ -136,7 +137,7 @@ class MafeLearners(ex.Experiment):
             name, _, label = key.partition("/")
             env = several[0].env
             here = data.setdefault(name, {"metrics": env.metrics, "learners": {}})["learners"]
-            found = [ends(env, ex.held_out_run(run, size.held_out)) for run in several]
+            found = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
             gaps = [-ex.logged(run, log_keys.metric(SYSTEMS[name].disparity)) for run in several]
             here[label] = {
                 "steps": np.arange(1, len(gaps[0]) + 1) * steps_per_epoch(several[0]),
@@ -144,11 +145,11 @@ class MafeLearners(ex.Experiment):
                     SCORE: np.array([logged_objective(run) for run in several]),
                     SYSTEMS[name].disparity: np.array(gaps),
                 },
-                "ends": _by_name(found),
+                **_ended(env, found),
             }
             if label == MAPPO:
-                starts = [ends(env, ex.untrained_run(run, size.held_out)) for run in several]
-                here[UNTRAINED] = {"ends": _by_name(starts)}
+                starts = [ex.untrained_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
+                here[UNTRAINED] = _ended(env, starts)
         return data
 
     def conclude(self, data: Any) -> ex.Outcome:
@@ -165,10 +166,15 @@ class MafeLearners(ex.Experiment):
         ]
         for name, (disparity, _) in SYSTEMS.items():
             plain = of[name][PPO]
+            excess = {
+                label: ex.beyond(one["ends"][disparity], one["luck"][disparity])
+                for label, one in data[name]["learners"].items()
+            }
             for label in FAIR:
-                own = of[name][label]
-                statement = f"{name}: {label} has less {words(disparity)} than {PPO} (by)"
-                checks.append(ex.Check.higher(statement, plain[disparity], own[disparity]))
+                statement = (
+                    f"{name}: {label} has less {words(disparity)} beyond luck than {PPO} (by)"
+                )
+                checks.append(ex.Check.higher(statement, excess[PPO], excess[label]))
             for label in KEEP_REWARD:
                 own = of[name][label]
                 statement = (
@@ -212,6 +218,15 @@ def ends(env: Any, episodes: Any) -> dict[str, float]:
     return found
 
 
+def _ended(env: Any, episodes: Sequence[Any]) -> dict[str, dict[str, np.ndarray]]:
+    """Numbers at the end by name, and what luck alone makes of the disparities among them."""
+    fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
+    luck = {name: ex.disparity(episodes, name)[1] for name in fair}
+    count = sum(name in env.terms for name in fair)
+    luck[UNFAIR] = -np.array([ex.by_luck(one, env) for one in episodes]) / count
+    return {"ends": _by_name([ends(env, one) for one in episodes]), "luck": luck}
+
+
 def logged_objective(run: Any) -> np.ndarray:
     """The objective "half-direct" of the learned policy by epoch, whatever a run is trained on."""
     kinds = [run.env.metrics[name].kind for name in run.env.terms]
@@ -238,22 +253,26 @@ def _by_name(found: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
 def _table(name: str, found: Any) -> ex.Table:
     """Measures in rows, since education has many; learners in columns."""
     looked_after = SYSTEMS[name].disparity
-    learners = {label: found["learners"][label]["ends"] for label in (*LEARNERS, UNTRAINED)}
+    learners = {label: found["learners"][label] for label in (*LEARNERS, UNTRAINED)}
     rows = {SCORE: "objective ↑", REWARD: "normalised profit ↑"}
     for metric, own in found["metrics"].items():
         if own.kind != "direct":
             arrow = "↑" if own.sign > 0 else "↓"
             text = f"{words(metric)} {arrow}"
             rows[metric] = f"**{text}**" if metric == looked_after else text
-    rows[SURVIVED] = "episodes that do not fail ↑"
+    rows |= {UNFAIR: f"{UNFAIR} ↓", SURVIVED: "episodes that do not fail ↑"}
+    lines = []
+    for row, text in rows.items():
+        lines.append([text, *(ex.iqm_text(one["ends"][row]) for one in learners.values())])
+        if row in learners[PPO]["luck"]:
+            luck = (ex.luck_text(one["luck"][row]) for one in learners.values())
+            lines.append(["the same by luck alone", *luck])
     return ex.Table(
         [name, *learners],
-        [
-            [text, *(ex.iqm_text(one[row]) for one in learners.values())]
-            for row, text in rows.items()
-        ],
+        lines,
         f"{title(name)}, in held-out episodes, the same for all within a seed; interquartile mean"
-        f" over seeds (95% interval). Bold: what {listed(FAIR)} look after.",
+        f" over seeds (95% interval). Bold: what {listed(FAIR)} look after; “{UNFAIR}” is the mean"
+        f" of the normalised ones. {ex.LUCK}",
     )
 
 

@@ -20,6 +20,7 @@ from fairgym.data import load_population
 from fairgym.data.bias import strength_for
 from fairgym.data.fitting import score_values
 from fairgym.environments.education.metrics import TABLE_1
+from fairgym.environments.health.metrics import TABLE_1 as TABLE_1_OF_HEALTH
 from fairgym.experiments._plots import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
 from fairgym.fairness import Objective
@@ -36,6 +37,8 @@ RESIDUALS = (0.0, 0.25, 0.5, 0.75, 1.0)  # share that a person carries
 OBJECTIVES = ("direct", "direct-fair")
 HELD = "figure 10"  # its checks that hold
 QUEUES = {"published wait": "wait_disparity", "time in the queue": "queue_disparity"}
+UNEVEN = ("wait disparity", "queue disparity")
+BY_LUCK = " by luck alone"  # ends the name of such a column
 LAST = {"failed episodes last": True, "as any other": False}
 
 
@@ -205,10 +208,10 @@ def schooling(people: int) -> dict[str, Reading]:
 
 
 def care(people: int) -> dict[str, Reading]:
-    """Money for public health by cycle or by month, equation (17), and beds by region."""
+    """Money for public health by cycle or by month, equation (17), beds by region, and terms."""
     by_month, holds = {"public_health_months": 6.0}, {"improve_base": 0.39}
     by_people = {"beds_by_people": 1.0}
-    return {
+    found = {
         words: Reading("health", params={"beds_by_people": 0.0, **params})
         for words, params in {
             "as printed": {},
@@ -219,6 +222,8 @@ def care(people: int) -> dict[str, Reading]:
             "all three": by_month | holds | by_people,
         }.items()
     }
+    weights: dict[str, float] = dict.fromkeys(TABLE_1_OF_HEALTH, 1.0)
+    return found | {"beds by people, table 1": Reading("health", weights, params=by_people)}
 
 
 # ---------------------------------------------------------------- measures
@@ -231,7 +236,11 @@ def outcome(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarra
         f"{kind} terms": np.array([ex.score(found, ex.category(env, kind)) for found in episodes])
         for kind in ex.KINDS
     }
-    return {"survived": np.array([1.0 - np.mean(found.terminated) for found in episodes]), **sums}
+    return {
+        "survived": np.array([1.0 - np.mean(found.terminated) for found in episodes]),
+        **sums,
+        f"fair terms{BY_LUCK}": np.array([ex.by_luck(found, env) for found in episodes]),
+    }
 
 
 def bank(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
@@ -256,11 +265,14 @@ def queue(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]
         for name in ("waiting", "never_paid_out")
     }
     wait = [found.totals.waited.sum() / found.totals.disbursed.sum() for found in episodes]
+    uneven = {}
+    for column in UNEVEN:
+        values, luck = ex.disparity(episodes, column.replace(" ", "_"))
+        uneven |= {column: values, f"{column}{BY_LUCK}": luck}
     return {
         "mean wait of those paid out": np.array(wait),
         "time in the queue": -_means(episodes, "queue_time"),
-        "wait disparity": -_means(episodes, "wait_disparity"),
-        "queue disparity": -_means(episodes, "queue_disparity"),
+        **uneven,
         "waiting at the end": last["waiting"],
         "never paid out": last["never_paid_out"],
         "profit": np.array([ex.score(found, Objective.direct(runs[0].env)) for found in episodes]),
@@ -285,12 +297,13 @@ def school(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray
 
 
 def country(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
-    """Premium, the planner's shares, coverage and mortality."""
+    """Premium, the planner's shares, coverage, incidence and mortality."""
     kinds = ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
     return {
         "premium": action_ends(runs, "insurer", "premium")[1],
         **{title(kind): action_ends(runs, "planner", kind)[1] for kind in kinds},
         "insured": _means(episodes, "insured_rate"),
+        "incidence": -_means(episodes, "incidence_rate"),
         "mortality": -_means(episodes, "mortality_rate"),
     }
 
@@ -351,10 +364,11 @@ QUESTIONS = {
         "How does a planner's money reach the health of a region?",
         care,
         country,
-        "All terms weigh alike. A cycle's public health money works in full in each of its six"
-        " months, or a sixth of it does; Q is what features improve by without money, printed as"
-        " 0.29 where equation (17) takes 0.4; as many beds in every region at the start, or as many"
-        " for each of its people. Actions are those of the last tenth of the epochs, as shares.",
+        "All terms weigh alike: those of appendix G or, in the last line, of table 1, which leaves"
+        " incidence out. A cycle's public health money works in full in each of its six months, or"
+        " a sixth of it does; Q is what features improve by without money, printed as 0.29 where"
+        " equation (17) takes 0.4; as many beds in every region at the start, or as many for each"
+        " of its people. Actions are those of the last tenth of the epochs, as shares.",
         judged=True,
     ),
     "failures": Question(
@@ -397,11 +411,11 @@ class MafeReadings(ex.TrainingExperiment):
         data: dict[str, Any] = {name: {} for name in QUESTIONS}
         for key, several in runs.items():
             name, _, words = key.partition("/")
-            found = [ex.held_out_run(run, size.held_out) for run in several]
+            found = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
             question, checks = QUESTIONS[name], CHECKS[several[0].config.environment]
             data[name][words] = {
                 "columns": question.measure(several, found),
-                "checks": checks(several) if question.judged else [],
+                "checks": checks(several, found) if question.judged else [],
             }
         return data
 
@@ -411,7 +425,10 @@ class MafeReadings(ex.TrainingExperiment):
         chosen = lent[_words(CHOSEN_FORGIVEN)]
         others = {words: found["columns"]["admitted"] for words, found in data["rewards"].items()}
         uneven = {
-            words: found["columns"]["queue disparity"] for words, found in data["queues"].items()
+            words: ex.beyond(
+                found["columns"]["queue disparity"], found["columns"][f"queue disparity{BY_LUCK}"]
+            )
+            for words, found in data["queues"].items()
         }
         lives = {words: found["columns"]["survived"] for words, found in data["failures"].items()}
         last, literal = LAST
@@ -429,8 +446,8 @@ class MafeReadings(ex.TrainingExperiment):
                 others[f"{CHOSEN_FORGIVEN:g} forgiven, direct"],
             ),
             ex.Check.higher(
-                "loan: an objective that sees the queue leaves less disparity in it than the"
-                " published wait (months, by)",
+                "loan: an objective that sees the queue leaves less disparity beyond luck in it"
+                " than the published wait (months, by)",
                 *(uneven[words] for words in QUEUES),
             ),
             *(
@@ -466,7 +483,10 @@ def _table(name: str, found: Mapping[str, Any]) -> ex.Table:
     rows = [
         [
             words,
-            *(ex.iqm_text(values) for values in one["columns"].values()),
+            *(
+                ex.luck_text(values) if column.endswith(BY_LUCK) else ex.iqm_text(values)
+                for column, values in one["columns"].items()
+            ),
             *(
                 [f"{sum(c.holds for c in one['checks'])} of {len(one['checks'])}"]
                 if question.judged
@@ -476,6 +496,8 @@ def _table(name: str, found: Mapping[str, Any]) -> ex.Table:
         for words, one in found.items()
     ]
     caption = f"**{question.title}** {question.caption}"
+    if any(column.endswith(BY_LUCK) for column in first["columns"]):
+        caption += f" {ex.LUCK}"
     if question.judged:
         caption += f" “{HELD}”: how many of that figure's checks hold."
     return ex.Table(

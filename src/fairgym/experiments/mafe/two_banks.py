@@ -28,6 +28,7 @@ ADMITTED, RELIEF, GAP = "admitted", "relief", "difference of admission rates"
 WAITS, DEFAULTS, THRESHOLD = "difference of waits", "defaults", "threshold"
 ANYBODY = "admitted if chosen at random"
 SHARE = "applications to bank 1"
+BY_LUCK = " by luck alone"  # ends the name of such a column
 
 
 @ex.experiments.register("mafe-two-banks")
@@ -68,11 +69,11 @@ class TwoBanks(ex.TrainingExperiment):
         return found
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Objectives -> column -> (seeds,)."""
+        """Objectives -> column -> (seeds,), and what luck alone makes (seeds, permutations)."""
         assert size.held_out is not None
         data = {}
         for label, several in runs.items():
-            ends = [ex.held_out_run(run, size.held_out) for run in several]
+            ends = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
             data[label] = _columns(several, ends)
             # the same policies before people who do not choose: those who stay away come too
             anybody = [
@@ -127,10 +128,9 @@ class TwoBanks(ex.TrainingExperiment):
                 selfish[ADMITTED],
             ),
             ex.Check.higher(
-                "admission rates of the groups are further apart in the pool of profit-minded banks"
-                " than in that of cooperative ones (by)",
-                selfish[GAP],
-                shared[GAP],
+                "admission rates of the groups are further apart beyond luck in the pool of"
+                " profit-minded banks than in that of cooperative ones (by)",
+                *(ex.beyond(one[GAP], one[GAP + BY_LUCK]) for one in (selfish, shared)),
             ),
             ex.Check.higher(
                 "profit-minded banks give more relief where people choose by terms than where they"
@@ -144,7 +144,7 @@ class TwoBanks(ex.TrainingExperiment):
         ]
         columns = list(shared)
         of_bank = [column for column in columns if column.startswith(BANKS)]
-        caption = "Interquartile means over seeds (stratified bootstrap 95% intervals)."
+        caption = f"Interquartile means over seeds (stratified bootstrap 95% intervals). {ex.LUCK}"
         return ex.Outcome(
             figures={"": _plot(data)},
             caption="Large marks are interquartile means over seeds with stratified bootstrap 95%"
@@ -165,7 +165,7 @@ class TwoBanks(ex.TrainingExperiment):
 
 
 def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
-    """Numbers of one kind of objectives by column, (seeds,)."""
+    """Numbers of one kind of objectives by column, (seeds,); with luck (seeds, permutations)."""
 
     def mean(metric: str, sign: float = 1.0) -> np.ndarray:
         return sign * _mean(ends, metric)
@@ -183,14 +183,19 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
             np.float64,
         )
 
+    def apart(column: str, metric: str) -> dict[str, np.ndarray]:
+        """A disparity, and what luck alone makes of it; what is undefined counts as parity."""
+        luck = np.array([one.nulls[metric].mean(axis=0) for one in ends])
+        return {column: mean(metric, -1.0), column + BY_LUCK: -luck}
+
     relief = {bank: learned(f"{bank}_debt_management") for bank in BANKS}
     first, everywhere = applied(BANKS[0]), sum(applied(bank) for bank in BANKS)
     shares = first / everywhere
     found = {
         TOGETHER: mean("profit"),
         ADMITTED: mean("admission_rate"),
-        GAP: mean("admission_disparity", -1.0),
-        WAITS: mean("wait_disparity", -1.0),
+        **apart(GAP, "admission_disparity"),
+        **apart(WAITS, "wait_disparity"),
         DEFAULTS: mean("default_rate", -1.0),
         RELIEF: np.mean(list(relief.values()), axis=0),
         f"{SHARE}, advantaged": shares[:, 0],
@@ -201,7 +206,7 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
         found |= {
             f"{bank}: profit": mean(f"{bank}_profit"),
             f"{bank}: {ADMITTED}": mean(f"{bank}_admission_rate"),
-            f"{bank}: {GAP}": mean(f"{bank}_admission_disparity", -1.0),
+            **apart(f"{bank}: {GAP}", f"{bank}_admission_disparity"),
             f"{bank}: {DEFAULTS}": mean(f"{bank}_default_rate", -1.0),
             f"{bank}: {THRESHOLD}": learned(f"{bank}_admissions"),
             f"{bank}: {RELIEF}": relief[bank],
@@ -210,7 +215,8 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
 
 
 def _table(data: Mapping[str, Any], columns: Sequence[str], caption: str) -> ex.Table:
-    rows = [[label, *(ex.iqm_text(one[c]) for c in columns)] for label, one in data.items()]
+    texts = {c: ex.luck_text if c.endswith(BY_LUCK) else ex.iqm_text for c in columns}
+    rows = [[label, *(text(one[c]) for c, text in texts.items())] for label, one in data.items()]
     return ex.Table(["objectives", *(c.replace("_", " ") for c in columns)], rows, caption)
 
 

@@ -23,8 +23,8 @@ class ReproduceFlags:
 
     Attributes:
         names: experiments, such as mafe-fig8; --list names them.
-        scale: size of the runs: quick takes minutes, paper is the published size, large has 10,000
-            people (of some experiments).
+        scale: size of the runs: quick takes minutes, paper is as long as published, large has
+            10,000 people (of some experiments).
         seeds: number of seeds; that of the scale by default.
         out: folder for runs, pages and figures; runs in it are reused and resumed.
         pages: folder for pages and figures, instead of OUT.

@@ -94,7 +94,7 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
 
     Attributes:
         dataset: name of the data, as `fairgym data describe` takes it.
-        published_profit: normaliser of the profit at the published size.
+        published_profit: normaliser of the profit, and the size that it is taken to be for.
         population_source: "built-in", or the name of imported data.
         observe_group: True if agents see the group of each person (table 8); if not, the features
             that tell it read 0.

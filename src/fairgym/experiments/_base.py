@@ -98,8 +98,9 @@ def run_config(
     )
 
 
-# 40 epochs of 100 episodes are table 8's, five seeds are those of figure 6. The quick size keeps
-# the seeds, without which no interval is narrow, and the horizon.
+# 40 epochs of 100 episodes are table 8's, five seeds are those of figure 6; the people are this
+# project's choice, as their number is not published. The quick size keeps the seeds, without which
+# no interval is narrow, and the horizon.
 PAPER = Size(people=1_000, epochs=40, episodes=100, held_out=32, seeds=5)
 QUICK = Size(people=400, epochs=15, episodes=40, held_out=16, seeds=5)
 # As many people as MAFE's normalisers suggest, at the quick length.
@@ -199,8 +200,8 @@ class Experiment(abc.ABC):
         title: What it shows.
         source: Where it is published.
         claim: What is said there, in its own words.
-        sizes: Scale ("paper", the published size, "quick", and "large" where it matters how many
-            people there are) -> size.
+        sizes: Scale ("paper", as far as the size is published, "quick", and "large" where it
+            matters how many people there are) -> size.
         following: Number of configurations that `then` adds, so that all runs can be counted at
             once.
     """
@@ -265,7 +266,7 @@ class Experiment(abc.ABC):
 
 
 class TrainingExperiment(Experiment):
-    """A published figure that takes training, at the published size of training by default."""
+    """A published figure that takes training, for as long as published by default."""
 
     sizes: ClassVar[Mapping[str, Size]] = {"paper": PAPER, "quick": QUICK}
 

@@ -51,7 +51,7 @@ class Making:
 
     @property
     def stem(self) -> str:
-        """Stem of the page's file name; a quick page never replaces that of the published size."""
+        """Stem of the page's file name; a quick page never replaces that of the paper scale."""
         return self.name if self.scale == "paper" else f"{self.name}-{self.scale}"
 
     @property
@@ -94,7 +94,7 @@ def page_text(
 
 
 def cut_words(experiment: Experiment, making: Making) -> str:
-    """Differences of the scale from the published size, in one sentence."""
+    """Differences of the scale from the paper scale, in one sentence."""
     cuts = making.size.cuts(experiment.sizes["paper"])
     if not cuts and (making.size.people or INFERRED_PEOPLE) < INFERRED_PEOPLE:
         cuts.append(f"fewer people than the {INFERRED_PEOPLE:,} that MAFE's normalisers suggest")

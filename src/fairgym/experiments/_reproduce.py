@@ -25,7 +25,7 @@ class Reproduced:
         outcome: Figures, tables, checks.
         page: The Markdown file.
         figures: The PNG files.
-        cut: Differences of the scale from the published size, in words.
+        cut: Differences of the scale from the paper scale, in words.
     """
 
     name: str

@@ -3,11 +3,11 @@
 from typing import Any
 
 from fairgym.environments._sampled import PublishedProfit
-from fairgym.environments.health.params import PUBLISHED_POPULATION
+from fairgym.environments.health.params import INFERRED_POPULATION
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
 # Table 8, in dollars.
-PROFIT = PublishedProfit(7.2e8, population=PUBLISHED_POPULATION, horizon=100)
+PROFIT = PublishedProfit(7.2e8, population=INFERRED_POPULATION, horizon=100)
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:

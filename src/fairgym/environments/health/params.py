@@ -6,7 +6,8 @@ from fairgym.core import param
 from fairgym.core.params import Number
 from fairgym.environments._regions import RegionParams
 
-PUBLISHED_POPULATION = 10_000
+# Table 8 prints bare numbers; its budget and profit fit about as many people.
+INFERRED_POPULATION = 10_000
 
 
 class HealthParams(RegionParams):
@@ -172,7 +173,7 @@ class HealthParams(RegionParams):
 
     def at_population(self, population: int) -> "HealthParams":
         """The same country with other numbers of people: money, beds and building scaled."""
-        scale = population / PUBLISHED_POPULATION
+        scale = population / INFERRED_POPULATION
         beds = np.round(self.beds_at_start * scale)
         return self.replace(
             planner_budget=self.planner_budget * scale,

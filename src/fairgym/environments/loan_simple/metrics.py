@@ -2,13 +2,14 @@
 
 from fairgym.environments.loan.metrics import PROFIT
 
-# Loans that the full environment can pay out at the published size, 100 a month.
-PUBLISHED_LOANS = 100 * PROFIT.horizon
-PROFIT_PER_LOAN = PROFIT.amount / PUBLISHED_LOANS
+# Loans that the full environment can pay out at the size that the normaliser is taken to be for, by
+# its default cap of 1% of the people a month. Neither the people nor the cap are published.
+INFERRED_LOANS = PROFIT.population // 100 * PROFIT.horizon
+PROFIT_PER_LOAN = PROFIT.amount / INFERRED_LOANS
 
 
 def profit_scale(applicants: int, horizon: int) -> float:
-    """The published profit per loan, for as many loans as there can be here.
+    """The profit per loan that table 8 is taken to stand for, for all loans that there can be here.
 
     A loan's whole profit is booked at once, whereas most loans of the full environment are still
     running, or waiting, when its episode ends: scaled with people and steps alone its normaliser

@@ -190,6 +190,16 @@ def test_experiments_share_what_they_can():
         assert readings[key] == fig7[same], key
 
 
+def test_health_by_table_1_leaves_incidence_out_and_nothing_else():
+    readings = experiments.get("mafe-readings")().grid(QUICK)
+    ours, theirs = (readings[f"care/beds by people{end}"].build() for end in ("", ", table 1"))
+    left = {"incidence_rate", "incidence_disparity"}
+    assert set(theirs.objective.weights) == set(ours.objective.weights) - left
+    assert len(theirs.objective.weights) == 5 and set(theirs.objective.weights.values()) == {1.0}
+    assert theirs.config.params == ours.config.params
+    assert theirs.config.environment_args == ours.config.environment_args
+
+
 def test_the_fixed_policy_of_figure_8_is_the_middle_of_the_searches():
     experiment = experiments.get("mafe-fig8")()
     env = make("loan", population=60)

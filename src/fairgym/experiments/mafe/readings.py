@@ -230,7 +230,7 @@ def care(people: int) -> dict[str, Reading]:
 
 
 def outcome(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
-    """Survival and sums of normalised terms."""
+    """Survival and sums of normalised terms, disparities also by luck alone."""
     env = runs[0].env
     sums = {
         f"{kind} terms": np.array([ex.score(found, ex.category(env, kind)) for found in episodes])
@@ -258,7 +258,10 @@ def bank(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
 
 
 def queue(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
-    """Waits as published and as those wait who are in the queue."""
+    """Waits as published and as those wait who are in the queue, also by luck alone.
+
+    Episodes are measured under permutations; columns of luck are (seeds, permutations).
+    """
     last = {
         name: np.array([getattr(found.trace, name)[:, -1].sum(-1).mean() for found in episodes])
         / runs[0].env.population

@@ -107,8 +107,8 @@ class MafeAims(ex.TrainingExperiment):
                     )
             caption = (
                 f"{title(name)}: mean of the normalised rewards, and the largest of the mean"
-                " normalised disparities, in held-out episodes, also of what each is beyond luck."
-                f" {ex.LUCK}"
+                f" normalised disparities, in held-out episodes. {ex.LUCK} The last column is the"
+                " largest of what each disparity is beyond the mean of its own permutations."
             )
             tables.append(_table(name, data[name], caption))
         return ex.Outcome(

@@ -191,6 +191,8 @@ class NumpyLoan:
             rank = np.asarray(actions["disbursement"])[shuffled]
             served = shuffled[np.argpartition(-rank, self.cap - 1)[: self.cap]]
 
+        first_approved = approved[self.never_served[approved]]
+        first_served = served[self.never_served[served]]
         self.never_served[served] = False
 
         # the borrowers pay, some fail and some are done
@@ -217,6 +219,9 @@ class NumpyLoan:
             "defaulted": self._per_group(defaulted),
             "waiting": self._per_group(queue) - self._per_group(served),
             "never_paid_out": self._per_group(np.flatnonzero(self.never_served)),
+            "first_approved": self._per_group(first_approved),
+            "first_disbursed": self._per_group(first_served),
+            "people": self._per_group(np.arange(self.size)),
         }
 
         # loans begin, the queue waits, the approved join it

@@ -40,7 +40,7 @@ def test_a_step_a_group_and_an_early_end_have_a_word(name, time_unit, group_word
 @pytest.mark.parametrize(
     ("name", "levels"),
     [
-        ("loan", {"waiting", "never_paid_out"}),
+        ("loan", {"waiting", "never_paid_out", "people"}),
         ("loan_simple", set()),
         ("health", {"people", "insured", "healthy"}),
         ("education", {"workers", "salaries"}),

@@ -270,7 +270,10 @@ class TestLabels:
                 "default_disparity": "share",
                 "queue_time": "months",
                 "payout_rate": "share",
+                "waiting_rate": "share",
+                "served_rate": "share",
                 "queue_disparity": "months",
+                "served_disparity": "share",
             }
             assert getattr(env.metrics["wait_disparity"], "rate").title == "Wait"  # noqa: B009
 

@@ -1,6 +1,7 @@
 """Who is where: stages, applicants, admission, the queue and how long people wait in it."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -103,6 +104,29 @@ def test_who_was_ever_paid_out_is_counted(env, episode):
     assert served[-1].any() and not served[-1].all()
 
 
+def test_who_is_approved_and_served_for_the_first_time_is_counted(env, episode):
+    """And those between the two are in the queue: at the end they have never been served."""
+    stage, group = episode.states["stage"], episode.states["group"][0]
+    for name, where in (("first_approved", WAITING), ("first_disbursed", REPAYING)):
+        ever = np.logical_or.accumulate(stage == where, axis=0)
+        first = ever[1:] & ~ever[:-1]
+        for g in (0, 1):
+            counted = first[:, group == g].sum(axis=1)
+            np.testing.assert_array_equal(episode.components[name][:, g], counted)
+    approved, served = ((stage == where).any(axis=0) for where in (WAITING, REPAYING))
+    never = approved & ~served
+    assert never.any() and (stage[-1][never] == WAITING).all()
+    of_group = np.bincount(group, minlength=2)
+    np.testing.assert_array_equal(
+        episode.components["people"], np.tile(of_group, (len(stage) - 1, 1))
+    )
+    totals = SimpleNamespace(**{k: v.sum(axis=0) for k, v in episode.components.items()})
+    rate = env.metrics["served_rate"]
+    np.testing.assert_allclose(rate.value(totals), 1.0 - never.sum() / approved.sum(), rtol=1e-6)
+    still = (stage[:-1] == WAITING) & (stage[1:] == WAITING)
+    np.testing.assert_allclose(-env.metrics["waiting_rate"].value(totals), still.mean(), rtol=1e-6)
+
+
 def test_a_queue_that_starves_looks_short_by_the_published_wait_alone(params):
     """Last come, first served: the queue is as long, and those whom it starves stay in it."""
     env = Loan(population=200, horizon=150)
@@ -126,7 +150,10 @@ def test_a_queue_that_starves_looks_short_by_the_published_wait_alone(params):
     assert starved["payout_rate"] == pytest.approx(in_turn["payout_rate"], rel=0.05)
     assert starving_end.never_paid_out.sum() > 2.0 * fair_end.never_paid_out.sum()
     measured = [name for name in env.metrics if name not in env.terms]
-    assert measured == ["queue_time", "payout_rate", "queue_disparity"]
+    assert measured == [
+        *("queue_time", "payout_rate", "waiting_rate"),
+        *("served_rate", "queue_disparity", "served_disparity"),
+    ]
 
 
 def test_the_census_counts_everybody(env, params, start):

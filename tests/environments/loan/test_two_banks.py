@@ -26,7 +26,8 @@ CAPS = (4, 3)
 THRESHOLD = np.array([[0.6, 0.5], [0.8, 0.85]], np.float32)
 RELIEF = np.array([[0.1, 0.03], [0.02, 0.15]], np.float32)
 IDLE, WAITING, REPAYING = range(3)
-NAMES = [name for name in QueueComponents.info() if name not in ("profit", "never_paid_out")]
+OF_POOL = ("profit", "never_paid_out", "people")
+NAMES = [name for name in QueueComponents.info() if name not in OF_POOL]
 
 
 def actions(scores, threshold=THRESHOLD, relief=RELIEF):
@@ -86,7 +87,7 @@ def test_nobody_changes_the_bank_before_applying_again(episode):
 
 def test_every_count_of_every_bank_against_numpy(episode):
     """Each person followed alone: applications, approvals, payouts in order, waits and ends."""
-    served = np.zeros(PEOPLE, bool)
+    served, known = np.zeros(PEOPLE, bool), np.zeros(PEOPLE, bool)
     for t in range(MONTHS):
         before, after = month(episode.before, t), month(episode.after, t)
         found, noise = month(episode.components, t), month(episode.noise, t)
@@ -104,7 +105,6 @@ def test_every_count_of_every_bank_against_numpy(episode):
                     (before.stage == WAITING) & (after.stage == REPAYING) & (before.bank == bank)
                 ),
             )
-            served[paid_out] = True
             for person in range(PEOPLE):
                 if before.bank[person] != bank:
                     continue
@@ -115,7 +115,11 @@ def test_every_count_of_every_bank_against_numpy(episode):
                     assert approved == (stages == (IDLE, WAITING))
                     expected["applied"][bank, group] += 1
                     expected["approved"][bank, group] += approved
+                    expected["first_approved"][bank, group] += approved and not known[person]
+                    known[person] |= approved
                 if person in paid_out:
+                    expected["first_disbursed"][bank, group] += not served[person]
+                    served[person] = True
                     expected["disbursed"][bank, group] += 1
                     expected["waited"][bank, group] += t - before.waiting_since[person]
                 expected["waiting"][bank, group] += stages == (WAITING, WAITING)
@@ -130,6 +134,7 @@ def test_every_count_of_every_bank_against_numpy(episode):
                 np.testing.assert_array_equal(theirs, expected[name][bank])
         never = np.bincount(before.group[~served], minlength=2)
         np.testing.assert_array_equal(found.never_paid_out, never)
+        np.testing.assert_array_equal(found.people, np.bincount(before.group, minlength=2))
 
 
 # --------------------------------------------------------------------------- money

@@ -145,7 +145,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """Those of MAFE, appendix F, normalised as in table 8; and three that see the queue.
+        """Those of MAFE, appendix F, normalised as in table 8; and those that see the queue.
 
         With selective labels those of labels too, by the truth and by the bank's estimates. With
         two banks those are the pool's, and each bank has the published ones.
@@ -380,6 +380,9 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
                 return self._count(state.of_bank(bank, who, rows), state, rows)
 
             payout = payouts[bank]
+            # whoever is approved stays in the queue until the payout
+            first_approved = admission.approved & ~state.served[state.applicants]
+            first_paid_out = payout.paid_out & ~state.served[payout.rows]
             return QueueComponents(
                 profit=_of(books.profit, bank),
                 applied=count(state.applying, state.applicants),
@@ -390,6 +393,9 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
                 defaulted=count(ending.defaulted),
                 waiting=count(left_waiting),
                 never_paid_out=count(~served),
+                first_approved=count(first_approved, state.applicants),
+                first_disbursed=count(first_paid_out, payout.rows),
+                people=count(jnp.ones(state.group.shape, bool)),
             )
 
         months = [counted(bank) for bank in range(self.banks)]

@@ -42,13 +42,19 @@ def queue_metrics() -> dict[str, Metric]:
     """Measures that see the people still in the queue, whom the published wait leaves out.
 
     The months that everybody has waited so far, per person approved: what the published mean wait
-    would be if those still waiting were paid out at the end. And the share of approvals paid out.
+    would be if those still waiting were paid out at the end. The share of approvals paid out; that
+    of the people waiting, a mean over the months; and of the people ever approved the share that
+    was ever paid out, whose complement was never served.
     """
     queue_time = Rate("waiting", "approved", sign=-1, title="Time in the queue", unit="months")
+    served = Rate("first_disbursed", "first_approved", title="Approved people ever paid out")
     return {
         "queue_time": queue_time,
-        "payout_rate": Rate("disbursed", "approved", title="Approved people paid out"),
+        "payout_rate": Rate("disbursed", "approved", title="Approvals paid out"),
+        "waiting_rate": Rate("waiting", "people", sign=-1, title="People waiting"),
+        "served_rate": served,
         "queue_disparity": Disparity(queue_time, normalise_by_sum=True),
+        "served_disparity": Disparity(served),
     }
 
 

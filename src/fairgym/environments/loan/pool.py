@@ -25,6 +25,8 @@ OTHER_TERMS = tuple(
     for terms in ("threshold", "relief")
     for group in GROUPS
 )
+# Components of the pool alone: nobody belongs to a bank before applying for a loan.
+OF_ALL = ("never_paid_out", "people")
 
 
 def named(bank: int, name: str) -> str:
@@ -102,7 +104,7 @@ def _declared() -> type[QueueComponents]:
         declare(name, info, *range(BANKS))
     for bank in range(BANKS):
         for name, info in of_one.items():
-            if name != "never_paid_out":  # nobody belongs to a bank before a loan
+            if name not in OF_ALL:
                 told = f"{info.description}, bank {bank + 1}"
                 declare(named(bank, name), dataclasses.replace(info, description=told), bank)
     body = {

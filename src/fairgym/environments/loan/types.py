@@ -154,6 +154,8 @@ class QueueComponents(LoanComponents):
 
     Over an episode `waiting` sums to the months that all have waited: those of the people paid out,
     which `waited` counts, and so far those of the people still in the queue, which it does not see.
+    Sums of `first_approved` and `first_disbursed` are people, whatever the number of their loans;
+    between the two are those approved and never served, who are all in the queue at the end.
     """
 
     waiting: Float[Array, " groups"] = group_count(
@@ -162,3 +164,10 @@ class QueueComponents(LoanComponents):
     never_paid_out: Float[Array, " groups"] = group_count(
         "people who have not had a loan paid out so far", "", "disbursement", level=True
     )
+    first_approved: Float[Array, " groups"] = group_count(
+        "people approved for the first time", "", "disbursement"
+    )
+    first_disbursed: Float[Array, " groups"] = group_count(
+        "people whose loan was paid out for the first time", "", "disbursement"
+    )
+    people: Float[Array, " groups"] = group_count("people", "", "disbursement", level=True)

@@ -1,12 +1,14 @@
-"""Disparities of experiments beside what luck alone makes."""
+"""What experiments measure in held-out episodes: disparities beside luck, and the queue."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from fairgym import experiments as ex
 from fairgym.core import make
+from fairgym.experiments.mafe._queue import queue
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 
@@ -68,3 +70,42 @@ def test_luck_in_a_table_is_that_of_the_number_beside_it():
     """Of four seeds the middle two count, in every permutation; 2.5% of them are left out twice."""
     luck = np.arange(1001.0) + np.array([[-5_000.0], [0.0], [2.0], [9_000.0]])
     assert ex.luck_text(luck) == "501 (26.0 to 976)"
+
+
+def test_the_queue_is_that_at_the_end_of_each_episode():
+    """Made-up episodes of two seeds, after three steps and after two; in one nobody waits."""
+    share, median = np.zeros((2, 2, 4, 3))
+    share[0, 3, -1], share[1, 2, -1] = 0.5, 0.0
+    median[0, 3, -1], median[1, 1, -1] = 30.0, 7.0
+    names = {"queue_time": -40.0, "wait_disparity": -2.0, "queue_disparity": -5.0}
+
+    def seed(served):
+        values = {name: np.full(2, value) for name, value in names.items()}
+        return SimpleNamespace(
+            episodes=2,
+            lengths=np.array([3, 2]),
+            waits={"waiting": {"share": share, "median": median}},
+            totals=SimpleNamespace(
+                waited=np.array([[50.0, 30.0], [20.0, 0.0]]), disbursed=np.full((2, 2), 5.0)
+            ),
+            metrics=values | {"served_rate": np.array([served, 0.0])},
+            defined=dict.fromkeys(names, np.ones(2, bool))
+            | {"served_rate": np.array([True, False])},
+            nulls={name: np.full((2, 3), 0.5 * value) for name, value in names.items()},
+        )
+
+    found = queue([seed(0.9), seed(1.0)])
+    expected = {
+        "mean wait of those paid out": [5.0, 5.0],
+        "time in the queue": [40.0, 40.0],
+        "wait disparity": [2.0, 2.0],
+        "wait disparity by luck alone": np.full((2, 3), 1.0),
+        "queue disparity": [5.0, 5.0],
+        "queue disparity by luck alone": np.full((2, 3), 2.5),
+        "waiting at the end": [0.25, 0.25],
+        "median wait of these": [30.0, 30.0],
+        "never paid out": [0.1, 0.0],
+    }
+    assert list(found) == list(expected)
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, atol=1e-12, err_msg=name)

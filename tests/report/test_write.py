@@ -18,7 +18,10 @@ from fairgym.report.write import measure_all
 from fairgym.training import load
 from fairgym.training.comparison import compare
 
-FIGURES = ["comparison", "learning", "actions", "core-attribute", "group-rates"]
+FIGURES = [
+    *("comparison", "learning", "actions"),
+    *("core-attribute", "group-rates", "waiting-over-time"),
+]
 VOID = {"meta", "br", "hr", "img", "link", "input", "path", "use"}
 
 
@@ -107,6 +110,12 @@ def test_disparities_stand_beside_luck(written):
     text = Page(written.read_text(encoding="utf-8"))
     assert "luck" in text.names and "Disparities beside luck" in text.text
     assert "that luck alone ma" in text.text  # in words, among the findings
+
+
+def test_those_who_still_wait_are_told(written):
+    page = Page(written.read_text(encoding="utf-8"))
+    assert "waiting-at-the-end" in page.names and "Who is waiting at the end" in page.text
+    assert "Median of their times so far" in page.text
 
 
 def test_pictures_stand_beside_the_page(written):

@@ -393,6 +393,16 @@ BROKEN = {
         subclass(partitions={"height": ("tall", "small")}),
         "partitions names 'height', which is no feature of `people`",
     ),
+    "waits in an unknown stage": (
+        "stages_and_features",
+        subclass(waits={"sleeping": "skill"}),
+        "waits names the stage 'sleeping' and the feature 'skill'",
+    ),
+    "waits by an unknown feature": (
+        "stages_and_features",
+        subclass(waits={"queued": "height"}),
+        "waits names the stage 'queued' and the feature 'height'",
+    ),
     "a component of nobody": (
         "declarations",
         subclass(components=OtherComponents),

@@ -232,6 +232,11 @@ class Wrapper(Environment[Any, Any, Any]):
         return self._people.core_attribute
 
     @property
+    def waits(self) -> Mapping[str, str]:
+        """Stages in which people wait, and the features that tell how long."""
+        return self._people.waits
+
+    @property
     def exchangeable(self) -> bool:
         """True if people may be numbered differently."""
         return self._people.exchangeable

@@ -19,7 +19,7 @@ from fairgym.experiments._base import (
     experiments,
     run_config,
 )
-from fairgym.experiments._markdown import iqm_text, luck_text, mean_text
+from fairgym.experiments._markdown import BY_LUCK, cell, iqm_text, luck_text, mean_text
 from fairgym.experiments._measurements import (
     KINDS,
     LUCK,
@@ -39,6 +39,7 @@ from fairgym.experiments._measurements import (
 from fairgym.experiments._reproduce import Reproduced, reproduce
 
 __all__ = [
+    "BY_LUCK",
     "KINDS",
     "LARGE",
     "LUCK",
@@ -57,6 +58,7 @@ __all__ = [
     "by_luck",
     "category",
     "category_curves",
+    "cell",
     "disparity",
     "experiments",
     "first_and_last",

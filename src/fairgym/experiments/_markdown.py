@@ -21,6 +21,8 @@ _INTERVALS = (
     " is never below 2 / 2^n."
 )
 
+BY_LUCK = " by luck alone"  # ends the name of a column
+
 # What the normalisers of MAFE's table 8 fit, which does not say for how many people they are.
 INFERRED_PEOPLE = 10_000
 
@@ -200,6 +202,16 @@ def luck_text(luck: Any) -> str:
     found = interquartile_mean(luck, axis=0)
     low, high = np.quantile(found, [0.025, 0.975])
     return _estimate_text(float(np.mean(found)), float(low), float(high))
+
+
+def cell(column: str, values: Any) -> str:
+    """A table's cell: interquartile mean over seeds, or of luck where the column is of luck.
+
+    Args:
+        column: Name of the column; `BY_LUCK` ends that of luck.
+        values: As for `iqm_text`, or as for `luck_text`.
+    """
+    return luck_text(values) if column.endswith(BY_LUCK) else iqm_text(values)
 
 
 def _estimate_text(estimate: float, low: float, high: float) -> str:

@@ -18,7 +18,7 @@ from fairgym.report.labels import (
     rate_parts,
 )
 from fairgym.report.learning import learning_curves
-from fairgym.report.over_time import scheme_curves, status_curves
+from fairgym.report.over_time import scheme_curves, status_curves, wait_curves
 from fairgym.report.results import Result
 from fairgym.report.svg import Captioned
 from fairgym.report.words import words
@@ -62,6 +62,11 @@ _SCHEMES = (
 _STATUS = (
     "What each of those concerned has got, which is what the schemes judge: means over episodes"
     " after each step.{each}"
+)
+_WAITS = (
+    "The share of the people who wait at each step, and the median of the times that they have"
+    " waited so far. Lines are means over episodes, of medians over those in which somebody waits,"
+    " in grey those of the fixed policies; a shade holds nine of ten episodes of a learned one."
 )
 _PARTS = (
     "How the people of each {partition} stand at each step: their mean {attribute} and the share of"
@@ -120,6 +125,10 @@ def plot_all(
             status_curves([result for result in results if result.learned], env),
             "Who has got what over an episode",
             _STATUS,
+        )
+    for stage in env.waits if has_population(env) else ():
+        found[f"{stage.replace(' ', '-')}-over-time"] = captioned(
+            wait_curves(results, env, stage), f"Who is {words(stage)} over an episode", _WAITS
         )
     for partition in env.partitions if has_population(env) else ():
         name = words(partition)

@@ -1,4 +1,4 @@
-"""Figures of fairness over time: scores of schemes, and what stakeholders have got."""
+"""Figures over time: scores of schemes, what stakeholders have got, and who waits."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 
 from fairgym.report import style
 from fairgym.report.labels import scheme_title
-from fairgym.report.results import Result, courses_of
-from fairgym.report.words import capital
+from fairgym.report.results import Result, courses_of, wait_courses
+from fairgym.report.words import capital, words
 from fairgym.training.courses import StatusVector, few, status_vectors
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
@@ -89,6 +89,45 @@ def status_curves(results: Sequence[Result], env: Any) -> Figure:
                 panel.legend(loc="best", fontsize=8)
         for spare in axes[row * each + len(vectors) : (row + 1) * each]:
             spare.remove()
+    style.top_legend(figure, handles)
+    return figure
+
+
+@style.styled
+def wait_curves(results: Sequence[Result], env: Any, stage: str) -> Figure:
+    """How many people wait over the steps of an episode, and how long they have waited so far.
+
+    Args:
+        results: learned policies first, then baselines; evaluations made with `trace=True`.
+        env: the environment.
+        stage: a key of `env.waits`.
+
+    Returns:
+        A figure with two panels and a line per policy: means over the episodes that are still
+        running, medians over those in which somebody waits; bands of learned policies hold nine of
+        ten episodes.
+    """
+    looks = _looks(results)
+    handles = [Line2D([], [], label=r.name, **look) for r, look in zip(results, looks, strict=True)]
+    rows = style.legend_rows([result.name for result in results])
+    figure, axes = style.panels(2, 2, 2.5, legend_rows=rows)
+    panels = {
+        "share": (f"People who are {words(stage)}", "share of people"),
+        "median": ("Median of their times so far", env.time_unit),
+    }
+    for panel, (column, (heading, unit)) in zip(axes, panels.items(), strict=True):
+        for result, look in zip(results, looks, strict=True):
+            everybody = np.concatenate(wait_courses(result, stage)[column])[:, :, -1]
+            known = np.isfinite(everybody).any(axis=0)
+            steps, shown = np.flatnonzero(known), everybody[:, known]
+            panel.plot(steps, np.nanmean(shown, axis=0), label=result.name, zorder=3, **look)
+            if result.learned and len(shown) > 1:
+                low, high = np.nanpercentile(shown, SPREAD, axis=0)
+                panel.fill_between(
+                    steps, low, high, color=look["color"], alpha=style.BAND_ALPHA, lw=0
+                )
+        style.set_title(panel, heading)
+        _time_axis(panel, env, unit)
     style.top_legend(figure, handles)
     return figure
 

@@ -199,6 +199,26 @@ def courses_of(result: Result, env: Any) -> dict[str, list[Course]]:
     return {name: [one[name] for one in several] for name in env.schemes}
 
 
+def wait_courses(result: Result, stage: str) -> dict[str, list[np.ndarray]]:
+    """Share of people who wait, and median time so far, of each group and then of everybody.
+
+    Args:
+        result: evaluations made with `trace=True`.
+        stage: a key of `env.waits`.
+
+    Returns:
+        "share" and "median": per evaluation an array (episodes, steps + 1, groups + 1); NaN after
+        an episode's end, and medians where nobody waits.
+    """
+    found: dict[str, list[np.ndarray]] = {"share": [], "median": []}
+    for evaluation in result.evaluations:
+        share, median = (np.asarray(evaluation.waits[stage][name], np.float64) for name in found)
+        ended = np.arange(share.shape[1]) > np.asarray(evaluation.lengths)[:, None]
+        found["share"].append(np.where(ended[:, :, None], np.nan, share))
+        found["median"].append(np.where(share > 0.0, median, np.nan))
+    return found
+
+
 def core_values(env: Any, people: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """The core attribute and the group of every person: two arrays (episodes, people)."""
     attribute = np.asarray(people[env.core_attribute], np.float64)

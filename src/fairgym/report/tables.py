@@ -23,6 +23,7 @@ from fairgym.report.results import (
     ratio,
 )
 from fairgym.report.stakeholders import status_sections
+from fairgym.report.waits import wait_sections
 from fairgym.report.words import number, words
 from fairgym.training.courses import few
 from fairgym.training.evaluation import ENOUGH
@@ -208,7 +209,7 @@ def people_sections(
         content = group_table(pairs, env, axis) + f'<p class="note">{escaped(note)}</p>'
         place = "groups" if axis == env.group_word else f"by-{axis}"
         sections.append((place, f"By {axis}", content))
-    sections += status_sections(_named(pairs), env)
+    sections += wait_sections(_named(pairs), env) + status_sections(_named(pairs), env)
     for partition in env.partitions if has_population(env) else ():
         if tuple(env.partitions[partition]) == tuple(env.groups):
             continue

@@ -13,7 +13,7 @@ from fairgym.testing._renumbering import renumbered, require_same_people, taken
 
 
 def stages_and_features(case: Case) -> None:
-    """Stages, core attribute and partitions fit the people."""
+    """Stages, core attribute, partitions and waits fit the people."""
     env: Any = case.env
     require_names("stages", env.stages)
     people, _ = case.count(case.start[1])
@@ -23,6 +23,12 @@ def stages_and_features(case: Case) -> None:
     )
     for feature in env.partitions:
         require(feature in people, f"partitions names {feature!r}, which is no feature of `people`")
+    for stage, feature in env.waits.items():
+        require(
+            stage in env.stages and feature in people,
+            f"waits names the stage {stage!r} and the feature {feature!r}; it takes one of the"
+            f" stages {list(env.stages)} and a feature of `people`",
+        )
 
 
 def census(case: Case) -> None:

@@ -30,6 +30,7 @@ from fairgym.fairness.measuring import measuring
 from fairgym.fairness.permuting import permuted
 from fairgym.training.devices import keep_programs
 from fairgym.training.statistics import Null, mean_interval, null_of, paired_interval
+from fairgym.training.waits import waits
 
 # People of all episodes whose features are held at once, so that memory stays bounded.
 _PEOPLE_AT_ONCE = 2_000_000
@@ -60,6 +61,11 @@ class Evaluation:
             partition -> {"people", each stage: numbers of people; the core attribute: its sum},
             arrays (episodes, horizon + 1, parts), zero after an episode's end. Empty without
             trace, and for environments without people.
+        waits: those who wait, in each stage of `env.waits`, at the start and after each step:
+            stage -> {"share": share of the people who are in it; "median": median of the time that
+            these have waited so far, 0 where nobody waits}, arrays (episodes, horizon + 1,
+            groups + 1) whose last column is everybody, zero after an episode's end. Empty without
+            trace, and for environments without people.
         ends: state of each group at the start and after the last step: {"people", each stage:
             numbers of people; the core attribute: its sum}, arrays (episodes, 2, groups). Empty
             unless asked for, and for environments without people.
@@ -81,6 +87,7 @@ class Evaluation:
     people_end: dict[str, np.ndarray]
     discount: float = 1.0
     parts: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
+    waits: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     ends: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     memories: dict[str, Any] = dataclasses.field(default_factory=dict)
     nulls: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
@@ -192,8 +199,8 @@ def evaluate(
         objective: score of the episodes: one objective for all agents, or one per agent. Metrics
             and schemes that it brings along are measured beside the environment's.
         discount: gamma of the component sums, 1 for plain sums.
-        trace: True to return the components of every step, and the state of the parts of the
-            people.
+        trace: True to return the components of every step, the state of the parts of the people,
+            and who waits.
         people_episodes: number of the first episodes of which to return everybody's features;
             without effect in environments without people.
         ends: True to return the state of the groups at the start and at the end.
@@ -268,10 +275,17 @@ def _of_people(env: Environment) -> Any:
     return env if isinstance(env.unwrapped, PopulationEnvironment) else None
 
 
-def _parts(env: Environment, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
-    """State of the parts of each partition; see `Evaluation.parts`."""
+def _watched(env: Environment, state: Any) -> dict[str, Any]:
+    """What a trace tells of the people, beside the components."""
     system = _of_people(env)
-    if system is None or not system.partitions:
+    if system is None:
+        return {"parts": {}, "waits": {}}
+    return {"parts": _parts(system, state), "waits": waits(system, state)}
+
+
+def _parts(system: Any, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
+    """State of the parts of each partition; see `Evaluation.parts`."""
+    if not system.partitions:
         return {}
     people = system.people(state)
     columns = _columns(system, state, people)
@@ -326,7 +340,7 @@ def _measure(
     """The episodes of these keys: the fields of `Evaluation`, and the people."""
 
     def one(key: PRNGKeyArray) -> Any:
-        watch = functools.partial(_parts, env) if trace else None
+        watch = functools.partial(_watched, env) if trace else None
         episode = rollout(
             env,
             params,
@@ -350,7 +364,9 @@ def _measure(
             "totals": totals,
             "mean_actions": {a: jnp.reshape(x, -1) for a, x in episode.mean_actions.items()},
             "trace": episode.trace,
-            "parts": episode.watched or {},
+            "parts": {},
+            "waits": {},
+            **(episode.watched or {}),
             "memories": episode.memories,
             "nulls": {},
         }

@@ -75,6 +75,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     time_unit: ClassVar[str] = "months"
     failure: ClassVar[str] = "the insurer fails"
     core_attribute: ClassVar[str] = "health_risk"
+    waits: ClassVar[Mapping[str, str]] = {"waiting": "time_waited"}
     # months in health: insurance, hospitals and public money all serve them
     benefit: ClassVar[str] = "healthy"
     components: ClassVar[type[Components]] = HealthComponents

@@ -79,6 +79,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     groups: ClassVar[tuple[str, ...]] = GROUPS
     time_unit: ClassVar[str] = "months"
     core_attribute: ClassVar[str] = "qualification_score"
+    waits: ClassVar[Mapping[str, str]] = {"waiting": "time_waited"}
     # loans paid out: people come to the bank for a loan
     benefit: ClassVar[str] = "disbursed"
     published_profit: ClassVar[PublishedProfit] = PROFIT

@@ -25,7 +25,6 @@ ENVIRONMENTS = ("loan", "health", "education")
 BOUNDED, WEIGHED = "bounds", "weights"
 SURVIVED, REWARD, WORST = "survived", "reward", "largest disparity"
 EXCESS = "the largest beyond luck"
-BY_LUCK = " by luck alone"  # ends the name of such a column
 SLACK = 0.01  # by which a bound may be missed
 
 
@@ -127,7 +126,7 @@ def _every_term(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
         column = term.replace("_", " ")
         found[column] = [np.mean(one.metrics[term]) for one in episodes]
         if env.metrics[term].kind == "fair":
-            found[column + BY_LUCK] = [one.nulls[term].mean(axis=0) for one in episodes]
+            found[column + ex.BY_LUCK] = [one.nulls[term].mean(axis=0) for one in episodes]
     return {name: np.array(values, np.float64) for name, values in found.items()}
 
 
@@ -145,15 +144,14 @@ def _in_short(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
         SURVIVED: np.array([1.0 - np.mean(one.terminated) for one in episodes]),
         REWARD: np.array([ex.score(one, Objective.frontier(env, 1.0)) for one in episodes]),
         WORST: apart.max(axis=0),
-        WORST + BY_LUCK: luck.max(axis=0),
+        WORST + ex.BY_LUCK: luck.max(axis=0),
         EXCESS: ex.beyond(apart, luck).max(axis=0),
     }
 
 
 def _table(name: str, found: Mapping[str, Any], caption: str) -> ex.Table:
     columns = list(next(iter(found.values())))
-    texts = {c: ex.luck_text if c.endswith(BY_LUCK) else ex.iqm_text for c in columns}
-    rows = [[words, *(text(one[c]) for c, text in texts.items())] for words, one in found.items()]
+    rows = [[words, *(ex.cell(c, one[c]) for c in columns)] for words, one in found.items()]
     return ex.Table(["aims" if name == "own" else "form", *columns], rows, caption)
 
 

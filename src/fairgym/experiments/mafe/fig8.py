@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
 from fairgym.experiments._plots import dot
+from fairgym.experiments.mafe._queue import COLUMNS, queue
 from fairgym.policies import Constant, fixed_policies
 from fairgym.report import style
 from fairgym.training import RunConfig
@@ -50,39 +51,54 @@ class MafeFig8(ex.TrainingExperiment):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Trained agents -> the uniform objective in held-out episodes, one number per seed."""
+        """Trained agents -> "objective" in held-out episodes, (seeds,), and "queue" (`queue`)."""
         assert size.held_out is not None
         one = runs[EVERY][0]
         policies = fixed_policies(one.env, fixed_policy(runs[SEARCH]))
-        fixed = [ex.held_out(one.env, one.params, policies, seed, size.held_out) for seed in seeds]
-        data = {FIXED: np.array([ex.score(found, one.objective) for found in fixed])}
+        fixed = [
+            ex.held_out(one.env, one.params, policies, seed, size.held_out, ex.PERMUTATIONS)
+            for seed in seeds
+        ]
         alone = [key for key in runs if key not in (SEARCH, EVERY)]
-        for key in (*alone, EVERY):
-            ends = [ex.held_out_run(run, size.held_out) for run in runs[key]]
-            data[key] = np.array([ex.score(end, one.objective) for end in ends])
-        return data
+        found = {FIXED: fixed} | {
+            key: [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in runs[key]]
+            for key in (*alone, EVERY)
+        }
+        return {
+            key: {
+                "objective": np.array([ex.score(end, one.objective) for end in ends]),
+                "queue": queue(ends),
+            }
+            for key, ends in found.items()
+        }
 
     def conclude(self, data: Any) -> ex.Outcome:
         """All above each alone, each alone above none; paired by seed."""
-        alone = [name for name in data if name not in (FIXED, EVERY)]
+        scores = {name: found["objective"] for name, found in data.items()}
+        alone = [name for name in scores if name not in (FIXED, EVERY)]
         checks = [
-            ex.Check.higher(f"{EVERY} scores above {name} (by)", data[EVERY], data[name])
+            ex.Check.higher(f"{EVERY} scores above {name} (by)", scores[EVERY], scores[name])
             for name in alone
         ]
         checks += [
-            ex.Check.higher(f"{name} scores above the {FIXED} (by)", data[name], data[FIXED])
+            ex.Check.higher(f"{name} scores above the {FIXED} (by)", scores[name], scores[FIXED])
             for name in alone
         ]
-        rows = [[name, ex.iqm_text(v)] for name, v in data.items()]
+        rows = [[name, ex.iqm_text(values)] for name, values in scores.items()]
+        waits = {name: found["queue"] for name, found in data.items()}
+        lines = [[name, *(ex.cell(*one) for one in own.items())] for name, own in waits.items()]
         caption = (
             "The uniform objective in held-out episodes, the same for all within a seed;"
             " interquartile mean over seeds (95% interval)."
         )
         return ex.Outcome(
-            figures={"": _plot(data)},
+            figures={"": _plot(scores)},
             caption="Faint dots are seeds; dark ones interquartile means over seeds with stratified"
             " bootstrap 95% intervals.",
-            tables=[ex.Table(["trained", "objective"], rows, caption)],
+            tables=[
+                ex.Table(["trained", "objective"], rows, caption),
+                ex.Table(["trained", *waits[EVERY]], lines, f"**Who waits.** {COLUMNS} {ex.LUCK}"),
+            ],
             checks=checks,
         )
 

@@ -22,6 +22,7 @@ from fairgym.data.fitting import score_values
 from fairgym.environments.education.metrics import TABLE_1
 from fairgym.environments.health.metrics import TABLE_1 as TABLE_1_OF_HEALTH
 from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.experiments.mafe._queue import COLUMNS, means, queue
 from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
 from fairgym.fairness import Objective
 from fairgym.report import style
@@ -37,8 +38,6 @@ RESIDUALS = (0.0, 0.25, 0.5, 0.75, 1.0)  # share that a person carries
 OBJECTIVES = ("direct", "direct-fair")
 HELD = "figure 10"  # its checks that hold
 QUEUES = {"published wait": "wait_disparity", "time in the queue": "queue_disparity"}
-UNEVEN = ("wait disparity", "queue disparity")
-BY_LUCK = " by luck alone"  # ends the name of such a column
 LAST = {"failed episodes last": True, "as any other": False}
 
 
@@ -239,7 +238,7 @@ def outcome(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarra
     return {
         "survived": np.array([1.0 - np.mean(found.terminated) for found in episodes]),
         **sums,
-        f"fair terms{BY_LUCK}": np.array([ex.by_luck(found, env) for found in episodes]),
+        f"fair terms{ex.BY_LUCK}": np.array([ex.by_luck(found, env) for found in episodes]),
     }
 
 
@@ -251,35 +250,16 @@ def bank(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
     return {
         "survived": np.array([1.0 - np.mean(found.terminated) for found in episodes]),
         "profit": np.array([ex.score(found, profit) for found in episodes]),
-        "admitted": _means(episodes, "admission_rate"),
+        "admitted": means(episodes, "admission_rate"),
         **{title(name): values for name, values in last.items()},
-        "default": -_means(episodes, "default_rate"),
+        "default": -means(episodes, "default_rate"),
     }
 
 
-def queue(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
-    """Waits as published and as those wait who are in the queue, also by luck alone.
-
-    Episodes are measured under permutations; columns of luck are (seeds, permutations).
-    """
-    last = {
-        name: np.array([getattr(found.trace, name)[:, -1].sum(-1).mean() for found in episodes])
-        / runs[0].env.population
-        for name in ("waiting", "never_paid_out")
-    }
-    wait = [found.totals.waited.sum() / found.totals.disbursed.sum() for found in episodes]
-    uneven = {}
-    for column in UNEVEN:
-        values, luck = ex.disparity(episodes, column.replace(" ", "_"))
-        uneven |= {column: values, f"{column}{BY_LUCK}": luck}
-    return {
-        "mean wait of those paid out": np.array(wait),
-        "time in the queue": -_means(episodes, "queue_time"),
-        **uneven,
-        "waiting at the end": last["waiting"],
-        "never paid out": last["never_paid_out"],
-        "profit": np.array([ex.score(found, Objective.direct(runs[0].env)) for found in episodes]),
-    }
+def waits(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Waits as published and as those wait who are in the queue, and profit."""
+    profit = Objective.direct(runs[0].env)
+    return queue(episodes) | {"profit": np.array([ex.score(one, profit) for one in episodes])}
 
 
 def school(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
@@ -295,7 +275,7 @@ def school(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray
             title(kind): action_ends(runs, "university", kind)[1]
             for kind in ("scholarships", "mentorship")
         },
-        "graduation": _means(episodes, "graduation_rate"),
+        "graduation": means(episodes, "graduation_rate"),
     }
 
 
@@ -305,16 +285,10 @@ def country(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarra
     return {
         "premium": action_ends(runs, "insurer", "premium")[1],
         **{title(kind): action_ends(runs, "planner", kind)[1] for kind in kinds},
-        "insured": _means(episodes, "insured_rate"),
-        "incidence": -_means(episodes, "incidence_rate"),
-        "mortality": -_means(episodes, "mortality_rate"),
+        "insured": means(episodes, "insured_rate"),
+        "incidence": -means(episodes, "incidence_rate"),
+        "mortality": -means(episodes, "mortality_rate"),
     }
-
-
-def _means(episodes: Sequence[Any], name: str) -> np.ndarray:
-    """Mean of a metric over the episodes in which it is defined, by seed; 0 without any."""
-    found = [one.metrics[name][one.defined[name]] for one in episodes]
-    return np.array([np.mean(values) if values.size else 0.0 for values in found])
 
 
 QUESTIONS = {
@@ -342,9 +316,8 @@ QUESTIONS = {
     "queues": Question(
         "Which queue does the objective see?",
         queues,
-        queue,
-        "Months; shares are of all people. “Mean wait of those paid out” is the published one, the"
-        " time in the queue counts those who are still in it.",
+        waits,
+        COLUMNS,
     ),
     "schooling": Question(
         "Which terms does education weigh, and what is a salary?",
@@ -429,7 +402,8 @@ class MafeReadings(ex.TrainingExperiment):
         others = {words: found["columns"]["admitted"] for words, found in data["rewards"].items()}
         uneven = {
             words: ex.beyond(
-                found["columns"]["queue disparity"], found["columns"][f"queue disparity{BY_LUCK}"]
+                found["columns"]["queue disparity"],
+                found["columns"][f"queue disparity{ex.BY_LUCK}"],
             )
             for words, found in data["queues"].items()
         }
@@ -486,10 +460,7 @@ def _table(name: str, found: Mapping[str, Any]) -> ex.Table:
     rows = [
         [
             words,
-            *(
-                ex.luck_text(values) if column.endswith(BY_LUCK) else ex.iqm_text(values)
-                for column, values in one["columns"].items()
-            ),
+            *(ex.cell(column, values) for column, values in one["columns"].items()),
             *(
                 [f"{sum(c.holds for c in one['checks'])} of {len(one['checks'])}"]
                 if question.judged
@@ -499,7 +470,7 @@ def _table(name: str, found: Mapping[str, Any]) -> ex.Table:
         for words, one in found.items()
     ]
     caption = f"**{question.title}** {question.caption}"
-    if any(column.endswith(BY_LUCK) for column in first["columns"]):
+    if any(column.endswith(ex.BY_LUCK) for column in first["columns"]):
         caption += f" {ex.LUCK}"
     if question.judged:
         caption += f" “{HELD}”: how many of that figure's checks hold."

@@ -28,7 +28,6 @@ ADMITTED, RELIEF, GAP = "admitted", "relief", "difference of admission rates"
 WAITS, DEFAULTS, THRESHOLD = "difference of waits", "defaults", "threshold"
 ANYBODY = "admitted if chosen at random"
 SHARE = "applications to bank 1"
-BY_LUCK = " by luck alone"  # ends the name of such a column
 
 
 @ex.experiments.register("mafe-two-banks")
@@ -130,7 +129,7 @@ class TwoBanks(ex.TrainingExperiment):
             ex.Check.higher(
                 "admission rates of the groups are further apart beyond luck in the pool of"
                 " profit-minded banks than in that of cooperative ones (by)",
-                *(ex.beyond(one[GAP], one[GAP + BY_LUCK]) for one in (selfish, shared)),
+                *(ex.beyond(one[GAP], one[GAP + ex.BY_LUCK]) for one in (selfish, shared)),
             ),
             ex.Check.higher(
                 "profit-minded banks give more relief where people choose by terms than where they"
@@ -186,7 +185,7 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
     def apart(column: str, metric: str) -> dict[str, np.ndarray]:
         """A disparity, and what luck alone makes of it; what is undefined counts as parity."""
         luck = np.array([one.nulls[metric].mean(axis=0) for one in ends])
-        return {column: mean(metric, -1.0), column + BY_LUCK: -luck}
+        return {column: mean(metric, -1.0), column + ex.BY_LUCK: -luck}
 
     relief = {bank: learned(f"{bank}_debt_management") for bank in BANKS}
     first, everywhere = applied(BANKS[0]), sum(applied(bank) for bank in BANKS)
@@ -215,8 +214,7 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
 
 
 def _table(data: Mapping[str, Any], columns: Sequence[str], caption: str) -> ex.Table:
-    texts = {c: ex.luck_text if c.endswith(BY_LUCK) else ex.iqm_text for c in columns}
-    rows = [[label, *(text(one[c]) for c, text in texts.items())] for label, one in data.items()]
+    rows = [[label, *(ex.cell(c, one[c]) for c in columns)] for label, one in data.items()]
     return ex.Table(["objectives", *(c.replace("_", " ") for c in columns)], rows, caption)
 
 

@@ -96,12 +96,13 @@ class Killer(threading.Thread):
 
 
 def children(parent):
-    """Processes below a process: their numbers."""
+    """Processes below a process that are alive: their numbers."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
             status = (place / "stat").read_text()
-            if int(status.rpartition(")")[2].split()[1]) == parent:
+            state, above = status.rpartition(")")[2].split()[:2]
+            if state != "Z" and int(above) == parent:
                 found.append(int(place.name))
     return found
 
@@ -137,9 +138,16 @@ def cluster(seed, kills, pause):
     def victims():
         return workers_of(nodes.head_node) + ([] if lost else workers_of(second))
 
+    def alive():
+        return [node["NodeID"] for node in nodes.global_state.node_table() if node["Alive"]]
+
     os.environ["RAY_ADDRESS"] = str(nodes.address)
     try:
         yield Ray(), Killer(victims, kills, pause, seed, lose)
+        until = time.monotonic() + 60.0
+        while lost and alive() != [nodes.head_node.node_id]:
+            assert time.monotonic() < until, "the cluster still counts on the node that was killed"
+            time.sleep(0.2)
     finally:
         del os.environ["RAY_ADDRESS"]
         nodes.shutdown()
@@ -185,6 +193,11 @@ def campaign(engine, place, seed, runs=20, kills=3, pause=(0.5, 2.0)):
         killer.over.set()
         killer.join()
     assert failed == [], [one.sentence for one in failed]
+    assert killer.met == kills, f"{killer.met} kills of {kills}"
+    lost = killer.ended and engine is cluster
+    assert lost or engine is not cluster, "the sweep ended before its node was lost"
+    if engine is processes:
+        assert sum("killed by SIGKILL" in text for text in said) == kills
     done = [line.split() for line in (marks / "updates").read_text().splitlines()]
     (marks / "slow").unlink()
     (marks / "updates").unlink()
@@ -199,7 +212,7 @@ def campaign(engine, place, seed, runs=20, kills=3, pause=(0.5, 2.0)):
     # twice. A node that is lost takes one worker along.
     again = len(done) - runs * EPOCHS
     assert 0 <= again <= 2 * (killer.met + 1), again
-    return killer.met, killer.ended and engine is cluster, again
+    return killer.met, lost, again
 
 
 def main():

@@ -78,7 +78,7 @@ def updates(marks, fate):
 def test_runs_are_finished_to_equal_bits_whatever_their_workers_meet(
     tmp_path, marks, results, monkeypatch, capfd
 ):
-    monkeypatch.setattr(engines, "TRIES", 2)
+    monkeypatch.setattr(engines, "RETRIES", 1)
     one, other = tmp_path / "one", tmp_path / "other"
     assert Local().run(planned_in(one, *CONFIGS), Watched(), print) == []  # no fate is met
     (marks / "updates").unlink()

@@ -9,6 +9,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection
 from pathlib import Path
@@ -17,12 +18,13 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import jax
 
 from fairgym.core import FairgymError, interrupts
+from fairgym.core.plugins import reason_of
 from fairgym.sweeps import _worker
 from fairgym.sweeps.plan import Planned, unique
 from fairgym.training.loop import Progress, train
 from fairgym.training.provenance import needed_modules
 
-TRIES = 3  # of a run whose worker process dies
+RETRIES = 3  # of a run whose worker dies
 _PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
 
 # A run -> a context that yields the `progress` of `train`.
@@ -50,7 +52,7 @@ class Engine(Protocol):
     ) -> list[Failed]:
         """Train each run that is not finished; what was begun before goes on.
 
-        A run that fails does not keep the others from being trained.
+        A run that fails, by whatever exception, does not keep the others from being trained.
 
         Args:
             planned: The runs.
@@ -62,6 +64,13 @@ class Engine(Protocol):
             that were given up.
         """
         ...
+
+
+def failure_by(error: Exception, one: Planned) -> Failed:
+    """Return what became of a run that an error ended, and write a bug's traceback to stderr."""
+    if not isinstance(error, FairgymError):
+        traceback.print_exception(error)
+    return Failed(one, reason_of(error))
 
 
 def failure_of(failed: Sequence[Failed], runs: int) -> FairgymError:
@@ -102,16 +111,16 @@ class Local:
                             overwrite=one.overwrite,
                             progress=progress,
                         )
-                except FairgymError as error:
-                    failed.append(Failed(one, str(error)))
+                except Exception as error:
+                    failed.append(failure_by(error, one))
         return failed
 
 
 class Processes:
     """Training in worker processes, each of which trains one run at a time.
 
-    A worker that dies is replaced, and its run taken up again from its last checkpoint, up to three
-    times. Ctrl-C stops every run after its epoch; no worker outlives this process. Programs that
+    A worker that dies is replaced, and its run taken up again from its last checkpoint; the fourth
+    death of a run is its failure. Ctrl-C stops every run after its epoch; no worker outlives this process. Programs that
     one worker has compiled are found by the others, so the runs are handed out such that no two
     compile the same one while there is something else to do.
 
@@ -264,7 +273,7 @@ class _Crew:
         worker.pipe.close()
         if not worker.ready:
             self.stillborn += 1
-            if self.stillborn == TRIES:
+            if self.stillborn > RETRIES:
                 raise FairgymError(
                     f"worker processes end before they begin ({cause}); more than one takes memory"
                     ' for each, and a script takes `if __name__ == "__main__":` before what trains'
@@ -272,7 +281,7 @@ class _Crew:
         if task is None:
             return
         deaths = self.deaths[task.folder] = self.deaths.get(task.folder, 0) + 1
-        if deaths < TRIES:
+        if deaths <= RETRIES:
             self.waiting.insert(0, task.again())
             self.say(f"{task.label}: its process died ({cause}); another one takes it up again")
         else:

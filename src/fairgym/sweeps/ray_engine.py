@@ -26,7 +26,7 @@ from fairgym.core.files import make_folder
 from fairgym.core.plugins import import_plugin, reason_of
 from fairgym.data.store import need
 from fairgym.sweeps._worker import Order
-from fairgym.sweeps.engines import TRIES, Failed, Show
+from fairgym.sweeps.engines import RETRIES, Failed, Show
 from fairgym.sweeps.plan import Planned, unique
 from fairgym.training.folder import RunFolder
 from fairgym.training.lock import FolderHeld
@@ -52,28 +52,34 @@ class Ray:
         gpus: Graphics cards, or the share of one, that each run takes.
 
     Raises:
-        FairgymError: Ray is not installed, a share of cards below 0.
+        FairgymError: Ray is not installed, a share of cards below 0, a part of a card above 1.
     """
 
     def __init__(self, workers: int | None = None, gpus: float = 0.0) -> None:
         self.ray = need("ray", "the engine ray")
         if not 0.0 <= gpus <= 1024.0:
             raise FairgymError(f"gpus is {gpus}; it takes a number from 0, such as 0.25")
+        if gpus > 1.0 and gpus % 1.0:
+            raise FairgymError(f"gpus is {gpus}; above 1 it takes a whole number of cards")
         self.workers, self.gpus = workers, gpus
+        # Runs share a card only if none of them, nor this process, takes all of its memory when it
+        # begins; the cluster's workers are told.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
     def run(self, planned: Sequence[Planned], show: Show, say: Any) -> list[Failed]:
         """Train as `Engine.run` tells.
 
         Raises:
-            FairgymError: The cluster cannot be reached.
+            FairgymError: The cluster cannot be reached, or none of its machines has so many cards.
         """
         waiting = [one for one in unique(planned) if not one.finished]
         waiting.sort(key=lambda one: one.program)  # a node compiles each program once
         if not waiting:
             return []
-        with self._connected(), _marked(waiting) as marks:
-            crew = _Tasks(self, waiting, marks, show, say)
-            with interrupts.patiently(_PATIENT):
+        with self._connected():
+            self._check_cards()
+            with _marked(waiting) as marks, interrupts.patiently(_PATIENT):
+                crew = _Tasks(self, waiting, marks, show, say)
                 try:
                     while crew.busy:
                         crew.submit()
@@ -85,6 +91,15 @@ class Ray:
                 finally:
                     crew.end()
         return crew.failed
+
+    def _check_cards(self) -> None:
+        """Raise where a run would wait for ever for cards that no machine has."""
+        nodes = [node for node in self.ray.nodes() if node["Alive"]]
+        most = max((node["Resources"].get("GPU", 0.0) for node in nodes), default=0.0)
+        if self.gpus > most:
+            raise FairgymError(
+                f"gpus is {self.gpus:g}; the machines of this Ray cluster have up to {most:g}"
+            )
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[None]:
@@ -141,7 +156,7 @@ class _Tasks:
         self.places = engine.workers
         # Cards have their own devices; on processors results follow the number of devices.
         self.devices = jax.local_device_count() if jax.default_backend() == "cpu" else 0
-        options = {"num_cpus": 1, "num_gpus": engine.gpus, "max_retries": TRIES - 1}
+        options = {"num_cpus": 1, "num_gpus": engine.gpus, "max_retries": RETRIES}
         self.remote = self.ray.remote(**options)(trained)
 
     @property
@@ -155,7 +170,9 @@ class _Tasks:
         while self.waiting and len(self.under_way) < room:
             one = self.waiting.pop(0)
             imports = needed_modules(one.config)
-            order = Order(one.config, one.folder, imports, one.resume, one.overwrite)
+            # a worker has another working directory
+            folder = one.folder.absolute()
+            order = Order(one.config, folder, imports, one.resume, one.overwrite)
             mark = self.marks[one.folder]
             task = _Task(one, self.show(one))
             self.under_way[self.remote.remote(order, mark, _packed(one.folder), self.devices)] = (
@@ -300,7 +317,7 @@ def _patiently_trained(order: Order, folder: Path) -> None:
 def _folder(order: Order, mark: Path, begun: bytes) -> Iterator[_Kept]:
     """The run folder, or one on this machine with the same content."""
     if mark.exists():
-        yield _Kept(order.folder.absolute(), shared=True)
+        yield _Kept(order.folder, shared=True)
         return
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / order.folder.name

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from fairgym.algorithms import Algorithm
-from fairgym.core import FairgymError, interrupts
-from fairgym.sweeps.engines import Failed, Show
+from fairgym.core import interrupts
+from fairgym.sweeps.engines import Failed, Show, failure_by
 from fairgym.sweeps.plan import Planned, unique
 from fairgym.training.loop import Training, training
 
@@ -93,15 +93,17 @@ class _Together:
     def _advance(self, one: Planned, steps: Training, found: Any) -> None:
         """Let a run take note of its update, and ask for the next."""
         try:
+            if isinstance(found, Exception):
+                steps.throw(found)
             algorithm, state = next(steps) if found is None else steps.send(found)
             self.running.append((one, steps, algorithm, state))
         except StopIteration:
             pass  # it is finished
-        except FairgymError as error:
-            self.failed.append(Failed(one, str(error)))
+        except Exception as error:
+            self.failed.append(failure_by(error, one))
 
-    def _update(self, width: int) -> list[tuple[Any, Mapping[str, Any]]]:
-        """Updated states and logs of all runs, in their order."""
+    def _update(self, width: int) -> list[Any]:
+        """Updated states and logs of all runs, in their order; or the error of a single one."""
         algorithm = self.running[0][2]
         states = [state for *_, state in self.running]
         if self.vectorised:
@@ -109,12 +111,20 @@ class _Together:
             filled = states + states[:1] * (width - len(states))
             try:
                 return _in_one(algorithm, filled)[: len(states)]
-            except jax.errors.JAXTypeError as error:
+            except Exception as error:  # that of one run is found by itself
                 self.vectorised = False
                 name = type(algorithm).__name__
                 reason = type(error).__name__
                 self.say(f"an update of {name} cannot be vectorised ({reason}); one after another")
-        return [algorithm.update(state) for state in states]
+        return [_or_error(algorithm, state) for state in states]
+
+
+def _or_error(algorithm: Algorithm, state: Any) -> Any:
+    """An update of one run, or what it raises."""
+    try:
+        return jax.block_until_ready(algorithm.update(state))
+    except Exception as error:
+        return error
 
 
 def _in_one(algorithm: Algorithm, states: Sequence[Any]) -> list[tuple[Any, Mapping[str, Any]]]:

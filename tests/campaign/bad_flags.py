@@ -84,6 +84,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "seeds": int,
         "workers": int,
         "engine": "other name",
+        "gpus": float,
         "out": "path",
         "pages": "path",
         "list": bool,

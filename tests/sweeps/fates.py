@@ -34,7 +34,7 @@ class Fated(Toy):
     """A random walk with an end.
 
     Attributes:
-        fate: end of the walk: "killed", "doomed", "refused", "broken" or "slow".
+        fate: end of the walk: "killed", "doomed", "refused", "broken", "full" or "slow".
         step: length of a step.
     """
 
@@ -55,5 +55,7 @@ class Fated(Toy):
                 raise FairgymError("step is bad; it takes a good one")
             if self.fate == "broken":
                 raise ZeroDivisionError("a bug")
+            if self.fate == "full":
+                raise MemoryError("no room for 8 numbers")
             os.kill(os.getpid(), signal.SIGKILL)
         return super().update(state)

@@ -118,17 +118,33 @@ def workers_of(node):
     return found
 
 
+def started(count):
+    """A cluster of this many nodes, which are processes of this machine."""
+    from ray.cluster_utils import Cluster
+
+    small: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+    for left in reversed(range(5)):
+        nodes = Cluster()
+        try:
+            for _ in range(count):
+                nodes.add_node(**small)
+            nodes.wait_for_nodes()
+        except Exception:  # a node gives itself 15 s to start, too few on a busy machine
+            nodes.shutdown()
+            if not left:
+                raise
+        else:
+            return nodes
+    raise AssertionError
+
+
 @contextlib.contextmanager
 def cluster(seed, kills, pause):
     """An engine on a cluster of two nodes, and what kills its workers and the second node."""
-    from ray.cluster_utils import Cluster
-
     from fairgym.sweeps.ray_engine import Ray
 
-    small: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
-    nodes = Cluster(initialize_head=True, head_node_args=small)
-    second = nodes.add_node(**small)
-    nodes.wait_for_nodes()
+    nodes = started(2)
+    (second,) = nodes.worker_nodes
     lost = []
 
     def lose():

@@ -3,9 +3,14 @@
 import contextlib
 import csv
 import json
+import os
 import re
 import shutil
+import signal
+import threading
+import time
 import tomllib
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,10 +19,19 @@ import numpy as np
 import pytest
 import two_servers  # noqa: F401 - registers an environment that compiles quickly
 
-from fairgym.cli import main
+from fairgym.cli import main, sweep_time
 from fairgym.core import FairgymError
-from fairgym.sweeps import Local, entries_of, read_sweep, results_of, run_sweep, sweep_of
-from fairgym.training import load
+from fairgym.sweeps import (
+    Local,
+    Processes,
+    Vmap,
+    entries_of,
+    read_sweep,
+    results_of,
+    run_sweep,
+    sweep_of,
+)
+from fairgym.training import devices, load
 
 BASE = {
     "environment": "two_servers",
@@ -172,24 +186,190 @@ def test_runs_that_differ_in_numbers_of_parameters_share_a_program(tmp_path):
     assert not set.intersection(*programs.values())
 
 
-@pytest.mark.parametrize("times", [1, 2])
+REASONS = {
+    "refused": "step is bad; it takes a good one",
+    "broken": "ZeroDivisionError: a bug",
+    "full": "MemoryError: no room for 8 numbers",
+}
+
+
+@pytest.mark.parametrize(
+    ("engine", "fate", "times"),
+    [
+        *[(Local, fate, times) for fate in REASONS for times in (1, 2)],
+        (Vmap, "broken", 1),
+        (Vmap, "full", 2),
+        (lambda: Processes(2), "broken", 1),
+    ],
+)
 def test_a_failed_run_is_tried_once_more_and_keeps_no_other_from_being_trained(
-    tmp_path, monkeypatch, times
+    tmp_path, monkeypatch, engine, fate, times
 ):
+    """Whatever it is that ends it: an error in a sentence, a bug, a lack of memory."""
     monkeypatch.setenv("FATES", str(tmp_path))
     for number in range(times):
-        (tmp_path / f"refused-{number}").touch()
+        (tmp_path / f"{fate}-{number}").touch()
     base = {"environment": "two_servers", "algorithm": "fated", "epochs": 4}
-    sweep = sweep_of({"base": base, "grid": {"fate": ["refused", "calm"]}})
+    sweep = sweep_of({"base": base, "grid": {"fate": [fate, "calm"]}})
     entries, said = entries_of(sweep, tmp_path / "out"), []
-    failed = run_sweep(entries, tmp_path / "out", Local(), _shown, said.append)
-    assert [failure.run.label for failure in failed] == ["fate=refused, seed 0"] * (times - 1)
-    assert said == ["1 of 2 runs failed; they are tried once more"]
+    failed = run_sweep(entries, tmp_path / "out", engine(), _shown, said.append)
+    assert [failure.run.label for failure in failed] == [f"fate={fate}, seed 0"] * (times - 1)
+    assert said.count("1 of 2 runs failed; they are tried once more") == 1
     states = [entry.status for entry in entries]
-    assert states == ["finished" if times == 1 else "begun", "finished"]
+    assert states == ["finished" if times == 1 else "failed", "finished"]
+    assert entries[0].failure == ("" if times == 1 else REASONS[fate])
     lines = (tmp_path / "out" / "sweep.jsonl").read_text().splitlines()
     reasons = [json.loads(line)["reason"] for line in lines if '"failed"' in line]
-    assert reasons == ["step is bad; it takes a good one"] * times
+    assert reasons == [REASONS[fate]] * times
+
+
+def test_ctrl_c_is_no_failure_of_a_run(tmp_path, monkeypatch):
+    def show(one):
+        def progress(done, total, line):
+            if done == 1:
+                raise KeyboardInterrupt
+
+        return contextlib.nullcontext(progress)
+
+    for engine in (Local(), Vmap()):
+        entries = entries_of(sweep_of({"base": BASE}), tmp_path / type(engine).__name__)
+        with pytest.raises(KeyboardInterrupt):
+            run_sweep(entries, entries[0].out, engine, show, print)
+        assert entries[0].status == "begun" and entries[0].failure == ""
+
+
+def test_failed_runs_are_shown_with_their_reasons(tmp_path, monkeypatch, capsys):
+    """Until they are trained again, and go well."""
+    monkeypatch.setenv("FATES", str(tmp_path))
+    for number in range(3):  # both seeds meet it at first, and one of them again
+        (tmp_path / f"broken-{number}").touch()
+    text = TOML.replace("hidden = 2", 'algorithm = "fated"').replace("horizon", "fate")
+    text = re.sub("(episodes|evaluation).*\n", "", text).replace("[3, 4]", '["broken", "calm"]')
+    path, out = sweep_in(tmp_path, text.replace("epochs = 2", "epochs = 4")), tmp_path / "out"
+    words = [str(path), "--out", str(out)]
+    assert main(["sweep", "run", *words]) == 2
+    assert capsys.readouterr().err.endswith(
+        "fairgym: 1 of 4 runs failed: ZeroDivisionError: a bug (fate=broken, seed 0)\n"
+    )
+    with (out / "sweep.jsonl").open("a") as journal:
+        journal.write("no line of ours\n[]\n")  # is passed over
+    assert main(["sweep", "status", *words]) == 0
+    text = capsys.readouterr().out
+    assert "1 failed, 3 finished" in text and "fate=calm: 2 finished; 8 epochs" in text
+    assert "    seed 0 failed: ZeroDivisionError: a bug\n" in text
+    assert main(["sweep", "table", *words]) == 0
+    assert "4 runs, 3 of them finished, 1 failed" in capsys.readouterr().out
+    states = [(row["status"], row["reason"]) for row in read_csv(out / "table.csv")]
+    assert sorted(states) == [("failed", "ZeroDivisionError: a bug"), *[("finished", "")] * 3]
+    assert main(["sweep", "run", *words]) == 0
+    assert "1 failed, 3 finished" in capsys.readouterr().out
+    assert main(["sweep", "status", *words]) == 0
+    text = capsys.readouterr().out
+    assert "4 finished" in text and "failed" not in text
+
+
+@pytest.fixture
+def ctrl_c():
+    """Python's own answer to Ctrl-C, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("words", [[], ["--engine", "processes", "--workers", "2"]])
+def test_ctrl_c_leaves_all_runs_to_be_resumed(
+    tmp_path, monkeypatch, capsys, results, ctrl_c, words
+):
+    """Each update is made once, whatever was cut off, and the bits are those of whole runs."""
+    monkeypatch.setenv("FATES", str(tmp_path))
+    monkeypatch.setattr(devices, "configure", lambda: None)
+    base = {"environment": "two_servers", "algorithm": "fated", "epochs": 40}
+    plan = {"base": base, "grid": {"fate": ["one", "two"]}}
+    path, out, updates = tmp_path / "plan.json", tmp_path / "out", tmp_path / "updates"
+    path.write_text(json.dumps(plan))
+    (tmp_path / "slow").touch()
+    command = ["sweep", "run", str(path), "--out", str(out), *words]
+    busy = 2 if words else 1
+
+    def press():
+        met = set()
+        while len(met) < busy:
+            time.sleep(0.02)
+            lines = updates.read_text().splitlines() if updates.exists() else []
+            met = {fate for _, fate, number in map(str.split, lines) if int(number) > 1}
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    assert main(command) == 130
+    assert f"continue with: fairgym {' '.join(command)}" in capsys.readouterr().err
+    (tmp_path / "slow").unlink()
+    states = [entry.status for entry in entries_of(sweep_of(plan), out)]
+    assert states == ["begun", "begun"] if words else ["begun", "waiting"]
+    assert len(updates.read_text().splitlines()) < 80
+    assert main(command) == 0
+    assert "2 runs are finished" in capsys.readouterr().out
+    done = Counter(tuple(line.split()[1:]) for line in updates.read_text().splitlines())
+    assert done == {(fate, str(number)): 1 for fate in ("one", "two") for number in range(40)}
+    whole = entries_of(sweep_of(plan), tmp_path / "whole")
+    assert run_sweep(whole, tmp_path / "whole", Local(), _shown, print) == []
+    for entry in whole:
+        folder = entry.run.folder
+        assert results(folder) == results(out / folder.relative_to(tmp_path / "whole"))
+
+
+@pytest.mark.parametrize("engine", ["processes", "vmap"])
+def test_engines_of_the_command_line(tmp_path, trained, capsys, results, engine):
+    """Worker processes leave the bits of this process; vmap the same up to rounding."""
+    path, alone = trained
+    out, words = tmp_path / "out", ["--engine", engine, "--workers", "2"]
+    assert main(["sweep", "run", str(path), "--out", str(out), *words]) == 0
+    assert f"4 runs are finished in {out / 'runs'}" in capsys.readouterr().out
+    rows, others = (results_of(entries_of(read_sweep(path), place)) for place in (out, alone))
+    for row, other in zip(rows, others, strict=True):
+        assert row["status"] == "finished" and row["epochs"] == 2
+        assert row["score"] == pytest.approx(other["score"], abs=1e-4)
+        if engine == "processes":
+            assert results(Path(row["folder"])) == results(Path(other["folder"]))
+
+
+def test_the_command_counts_what_is_finished(tmp_path, monkeypatch, capsys):
+    """An engine that trains nothing and says nothing is found out."""
+    monkeypatch.setattr(Local, "run", lambda self, planned, show, say: [])
+    path, out = sweep_in(tmp_path), tmp_path / "out"
+    assert main(["sweep", "run", str(path), "--out", str(out)]) == 2
+    assert f"0 of 4 runs are finished in {out / 'runs'}; run it again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "busy", "seconds", "assumed"),
+    [
+        # 4 runs of 2 epochs, 2 s each, and 2 programs, which take 8 s to compile
+        ([], 1.0, 2 * 8 + 8 * 2, "one after another"),
+        (["--engine", "vmap"], 1.0, 2 * 8 + 8 * 2, "if vmap is as fast as one after another"),
+        (["--workers", "2"], 1.0, 8 + 4 * 2, "in 2 processes that share 2 processors"),
+        (["--engine", "processes"], 1.0, 8 + 4 * 2, "in 2 processes that share 2 processors"),
+        (["--workers", "9"], 1.0, 8 + 4 * 2, "in 4 processes that share 2 processors"),
+        # a run that keeps both processors busy leaves none to another
+        (["--workers", "2"], 2.0, 8 + 8 * 2, "in 2 processes that share 2 processors"),
+        (["--engine", "ray", "--workers", "4"], 1.0, 8 + 2 * 2, "on a cluster of 4 processors"),
+        (["--engine", "ray", "--workers", "4"], 2.0, 8 + 4 * 2, "on a cluster of 4 processors"),
+        (["--engine", "ray"], 1.0, 8 + 4 * 2, "on a cluster of 2 processors"),
+    ],
+)
+def test_a_dry_run_says_what_it_assumes(
+    tmp_path, monkeypatch, capsys, words, busy, seconds, assumed
+):
+    monkeypatch.setattr(sweep_time, "_timed", lambda config, epochs: (10.0, 2.0, busy))
+    monkeypatch.setattr(devices, "cores", lambda: 2)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
+    path, out = sweep_in(tmp_path), tmp_path / "out"
+    assert main(["sweep", "run", str(path), "--out", str(out), "--dry-run", *words]) == 0
+    text = capsys.readouterr().out
+    assert f"4 runs to train: about {seconds} seconds {assumed}" in text
+    assert (
+        f"assumed: every epoch takes 2.00 s and {busy} processors, and each of 2 programs 8 s to"
+        " compile, as with horizon=3, seed 0" in text
+    )
 
 
 def _shown(one):
@@ -260,6 +440,25 @@ def test_policies_are_measured_anew_with_signed_gaps(trained, capsys):
         assert float(row["gap/served_gap/right"]) == pytest.approx(gap, abs=1e-6)
         left = float(np.mean(evaluation.mean_actions["router"]))
         assert float(row["actions/router/left"]) == pytest.approx(left)
+
+
+def test_gaps_leave_out_the_episodes_that_their_metric_leaves_out(tmp_path):
+    """Where nobody comes to a queue, no share of them is served, which is no gap of 0 or 1."""
+    sweep = sweep_of({"base": BASE | {"horizon": 3, "arrivals": 0.5}})
+    entries = entries_of(sweep, tmp_path)
+    assert run_sweep(entries, tmp_path, Local(), _shown, print) == []
+    (row,) = results_of(entries, episodes=40)
+    totals = load(row["folder"]).evaluate(40, 1).totals
+    served, arrived = np.asarray(totals.served), np.asarray(totals.arrived)
+    known = (arrived > 0).all(axis=1)
+    assert 0 < known.sum() < 40
+    rates = served[known] / arrived[known]
+    gap = np.mean(rates[:, 1] - rates[:, 0])
+    assert row["gap/served_gap/right"] == pytest.approx(gap, abs=1e-6)
+    counted_as_none = np.mean(served / np.maximum(arrived, 1.0), axis=0) @ [-1.0, 1.0]
+    assert abs(gap - counted_as_none) > 1e-3
+    metric = -np.mean(np.abs(rates[:, 1] - rates[:, 0]))
+    assert row["metrics/served_gap"] == pytest.approx(metric, abs=1e-6)
 
 
 def test_a_table_of_settings(trained, capsys):

@@ -2,6 +2,7 @@
 
 import contextlib
 
+import fates  # noqa: F401 - registers an algorithm
 import jax
 import numpy as np
 import pytest
@@ -113,6 +114,24 @@ def test_a_failure_keeps_no_other_from_being_trained(tmp_path):
     (failed,) = Vmap().run([entry.run for entry in entries], quietly, print)
     assert failed.run is entries[1].run
     assert [entry.run.finished for entry in (entries[0], entries[2])] == [True, True]
+
+
+def test_a_crash_of_one_is_its_own(tmp_path, monkeypatch):
+    """Of runs that share an update one has a bug, which is told of that run alone."""
+    monkeypatch.setenv("FATES", str(tmp_path))
+    (tmp_path / "broken-1").touch()
+    base = {"environment": "two_servers", "algorithm": "fated", "epochs": 4, "fate": "broken"}
+    entries = entries_of(sweep_of({"base": base, "seeds": "0:3"}), tmp_path / "out")
+    planned = [entry.run for entry in entries]
+    assert len({one.program for one in planned}) == 1
+    (failed,) = Vmap().run(planned, quietly, print)
+    assert failed == (planned[0], "ZeroDivisionError: a bug")
+    assert [(entry.epochs, entry.run.finished) for entry in entries] == [
+        (2, False),
+        (4, True),
+        (4, True),
+    ]
+    assert Vmap().run(planned, quietly, print) == [] and planned[0].finished
 
 
 def test_what_cannot_be_vectorised_is_trained_one_after_another(tmp_path):

@@ -31,6 +31,7 @@ class ReproduceFlags:
         workers: number of runs at a time; the engine's own by default.
         engine: local, processes, vmap or ray, as for `fairgym sweep run`; by default processes if
             there are several workers.
+        gpus: graphics cards, or the share of one, for each run of the engine ray.
         list: names of the experiments, and nothing else.
     """
 
@@ -41,6 +42,7 @@ class ReproduceFlags:
     pages: str | None = None
     workers: int | None = None
     engine: str = ""
+    gpus: float = 0.0
     list: bool = False
 
 
@@ -69,6 +71,7 @@ def reproduce(arguments: Sequence[str]) -> None:
             pages=flags.pages,
             workers=flags.workers,
             engine=flags.engine,
+            gpus=flags.gpus,
             say=lambda text: print(plain(text), flush=True),
             done=_show,
         )

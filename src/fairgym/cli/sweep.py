@@ -5,7 +5,6 @@ import dataclasses
 import math
 import reprlib
 import shlex
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from fairgym.cli.imports import IMPORT_HELP, as_words
 from fairgym.cli.parsing import Names, parse, typed
 from fairgym.cli.printing import plain
+from fairgym.cli.sweep_time import say_time
 from fairgym.core import FairgymError, interrupts
 from fairgym.core.files import require_folder, require_path, write_whole
 
@@ -215,7 +215,7 @@ def _run(arguments: Sequence[str]) -> None:
     entries = entries_of(found, out, _shard(flags.shard))
     _say_count(found, entries)
     if flags.dry_run:
-        _say_time(entries, flags.workers or 1)
+        say_time(entries, engine)
         return
     again = f"interrupted; continue with: {shlex.join([*PROG.split(), 'run', *arguments])}"
     again = " ".join([again, *as_words()])
@@ -233,7 +233,11 @@ def _run(arguments: Sequence[str]) -> None:
         raise KeyboardInterrupt(again) from stop
     if failed:
         raise failure_of(failed, len(entries))
-    print(f"{len(entries)} runs are finished in {plain(out / 'runs')}")
+    done = sum(entry.run.finished for entry in entries)
+    where = plain(out / "runs")
+    if done < len(entries):
+        raise FairgymError(f"{done} of {len(entries)} runs are finished in {where}; run it again")
+    print(f"{done} runs are finished in {where}")
 
 
 def _say_count(found: Any, entries: Sequence[Any]) -> None:
@@ -250,42 +254,6 @@ def _span(seeds: Sequence[int]) -> str:
     return f"{seeds[0]} to {seeds[-1]}" if whole and len(seeds) > 1 else ", ".join(map(str, seeds))
 
 
-def _say_time(entries: Sequence[Any], workers: int) -> None:
-    """Estimate the time from two epochs of one run that is not finished, in a folder that goes."""
-    from fairgym.training.loop import train
-
-    waiting = [entry for entry in entries if not entry.run.finished]
-    if not waiting:
-        print("nothing is left to train")
-        return
-    config = waiting[0].run.config
-    algorithm = config.build().algorithm
-    whole = algorithm.num_updates
-    name = algorithm.extended_by
-    if not name:
-        print(f"{len(waiting)} runs to train; {config.algorithm} has no epochs to time")
-        return
-    short = dataclasses.replace(config, algorithm_args={**config.algorithm_args, name: 2})
-    times: list[float] = []
-    began = time.perf_counter()
-
-    def progress(done: int, total: int, line: Any) -> None:
-        times.append(time.perf_counter() - began)
-
-    with tempfile.TemporaryDirectory() as folder:
-        train(short, Path(folder) / "run", progress=progress)
-    epoch, first = times[-1] - times[-2], times[-2]
-    left = sum(max(0, whole - entry.epochs) for entry in waiting)
-    programs = len({entry.run.program for entry in waiting})
-    seconds = (programs * max(0.0, first - epoch) + left * epoch) / min(workers, len(waiting))
-    length = f"{seconds / 60:,.0f} minutes" if seconds > 120 else f"{seconds:,.0f} seconds"
-    print(
-        f"{len(waiting)} runs to train: about {length} with {workers}"
-        f" worker{'s' if workers > 1 else ''} (an epoch of the first takes {epoch:.2f} s, compiling"
-        f" {max(0.0, first - epoch):.0f} s for each of {programs} programs)"
-    )
-
-
 def _status(arguments: Sequence[str]) -> None:
     flags: Any = parse(StatusFlags, arguments, f"{PROG} status")
     found, out = _plan(flags)
@@ -299,6 +267,8 @@ def _status(arguments: Sequence[str]) -> None:
 
 def _say_status(found: Any, entries: Sequence[Any]) -> bool:
     """Tell how far the runs are; True if all of them are finished."""
+    from fairgym.sweeps.sweeping import FAILED
+
     _say_count(found, entries)
     rows: dict[str, list[Any]] = {}
     for entry in entries:
@@ -308,6 +278,9 @@ def _say_status(found: Any, entries: Sequence[Any]) -> bool:
         text = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
         epochs = sum(entry.epochs for entry in several)
         print(f"  {plain(words)}: {text}; {epochs} epochs", flush=True)
+        for entry in several:
+            if entry.status == FAILED:
+                print(f"    seed {entry.run.config.seed} failed: {plain(entry.failure)}")
     return all(entry.run.finished for entry in entries)
 
 
@@ -334,7 +307,8 @@ def _table(arguments: Sequence[str]) -> None:
     from fairgym.sweeps.tables import write_table
 
     done = sum(row["status"] == "finished" for row in rows)
-    text = f"{len(rows)} runs, {done} of them finished"
+    lost = sum(row["status"] == "failed" for row in rows)
+    text = f"{len(rows)} runs, {done} of them finished" + (f", {lost} failed" if lost else "")
     if flags.rows == SETTING_ROWS:
         rows = by_setting(rows, found.names)
         text = f"{len(rows)} settings of {text}"

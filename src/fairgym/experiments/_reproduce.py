@@ -44,6 +44,7 @@ def reproduce(
     pages: str | Path | None = None,
     workers: int | None = None,
     engine: str = "",
+    gpus: float = 0.0,
     say: Callable[[str], None] = print,
     shown: Shown | None = None,
     done: Callable[[Reproduced], None] | None = None,
@@ -59,6 +60,7 @@ def reproduce(
         workers: Number of runs at a time; by default the engine's own.
         engine: What trains, as `fairgym.sweeps.engine_of` takes it: by default this process, or
             worker processes if there are several. The results are the same bits, but for "vmap".
+        gpus: Graphics cards, or the share of one, for each run of the engine "ray".
         say: Called with a line about what is done besides training.
         shown: Words for a run -> a context that yields a `Progress`; plain lines or a bar by
             default.
@@ -69,7 +71,7 @@ def reproduce(
             is raised before anything is written. Or runs that failed; it is raised when all others
             are trained, and the pages of experiments that do without them are written.
     """
-    trainer = engine_of(workers, engine)
+    trainer = engine_of(workers, engine, gpus)
     for field, given in (("out", out), ("pages", out if pages is None else pages)):
         require_path(given, field)
     out = Path(out)

@@ -119,8 +119,8 @@ class Local:
 class Processes:
     """Training in worker processes, each of which trains one run at a time.
 
-    A worker that dies is replaced, and its run taken up again from its last checkpoint; the fourth
-    death of a run is its failure. Ctrl-C stops every run after its epoch; no worker outlives this process. Programs that
+    A worker that dies is replaced, and its run taken up again from its last checkpoint, up to three
+    times. Ctrl-C stops every run after its epoch; no worker outlives this process. Programs that
     one worker has compiled are found by the others, so the runs are handed out such that no two
     compile the same one while there is something else to do.
 

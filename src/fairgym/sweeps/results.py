@@ -9,7 +9,7 @@ import numpy as np
 
 from fairgym.core import check_shape
 from fairgym.fairness import Disparity
-from fairgym.sweeps.sweeping import Entry
+from fairgym.sweeps.sweeping import FAILED, Entry
 from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run, load
 
@@ -29,7 +29,9 @@ def results_of(
     episodes: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[dict[str, Any]]:
-    """A row for each run: its settings, seed, status and epochs, and what it came to.
+    """A row for each run: its settings, seed, status, epochs, and what it came to.
+
+    In the row of a run that failed "reason" tells why, elsewhere it is None.
 
     Of the learned policy there are "score", the value of its objective, "metrics/NAME" and, as
     means of its actions, "actions/AGENT/ELEMENT"; they are None in the row of a run that is not
@@ -51,8 +53,9 @@ def results_of(
     rows = []
     for entry in entries:
         row = {name: _plain(entry.settings.get(name)) for name in names}
-        row |= {"seed": entry.run.config.seed, "status": entry.status, "epochs": entry.epochs}
-        row[SCORE] = None
+        row |= {"seed": entry.run.config.seed, "status": entry.status}
+        row["reason"] = entry.failure if row["status"] == FAILED else None
+        row |= {"epochs": entry.epochs, SCORE: None}
         if entry.run.finished:
             if episodes:
                 say(entry.run.label)
@@ -90,8 +93,10 @@ def _measured(run: Run, episodes: int) -> dict[str, Any]:
             rates = np.asarray(jax.vmap(metric.rate.per_group)(evaluation.totals))
             axis = run.env.component_info[metric.rate.numerator].per
             parts = run.env.parts_of(axis if isinstance(axis, str) else "group")
+            known = rates[evaluation.defined[name]]  # as in the metric beside
             for place, part in enumerate(parts[1:], 1):
-                found[f"{GAPS}{name}/{part}"] = float(np.mean(rates[:, place] - rates[:, 0]))
+                gaps = known[:, place] - known[:, 0]
+                found[f"{GAPS}{name}/{part}"] = float(np.mean(gaps)) if gaps.size else None
     return found
 
 

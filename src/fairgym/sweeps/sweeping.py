@@ -1,14 +1,16 @@
 """Running of sweeps, and what became of their runs.
 
-The state of a sweep is in the run folders alone. The journal, `sweep.jsonl`, only tells people when
-what happened, and why a run failed: lines are appended, and nothing reads them.
+The state of a sweep is in the run folders. The journal, `sweep.jsonl`, tells when what happened,
+and why a run failed: lines are appended, and no training depends on them.
 """
 
 import contextlib
 import dataclasses
 import datetime
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +23,7 @@ from fairgym.training.folder import RunFolder
 from fairgym.training.loop import Progress
 
 JOURNAL = "sweep.jsonl"
-FINISHED, BEGUN, WAITING = "finished", "begun", "waiting"
+FINISHED, FAILED, BEGUN, WAITING = "finished", "failed", "begun", "waiting"
 
 
 class Entry(NamedTuple):
@@ -31,23 +33,56 @@ class Entry(NamedTuple):
         words: Settings that differ, in words.
         settings: The same, by name.
         run: The run.
+        out: Folder of the sweep.
     """
 
     words: str
     settings: Mapping[str, Any]
     run: Planned
+    out: Path
 
     @property
     def status(self) -> str:
-        """Word for how far it is: "finished", "begun" or "waiting"."""
+        """Word for how far it is: "finished", "failed", "begun" or "waiting"."""
         if self.run.finished:
             return FINISHED
+        if self.failure:
+            return FAILED
         return BEGUN if RunFolder(self.run.folder).kind() == "run" else WAITING
+
+    @property
+    def failure(self) -> str:
+        """Reason why it failed when it was trained last; "" if it did not, or is under way."""
+        journal = self.out / JOURNAL
+        try:
+            size = os.stat(journal).st_size
+        except OSError:
+            return ""
+        return _failures(journal, size).get(_name(self.run, self.out), "")
 
     @property
     def epochs(self) -> int:
         """Number of epochs that are trained."""
-        return len(RunFolder(self.run.folder).read_metrics()) if self.status != WAITING else 0
+        folder = RunFolder(self.run.folder)
+        return len(folder.read_metrics()) if folder.kind() == "run" else 0
+
+
+@lru_cache(maxsize=4)
+def _failures(journal: Path, size: int) -> dict[str, str]:
+    """Runs whose last line tells of a failure, with its reason; lines are only ever added."""
+    found: dict[str, str] = {}
+    with journal.open("rb") as stream:
+        for line in stream.read(size).splitlines():
+            with contextlib.suppress(ValueError, KeyError, TypeError):  # not ours, or cut off
+                event = json.loads(line)
+                reason = event["reason"] if event["event"] == FAILED else ""
+                found[event["run"]] = str(reason).partition("\n")[0]
+    return found
+
+
+def _name(run: Planned, out: Path) -> str:
+    """Name of a run in the journal."""
+    return str(run.folder.relative_to(out))
 
 
 def entries_of(sweep: Sweep, out: str | Path, shard: tuple[int, int] = (1, 1)) -> list[Entry]:
@@ -66,7 +101,7 @@ def entries_of(sweep: Sweep, out: str | Path, shard: tuple[int, int] = (1, 1)) -
         raise FairgymError(f"shard is {part}/{parts}; it takes K/N with K from 1 to N")
     planned = plan(sweep.configs, sweep.seeds, Path(out))
     every = [
-        Entry(words, sweep.settings[words], _labelled(one, words))
+        Entry(words, sweep.settings[words], _labelled(one, words), Path(out))
         for words, runs in planned.items()
         for one in runs
     ]
@@ -102,24 +137,24 @@ def run_sweep(
 
     @contextlib.contextmanager
     def noting(one: Planned) -> Iterator[Progress]:
-        journal.note("begun", one)
+        journal.note(BEGUN, one)
         try:
             with show(one) as progress:
                 yield progress
         finally:
             if one.finished:
-                journal.note("finished", one)
+                journal.note(FINISHED, one)
 
     todo = unique(entry.run for entry in entries)
     failed = engine.run(todo, noting, say)
     for failure in failed:
-        journal.note("failed", failure.run, reason=failure.sentence)
+        journal.note(FAILED, failure.run, reason=failure.sentence)
     if failed:
         say(f"{len(failed)} of {len(todo)} runs failed; they are tried once more")
         again = [dataclasses.replace(failure.run, resume=True) for failure in failed]
         failed = engine.run(again, noting, say)
         for failure in failed:
-            journal.note("failed", failure.run, reason=failure.sentence)
+            journal.note(FAILED, failure.run, reason=failure.sentence)
     return failed
 
 
@@ -135,5 +170,5 @@ class _Journal:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         line: dict[str, Any] = {"time": now, "event": event, **more}
         if one is not None:
-            line["run"] = str(one.folder.relative_to(self.out))
+            line["run"] = _name(one, self.out)
         append_line(self.out / JOURNAL, json.dumps(line))

@@ -67,14 +67,14 @@ class Killer(threading.Thread):
         victims: returns the workers that train now.
         kills: number of kills.
         pause: (least, most) seconds between them.
-        last: called at the end, after one more pause.
+        last: called after them and one more pause, until it returns True.
 
     Attributes:
         met: kills so far.
-        ended: True once `last` was called.
+        ended: True once `last` has returned True.
     """
 
-    def __init__(self, victims, kills, pause, seed, last=lambda: None):
+    def __init__(self, victims, kills, pause, seed, last=lambda: False):
         super().__init__(daemon=True)
         self.victims, self.kills, self.pause, self.last = victims, kills, pause, last
         self.random, self.over = random.Random(seed), threading.Event()
@@ -87,9 +87,8 @@ class Killer(threading.Thread):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self.random.choice(found), signal.SIGKILL)
                     self.met += 1
-        if not self._wait():
-            self.last()
-            self.ended = True
+        while not self.ended and not self._wait():
+            self.ended = self.last()
 
     def _wait(self):
         return self.over.wait(self.random.uniform(*self.pause))
@@ -107,11 +106,17 @@ def children(parent):
     return found
 
 
-def workers_of(node):
+def trainers(parent):
+    """Processes below a process that have made updates: one that only begins has none to lose."""
+    lines = Path(os.environ["FATES"], "updates")
+    known = {line.split()[0] for line in lines.read_text().splitlines()} if lines.exists() else ()
+    return [pid for pid in children(parent) if str(pid) in known]
+
+
+def workers_of(node, among=trainers):
     """Worker processes of a Ray node that have a task now."""
-    raylet = node.all_processes["raylet"][0].process.pid
     found = []
-    for pid in children(raylet):
+    for pid in among(node.all_processes["raylet"][0].process.pid):
         with contextlib.suppress(OSError):
             if b"ray::trained" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.append(pid)
@@ -148,8 +153,10 @@ def cluster(seed, kills, pause):
     lost = []
 
     def lose():
-        os.kill(second.all_processes["raylet"][0].process.pid, signal.SIGKILL)
-        lost.append(second)
+        if workers_of(second, children):
+            os.kill(second.all_processes["raylet"][0].process.pid, signal.SIGKILL)
+            lost.append(second)
+        return bool(lost)
 
     def victims():
         return workers_of(nodes.head_node) + ([] if lost else workers_of(second))
@@ -174,11 +181,7 @@ def processes(seed, kills, pause):
     """The engine of two worker processes, and what kills them."""
 
     def victims():
-        lines = Path(os.environ["FATES"], "updates")
-        known = (
-            {line.split()[0] for line in lines.read_text().splitlines()} if lines.exists() else ()
-        )
-        return [pid for pid in children(os.getpid()) if str(pid) in known]
+        return trainers(os.getpid())
 
     yield Processes(2), Killer(victims, kills, pause, seed)
 
@@ -210,9 +213,9 @@ def campaign(engine, place, seed, runs=20, kills=3, pause=(0.5, 2.0)):
         killer.join()
     assert failed == [], [one.sentence for one in failed]
     assert killer.met == kills, f"{killer.met} kills of {kills}"
-    lost = killer.ended and engine is cluster
-    assert lost or engine is not cluster, "the sweep ended before its node was lost"
-    if engine is processes:
+    if engine is cluster:
+        assert killer.ended, "the sweep ended before its node was lost"
+    else:
         assert sum("killed by SIGKILL" in text for text in said) == kills
     done = [line.split() for line in (marks / "updates").read_text().splitlines()]
     (marks / "slow").unlink()
@@ -228,7 +231,7 @@ def campaign(engine, place, seed, runs=20, kills=3, pause=(0.5, 2.0)):
     # twice. A node that is lost takes one worker along.
     again = len(done) - runs * EPOCHS
     assert 0 <= again <= 2 * (killer.met + 1), again
-    return killer.met, lost, again
+    return killer.met, killer.ended, again
 
 
 def main():
@@ -237,6 +240,7 @@ def main():
     parser.add_argument("--campaigns", type=int, default=20)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--kills", type=int, default=3, help="of workers, in each campaign")
+    parser.add_argument("--seed", type=int, default=0, help="of the first campaign's moments")
     words = parser.parse_args()
     devices.configure()
     engine = cluster if words.engine == "ray" else processes
@@ -245,7 +249,8 @@ def main():
         with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as marks:
             os.environ["FATES"] = marks
             began = time.monotonic()
-            killed, node, again = campaign(engine, Path(place), number, words.runs, words.kills)
+            seed = words.seed + number
+            killed, node, again = campaign(engine, Path(place), seed, words.runs, words.kills)
             total, nodes = total + killed, nodes + node
             print(
                 f"campaign {number + 1}: {words.runs} runs finished, {killed} workers killed,"

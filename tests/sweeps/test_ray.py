@@ -1,6 +1,8 @@
 """The Ray engine: kills on a cluster of two nodes, and machines without the same folders."""
 
+import contextlib
 import dataclasses
+import json
 import os
 import signal
 import socket
@@ -8,14 +10,16 @@ import sys
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 import fates  # noqa: F401 - registers an algorithm
 import pytest
 import two_servers  # noqa: F401 - registers an environment that compiles quickly
-from kill_campaign import EPOCHS, bits, campaign, cluster, quietly, sweep_with
+from kill_campaign import EPOCHS, bits, campaign, cluster, quietly, started, sweep_with
 
+from fairgym.cli import main
 from fairgym.core import FairgymError
-from fairgym.sweeps import Local, engine_of, entries_of, ray_engine
+from fairgym.sweeps import Local, engine_of, entries_of, ray_engine, sweep_of
 from fairgym.sweeps._worker import Order
 from fairgym.training import train
 from fairgym.training.lock import lock_folder
@@ -39,8 +43,91 @@ def ctrl_c():
 def test_workers_and_a_node_die_and_nothing_is_lost(tmp_path, monkeypatch):
     """The checks are those of the campaign, which `python kill_campaign.py ray` repeats."""
     monkeypatch.setenv("RAY_ADDRESS", "")  # whatever it is, it comes back
-    killed, lost, _ = campaign(cluster, tmp_path, seed=1, runs=4, kills=2, pause=(0.2, 0.5))
+    killed, lost, _ = campaign(cluster, tmp_path, seed=1, runs=6, kills=2, pause=(0.2, 0.5))
     assert killed == 2 and lost
+
+
+@pytest.fixture
+def node(monkeypatch):
+    """A cluster of one node, which is a process of its own in the folder of the tests."""
+    nodes = started(1)
+    monkeypatch.setenv("RAY_ADDRESS", str(nodes.address))
+    yield
+    nodes.shutdown()
+
+
+def test_folders_are_those_of_the_command_and_a_learner_has_its_bits(
+    tmp_path, monkeypatch, capsys, node
+):
+    """A relative folder is meant from here; workers are elsewhere. One run is a real learner's."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "true")
+    monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE")
+    base = {"environment": "loan_simple", "population": 40, "horizon": 6, "epochs": 2}
+    base |= {"episodes_per_epoch": 4, "hidden": 2, "evaluation_episodes": 2}
+    plan = {"base": base, "grid": {"deposit_rate": [0.01, 0.02]}}
+    Path("plan.json").write_text(json.dumps(plan))
+    assert main(["sweep", "run", "plan.json", "--engine", "ray", "--out", "mine"]) == 0
+    assert f"2 runs are finished in {Path('mine', 'runs')}" in capsys.readouterr().out
+    for entry in entries_of(sweep_of(plan), "mine"):
+        assert entry.status == "finished" and (tmp_path / "here" / entry.run.folder).is_dir()
+        alone = tmp_path / "alone" / entry.run.folder
+        train(entry.run.config, alone)
+        assert bits(entry.run.folder) == bits(alone)
+
+    # Cards that no machine has are refused at once, and workers leave room on those they share.
+    (one,) = [entry.run for entry in entries_of(sweep_with(1), "cards")]
+    trainer = engine_of(name="ray", gpus=0.25)
+    with pytest.raises(FairgymError, match=r"gpus is 0.25; the machines of this .* have up to 0$"):
+        trainer.run([one], quietly, print)
+    assert not Path("cards").exists()
+    with trainer._connected():
+        told = trainer.ray.remote(lambda: os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"]).remote()
+        assert trainer.ray.get(told) == "false"
+
+
+def test_workers_without_the_folder_send_it_and_begin_again_after_a_death(
+    tmp_path, monkeypatch, node
+):
+    """What such a worker has trained is lost with it; what it was given is not."""
+
+    @contextlib.contextmanager
+    def unseen(planned):
+        yield {one.folder: tmp_path / "no mark" for one in planned}
+
+    class Watched:
+        def __init__(self):
+            self.seen = {}
+
+        def __call__(self, one):
+            seen = self.seen.setdefault(one.label, [])
+            return contextlib.nullcontext(lambda done, total, line: seen.append(done))
+
+    entries = entries_of(sweep_with(2), tmp_path / "out")
+    planned = [entry.run for entry in entries]
+
+    def progress(done, total, line):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    for one in planned[1:]:  # what was begun here goes on there, twice
+        with pytest.raises(KeyboardInterrupt):
+            Local().run([one], lambda one: contextlib.nullcontext(progress), print)
+    monkeypatch.setattr(ray_engine, "_marked", unseen)
+    marks, watched = tmp_path / "fates", Watched()
+    for fate in ("run0", "run1"):
+        (marks / f"{fate}-1").touch()  # SIGKILL in the third update
+    assert engine_of(2, "ray").run(planned, watched, print) == []
+    assert list(watched.seen.values()) == [[0, EPOCHS], [2, EPOCHS]], "nobody wrote meanwhile"
+    done = [line.split()[1:] for line in (marks / "updates").read_text().splitlines()]
+    for fate, first in (("run0", 0), ("run1", 2)):
+        numbers = [int(number) for its, number in done if its == fate]
+        assert numbers == [*range(3), *range(first, EPOCHS)], fate
+    for one in planned:
+        alone = tmp_path / "alone" / one.folder.relative_to(tmp_path / "out")
+        train(one.config, alone)
+        assert bits(one.folder) == bits(alone)
 
 
 def test_ctrl_c_ends_runs_after_their_epoch_and_they_go_on(tmp_path, monkeypatch):
@@ -189,5 +276,7 @@ def test_a_cluster_that_does_not_answer_is_told_at_once(tmp_path, monkeypatch):
 def test_shares_of_cards_are_checked():
     with pytest.raises(FairgymError, match="gpus is -1"):
         engine_of(name="ray", gpus=-1.0)
+    with pytest.raises(FairgymError, match=r"gpus is 1.5; above 1 it takes a whole number"):
+        engine_of(name="ray", gpus=1.5)
     with pytest.raises(FairgymError, match=r"gpus is 0.5; the engine processes takes 0"):
         engine_of(2, gpus=0.5)

@@ -21,10 +21,9 @@ _PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at onc
 class Vmap:
     """Training in this process, several runs that share a program in one vectorised update.
 
-    They may differ in their seeds and numbers of parameters. On a graphics card, or with small
-    populations, it is faster than one after another; results are the same up to rounding, for sums
-    are made in another order. An algorithm whose update cannot be vectorised trains its runs one
-    after another.
+    They may differ in their seeds and numbers of parameters; weights of objectives are part of the
+    program. Results are the same up to rounding, for sums are made in another order. An algorithm
+    whose update cannot be vectorised trains its runs one after another.
 
     Args:
         width: Largest number of runs in one update; each takes the memory of one.

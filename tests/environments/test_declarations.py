@@ -9,10 +9,12 @@ import pytest
 
 import fairgym
 from fairgym.core import EndsAfter, FairgymError, Feature
+from fairgym.core.registry import environments
 from fairgym.environments._regions import Move, RegionParams, move_features
 from fairgym.environments._sampled import PublishedProfit
 
 NAMES = ("loan", "loan_simple", "health", "education")
+OWN = [n for n in environments.names() if environments.get(n).__module__.startswith("fairgym.")]
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -49,6 +51,18 @@ def test_a_step_a_group_and_an_early_end_have_a_word(name, time_unit, group_word
 def test_components_that_count_a_state_are_levels(name, levels):
     env = fairgym.make(name, population=60, horizon=10)
     assert {key for key, info in env.component_info.items() if info.level} == levels
+
+
+@pytest.mark.parametrize("wrong", ["no", "", 2, 0, None])
+@pytest.mark.parametrize("name", OWN)
+def test_flags_are_true_or_false(name, wrong):
+    """What is merely truthy, such as "no", would leave a group visible that is to be hidden."""
+    flags = [f.name for f in dataclasses.fields(environments.get(name)) if f.type is bool]
+    for flag in flags:
+        env = fairgym.make(name)
+        object.__setattr__(env, flag, wrong)  # past the tests' own check of types
+        with pytest.raises(FairgymError, match=f"^{flag} is {wrong!r}; it takes True or False$"):
+            env.__post_init__()
 
 
 def test_elements_are_slugs_for_groups_and_regions(env):

@@ -118,9 +118,21 @@ def test_learners_learn_from_rewards_with_the_penalty(name):
     np.testing.assert_allclose(rewards[3.0], rewards[0.0] - 3.0 * fails[..., None], rtol=1e-5)
 
 
+RANKED_BY = ("alive", "length", "score")
+
+
+class Telling(FMacem):
+    """F-MACEM that logs what it ranks candidates by."""
+
+    def _log(self, state, scores, leading, results, *rest):
+        told = (1.0 - results.terminated, results.length, scores[state.objectives[0][0]])
+        log = super()._log(state, scores, leading, results, *rest)
+        return log | dict(zip(RANKED_BY, told, strict=True))
+
+
 def test_f_macem_learns_to_live():
-    """From candidates of which many fail."""
-    learner = FMacem(
+    """From candidates of which many fail, and are not the best, whatever they score."""
+    learner = Telling(
         epochs=8,
         episodes_per_epoch=60,
         hidden=4,
@@ -128,12 +140,16 @@ def test_f_macem_learns_to_live():
         evaluation_episodes=2,
         failed_last=True,
     )
-    state = learner.init(jax.random.key(1), ENV, DIRECT, fixed=FIXED)
-    lived, log = [], {}
+    state = learner.init(jax.random.key(2), ENV, DIRECT, fixed=FIXED)
+    lived, beaten, log = [], [], {}
     for _ in range(learner.num_updates):
         state, log = learner.update(state)
+        best = max(zip(*(np.asarray(log[key]).tolist() for key in RANKED_BY), strict=True))
+        assert log["candidates/objective_best"] == pytest.approx(best[-1])
+        beaten.append(np.max(log["score"]) > best[-1])
         lived.append(float(log["candidates/survived"]))
     assert lived[0] < 0.95 < lived[-1]
+    assert beaten[0], "a failing one scores more than any that lives"
     assert log["survived"] == 1.0
 
 

@@ -199,7 +199,7 @@ class FMacem(Algorithm[FMacemState]):
         results = self._episodes(state, candidates, keys)
 
         # Rank by each agent's objective and fit its block of the Gaussian to the elite
-        mean, spread, scores = {}, {}, {}
+        mean, spread, scores, leading = {}, {}, {}, {}
         for (agent, objective), multiplier in zip(state.objectives, state.multipliers, strict=True):
             score = jax.vmap(lambda t, j, o=objective, m=multiplier: o.score(t, j, m))(
                 results.totals, results.memories
@@ -207,7 +207,7 @@ class FMacem(Algorithm[FMacemState]):
             scores[agent] = score = jnp.where(jnp.isfinite(score), score, -jnp.inf)
             alive, length = 1.0 - results.terminated, results.length.astype(jnp.float32)
             order = ranked(score, alive, length, failed_last=self.failed_last)
-            elite = order[: self.elites]
+            elite, leading[agent] = order[: self.elites], score[order[0]]
             best = jax.tree.map(lambda x, e=elite: x[e], candidates[agent])
             mean[agent], spread[agent] = self._fit(state.mean[agent], state.spread[agent], best)
 
@@ -227,7 +227,7 @@ class FMacem(Algorithm[FMacemState]):
             )
             for (_, objective), multiplier in zip(state.objectives, state.multipliers, strict=True)
         ]
-        log = self._log(state, scores, results, measured, spread, multipliers)
+        log = self._log(state, scores, leading, results, measured, spread, multipliers)
         state = state.replace(
             mean=mean,
             spread=spread,
@@ -267,14 +267,15 @@ class FMacem(Algorithm[FMacemState]):
         self,
         state: FMacemState,
         scores: dict[str, Array],
+        leading: dict[str, Array],
         results: Any,
         measured: Any,
         spread: Any,
         multipliers: list[Array],
     ) -> dict[str, Array]:
         log = log_episodes(state.env, state.objectives, measured)
-        first = scores[state.objectives[0][0]]
-        best = jnp.max(first)
+        agent = state.objectives[0][0]
+        first, best = scores[agent], leading[agent]
         found = {
             log_keys.OBJECTIVE: jnp.mean(jnp.where(jnp.isfinite(first), first, 0.0)),
             f"{log_keys.OBJECTIVE}_best": jnp.where(jnp.isfinite(best), best, 0.0),

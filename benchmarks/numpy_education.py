@@ -196,9 +196,11 @@ class NumpyEducation:
 
     def baseline_gpa(self, rows: np.ndarray) -> np.ndarray:
         """f(u), the own residual, and what tertiary money has changed."""
+        return np.clip(self._merit(rows), 0.0, 4.0)
+
+    def _merit(self, rows: np.ndarray) -> np.ndarray:
         people = {name: column[rows] for name, column in self.people.items()}
-        own = self.fitted_gpa(people) + people["residual"]
-        return np.clip(own + people["gpa_shift"], 0.0, 4.0)
+        return self.fitted_gpa(people) + people["residual"] + people["gpa_shift"]
 
     def observe(self, agent: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Observation of an agent: `(rows, features, context)`, features of shape (rows, features).
@@ -291,6 +293,7 @@ class NumpyEducation:
         self._grade(students, entered)
         finished, completing, gone = self._leave(students, entered)
         profit, measured = self._work(workers, np.asarray(actions["employer"]), diversity)
+        self._keep_grades(np.concatenate([students, entered, workers]))
         self._move(tertiary * split)
 
         components = {
@@ -327,6 +330,13 @@ class NumpyEducation:
         for sums in (self.grades, self.earned):
             sums[rows] = 0.0
         self.gpa[rows] = self.baseline_gpa(rows)  # until there are grades
+
+    def _keep_grades(self, rows: np.ndarray) -> None:
+        """Let the grades of those whose pass ends count in their next one."""
+        over = self.inside[rows] + 1 >= self.params["pass_length"]
+        rows = rows[over & (self.studied[rows] > 0)]
+        surplus = self.gpa[rows] - self._merit(rows)
+        self.people["residual"][rows] += self.params["gpa_kept"] * surplus
 
     def _end_passes(self, rows: np.ndarray) -> None:
         self.inside[rows] += 1

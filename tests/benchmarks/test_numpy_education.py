@@ -52,6 +52,7 @@ def params(env):
         bias_strength=0.4,
         supplement_in_salary=0.4,
         residual_share=0.5,
+        gpa_kept=0.6,
     )
 
 

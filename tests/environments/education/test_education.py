@@ -122,6 +122,30 @@ def ends_at(run):
     return int(found[0]) if len(found) else None
 
 
+@pytest.mark.parametrize("share", [0.0, 0.11, 0.5, 1.0])
+def test_group_shares_are_kept(env, params, start, share):
+    state = start(jax.random.key(0), params.replace(minority_share=share))
+    assert int(state.group.sum()) == round(share * env.population)
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.25, 1.0])
+def test_a_pass_counts_in_the_next_one_as_far_as_it_is_kept(record, params, kept):
+    """A mean of baseline and GPA for those who have studied; the rejected have earned none."""
+    still = dict.fromkeys(("gpa_change", "hours_change", "employer_change", "loan_change"), 0.0)
+    run = record(params.replace(gpa_kept=kept, **still), 3)
+    stage, people = run.states["stage"], run.people
+    ends = (stage[:-1] != TERTIARY) & (stage[1:] == TERTIARY)
+    before, after = people["baseline_gpa"][:-1], people["baseline_gpa"][1:]
+    studied = people["time_in_university"][:-1] > 0
+    mean = (1 - kept) * before + kept * people["gpa"][1:]
+    expected = np.where(ends & studied, mean, before)
+    np.testing.assert_allclose(after, expected, atol=1e-5)
+    apart = np.abs(people["gpa"][1:] - before)[ends & studied]
+    assert (ends & studied).sum() > 20
+    assert (ends & ~studied).sum() > 5
+    assert np.median(apart) > 0.1
+
+
 def test_a_university_that_cannot_pay_its_faculty_fails(record, params):
     """At once if it pays nothing; never if all money is for salaries."""
     assert ends_at(record(params, university=NO_SALARIES)) == 0

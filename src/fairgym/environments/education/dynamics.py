@@ -75,6 +75,23 @@ def entering_gpa(
     return jnp.clip(gpa, 0.0, HIGHEST_GPA)
 
 
+def as_gpa(merit: Numbers) -> Numbers:
+    """The baseline GPA, f(u) and what is added to it, in [0, 4]."""
+    return jnp.clip(merit, 0.0, HIGHEST_GPA)
+
+
+def kept_of_pass(merit: Numbers, gpa: Numbers, returning: Flags, kept: Parameter) -> Numbers:
+    """Change of the baseline by a pass: the share `kept` of the way to the GPA that it ended with.
+
+    Args:
+        merit: the baseline before it is cut to [0, 4].
+        gpa: GPA at the end of the pass.
+        returning: whether the person has studied, and the pass ends.
+        kept: share of the GPA in the next pass's baseline.
+    """
+    return jnp.where(returning, kept * (gpa - merit), 0.0)
+
+
 def next_semester_gpa(semester_gpa: Numbers, uniform: Numbers, half_width: Parameter) -> Numbers:
     """Equation (19): the last semester's GPA + Uniform(-Delta, Delta), in [0, 4].
 

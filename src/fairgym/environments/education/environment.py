@@ -210,10 +210,10 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         """f(u), the fitted ridge regression."""
         return self._data.scores["gpa"].predict({**data, "group": group.astype(jnp.float32)})
 
-    def _baseline_gpa(self, state: EducationState) -> Float[Array, " people"]:
-        """f(u), the person's own residual, and what tertiary money has changed."""
+    def _merit(self, state: EducationState) -> Float[Array, " people"]:
+        """f(u), the person's own residual, and what tertiary money has changed: not yet a GPA."""
         own = self._fitted_gpa(state.data, state.group) + state.residual
-        return jnp.clip(own + state.data["gpa_shift"], 0.0, dynamics.HIGHEST_GPA)
+        return own + state.data["gpa_shift"]
 
     def people(self, state: EducationState) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name, the fitted baseline GPA included."""
@@ -227,7 +227,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             **{region: jnp.float32(1) * (state.region == g) for g, region in enumerate(REGIONS)},
             **state.data,
             "race_and_sex": race_and_sex(state.data),
-            "baseline_gpa": self._baseline_gpa(state),
+            "baseline_gpa": dynamics.as_gpa(self._merit(state)),
             "gpa": state.gpa,
             "semester_gpa": jnp.where(student, state.semester_gpa, 0.0),
             "mentored": (student & state.mentored).astype(jnp.float32),
@@ -297,8 +297,8 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             noise, state, admission, actions["university"], funding, units, params
         )
         # 4. grades
-        baseline = self._baseline_gpa(state)
-        grades = steps.grade(noise, state, admission, spending, baseline, params)
+        merit = self._merit(state)
+        grades = steps.grade(noise, state, admission, spending, dynamics.as_gpa(merit), params)
         # 5. leaving and graduation
         progress = steps.progress(noise, state, admission, spending, grades, params)
         # 6. work
@@ -309,6 +309,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         data = steps.educate(noise, state, tertiary, params)
         # 8. a pass ends; 2. of the next semester: who applies
         ending = steps.end_passes(state, admission, progress, work.worker, params.pass_length)
+        change = dynamics.kept_of_pass(merit, grades.gpa, ending.returning, params.gpa_kept)
         applicants, applying = self._apply(noise.apply, ending.stage == OUTSIDE)
 
         total_profit = state.total_profit + work.profit
@@ -332,6 +333,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             time=state.time + 1,
             stage=ending.stage.astype(jnp.int32),
             data=data,
+            residual=state.residual + change,
             entered_at=admission.entered_at,
             left_at=ending.left_at,
             gpa=grades.gpa,

@@ -145,6 +145,13 @@ class EducationParams(RegionParams):
         low=0.0,
         high=1.0,
     )
+    gpa_kept: float = param(
+        0.0,
+        "share of the GPA of a pass in the baseline of the next one (not published; 0: what"
+        " somebody achieved in a pass does not count in the next, 1: the GPA is the new baseline)",
+        low=0.0,
+        high=1.0,
+    )
     gpa_drift: float = param(
         0.25, "Delta: half width of a GPA's change per semester (table 8)", low=0.0, high=4.0
     )

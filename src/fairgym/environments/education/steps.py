@@ -322,10 +322,14 @@ def educate(
 
 
 class Ending(Struct):
-    """Step 8: stage of each person after this semester, and when they began to look for work."""
+    """Step 8: stage of each person after this semester, and when they began to look for work.
+
+    `returning` are those who have studied and are back in the tertiary population.
+    """
 
     stage: Int[Array, " people"]
     left_at: Int[Array, " people"]
+    returning: Bool[Array, " people"]
 
 
 def end_passes(
@@ -346,4 +350,5 @@ def end_passes(
         state.time,
         jnp.where(looks_for_work, state.time + 1, state.left_at),
     )
-    return Ending(jnp.where(over, OUTSIDE, stage), left_at)
+    studied = progress.goes_on | (left_at > admission.entered_at)
+    return Ending(jnp.where(over, OUTSIDE, stage), left_at, over & studied)

@@ -21,7 +21,7 @@ class EducationState(PopulationState):
     Attributes:
         region: place of each person's region in the population's list of regions.
         data: columns of the data, and `gpa_shift`: what tertiary money has changed in f(u).
-        residual: what the person's baseline GPA is above f(u).
+        residual: what the person's baseline GPA is above f(u), but for tertiary money.
         entered_at: step in which the current pass began (application).
         left_at: step in which work began to be looked for, by rejection, leaving or graduation.
         gpa: cumulative GPA; the baseline of those who have no grades.

@@ -27,6 +27,22 @@ from fairgym.experiments.mafe.fig9 import dominated
 from fairgym.experiments.mafe.fig10 import RELIEF
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
 from fairgym.experiments.mafe.groups import READINGS
+from fairgym.experiments.mafe.labels import (
+    BELIEVED,
+    FARSIGHTED,
+    FULL,
+    GAP,
+    HASTY,
+    HOPEFUL,
+    KNOWING,
+    LEARNED,
+    LOANS,
+    PROFIT,
+    RATE,
+    RULES,
+    STILL,
+    WARY,
+)
 from fairgym.experiments.mafe.learners import (
     LEARNERS,
     REWARD,
@@ -461,6 +477,35 @@ def learning(name: str, good: bool) -> Any:
     }
 
 
+def labels(good: bool) -> Any:
+    """Profits of the rules in the claimed order; else the learners know best, and lend to most."""
+    order = [HASTY, WARY, KNOWING, HOPEFUL, FARSIGHTED]
+    still = [HASTY, WARY, HOPEFUL, FARSIGHTED, KNOWING]
+    if not good:
+        order, still = [FARSIGHTED, KNOWING, HOPEFUL, HASTY, WARY], [*reversed(still)]
+    columns = [PROFIT, RATE, GAP, BELIEVED, "lent, 1st", "lent, 2nd", "survived"]
+
+    def one(**given: float) -> dict[str, np.ndarray]:
+        return {column: near(given.get(column, 0.5), 0.001) for column in columns}
+
+    data: dict[str, Any] = {
+        name: {
+            label: one(
+                profit=float(places.index(label)) if label in places else 0.0,
+                **{RATE: 0.1 * places.index(label) if label in places else 0.0},
+            )
+            for label in RULES
+        }
+        for name, places in ((LOANS, order), (STILL, still))
+    }
+    on_truth, on_estimates = LEARNED
+    data[FULL] = {
+        on_truth: one(**{GAP: 0.1, BELIEVED: 0.3 if good else 0.0}),
+        on_estimates: one(**{GAP: 0.3 if good else 0.1}),
+    }
+    return data
+
+
 MADE_UP: dict[str, Callable[[bool], Any]] = {
     f"mafe-{function.__name__.replace('_', '-')}": function
     for function in (
@@ -476,6 +521,7 @@ MADE_UP: dict[str, Callable[[bool], Any]] = {
             fig10,
             fig11,
             groups,
+            labels,
             learners,
             readings,
             table9,

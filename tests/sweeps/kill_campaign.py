@@ -159,16 +159,18 @@ def cluster(seed, kills, pause):
         return bool(lost)
 
     def victims():
-        return workers_of(nodes.head_node) + ([] if lost else workers_of(second))
+        return workers_of(head) + ([] if lost else workers_of(second))
 
     def alive():
         return [node["NodeID"] for node in nodes.global_state.node_table() if node["Alive"]]
 
+    head = nodes.head_node
+    assert head is not None
     os.environ["RAY_ADDRESS"] = str(nodes.address)
     try:
         yield Ray(), Killer(victims, kills, pause, seed, lose)
         until = time.monotonic() + 60.0
-        while lost and alive() != [nodes.head_node.node_id]:
+        while lost and alive() != [head.node_id]:
             assert time.monotonic() < until, "the cluster still counts on the node that was killed"
             time.sleep(0.2)
     finally:

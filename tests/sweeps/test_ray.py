@@ -19,7 +19,7 @@ from kill_campaign import EPOCHS, bits, campaign, cluster, quietly, started, swe
 
 from fairgym.cli import main
 from fairgym.core import FairgymError
-from fairgym.sweeps import Local, engine_of, entries_of, ray_engine, sweep_of
+from fairgym.sweeps import Local, Ray, engine_of, entries_of, ray_engine, sweep_of
 from fairgym.sweeps._worker import Order
 from fairgym.training import train
 from fairgym.training.lock import lock_folder
@@ -78,7 +78,7 @@ def test_folders_are_those_of_the_command_and_a_learner_has_its_bits(
 
     # Cards that no machine has are refused at once, and workers leave room on those they share.
     (one,) = [entry.run for entry in entries_of(sweep_with(1), "cards")]
-    trainer = engine_of(name="ray", gpus=0.25)
+    trainer = Ray(gpus=0.25)
     with pytest.raises(FairgymError, match=r"gpus is 0.25; the machines of this .* have up to 0$"):
         trainer.run([one], quietly, print)
     assert not Path("cards").exists()

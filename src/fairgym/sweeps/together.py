@@ -93,8 +93,9 @@ class _Together:
         """Let a run take note of its update, and ask for the next."""
         try:
             if isinstance(found, Exception):
-                steps.throw(found)
-            algorithm, state = next(steps) if found is None else steps.send(found)
+                algorithm, state = steps.throw(found)  # which raises it
+            else:
+                algorithm, state = next(steps) if found is None else steps.send(found)
             self.running.append((one, steps, algorithm, state))
         except StopIteration:
             pass  # it is finished

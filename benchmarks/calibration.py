@@ -4,6 +4,7 @@
     python benchmarks/calibration.py education --population 10000 --seeds 3
     python benchmarks/calibration.py education --policies    # reckless and other policies
     python benchmarks/calibration.py loan --data     # what the data say too, beside them
+    python benchmarks/calibration.py loan --caps     # the queue, with payout caps of .5% to 2%
     python benchmarks/calibration.py loan --learned  # what F-MACEM learns at half and at double
 
 Every line is the mean over the seeds under the environment's plausible fixed policy, all with the
@@ -28,8 +29,9 @@ from fairgym.core.batching import map_episodes
 from fairgym.data import load_population
 from fairgym.data.bias import standardised_mean_difference
 from fairgym.data.fitting import score_values
+from fairgym.experiments.mafe._queue import queue
 from fairgym.policies import fixed_policies
-from fairgym.training import train
+from fairgym.training import evaluate, train
 
 PLAUSIBLE = {
     "loan": "published_fixed_policy",
@@ -233,6 +235,25 @@ def others(name: str, population: int, seeds: int) -> list[str]:
     return lines
 
 
+CAPS = (0.005, 0.01, 0.015, 0.02)  # payouts a month, as shares of the people
+
+
+def caps(population: int, seeds: int) -> Iterator[str]:
+    """Markdown lines: the loan system's queue with other payout caps, in the same episodes."""
+    for place, cap in enumerate(CAPS):
+        env = make("loan", population=population, disbursement_cap=round(cap * population))
+        policies, key = policies_of(env, {}), jax.random.key(0)
+        found = evaluate(env, env.default_params, policies, key, seeds, trace=True)
+        waits = queue([found])
+        if place == 0:
+            yield f"| payout cap | profit | default rate | {' | '.join(waits)} |"
+            yield "| --- " * (len(waits) + 3) + "|"
+        profit, default = (found.interval(name)[0] for name in ("profit", "default_rate"))
+        cells = [f"{profit:,.0f}", f"{abs(default):.2f}"]
+        cells += [f"{float(values[0]):.2f}" for values in waits.values()]
+        yield f"| {cap:.1%} | {' | '.join(cells)} |"
+
+
 # ------------------------------------------------------------------------ beside the data
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the residual
@@ -347,10 +368,17 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--policies", action="store_true", help="reckless and other policies")
     parser.add_argument("--data", action="store_true", help="what the data say, beside it")
+    parser.add_argument("--caps", action="store_true", help="loan: the queue by payout cap")
     parser.add_argument("--learned", action="store_true", help="what F-MACEM learns instead")
     flags = parser.parse_args()
     if flags.learned:
         for line in learned(flags.environment, flags.seeds):
+            print(line, flush=True)
+        return
+    if flags.caps:
+        if flags.environment != "loan":
+            parser.error("--caps takes: loan")
+        for line in caps(flags.population, flags.seeds):
             print(line, flush=True)
         return
     if flags.data:

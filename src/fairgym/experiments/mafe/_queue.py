@@ -37,7 +37,7 @@ def queue(episodes: Sequence[Any]) -> dict[str, np.ndarray]:
     wait = [found.totals.waited.sum() / found.totals.disbursed.sum() for found in episodes]
     return {
         "mean wait of those paid out": np.array(wait),
-        "time in the queue": -means(episodes, "queue_time"),
+        "time in the queue": 0.0 - means(episodes, "queue_time"),
         **uneven,
         "waiting at the end": np.array(ends["share"]),
         "median wait of these": np.array(ends["median"]),

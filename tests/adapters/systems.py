@@ -10,6 +10,7 @@ MEMORIES = {"doughnut": "full", "lending_pool": "min", "epidemic": "window"}
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "loan of two banks": ("loan", {"banks": 2}),
     "loan with selective labels": ("loan", {"selective_labels": True}),
+    "loan by race": ("loan", {"group_by": "race"}),
     "bank_loans with selective labels": ("bank_loans", {"selective_labels": True}),
 }
 

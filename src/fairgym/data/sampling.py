@@ -69,7 +69,7 @@ def resample_people(
         amplified_weights(data, strength, residual_share),
         jnp.asarray(data.columns["group"]),
         group,
-        len(population_module(data.name).GROUPS),
+        len(data.directions),
     )
     return columns_of(data, names, rows)
 
@@ -118,5 +118,4 @@ def resample_rows(
 def group_shares(data: Population) -> tuple[float, ...]:
     """The share of each group among the rows of the data."""
     codes: Any = data.columns["group"]
-    groups = len(population_module(data.name).GROUPS)
-    return tuple(float((codes == g).mean()) for g in range(groups))
+    return tuple(float((codes == g).mean()) for g in range(len(data.directions)))

@@ -346,7 +346,7 @@ def test_each_bank_sees_its_own_people_and_the_others_terms(episode):
             space = ENV.observation_space(f"bank_{b + 1}_{role}")
             context = dict(zip((f.name for f in space.context), obs.context, strict=True))
             assert float(context["total_profit"]) == float(state.total_profit[b])
-            others = [float(context[feature.name]) for feature in pool.OTHER_TERMS]
+            others = [float(context[feature.name]) for feature in pool.other_terms(ENV.groups)]
             np.testing.assert_allclose(others, [*THRESHOLD[1 - b], *RELIEF[1 - b]], rtol=1e-6)
 
 

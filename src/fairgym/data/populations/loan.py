@@ -1,13 +1,20 @@
 """The loan population: its columns (MAFE, table 2), its repairs and its two fitted scores."""
 
+import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
 
 from fairgym.core.errors import FairgymError
 from fairgym.data.bias import strength_for
-from fairgym.data.fitting import linear_score, logistic_score, score_values, split
-from fairgym.data.population import Score
+from fairgym.data.fitting import (
+    fit_amplification,
+    linear_score,
+    logistic_score,
+    score_values,
+    split,
+)
+from fairgym.data.population import Population, Score
 from fairgym.data.race import HOW as RACE_HOW
 from fairgym.data.race import RaceTable, group_of_race, sample_race
 from fairgym.data.store import Column
@@ -29,6 +36,8 @@ COLUMNS = {
 }
 CORE_SCORE = "qualification"
 GROUPS = ("advantaged", "disadvantaged")
+# The levels of the column race, which are groups as well (`by_race`).
+RACES = ("white", "Asian", "Black", "Hispanic")
 
 # What the scores are fitted on: only what the data have, never group, race or sub-grade, nor
 # anything that the environment makes. "fico" is the mean of fico_low and fico_high.
@@ -145,3 +154,21 @@ def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[st
 def fit_bias_strength(columns: Mapping[str, np.ndarray], scores: Mapping[str, Score]) -> float:
     """The `bias_strength` that sets the groups' qualification scores 0.5 apart, to 4 digits."""
     return round(strength_for(score_values(scores[CORE_SCORE], columns), columns["group"]), 4)
+
+
+def by_race(data: Population) -> Population:
+    """The population with the races as groups, amplified by their rank in the core score.
+
+    Args:
+        data: a loan population in its two groups.
+    """
+    race = data.columns["race"]
+    group = np.select([race == name.lower() for name in RACES], range(len(RACES))).astype(np.int8)
+    core = score_values(data.scores[CORE_SCORE], data.columns)
+    directions, strength = fit_amplification(core, group, len(RACES))
+    return dataclasses.replace(
+        data,
+        columns=data.columns | {"group": group},
+        directions=directions,
+        bias_strength=strength,
+    )

@@ -27,8 +27,11 @@ from fairgym.core import (
     register_environment,
     sample_rows,
 )
+from fairgym.data import Population, load_population
+from fairgym.data.populations.loan import by_race
 from fairgym.environments._sampled import PublishedProfit, SampledEnvironment, filled
 from fairgym.environments.loan import dynamics, pool, selective, steps
+from fairgym.environments.loan.groups import GROUPINGS, Grouping
 from fairgym.environments.loan.metrics import (
     PROFIT,
     baseline_policies,
@@ -38,7 +41,7 @@ from fairgym.environments.loan.metrics import (
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.spaces import (
     DATA_COLUMNS,
-    GROUPS,
+    ROLES,
     action_spaces,
     for_each_group,
     observation_spaces,
@@ -60,13 +63,16 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         horizon: T, months after which an episode is truncated (400 in the paper).
         applicants: people sampled from the idle each month, N_1; by default 2% of the population.
         disbursement_cap: loans paid out each month at most; by default 1% of the population.
-        action_groups: g, 1 for one threshold and one relief share, 2 for one per group.
+        action_groups: g, 1 for one threshold and one relief share for all; by default one for each
+            group.
         population_source: "built-in", or the name of imported data.
         observe_group: sight of what tells a person's group, for all agents.
         selective_labels: outcomes of its own loans alone for the bank, whose admissions agent is
             shown the repayment rates that it estimates from them.
         banks: number of banks, 1 or 2. Two share the people and the cap, and have agents, money
             and metrics of their own: `bank_1_admissions`, `bank_1_profit`.
+        group_by: "advantage" for the two groups of the advantaged and the disadvantaged, "race" for
+            four groups of the races that these are made of.
 
     Raises:
         FairgymError: an argument out of range (applicants and cap lie between 1 and N), or two
@@ -76,7 +82,6 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     name: ClassVar[str] = "loan"
     dataset: ClassVar[str] = "loan"
     stages: ClassVar[tuple[str, ...]] = ("idle", "waiting", "repaying")
-    groups: ClassVar[tuple[str, ...]] = GROUPS
     time_unit: ClassVar[str] = "months"
     core_attribute: ClassVar[str] = "qualification_score"
     waits: ClassVar[Mapping[str, str]] = {"waiting": "time_waited"}
@@ -88,17 +93,27 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     horizon: int = 400
     applicants: int | None = None
     disbursement_cap: int | None = None
-    action_groups: int = 2
+    action_groups: int | None = None
     population_source: str = "built-in"
     observe_group: bool = True
     selective_labels: bool = False
     banks: int = 1
+    group_by: str = "advantage"
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""
+        if self.group_by not in tuple(GROUPINGS):
+            raise FairgymError(f"group_by is {self.group_by!r}; it takes {' or '.join(GROUPINGS)}")
         super().__post_init__()
         check_flag("selective_labels", self.selective_labels)
-        check_shape("action_groups", self.action_groups, 1, 2)
+        groups = len(self.groups)
+        if self.action_groups is None:
+            object.__setattr__(self, "action_groups", groups)
+        if check_shape("action_groups", self.action_groups, 1, groups) not in (1, groups):
+            raise FairgymError(
+                f"action_groups is {self.action_groups}; it takes 1 for all, or {groups} for one"
+                f" per {self.group_word}"
+            )
         self._fill_in("applicants", 0.02 * self.population)
         check_shape("banks", self.banks, 1, pool.BANKS)
         if self.banks > 1 and self.selective_labels:
@@ -112,9 +127,30 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     # ---------------------------------------------------------------- declarations
 
     @property
+    def _grouping(self) -> Grouping:
+        """Partition of the people into the groups asked for."""
+        return GROUPINGS[self.group_by]
+
+    @property
+    def groups(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Advantaged and disadvantaged; or the races."""
+        return self._grouping.groups
+
+    @property
+    def group_word(self) -> str:  # type: ignore[override]
+        """A group, or a race."""
+        return self._grouping.word
+
+    @cached_property
+    def _data(self) -> Population:
+        """The population of the source, in the groups asked for."""
+        data = load_population(self.dataset, self.population_source)
+        return by_race(data) if self.group_by == "race" else data
+
+    @property
     def agents(self) -> tuple[str, ...]:  # type: ignore[override]
         """Admissions, disbursement and debt management of every bank."""
-        return tuple(f"{bank}{role}" for bank in self._prefixes for role in pool.ROLES)
+        return tuple(f"{bank}{role}" for bank in self._prefixes for role in ROLES)
 
     @property
     def failure(self) -> str:  # type: ignore[override]
@@ -141,7 +177,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             params = pool.PoolParams
         return params(
             bias_strength=self._data.bias_strength,
-            disadvantaged_share=float(np.mean(self._data.columns["group"])),
+            disadvantaged_share=self._grouping.disadvantaged_share(self._data),
         )
 
     @property
@@ -173,22 +209,27 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Two simple rules, and the paper's grid-searched fixed policy (appendix D.3)."""
-        return baseline_policies(self.action_groups, self._prefixes)
+        return baseline_policies(
+            filled(self.action_groups), self._prefixes, self._grouping.disadvantaged
+        )
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
         more = {"admissions": selective.ESTIMATES} if self.selective_labels else {}
         if self.banks > 1:
-            more = dict.fromkeys(pool.ROLES, pool.OTHER_TERMS)
+            more = dict.fromkeys(ROLES, pool.other_terms(self.groups))
         scale = self._profit_scale / self.banks
+        telling = self._grouping.features
         spaces = observation_spaces(
-            self.population, filled(self.applicants), self.horizon, scale, more
+            self.population, filled(self.applicants), self.horizon, scale, telling, more
         )
         return self._for_every_bank(spaces)
 
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
-        spaces = action_spaces(self.population, self.groups if self.action_groups == 2 else ())
+        spaces = action_spaces(
+            self.population, self.groups if filled(self.action_groups) > 1 else ()
+        )
         return self._for_every_bank(spaces)
 
     def _for_every_bank(self, spaces: Mapping[str, _SpaceT]) -> dict[str, _SpaceT]:
@@ -200,8 +241,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     def initial_state(self, key: PRNGKeyArray, params: LoanParams) -> LoanState:
         """Sample the people from the data, group by group, all of them idle."""
         people_key, applicants_key = jax.random.split(key)
-        share = params.disadvantaged_share
-        shares = jnp.stack([1.0 - share, share])
+        shares = self._grouping.shares(self._data, params.disadvantaged_share, params.group_size)
         columns = (*DATA_COLUMNS, "months_to_default")
         group, record = self._sample_people(people_key, columns, shares, params)
         paid_share = record.pop("months_to_default") / record["term"]
@@ -273,7 +313,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         of_pool = isinstance(state, pool.PoolState)
         return {
             **({"bank": 1.0 + state.bank} if of_pool else {}),
-            "group": state.group.astype(jnp.float32),
+            **self._grouping.columns(state.group),
             **record,
             "qualification_score": dynamics.qualification_score(
                 self._data.scores["qualification"], record
@@ -302,7 +342,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         for bank, prefix in enumerate(self._prefixes):
             context = {"time": state.time, "total_profit": _of(state.total_profit, bank)}
             if isinstance(state, pool.PoolState):
-                names = [feature.name for feature in pool.OTHER_TERMS]
+                names = [feature.name for feature in pool.other_terms(self.groups)]
                 context |= zip(names, state.posted[:, 1 - bank].reshape(-1), strict=True)
             applying = state.of_bank(bank, state.applying, state.applicants)
             waiting = state.of_bank(bank, state.stage == WAITING)
@@ -411,7 +451,9 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
                 relief,
                 params,
             )
-            components = selective.counted(components, labels, admission, state)
+            components = selective.counted(
+                components, labels, admission.approved, state, len(self.groups)
+            )
             state = state.replace(**selective.recorded(state, labels, admission, ending))
         state = state.replace(
             time=month_after,
@@ -442,7 +484,10 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     def _offered(self, actions: Mapping[str, Any], role: str) -> Float[Array, " offers"]:
         """Terms by bank and group: the order of `LoanState.offer`."""
         return jnp.concatenate(
-            [for_each_group(actions[f"{prefix}{role}"]) for prefix in self._prefixes]
+            [
+                for_each_group(actions[f"{prefix}{role}"], len(self.groups))
+                for prefix in self._prefixes
+            ]
         )
 
 

@@ -59,7 +59,7 @@ def queue_metrics() -> dict[str, Metric]:
 
 
 def baseline_policies(
-    action_groups: int, banks: Sequence[str] = ("",)
+    action_groups: int, banks: Sequence[str] = ("",), disadvantaged: Sequence[bool] = (False, True)
 ) -> dict[str, dict[str, Any]]:
     """Two simple rules, and the grid-searched fixed policy of appendix D.3; the same for all banks.
 
@@ -67,12 +67,16 @@ def baseline_policies(
         action_groups: 1 for one threshold and one relief share for all, which averages the
             published pairs.
         banks: what the names of each bank's agents begin with.
+        disadvantaged: True for each group that is one of the disadvantaged, by code.
     """
 
     def fixed(threshold: Any, relief: Any) -> dict[str, Any]:
         values = {"admissions": threshold, "debt_management": relief}
-        if action_groups == 1:
-            values = {agent: float(np.mean(value)) for agent, value in values.items()}
+        for agent, value in values.items():
+            if action_groups == 1:
+                values[agent] = float(np.mean(value))
+            elif np.ndim(value):
+                values[agent] = tuple(value[int(worse)] for worse in disadvantaged)
         values |= {"disbursement": "random"}
         return {f"{bank}{role}": value for bank in banks for role, value in values.items()}
 

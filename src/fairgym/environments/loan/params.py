@@ -1,6 +1,7 @@
 """The numbers of the loan environment (MAFE, table 8, where published)."""
 
 from fairgym.core import param
+from fairgym.core.params import Number
 from fairgym.environments._sampled import SampledParams
 
 
@@ -40,6 +41,13 @@ class LoanParams(BankParams):
     environment's card.
     """
 
+    group_size: Number = param(
+        1.0,
+        "size of a group, as a multiple of what the data and `disadvantaged_share` make it",
+        low=1e-6,
+        high=1e6,
+        per="group",
+    )
     payment_noise: float = param(
         0.025,
         "standard deviation sigma of the payment noise (table 8, equation 8)",

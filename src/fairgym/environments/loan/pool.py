@@ -10,23 +10,25 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fairgym.core import ComponentInfo, Feature, component, param
+from fairgym.core import ComponentInfo, Feature, component, param, per_group
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.params import LoanParams
-from fairgym.environments.loan.spaces import FEATURES, GROUPS
+from fairgym.environments.loan.spaces import ROLES
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 
 BANKS = 2
-ROLES = tuple(FEATURES)
-# What the agents of a bank see of the other bank, in the order of `PoolState.posted`.
-OTHER_TERMS = tuple(
-    Feature(f"other_{terms}_{group}", 0, 1, "", f"the other bank's {terms}, one month ago")
-    for terms in ("threshold", "relief")
-    for group in GROUPS
-)
 # Components of the pool alone: nobody belongs to a bank before applying for a loan.
 OF_ALL = ("never_paid_out", "people")
+
+
+def other_terms(groups: Sequence[str]) -> tuple[Feature, ...]:
+    """Context that tells the other bank's terms, in the order of `PoolState.posted`."""
+    return tuple(
+        Feature(f"other_{element.name}", 0, 1, "", f"the other bank's {terms}, one month ago")
+        for terms in ("threshold", "relief")
+        for element in per_group(terms, groups)
+    )
 
 
 def named(bank: int, name: str) -> str:
@@ -64,7 +66,7 @@ class PoolState(LoanState):
     @property
     def offer(self) -> Int[Array, " people"]:
         """Place of the terms that are offered to each person: those of the bank and the group."""
-        return self.bank * len(GROUPS) + self.group
+        return self.bank * self.posted.shape[-1] + self.group
 
     def of_bank(self, bank: int, values: Array, rows: Array | None = None) -> Array:
         """Values of those who deal with this bank, 0 or False for others."""

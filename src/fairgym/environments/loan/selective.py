@@ -7,7 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Feature, Struct, by_group, component, param
+from fairgym.core import Feature, Struct, by_group, component, count_people, param
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics, steps
 from fairgym.environments.loan.params import LoanParams
@@ -136,19 +136,23 @@ def label(
 
 
 def counted(
-    components: QueueComponents, labels: Labels, admission: steps.Admission, state: RecordingState
+    components: QueueComponents,
+    labels: Labels,
+    approved: Bool[Array, " applicants"],
+    state: RecordingState,
+    groups: int,
 ) -> SelectiveComponents:
     """The month's components with those of labels."""
 
     def count(numbers: Float[Array, " applicants"], who: Bool[Array, " applicants"]) -> Array:
-        return by_group(numbers * who, admission.group, components.applied.shape[0])
+        return count_people(numbers * who, state, groups, state.applicants)
 
     return SelectiveComponents(
         **vars(components),
         would_repay=count(labels.would_repay, state.applying),
-        approved_would_repay=count(labels.would_repay, admission.approved),
+        approved_would_repay=count(labels.would_repay, approved),
         estimated_would_repay=count(labels.estimated, state.applying),
-        estimated_approved_would_repay=count(labels.estimated, admission.approved),
+        estimated_approved_would_repay=count(labels.estimated, approved),
     )
 
 

@@ -6,9 +6,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Unit, per_group
-from fairgym.data.populations import loan
-
-GROUPS = loan.GROUPS
 
 DATA_COLUMNS = (
     "interest_rate",
@@ -21,9 +18,7 @@ DATA_COLUMNS = (
     "months_since_delinquency",
 )
 
-_GROUP = Feature("group", 0, 1, "", "RACE: 0 advantaged, 1 disadvantaged", tells_group=True)
 _PERSON = (
-    _GROUP,
     Feature("interest_rate", 0.05, 0.31, "per year", "INTRATE"),
     Feature("term", 36, 60, "months", "TERM"),
     Feature("principal", 1_000, 40_000, "dollars", "PRINCIPAL"),
@@ -42,11 +37,13 @@ _LOAN = (
     Feature("total_received", 0, 60_000, "dollars", "TOTRECEIVE"),
     Feature("installment", 0, 1_500, "dollars", "CURRINSTALL"),
 )
-FEATURES = {
+# What each agent is shown of a person besides what tells the group.
+_FEATURES = {
     "admissions": _PERSON,
     "disbursement": (*_PERSON, Feature("time_waited", 0, 100, "months")),
     "debt_management": (*_PERSON, *_LOAN),
 }
+ROLES = tuple(_FEATURES)
 
 
 def observation_spaces(
@@ -54,6 +51,7 @@ def observation_spaces(
     applicants: int,
     horizon: int,
     profit: float,
+    telling: tuple[Feature, ...],
     more: Mapping[str, tuple[Feature, ...]],
 ) -> dict[str, EntitySpace]:
     """Applicants, waiting people and borrowers; time and the bank's profit as context.
@@ -63,6 +61,7 @@ def observation_spaces(
         applicants: rows for those who apply.
         horizon: months, the range of the time.
         profit: thousand dollars, the range of the bank's total profit.
+        telling: what tells a person's group.
         more: context that an agent is shown besides.
     """
     context = (
@@ -71,8 +70,12 @@ def observation_spaces(
     )
     rows = {"admissions": applicants}
     return {
-        agent: EntitySpace(rows.get(agent, population), features, (*context, *more.get(agent, ())))
-        for agent, features in FEATURES.items()
+        agent: EntitySpace(
+            rows.get(agent, population),
+            (*telling, *features),
+            (*context, *more.get(agent, ())),
+        )
+        for agent, features in _FEATURES.items()
     }
 
 
@@ -90,6 +93,6 @@ def action_spaces(scored: int, groups: tuple[str, ...]) -> dict[str, ActionSpace
     }
 
 
-def for_each_group(action: Float[Array, " elements"]) -> Float[Array, " groups"]:
+def for_each_group(action: Float[Array, " elements"], groups: int) -> Float[Array, " groups"]:
     """One number for each group, also where the action is a single one for all."""
-    return jnp.broadcast_to(action, (len(GROUPS),))
+    return jnp.broadcast_to(action, (groups,))

@@ -28,9 +28,8 @@ def current_record(state: LoanState) -> dict[str, Float[Array, " people"]]:
 
 
 class Admission(Struct):
-    """Steps 1 and 2: each applicant's group, score and decision, and the people's stages then."""
+    """Steps 1 and 2: each applicant's score and decision, and the people's stages then."""
 
-    group: Int[Array, " applicants"]
     qualification: Float[Array, " applicants"]
     approved: Bool[Array, " applicants"]
     stage: Int[Array, " people"]
@@ -45,7 +44,6 @@ def admit(
 ) -> Admission:
     """Steps 1 and 2: approve applicants by threshold; they wait from the next step on."""
     rows = state.applicants
-    group = state.group[rows]
     qualification = dynamics.qualification_score(score, {k: v[rows] for k, v in record.items()})
     approved = state.applying & (qualification >= threshold[state.offer[rows]])
     stage = state.stage.at[rows].set(
@@ -54,7 +52,7 @@ def admit(
     waiting_since = state.waiting_since.at[rows].set(
         jnp.where(approved, state.time + 1, state.waiting_since[rows]), unique_indices=True
     )
-    return Admission(group, qualification, approved, stage, waiting_since)
+    return Admission(qualification, approved, stage, waiting_since)
 
 
 class Payout(Struct):

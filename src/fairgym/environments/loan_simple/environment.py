@@ -23,15 +23,11 @@ from fairgym.core import (
     register_environment,
     sample_rows,
 )
+from fairgym.data.populations.loan import GROUPS
 from fairgym.environments._sampled import SampledEnvironment, filled
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan.metrics import baseline_policies, published_metrics
-from fairgym.environments.loan.spaces import (
-    DATA_COLUMNS,
-    GROUPS,
-    action_spaces,
-    for_each_group,
-)
+from fairgym.environments.loan.spaces import DATA_COLUMNS, action_spaces, for_each_group
 from fairgym.environments.loan.steps import book
 from fairgym.environments.loan.types import LoanComponents
 from fairgym.environments.loan_simple import dynamics, steps
@@ -190,8 +186,8 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         params: LoanSimpleParams,
     ) -> tuple[LoanSimpleState, LoanComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card, in `steps.py`."""
-        threshold = for_each_group(actions["admissions"])
-        relief = for_each_group(actions["debt_management"])
+        threshold = for_each_group(actions["admissions"], len(self.groups))
+        relief = for_each_group(actions["debt_management"], len(self.groups))
         score = self._data.scores["qualification"]
 
         # 1. apply

@@ -33,7 +33,7 @@ def repayment_probability(predictor: Numbers, relief: Numbers, relief_effect: Pa
 
     Args:
         predictor: log-odds of the qualification score.
-        relief: share a of each installment that is forgiven.
+        relief: share a of each installment that is put off.
         relief_effect: log-odds per unit of relief.
     """
     return jax.nn.sigmoid(predictor + relief_effect * relief)

@@ -47,12 +47,12 @@ def settle(
     relief_effect: float | Float[Array, ""],
 ) -> Settlement:
     """Step 4: relief, and the outcome of each loan."""
-    forgiven = relief[applicants.group]
+    share = relief[applicants.group]
     chance = dynamics.repayment_probability(
-        score.predictor(applicants.record), forgiven, relief_effect
+        score.predictor(applicants.record), share, relief_effect
     )
     repays = noise.outcome[applicants.rows] < chance
-    return Settlement(forgiven, approved & repays, approved & ~repays)
+    return Settlement(share, approved & repays, approved & ~repays)
 
 
 def cash_flows(

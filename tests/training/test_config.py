@@ -5,6 +5,7 @@ from typing import Any, Literal, cast
 
 import pytest
 
+from fairgym.cli import train
 from fairgym.core import FairgymError, make
 from fairgym.environments.loan import Loan, LoanParams
 from fairgym.fairness import Objective
@@ -117,6 +118,28 @@ def test_built_configuration_is_complete_and_builds_the_same():
     assert not again.build().config.differences(job.config)
     changed = dataclasses.replace(job.config, seed=1)
     assert changed.differences(job.config) == [("seed", 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("form", "params"),
+    [
+        ({"banks": 2}, {"terms_sensitivity": 2.0}),
+        ({"selective_labels": True}, {"prior_weight": 3.0}),
+        ({"group_by": "race"}, {"group_size": {"Black": 3.0}}),
+    ],
+)
+def test_parameters_are_those_of_the_form_of_the_system(form, params):
+    """In a file flat and nested, as flags, and in what a finished run has written down."""
+    complete = RunConfig("loan", {"population": 60, **form}, params).build().config
+    ((name, value),) = params.items()
+    given = {"environment": "loan", "population": 60, **form, "params": params}
+    for mapping in (given, {**given, "params": {}, name: value}, complete.as_json()):
+        assert RunConfig.from_mapping(mapping).build().config == complete
+    ((argument, setting),) = form.items()
+    number = f"Black={value['Black']}" if isinstance(value, dict) else str(value)
+    words = ["--population", "60", f"--{argument.replace('_', '-')}", str(setting).lower()]
+    words += [f"--params.{name.replace('_', '-')}", number]
+    assert train.plan_of(["loan", *words]).config.build().config == complete
 
 
 def test_fixed_policies_by_the_names_of_elements(tmp_path):

@@ -17,13 +17,14 @@ from fairgym.fairness.plain import objective_slug, objective_text, parse_objecti
 from fairgym.training.config import RunConfig, import_listed, settings_of
 from fairgym.training.config_file import read_config_file
 from fairgym.training.folder import RunFolder, run_folders
-from fairgym.training.parameters import Parameter, params_settings
+from fairgym.training.parameters import Parameter
 from fairgym.training.settings import (
     ALGORITHM,
     ENVIRONMENT,
     PARAMS,
     Setting,
     algorithm_settings,
+    environment_settings,
 )
 
 PROG = "fairgym train"
@@ -161,11 +162,10 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         extra = {key: base.pop(key) for key in ("out", "seeds") if key in base}
         config = RunConfig.from_mapping(base)
         base |= extra
-        settings = settings_of(config.environment, config.algorithm)
+        shapes = _shapes(config, words)
+        settings = settings_of(config.environment, config.algorithm, shapes)
         if helping:
-            env = _environment(settings, config, words)
-            used = {setting.name: setting for setting in params_settings(env)}
-            settings = [used.get(s.name, s) if s.section == PARAMS else s for s in settings]
+            env = make(config.environment, **shapes)
     prog = f"{PROG} {config.environment}"
     given: Any = parse(_flags(settings, config, base, env), words, prog)
 
@@ -276,16 +276,15 @@ def _flags(
     return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc})
 
 
-def _environment(settings: Sequence[Setting], config: RunConfig, words: Sequence[str]) -> Any:
-    """The environment of this file and these flags, before the flags are parsed."""
+def _shapes(config: RunConfig, words: Sequence[str]) -> dict[str, Any]:
+    """The environment's arguments in this file and these flags, before the flags are parsed."""
     arguments = dict(config.environment_args)
-    for setting in settings:
-        if setting.section == ENVIRONMENT:
-            names = [f"--{setting.name.replace('_', '-')}"]
-            names += ["--population-size"] if setting.name == "population" else []
-            for text in filter(None, (peek(words, name) for name in names)):
-                arguments[setting.name] = setting.parse(text)
-    return make(config.environment, **arguments)
+    for setting in environment_settings(config.environment):
+        names = [f"--{setting.name.replace('_', '-')}"]
+        names += ["--population-size"] if setting.name == "population" else []
+        for text in filter(None, (peek(words, name) for name in names)):
+            arguments[setting.name] = setting.parse(text)
+    return arguments
 
 
 def begun(out: str | Path) -> bool:

@@ -144,7 +144,10 @@ class RunConfig:
             raise FairgymError(
                 f"environment is {fields.get('environment')!r}; it takes the name of one"
             )
-        settings = settings_of(fields["environment"], fields.get("algorithm", cls.algorithm))
+        arguments = _arguments(fields)
+        settings = settings_of(
+            fields["environment"], fields.get("algorithm", cls.algorithm), arguments
+        )
         sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
         for section, content in sections.items():
             value = fields.pop(section, {})
@@ -287,18 +290,34 @@ def check_fields(fields: Mapping[str, Any]) -> None:
             raise FairgymError(f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}")
 
 
-def settings_of(environment: str, algorithm: Any) -> list[Setting]:
+def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The environment's arguments among the keys of a file, on which its parameters depend."""
+    inside = fields.get(ENVIRONMENT, {})
+    given = {**fields, **(inside if isinstance(inside, Mapping) else {})}
+    named = {_plain(str(key).removeprefix(f"{ENVIRONMENT}.")): v for key, v in given.items()}
+    known = environment_settings(fields["environment"])
+    return {s.name: s.check(named[s.name]) for s in known if s.name in named}
+
+
+def settings_of(
+    environment: str, algorithm: Any, arguments: Mapping[str, Any] | None = None
+) -> list[Setting]:
     """All settings of a run, the environment's first; of equal names the first goes by it alone.
 
+    Args:
+        environment: name of the environment.
+        algorithm: name of the algorithm.
+        arguments: those of the environment; by default its own defaults.
+
     Raises:
-        FairgymError: an unknown environment or algorithm.
+        FairgymError: an unknown environment or algorithm, or an argument that it refuses.
     """
     if not isinstance(algorithm, str):
         raise FairgymError(f"algorithm is {algorithm!r}; it takes a name")
     return [
         *environment_settings(environment),
         *algorithm_settings(algorithm),
-        *params_settings(make(environment)),
+        *params_settings(make(environment, **(arguments or {}))),
     ]
 
 

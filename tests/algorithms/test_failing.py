@@ -15,6 +15,7 @@ from learners import collected, learner
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._episodes import ranked, run_candidates
 from fairgym.core import make
+from fairgym.core.registry import environments
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.testing.toys import Toy
@@ -157,30 +158,47 @@ def test_f_macem_learns_to_live():
 
 CANDIDATES_AT_ONCE = 12
 SEEDS = st.integers(0, 2**31 - 1)
+PEOPLE = {"population": 200, "horizon": 40}
+# What can fail, and in what size; a bank with little cash, where each step has one loan.
+FAILING: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
+    **{name: (name, PEOPLE, {}) for name in ("loan_simple", "loan", "health", "education")},
+    "loan, two banks": ("loan", PEOPLE | {"banks": 2}, {}),
+    "bank_loans": ("bank_loans", {"horizon": 60}, {"cash": 3.0}),
+}
+NEVER_FAILING = ("attention", "doughnut", "epidemic", "lending_pool")
 
 
 @functools.cache
 def tournament(name: str) -> Any:
-    """Score, survival and length of an episode of each of several fixed policies, at random."""
-    env: Any = make(name, population=200, horizon=40)
+    """Score, survival and length of an episode of each of several fixed policies, at random.
+
+    Premiums go up to a limit of the candidate's own, so that they are low for everybody in some.
+    """
+    environment, shapes, numbers = FAILING.get(name, (name, {"horizon": 40}, {}))
+    env: Any = make(environment, **shapes)
+    params = env.default_params.replace(**numbers)
     objective = Objective.uniform(env)
 
     def acts(key: Any) -> dict[str, Any]:
-        keys = dict(zip(env.agents, jax.random.split(key, len(env.agents)), strict=True))
-        fixed = {a: env.action_space(a).sample(k) for a, k in keys.items()}
+        fixed = {}
+        for agent, own in zip(env.agents, jax.random.split(key, len(env.agents)), strict=True):
+            action = env.action_space(agent).sample(own)
+            if agent == "insurer":
+                action = action * jax.random.uniform(jax.random.fold_in(own, 1))
+            fixed[agent] = action
         return {a: lambda observation, key, action=x: action for a, x in fixed.items()}
 
     @jax.jit
     def run(seeds: Any) -> Any:
         keys = jax.vmap(jax.random.key)(seeds)
-        episodes = run_candidates(env, env.default_params, acts, keys, keys)
+        episodes = run_candidates(env, params, acts, keys, keys)
         scores = jax.vmap(objective.score)(episodes.totals, episodes.memories)
         return scores, 1.0 - episodes.terminated, episodes.length.astype(jnp.float32)
 
     return run
 
 
-@pytest.mark.parametrize("name", ["loan_simple", "loan", "health", "education"])
+@pytest.mark.parametrize("name", FAILING)
 @settings(max_examples=12)
 @given(seeds=st.lists(SEEDS, min_size=CANDIDATES_AT_ONCE, max_size=CANDIDATES_AT_ONCE))
 def test_no_failing_policy_outranks_a_surviving_one(name, seeds):
@@ -188,6 +206,26 @@ def test_no_failing_policy_outranks_a_surviving_one(name, seeds):
     fails = np.asarray(alive) < 1.0
     order = np.asarray(ranked(scores, alive, length, failed_last=FMacem().failed_last))
     assert (np.diff(fails[order].astype(int)) >= 0).all()
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_some_policies_fail_and_some_live(name):
+    rounds = [tournament(name)(jnp.arange(n, n + CANDIDATES_AT_ONCE)) for n in range(0, 48, 12)]
+    alive = np.concatenate([np.asarray(alive) for _, alive, _ in rounds])
+    assert 3 <= alive.sum() <= 45
+
+
+@pytest.mark.parametrize("name", NEVER_FAILING)
+def test_what_cannot_fail(name):
+    """Whatever the actions, an episode lasts to its horizon."""
+    _, alive, length = tournament(name)(jnp.arange(CANDIDATES_AT_ONCE))
+    assert (np.asarray(alive) == 1.0).all() and len(set(np.asarray(length))) == 1
+
+
+def test_every_environment_can_fail_or_cannot():
+    named = {name for name, _, _ in FAILING.values()} | set(NEVER_FAILING)
+    modules = {name: environments.get(name).__module__ for name in environments.names()}
+    assert named == {n for n, m in modules.items() if m.startswith("fairgym.environments.")}
 
 
 def test_by_their_scores_alone_failing_banks_do():

@@ -685,6 +685,7 @@ def test_demo_starts_over_only_what_is_a_demo(monkeypatch, capsys, here):
     assert asked == [("loan", {"population": 60}, {"epochs": 1})]
     out = capsys.readouterr().out
     assert "epoch 1/1" in out and "d/report.html" in out and "d/figures" in out
+    assert "50% of the relief is forgiven" in out and "Disparities beside luck" in out
     began = load("d").provenance
     (here / "d" / "summary.json").unlink()
     assert main(demo) == 0, "an unfinished one is continued"

@@ -38,7 +38,7 @@ def demo(arguments: Sequence[str]) -> None:
     devices.configure()
     from fairgym.cli.evaluate import print_table
     from fairgym.report import write_report
-    from fairgym.report.write import PEOPLE_EPISODES
+    from fairgym.report.write import MEASURED
     from fairgym.training.comparison import compare
     from fairgym.training.config import RunConfig
     from fairgym.training.folder import RunFolder
@@ -65,15 +65,22 @@ def demo(arguments: Sequence[str]) -> None:
     print(
         "Three agents of a bank learn who gets a loan, when, and how much relief:"
         f" {flags.population_size:,} people sampled from real loans, {flags.epochs} epochs of"
-        " 100 episodes."
+        " 100 episodes.\n"
+        f"{job.params.relief_forgiven:.0%} of the relief is forgiven, so that relief costs the"
+        " bank; more people can be admitted than paid out, so that a queue may grow; a policy that"
+        " ruins the bank ranks below all that do not."
     )
     with shown("loan, f-macem") as progress:
         run = train(config, out, progress=progress, **options)
     print(f"Measuring the learned policy beside fixed ones, {EPISODES} episodes each ...")
     # exactly what the report measures, so that nothing is compiled twice
-    measured = {"trace": True, "people_episodes": PEOPLE_EPISODES}
-    for comparison in compare([("learned", [run])], EPISODES, seed=1, **measured):
+    for comparison in compare([("learned", [run])], EPISODES, seed=1, **MEASURED):
         print_table(comparison)
+    print(
+        "Time in the queue and who is paid out count those still waiting at the end; the wait of"
+        " the published disparity leaves them out. Groups as far apart as luck has them are no"
+        " finding."
+    )
     print("Drawing the report ...", flush=True)
     page = write_report([out], episodes=EPISODES, seed=1)
     print(f"run      {plain(out)}")

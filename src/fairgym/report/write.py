@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from fairgym.core import FairgymError, check_shape
 from fairgym.core.files import (
@@ -26,6 +27,12 @@ from fairgym.training.evaluation import ENOUGH
 from fairgym.training.run import load_runs
 
 PEOPLE_EPISODES = 4  # episodes whose people are shown at the start and the end
+# What is measured of policies in a system of many people, as options of `compare`.
+MEASURED: dict[str, Any] = {
+    "trace": True,
+    "permutations": ENOUGH,
+    "people_episodes": PEOPLE_EPISODES,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,14 +130,13 @@ def measure_all(
         seed: seed of the episodes.
         progress: called with the title of each policy before it is measured.
     """
+    shown_people = min(PEOPLE_EPISODES, episodes) if any(map(_of_many, groups)) else 0
     comparisons = compare(
         [(group.name, group.runs) for group in groups],
         episodes,
         seed,
         progress=progress,
-        trace=True,
-        permutations=ENOUGH,
-        people_episodes=min(PEOPLE_EPISODES, episodes) if any(map(_of_many, groups)) else 0,
+        **{**MEASURED, "people_episodes": shown_people},
     )
     learned, baselines = {}, {}
     for comparison in comparisons:

@@ -171,7 +171,9 @@ def set_title(axes: Axes, text: str, below: str = "") -> None:
     """A title, with a line in small print between it and the panel; a long one is broken."""
     place = axes.get_subplotspec()
     columns = 1 if place is None else place.get_gridspec().ncols
-    axes.set_title(textwrap.fill(text, 96 // columns), pad=17 if below else None)
+    # an arrow stays with the last word
+    lines = textwrap.fill(text.replace(" ↑", "\u00a0↑").replace(" ↓", "\u00a0↓"), 96 // columns)
+    axes.set_title(lines.replace("\u00a0", " "), pad=17 if below else None)
     if below:
         axes.annotate(
             below,

@@ -6,16 +6,18 @@
     python benchmarks/calibration.py loan --data     # what the data say too, beside them
     python benchmarks/calibration.py loan --caps     # the queue, with payout caps of .5% to 2%
     python benchmarks/calibration.py loan --learned  # what F-MACEM learns at half and at double
+    python benchmarks/calibration.py education --learned --numbers tuition max_salary
 
-Every line is the mean over the seeds under the environment's plausible fixed policy, all with the
-same people and the same luck; or under the policy that F-MACEM learns for all terms alike, at the
-quick size of the experiments, in held-out episodes.
+A number whose default is 0 or at its bound has no half or double: `VALUES` says what stands in for
+them. Every line is the mean over the seeds under the environment's plausible fixed policy, all with
+the same people and the same luck; or under the policy that F-MACEM learns for all terms alike, at
+the quick size of the experiments, in held-out episodes.
 """
 
 import argparse
 import dataclasses
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import jax
@@ -35,11 +37,19 @@ from fairgym.training import evaluate, train
 
 PLAUSIBLE = {
     "loan": "published_fixed_policy",
+    "loan_simple": "published_fixed_policy",
     "health": "premium_half_uniform_planner",
     "education": "plausible_fixed_policy",
 }
 OPEN = {
-    "loan": ("deposit_rate", "relief_forgiven"),
+    "loan": (
+        "deposit_rate",
+        "relief_forgiven",
+        "residual_share",
+        "income_change",
+        "debt_to_income_change",
+    ),
+    "loan_simple": ("deposit_rate", "relief_effect", "share_paid_before_default"),
     "health": (
         "hospital_cost",
         "beds_at_start",
@@ -47,6 +57,7 @@ OPEN = {
         "months_of_premium_per_income",
         "build_base_time",
         "build_bed_time",
+        "public_health_months",
         "income_change",
         "poverty_change",
         "distress_change",
@@ -64,21 +75,43 @@ OPEN = {
         "build_unit_time",
         "mentorship_cost",
         "residual_share",
+        "gpa_kept",
         "gpa_support",
         "large_scholarship",
         "max_salary",
+        "supplement_in_salary",
         "gpa_change",
         "hours_change",
         "employer_change",
         "loan_change",
     ),
 }
+# Values instead of half and double, for numbers that are 0 or at a bound by default.
+VALUES: dict[str, dict[str, tuple[float, ...]]] = {
+    "loan": {
+        "residual_share": (0.25, 0.75),
+        "income_change": (5_000.0, 20_000.0),
+        "debt_to_income_change": (1.0, 5.0),
+    },
+    "loan_simple": {},
+    "health": {"beds_by_people": (0.0, 0.5), "public_health_months": (3.0, 6.0)},
+    "education": {
+        "residual_share": (0.0, 0.5),
+        "gpa_kept": (0.5, 1.0),
+        "supplement_in_salary": (0.5, 1.0),
+    },
+}
 SHOWN = {
+    "loan_simple": ("profit", "admission_rate", "default_rate"),
     "loan": ("profit", "admission_rate", "default_rate", "queue_time", "payout_rate"),
     "health": ("profit", "insured_rate", "incidence_rate", "mortality_rate"),
     "education": ("profit", "admission_rate", "bachelor_rate", "master_rate", "doctorate_rate"),
 }
-ARGUMENTS = {"loan": ("applicants", "disbursement_cap"), "education": ("applicants",)}
+ARGUMENTS = {
+    "loan": ("applicants", "disbursement_cap"),
+    "loan_simple": ("applicants", "disbursement_cap"),
+    "education": ("applicants",),
+}
 
 
 # Fixed policies beside the plausible one: agent -> action, and changed parameters.
@@ -151,44 +184,77 @@ def measure(env: Any, policies: Any, worlds: list[Any], seeds: int) -> list[str]
     return texts
 
 
-def table(name: str, population: int, seeds: int) -> list[str]:
-    """Markdown lines: one per number, default, half and double."""
-    env = make(name, population=population)
-    policies = fixed_policies(env, env.baselines[PLAUSIBLE[name]])
-    default = env.default_params
-    worlds: list[Any] = [default]
+def changes(env: Any, numbers: Collection[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Label of each open number, and the two changes of it that are tried.
+
+    Args:
+        env: the environment at its defaults.
+        numbers: names of the numbers wanted; none: all of them.
+    """
+    name, params = env.name, env.default_params
     for number in OPEN[name]:
-        value = getattr(default, number)
-        info = default.info()[number]
-        ends = (min(value * factor, info.high) for factor in (0.5, 2.0))
-        worlds += [default.replace(**{number: end}) for end in ends]
-    texts = measure(env, policies, worlds, seeds)
-    lines = [f"| | {', '.join(SHOWN[name])} at half | at double |", "| --- | --- | --- |"]
-    lines.append(f"| default | {texts[0]} | |")
-    for i, number in enumerate(OPEN[name]):
-        value = getattr(default, number)
-        lines.append(f"| `{number}` {value:g} | {texts[1 + 2 * i]} | {texts[2 + 2 * i]} |")
+        default = getattr(params, number)
+        values = VALUES[name].get(number, (default / 2, default * 2))
+        low, high = params.info()[number].low, params.info()[number].high
+        assert all(low <= value <= high and value != default for value in values), number
+        if not numbers or number in numbers:
+            yield f"`{number}` {default:g}", [{number: value} for value in values]
     for argument in ARGUMENTS.get(name, ()):
-        usual = getattr(env, argument)
-        found = []
-        for value in (usual // 2, usual * 2):
-            other = make(name, population=population, **{argument: value})
-            found += measure(other, policies_of(other, {}), [default], seeds)
-        lines.append(f"| `{argument}` {usual} | {found[0]} | {found[1]} |")
-    return lines
+        default = getattr(env, argument)
+        if not numbers or argument in numbers:
+            yield f"`{argument}` {default}", [{argument: default // 2}, {argument: default * 2}]
 
 
-def learned(name: str, seeds: int) -> Iterator[str]:
-    """Markdown lines: what F-MACEM learns with one number at half and at double."""
+def lines_of(
+    env: Any, numbers: Collection[str], found: Callable[[dict[str, Any]], str]
+) -> Iterator[str]:
+    """Markdown lines: one per number, with what is found at half and at double."""
+    yield f"| {', '.join(SHOWN[env.name])} | at half | at double |"
+    yield "| --- | --- | --- |"
+    yield f"| default | {found({})} | |"
+    for label, tried in changes(env, numbers):
+        cells = []
+        for change in tried:
+            ((number, value),) = change.items()
+            named = f"{value:g}: " if number in VALUES[env.name] else ""
+            cells.append(named + found(change))
+        yield f"| {label} | {' | '.join(cells)} |"
 
-    def found(**changes: Any) -> str:
+
+def split(env: Any, change: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A change as arguments of the environment and as parameters."""
+    arguments = {k: v for k, v in change.items() if k in ARGUMENTS.get(env.name, ())}
+    return arguments, {k: v for k, v in change.items() if k not in arguments}
+
+
+def table(name: str, population: int, seeds: int, numbers: Collection[str]) -> Iterator[str]:
+    """Markdown lines: outcomes of the plausible fixed policy with one number changed."""
+    env = make(name, population=population)
+    worlds = [{}, *(change for _, tried in changes(env, numbers) for change in tried)]
+    in_params = [change for change in worlds if not split(env, change)[0]]
+    params = [env.default_params.replace(**change) for change in in_params]
+    together = measure(env, policies_of(env, {}), params, seeds)
+
+    def found(change: dict[str, Any]) -> str:
+        if change in in_params:
+            return together[in_params.index(change)]
+        other = make(name, population=population, **change)
+        return measure(other, policies_of(other, {}), [other.default_params], seeds)[0]
+
+    return lines_of(env, numbers, found)
+
+
+def learned(name: str, seeds: int, numbers: Collection[str]) -> Iterator[str]:
+    """Markdown lines: what F-MACEM learns with one number changed."""
+    env = make(name, population=ex.QUICK.people)
+
+    def found(change: dict[str, Any]) -> str:
         """Shown figures of the learned policies, and share of episodes that fail."""
-        params = {k: v for k, v in changes.items() if k not in ARGUMENTS.get(name, ())}
-        args = {k: v for k, v in changes.items() if k not in params}
+        arguments, params = split(env, change)
         config = ex.run_config(
             name,
             ex.QUICK,
-            environment_args={"population": ex.QUICK.people, **args},
+            environment_args={"population": ex.QUICK.people, **arguments},
             params=params,
         )
         values, failed = [], []
@@ -203,19 +269,7 @@ def learned(name: str, seeds: int) -> Iterator[str]:
         text = " ".join([f"{profit:.3g};", *(f"{abs(rate):.2f}" for rate in rates)])
         return text + (f"; fails in {np.mean(failed):.0%}" if np.any(failed) else "")
 
-    env = make(name, population=ex.QUICK.people)
-    yield f"| | {', '.join(SHOWN[name])} at half | at double |"
-    yield "| --- | --- | --- |"
-    yield f"| default | {found()} | |"
-    for number in (*OPEN[name], *ARGUMENTS.get(name, ())):
-        params = number in OPEN[name]
-        value = getattr(env.default_params if params else env, number)
-        ends = (value / 2, value * 2) if params else (value // 2, value * 2)
-        if params:  # within its range
-            info = env.default_params.info()[number]
-            ends = tuple(float(np.clip(end, info.low, info.high)) for end in ends)
-        half, double = (found(**{number: end}) for end in ends)
-        yield f"| `{number}` {value:g} | {half} | {double} |"
+    return lines_of(env, numbers, found)
 
 
 def policies_of(env: Any, changed: dict[str, Any]) -> Any:
@@ -298,7 +352,10 @@ def first_loans(population: int, share: float) -> tuple[np.ndarray, np.ndarray, 
 
 
 def loan_beside_data(population: int) -> list[str]:
-    """Markdown lines: defaults by decile of the score and by month, simulated and in the data."""
+    """Markdown lines: defaults by decile of the score and by month, and the score by group.
+
+    Simulated and in the data.
+    """
     data: dict[str, Any] = load_population("loan").columns
     score = score_values(load_population("loan").scores["qualification"], data)
     rank = np.argsort(np.argsort(score)) * 10 // len(score)
@@ -311,6 +368,27 @@ def loan_beside_data(population: int) -> list[str]:
         cells = [f"{defaulted[decile == n].mean():.2f}" for n in range(10)]
         cells += [f"{defaulted.mean():.2f}", f"{np.median(month[defaulted]):.0f}"]
         lines.append(f"| {label} | {' | '.join(cells)} |")
+    return [*lines, "", *qualification_by_group(population, score)]
+
+
+def qualification_by_group(population: int, score: np.ndarray) -> list[str]:
+    """Markdown lines: mean qualification score of each group at the start and in the data."""
+    env: Any = make("loan", population=population)
+    start = jax.jit(lambda params: env.people(env.initial_state(jax.random.key(0), params)))
+    lines = [f"| qualification score | {' | '.join(env.groups)} | difference, standardised |"]
+    lines.append("| --- " * 4 + "|")
+
+    def add(label: str, score: Any, group: Any) -> None:
+        score, group = np.asarray(score, np.float64), np.asarray(group).astype(int)
+        gap = standardised_mean_difference(score, group)
+        means = " | ".join(f"{score[group == g].mean():.3f}" for g in range(len(env.groups)))
+        lines.append(f"| {label} | {means} | {gap:.2f} |")
+
+    add("score in the data", score, load_population("loan").columns["group"])
+    for strength in (0.0, env.default_params.bias_strength):
+        people = start(env.default_params.replace(bias_strength=strength))
+        label = f"`bias_strength` {strength:.3g}"
+        add(label, people["qualification_score"], people["group"])
     return lines
 
 
@@ -321,7 +399,7 @@ def education_beside_data(population: int) -> list[str]:
     policies = policies_of(env, {})
     gap = standardised_mean_difference(data["gpa"].astype(np.float64), data["group"])
     lines = ["| | difference of the groups' GPA, standardised | graduation by group |"]
-    lines += ["| --- | --- | --- |", f"| data | {gap:.2f} | |"]
+    lines += ["| --- | --- | --- |", f"| data | {gap:.2f} | none: all have graduated |"]
     for share in SHARES:
         params = env.default_params.replace(residual_share=share, bias_strength=0.0)
         state = jax.jit(env.initial_state)(jax.random.key(0), params)
@@ -335,7 +413,10 @@ def education_beside_data(population: int) -> list[str]:
 
 
 def health_beside_data(population: int) -> list[str]:
-    """Markdown lines: coverage by region, simulated and in the data, and mortality."""
+    """Markdown lines: coverage by region, simulated and in the data, and mortality.
+
+    The data hold nobody's illness or death.
+    """
     data: dict[str, Any] = load_population("health").columns
     env: Any = make("health", population=population)
     lines = [f"| | {' | '.join(env.groups)} |", "| --- " * (len(env.groups) + 1) + "|"]
@@ -350,7 +431,8 @@ def health_beside_data(population: int) -> list[str]:
             rates = env.metrics[f"{name}_disparity"].rate.per_group(totals)
             cells = " | ".join(f"{float(rate):.2f}" for rate in rates)
             lines.append(f"| {name}, {label.replace('_', ' ')} | {cells} |")
-    return lines
+    lines.append("| mortality, data " + "| none " * len(env.groups) + "|")
+    return [*lines, "", "A survey of the living: no data on illness, hospital stays or death ship."]
 
 
 BESIDE_DATA = {
@@ -370,24 +452,28 @@ def main() -> None:
     parser.add_argument("--data", action="store_true", help="what the data say, beside it")
     parser.add_argument("--caps", action="store_true", help="loan: the queue by payout cap")
     parser.add_argument("--learned", action="store_true", help="what F-MACEM learns instead")
+    parser.add_argument("--numbers", nargs="+", default=[], help="only these (default: all)")
     flags = parser.parse_args()
+    name, population, seeds = flags.environment, flags.population, flags.seeds
+    for number in flags.numbers:
+        if number not in (*OPEN[name], *ARGUMENTS.get(name, ())):
+            parser.error(f"--numbers has {number!r}, which is not an open number of {name}")
+    choices = {"policies": OTHERS, "data": BESIDE_DATA, "caps": ("loan",)}
+    for option, names in choices.items():
+        if getattr(flags, option) and name not in names:
+            parser.error(f"--{option} takes: {', '.join(names)}")
     if flags.learned:
-        for line in learned(flags.environment, flags.seeds):
-            print(line, flush=True)
-        return
-    if flags.caps:
-        if flags.environment != "loan":
-            parser.error("--caps takes: loan")
-        for line in caps(flags.population, flags.seeds):
-            print(line, flush=True)
-        return
-    if flags.data:
-        print("\n".join(BESIDE_DATA[flags.environment](flags.population)))
-        return
-    if flags.policies and flags.environment not in OTHERS:
-        parser.error(f"--policies takes: {', '.join(OTHERS)}")
-    make_table = others if flags.policies else table
-    print("\n".join(make_table(flags.environment, flags.population, flags.seeds)))
+        lines = learned(name, seeds, flags.numbers)
+    elif flags.caps:
+        lines = caps(population, seeds)
+    elif flags.data:
+        lines = BESIDE_DATA[name](population)
+    elif flags.policies:
+        lines = others(name, population, seeds)
+    else:
+        lines = table(name, population, seeds, flags.numbers)
+    for line in lines:
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

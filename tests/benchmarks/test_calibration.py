@@ -29,3 +29,18 @@ def test_borrowers_with_their_residuals_default_as_in_the_data(calibration, monk
     assert np.abs(own - data)[:11].max() < 0.06
     assert usual[:4].min() > 0.95 and usual[8:10].max() < 0.02
     assert (data[11], own[11], usual[11]) == (17, 2, 2)
+
+
+def test_qualification_by_group_is_that_of_the_people(calibration):
+    """Data and a start without amplification alike; the default draws the groups apart."""
+    population = calibration.load_population("loan")
+    score = calibration.score_values(population.scores["qualification"], population.columns)
+    found = calibration.qualification_by_group(6_000, score)
+    data, plain = cells(found, "score in the data"), cells(found, "`bias_strength` 0")
+    apart = cells(found, found[-1].strip("| ").split(" | ")[0])
+    score, group = score.astype(np.float64), population.columns["group"]
+    means = [score[group == g].mean() for g in (0, 1)]
+    pooled = np.sqrt(sum(((score[group == g] - means[g]) ** 2).sum() for g in (0, 1)) / len(score))
+    np.testing.assert_allclose(data, [*means, (means[0] - means[1]) / pooled], atol=0.006)
+    np.testing.assert_allclose(plain[:2], data[:2], atol=0.01)
+    assert apart[2] > 2 * data[2]

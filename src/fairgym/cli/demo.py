@@ -51,6 +51,7 @@ def demo(arguments: Sequence[str]) -> None:
         algorithm_args={"epochs": flags.epochs},
     )
     job = config.build()
+    params: Any = job.params
     out, folder = Path(flags.out), RunFolder(flags.out)
     again = folder.kind() == "run"
     resume = again and not folder.current.read_summary()
@@ -66,7 +67,7 @@ def demo(arguments: Sequence[str]) -> None:
         "Three agents of a bank learn who gets a loan, when, and how much relief:"
         f" {flags.population_size:,} people sampled from real loans, {flags.epochs} epochs of"
         " 100 episodes.\n"
-        f"{job.params.relief_forgiven:.0%} of the relief is forgiven, so that relief costs the"
+        f"{params.relief_forgiven:.0%} of the relief is forgiven, so that relief costs the"
         " bank; more people can be admitted than paid out, so that a queue may grow; a policy that"
         " ruins the bank ranks below all that do not."
     )

@@ -1,6 +1,6 @@
 """Stable-Baselines3's PPO on `bank_loans`, and on one agent of `loan` with the others fixed.
 
-pip install -r examples/requirements-stable-baselines.txt
+pip install -e ".[data,interop]" -r examples/requirements-stable-baselines.txt
 python examples/stable_baselines.py
 """
 

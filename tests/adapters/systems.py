@@ -2,11 +2,22 @@
 
 from typing import Any
 
+from fairgym.core import augmented
 from fairgym.core.registry import environments
+from fairgym.fairness import Full, Windowed
 from fairgym.testing.sized import of_size
 
 SHAPES = {"education": {"population": 200, "horizon": 6}}
-MEMORIES = {"doughnut": "full", "lending_pool": "min", "epidemic": "window"}
+# Declared memories by name; and memories of one's own, where an environment declares none.
+DECLARED = {
+    "attention": "window",
+    "bank_loans": "window",
+    "doughnut": "full",
+    "epidemic": "window",
+    "lending_pool": "min",
+}
+WINDOWED = {"education": "admission_disparity", "loan": "default_disparity"}
+SUMMED = {"health": "insured", "loan_simple": "disbursed"}
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "loan of two banks": ("loan", {"banks": 2}),
     "loan with selective labels": ("loan", {"selective_labels": True}),
@@ -18,10 +29,19 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
 def small(name):
     """An environment of few people and steps; "+" before a name adds a memory to it."""
     name, form = FORMS.get(name, (name, {}))
-    name, memory = name.removeprefix("+"), MEMORIES[name[1:]] if name[0] == "+" else ""
-    shapes = {"population": 60, "horizon": 6, **SHAPES.get(name, {})}
-    return of_size(name, **shapes, memory=memory, **form)
+    plain = name.removeprefix("+")
+    env = of_size(plain, **{"population": 60, "horizon": 6, **SHAPES.get(plain, {})}, **form)
+    return env if plain == name else augmented(env, memory_of(env))
+
+
+def memory_of(env):
+    """A memory of an environment: a declared one if there is any."""
+    if env.name in DECLARED:
+        return DECLARED[env.name]
+    if env.name in WINDOWED:
+        return Windowed(env.metrics[WINDOWED[env.name]], 3)
+    return Full(SUMMED[env.name])
 
 
 OWN = [n for n in environments.names() if environments.get(n).__module__.startswith("fairgym.")]
-SYSTEMS = [*OWN, *(f"+{name}" for name in MEMORIES), *FORMS]
+SYSTEMS = [*OWN, *(f"+{name}" for name in OWN), *FORMS]

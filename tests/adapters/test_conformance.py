@@ -22,7 +22,7 @@ from pettingzoo.test import (
     seed_test,
 )
 from pettingzoo.utils import parallel_to_aec
-from systems import OWN, SYSTEMS, small
+from systems import DECLARED, OWN, SYSTEMS, small
 
 from fairgym.adapters import pettingzoo as adapter
 from fairgym.adapters.gymnasium import GymnasiumEnv
@@ -63,7 +63,7 @@ def test_pettingzoo_suite_of_cycles_passes(name):
     max_cycles_test(module)
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_a_state_is_rendered_as_text(name):
     def make(render_mode=None) -> Any:
         return parallel_to_aec(PettingZooEnv(small(name), render_mode=render_mode))
@@ -78,7 +78,7 @@ def test_a_state_is_rendered_as_text(name):
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_gymnasium_checker_passes_for_every_agent(name, structured):
     env = small(name)
-    for agent in env.agents[:1] if structured else env.agents:
+    for agent in env.agents:
         one = GymnasiumEnv(env, agent=agent, structured=structured, render_mode="ansi")
         check_env(one, skip_render_check=True)
 
@@ -97,13 +97,17 @@ def test_gymnasium_finds_environments_by_name_without_an_import():
     assert tuple(shape) == GymnasiumEnv(small("loan_simple")).observation_space.shape
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", [*OWN, *(f"+{name}" for name in DECLARED)])
 def test_made_by_name_and_side_by_side(name):
+    adapter = GymnasiumEnv(small(name))
+    memory, name = name[0] == "+", name.removeprefix("+")
     env = small(name)
     sizes = {field.name for field in dataclasses.fields(env)} & {"population"}
     shapes: dict[str, Any] = {"horizon": 6} | {size: getattr(env, size) for size in sizes}
+    shapes |= {"memory": DECLARED[name]} if memory else {}
     made = gymnasium.make(f"fairgym/{name}-v0", **shapes)
     assert made.spec is not None and made.spec.kwargs["name"] == name
+    assert made.observation_space == adapter.observation_space
     make = functools.partial(gymnasium.make, f"fairgym/{name}-v0", **shapes)
     several = gymnasium.vector.SyncVectorEnv([make, make])
     seen: Any = several.reset(seed=3)[0]

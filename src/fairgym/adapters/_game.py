@@ -76,14 +76,12 @@ class Game:
         objectives: pairs (playing agent, objective), in acting order.
         failure_penalty: loss of reward of every agent in a step with which an episode fails.
         vector_rewards: True if a reward has one number per term.
-        structured: True if observations are dictionaries of arrays, not one vector.
     """
 
     env: Environment
     objectives: tuple[tuple[str, Objective], ...]
     failure_penalty: float = 0.0
     vector_rewards: bool = False
-    structured: bool = False
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -230,7 +228,6 @@ def set_up(
     fixed: Mapping[str, Any] | None = None,
     failure_penalty: float = 0.0,
     vector_rewards: bool = False,
-    structured: bool = False,
 ) -> Setting:
     """A game from what users give; arguments as of `fairgym.adapters.gymnasium.GymnasiumEnv`.
 
@@ -269,7 +266,7 @@ def set_up(
                 " adapter takes weights"
             )
     env = measuring(env, aims.values())
-    game = Game(env, tuple(aims.items()), float(failure_penalty), vector_rewards, structured)
+    game = Game(env, tuple(aims.items()), float(failure_penalty), vector_rewards)
     return Setting(game, numbers, policies)
 
 
@@ -374,10 +371,13 @@ class Table:
     Args:
         setting: the game and its numbers.
         max_cycles: largest number of steps; None for the horizon.
+        structured: True if observations are dictionaries of arrays, not one vector.
     """
 
-    def __init__(self, setting: Setting, max_cycles: int | None = None) -> None:
-        self.setting, self.game = setting, setting.game
+    def __init__(
+        self, setting: Setting, max_cycles: int | None = None, *, structured: bool = False
+    ) -> None:
+        self.setting, self.game, self.structured = setting, setting.game, structured
         self.allow(max_cycles)
         self.params = setting.params
         # numbers of NumPy too: they are passed, and what is not has to be hashable
@@ -450,7 +450,7 @@ class Table:
 
         NumPy puts them in a row: XLA takes longer for that than for the step.
         """
-        if not self.game.structured:
+        if not self.structured:
             return {agent: _row(seen[agent]) for agent in self.game.agents}
         return {
             agent: {"observation": {name: np.array(part) for name, part in seen[agent].items()}}

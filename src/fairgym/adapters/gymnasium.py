@@ -96,9 +96,9 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
                 fixed=fixed,
                 failure_penalty=failure_penalty,
                 vector_rewards=vector_rewards,
-                structured=structured,
             ),
             max_cycles,
+            structured=structured,
         )
         self.agent = agent
         seen = self._table.game.env.observation_space(agent)

@@ -74,9 +74,9 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
                 fixed=fixed,
                 failure_penalty=failure_penalty,
                 vector_rewards=vector_rewards,
-                structured=structured,
             ),
             max_cycles,
+            structured=structured,
         )
         game = self._table.game
         self.metadata = {**self.metadata, "name": f"{game.env.name}_v0"}

@@ -6,6 +6,6 @@
 | PettingZoo, parallel | `fairgym.adapters.pettingzoo.PettingZooEnv` | pettingzoo |
 | JaxMARL's `MultiAgentEnv` | `fairgym.adapters.jaxmarl.JaxMarlEnv` | nothing |
 
-The first two come with `pip install 'fairgym[interop]'`. With `vector_rewards=True` rewards are
+The first two need the extra `interop`. With `vector_rewards=True` rewards are
 vectors, one number per term, as MO-Gymnasium and MOMAland have them.
 """

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from fppo_made_up import MADE_UP as FPPO_MADE_UP
 
+from fairgym import experiments as ex
 from fairgym.algorithms import log_metrics
 from fairgym.core import log_keys, make
 from fairgym.experiments import Check, Outcome, experiments
@@ -52,7 +53,7 @@ from fairgym.experiments.mafe.learners import (
     UNFAIR,
     UNTRAINED,
 )
-from fairgym.experiments.mafe.readings import BY_LUCK, QUESTIONS
+from fairgym.experiments.mafe.readings import QUESTIONS
 from fairgym.experiments.mafe.two_banks import AT_RANDOM, COOPERATIVE, FAIR_MINDED, SELFISH
 from fairgym.policies import fixed_policies
 from fairgym.report.words import title
@@ -246,10 +247,14 @@ def readings(good: bool) -> Any:
         "rewards": ("survived", "profit", "admitted"),
         "borrowers": ("survived", "profit"),
         "students": ("survived", "university"),
-        "queues": ("mean wait of those paid out", "queue disparity", f"queue disparity{BY_LUCK}"),
+        "queues": (
+            "mean wait of those paid out",
+            "queue disparity",
+            f"queue disparity{ex.BY_LUCK}",
+        ),
         "schooling": ("survived", "university"),
         "care": ("premium", "public health"),
-        "failures": ("survived", "direct terms", "fair terms", f"fair terms{BY_LUCK}"),
+        "failures": ("survived", "direct terms", "fair terms", f"fair terms{ex.BY_LUCK}"),
     }
     jitter = 1e-3 * np.cos(np.arange(SEEDS))
     judged = experiments.get("mafe-fig10")().conclude(fig10(good)).checks[: len(RELIEF) + 3]
@@ -257,7 +262,7 @@ def readings(good: bool) -> Any:
         name: {
             words: {
                 "columns": {
-                    column: lucky(0.5) if column.endswith(BY_LUCK) else 0.5 + jitter
+                    column: lucky(0.5) if column.endswith(ex.BY_LUCK) else 0.5 + jitter
                     for column in columns[name]
                 },
                 "checks": judged if question.judged else [],
@@ -281,7 +286,7 @@ def readings(good: bool) -> Any:
     for words, found in data["queues"].items():
         if words != "published wait":
             found["columns"]["queue disparity"] += 0.4
-            found["columns"][f"queue disparity{BY_LUCK}"] += 0.4
+            found["columns"][f"queue disparity{ex.BY_LUCK}"] += 0.4
     return data
 
 

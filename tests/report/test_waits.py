@@ -52,12 +52,12 @@ def test_lines_are_of_everybody_and_stop_where_an_episode_does(clinic):
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["mine", "rule"]
     assert share.get_title(loc="left") == "People who are waiting"
     for line in share.get_lines():
-        np.testing.assert_allclose(line.get_xdata(), range(6))
-        np.testing.assert_allclose(line.get_ydata(), [0, 0.1, 0.15, 0.2, 0.4, 0.5])
+        np.testing.assert_allclose(np.asarray(line.get_xdata()), range(6))
+        np.testing.assert_allclose(np.asarray(line.get_ydata()), [0, 0.1, 0.15, 0.2, 0.4, 0.5])
     for line in median.get_lines():
-        np.testing.assert_allclose(line.get_xdata(), range(1, 6))
+        np.testing.assert_allclose(np.asarray(line.get_xdata()), range(1, 6))
         # nobody has waited longer than a step before the third in the second episode
-        np.testing.assert_allclose(line.get_ydata(), [0, 1, (4 + 3) / 2, 6, 8])
+        np.testing.assert_allclose(np.asarray(line.get_ydata()), [0, 1, (4 + 3) / 2, 6, 8])
     assert (share.get_ylabel(), median.get_ylabel()) == ("share of people", "months")
     assert [len(panel.collections) for panel in figure.axes] == [1, 1], "bands of the learned one"
 

@@ -1,5 +1,7 @@
 """Who waits at every moment, and how long: against NumPy, person by person."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +12,7 @@ from fairgym.policies import fixed_policies
 from fairgym.training import evaluate
 from fairgym.training.waits import medians
 
-WORLDS = {
+WORLDS: dict[str, dict[str, Any]] = {
     "loan": {"population": 150, "horizon": 40},
     "two banks": {"population": 150, "horizon": 40, "banks": 2},
     "health": {"population": 150, "horizon": 12},

@@ -3,8 +3,8 @@
     python benchmarks/adapter_speed.py [ENVIRONMENT ...]
 
 In turns, in one process, with the same actions: the compiled `env.step` on arrays of JAX; the same
-program with rewards; and the adapters around it, which check
-actions, keep the account of the episode and hand out arrays of NumPy. Medians over repetitions.
+program with rewards; the adapters around it, which check actions, keep the account of the episode
+and hand out arrays of NumPy; and the compiled step of JaxMARL's form. Medians over repetitions.
 """
 
 import argparse
@@ -15,13 +15,16 @@ from typing import Any
 import jax
 import numpy as np
 
-import fairgym
 from fairgym.adapters.gymnasium import GymnasiumEnv
+from fairgym.adapters.jaxmarl import JaxMarlEnv
 from fairgym.adapters.pettingzoo import PettingZooEnv
 from fairgym.core import NeverEnds
+from fairgym.core.registry import environments
+from fairgym.testing.sized import of_size
 
 PEOPLE = 1_000
-HEAD = ("environment", "env.step", "with rewards", "PettingZoo", "more", "Gymnasium", "more")
+WAYS = ("PettingZoo", "Gymnasium", "JaxMARL")
+HEAD = ("environment", "env.step", "with rewards", *(h for way in WAYS for h in (way, "more")))
 
 
 def timed(function: Callable[[], Any]) -> float:
@@ -34,12 +37,12 @@ def timed(function: Callable[[], Any]) -> float:
 def measure(name: str, people: int, repetitions: int) -> dict[str, float]:
     """Median microseconds of each way to make a step."""
     # random actions soon end some episodes, and with an end comes the account of all metrics
-    env, key = NeverEnds(fairgym.make(name, population=people)), jax.random.key(0)
+    env, key = NeverEnds(of_size(name, population=people)), jax.random.key(0)
     params = env.default_params
-    spaces = {agent: env.action_space(agent) for agent in env.agents}
-    sampled = {agent: space.sample(key) for agent, space in spaces.items()}
-    actions = {agent: np.asarray(action) for agent, action in sampled.items()}
-    parallel, single = PettingZooEnv(env), GymnasiumEnv(env)
+    parallel, single, pure = PettingZooEnv(env), GymnasiumEnv(env), JaxMarlEnv(env)
+    sampled = {agent: env.action_space(agent).sample(key) for agent in env.agents}
+    weights = {agent: pure.action_space(agent).sample(key) for agent in env.agents}
+    actions = {agent: np.asarray(action) for agent, action in weights.items()}
     for adapter in (parallel, single):
         adapter.reset(seed=0)
     state = parallel._table.play.state
@@ -59,11 +62,14 @@ def measure(name: str, people: int, repetitions: int) -> dict[str, float]:
 
         return one
 
+    carried = pure.reset(key)[1]
+    pure_step = jax.jit(pure.step_env)
     ways = {
         "step": lambda: step(key, state, sampled),
         "rewarded": lambda: table._step(first, numbers, taken),
-        "pettingzoo": again(parallel, actions),
-        "gymnasium": again(single, actions[single.agent]),
+        "PettingZoo": again(parallel, actions),
+        "Gymnasium": again(single, actions[single.agent]),
+        "JaxMARL": lambda: pure_step(key, carried, weights),
     }
     times: dict[str, list[float]] = {way: [] for way in ways}
     for number in range(repetitions + 3):
@@ -76,7 +82,7 @@ def measure(name: str, people: int, repetitions: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("names", nargs="*", default=["loan_simple", "loan", "health", "education"])
+    parser.add_argument("names", nargs="*", default=environments.names())
     parser.add_argument("--people", type=int, default=PEOPLE)
     parser.add_argument("--repetitions", type=int, default=200)
     given = parser.parse_args()
@@ -84,7 +90,7 @@ def main() -> None:
     for name in given.names:
         us = measure(name, given.people, given.repetitions)
         cells = [us["step"], us["rewarded"]]
-        for way in ("pettingzoo", "gymnasium"):
+        for way in WAYS:
             cells += [us[way], us[way] - us["step"]]
         print(f"| {name} | " + " | ".join(f"{cell:,.0f}" for cell in cells) + " |", flush=True)
 

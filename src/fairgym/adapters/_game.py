@@ -380,6 +380,9 @@ class Table:
         self.setting, self.game, self.structured = setting, setting.game, structured
         self.allow(max_cycles)
         self.params = setting.params
+        # counted once: an option for each of a thousand people takes longer to list than a step
+        spaces = {agent: self.game.env.action_space(agent) for agent in self.game.agents}
+        self._options = {a: len(space.elements) for a, space in spaces.items() if space.discrete}
         # numbers of NumPy too: they are passed, and what is not has to be hashable
         arrays, static = eqx.partition(setting.policies, _is_array)
         self._arrays = arrays
@@ -469,7 +472,7 @@ class Table:
         action = np.asarray(actions[agent])
         if space.discrete:
             whole = action.shape == () and np.issubdtype(action.dtype, np.integer)
-            if not (whole and 0 <= action < len(space.elements)):
+            if not (whole and 0 <= action < self._options[agent]):
                 raise ValueError(f"the action of {agent!r} is {action!r}; it takes {space.takes}")
             return action.astype(np.int32)
         if action.shape != space.shape:

@@ -11,6 +11,7 @@ from fairgym.core import make
 from fairgym.experiments.mafe._queue import queue
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
+from fairgym.training.evaluation import Evaluation
 
 ENV = make("loan", population=400, horizon=60)
 
@@ -81,9 +82,14 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
 
     def seed(served):
         values = {name: np.full(2, value) for name, value in names.items()}
-        return SimpleNamespace(
-            episodes=2,
+        return Evaluation(
+            objective=None,
             lengths=np.array([3, 2]),
+            terminated=np.zeros(2, bool),
+            mean_actions={},
+            trace=None,
+            people_start={},
+            people_end={},
             waits={"waiting": {"share": share, "median": median}},
             totals=SimpleNamespace(
                 waited=np.array([[50.0, 30.0], [20.0, 0.0]]), disbursed=np.full((2, 2), 5.0)

@@ -3,7 +3,7 @@
 import html
 import re
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -99,6 +99,7 @@ def measured(country, ill, episodes: int = 2):
         people_end=both(END),
         parts={"place": PLACES},
         nulls={},
+        part_totals={},
         episodes=episodes,
         lengths=np.array([5, 3])[:episodes],
     )
@@ -187,6 +188,30 @@ def test_the_groups_of_a_real_evaluation(seeds):
         )
         assert row[2 + code].startswith(f"{number((approved / applied).mean())} [")
     assert row[4].startswith(f"{number(float(-found.metrics['admission_disparity'].mean()))} [")
+
+
+class Totals(NamedTuple):
+    """Component sums by place, of two episodes; in the second nobody is seen in the desert."""
+
+    seen: Any = np.array([[20.0, 10.0, 10.0], [10.0, 10.0, 0.0]], np.float32)
+    ill: Any = np.array([[2.0, 3.0, 8.0], [3.0, 5.0, 0.0]], np.float32)
+    paid: Any = np.array([[20.0, 10.0, 10.0], [10.0, 10.0, 0.0]], np.float32)
+
+
+def test_rates_and_disparities_of_a_partition(country, pair):
+    ((mine, rule),) = pair
+    for result in (mine, rule):
+        result.evaluations[0].part_totals = {"place": Totals()}
+    rates, apart = tables.part_rates_of(mine, "illness_disparity", country, "place")
+    assert [rate.mean for rate in rates] == pytest.approx([0.2, 0.4, 0.8])
+    assert [rate.undefined for rate in rates] == [0, 0, 1]
+    assert apart.mean == pytest.approx(np.std([0.1, 0.3, 0.8])) and apart.undefined == 1
+    head, ill, *_ = cells_of(tables.group_table(pair, country, "place"))
+    assert head == ["", "policy", "town", "village", "desert", "disparity|standard deviation"]
+    assert ill[:2] == ["Illness rate|share, ↓ lower is better", "learned policy"]
+    assert [cell[:4] for cell in ill[2:]] == ["0.20", "0.40", "0.80", number(apart.mean)[:4]]
+    sections = {place: content for place, _, content in tables.people_sections(pair, country)}
+    assert "Illness rate" in sections["by-place"]
 
 
 def test_each_part_of_the_people_has_its_stages_and_standing(country, pair):

@@ -74,6 +74,30 @@ def test_people_add_up_to_their_groups(form):
         np.testing.assert_allclose(getattr(told.totals, count), sums, rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["health", "education"])
+def test_parts_add_up_to_everybody(name):
+    """Counted as the parts are at each step: in health others take the places of the dead."""
+    env = fairgym.make(name, **SIZES[name])
+    policies = fixed_policies(env, list(env.baselines.values())[-1])
+    found = evaluate(
+        env, env.default_params, policies, jax.random.key(3), 2, trace=True, permutations=1
+    )
+    assert found.part_totals.keys() == env.partitions.keys()
+    for partition, parts in env.partitions.items():
+        totals = found.part_totals[partition]
+        for count in group_counts(env):
+            own, all_groups = getattr(totals, count), getattr(found.totals, count)
+            assert own.shape == (2, len(parts))
+            np.testing.assert_allclose(own.sum(axis=1), all_groups.sum(axis=1), rtol=1e-5)
+        people = found.parts[partition]["people"]
+        if name == "health":
+            assert (people[:, 0] != people[:, -1]).any(), "the parts have changed"
+            expected = [
+                p[:length].sum(axis=0) for p, length in zip(people, found.lengths, strict=True)
+            ]
+            np.testing.assert_allclose(totals.people, expected, rtol=1e-6)
+
+
 def test_a_memory_remembers_groups():
     env = augmented(fairgym.make("lending_pool"), Full("loans"))
     policies = fixed_policies(env, next(iter(env.baselines.values())))

@@ -108,15 +108,26 @@ def group_counts(env: Environment) -> tuple[str, ...]:
     return tuple(name for name, info in env.component_info.items() if info.axes in words)
 
 
-def in_groups(env: Environment, counts: ComponentsT, group: Int[Array, " people"]) -> ComponentsT:
+def in_groups(
+    env: Environment, counts: ComponentsT, group: Int[Array, " people"], groups: int | None = None
+) -> ComponentsT:
     """Components that were counted person by person, summed up within groups.
 
     Args:
         env: the environment.
         counts: components, or sums of them, with one number per person in place of each group's.
         group: group of each person, theirs or any other.
+        groups: number of groups; that of the environment's if None.
     """
-    sums = {
-        name: by_group(getattr(counts, name), group, len(env.groups)) for name in group_counts(env)
-    }
+    groups = len(env.groups) if groups is None else groups
+    sums = {name: by_group(getattr(counts, name), group, groups) for name in group_counts(env)}
     return counts.replace(**sums)
+
+
+def in_parts(env: Any, counts: ComponentsT, state: Any) -> dict[str, ComponentsT]:
+    """Such components, summed up within the parts of each partition, as they are in this state."""
+    people = env.people(state) if env.partitions else {}
+    return {
+        name: in_groups(env, counts, people[name].astype(jnp.int32), len(parts))
+        for name, parts in env.partitions.items()
+    }

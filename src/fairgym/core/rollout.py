@@ -14,7 +14,7 @@ from fairgym.core.environment import Environment, check_shape, require_agents
 from fairgym.core.errors import FairgymError
 from fairgym.core.memory import Memory
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
-from fairgym.core.population import counts_people, in_groups
+from fairgym.core.population import counts_people, in_groups, in_parts
 from fairgym.core.struct import Struct
 
 
@@ -35,6 +35,9 @@ class Episode(Struct):
         memories: what each memory holds after the last step, by name.
         tallies: the totals with one number per person in place of each group's; None unless asked
             for.
+        part_totals: the totals with one number per part in place of each group's, for each of
+            `env.partitions`: everything counts for the part that a person is in when the step
+            begins. Empty without tallies.
     """
 
     totals: Any
@@ -46,6 +49,7 @@ class Episode(Struct):
     watched: Any
     memories: dict[str, Any]
     tallies: Any
+    part_totals: dict[str, Any]
 
 
 class _Loop(Struct):
@@ -137,7 +141,8 @@ def rollout(
         state, components, terminated = env.advance(step_key, loop.state, acted.actions, params)
         tallies = tallies_lost = None
         if tally:
-            weighted = jax.tree.map(lambda x: x * loop.discount, components)
+            told = (components, in_parts(env, components, loop.state))
+            weighted = jax.tree.map(lambda x: x * loop.discount, told)
             tallies, tallies_lost = add_compensated(loop.tallies, loop.tallies_lost, weighted)
             components = in_groups(env, components, loop.state.group)
         totals, lost = add_compensated(
@@ -166,9 +171,8 @@ def rollout(
     start = _before_first_step(env, params, act, state, first_hidden(policies), key)
     if tally:
         totals = in_groups(env, start.totals, state.group)
-        start = start.replace(
-            totals=totals, lost=totals, tallies=start.totals, tallies_lost=start.totals
-        )
+        told = (start.totals, in_parts(env, start.totals, state))
+        start = start.replace(totals=totals, lost=totals, tallies=told, tallies_lost=told)
     start = start.replace(memories={n: m.initial(start.totals) for n, m in folded.items()})
     if trace:
         start = start.replace(trace=_empty_rows(start.totals, steps))
@@ -181,6 +185,8 @@ def rollout(
 
 def _episode(env: Environment, end: _Loop) -> Episode:
     """The result of the last turn of the loop."""
+    told = jax.tree.map(jnp.add, end.tallies, end.tallies_lost)
+    tallies, part_totals = told or (None, {})
     return Episode(
         totals=jax.tree.map(jnp.add, end.totals, end.lost),
         length=end.step,
@@ -193,7 +199,8 @@ def _episode(env: Environment, end: _Loop) -> Episode:
         trace=end.trace,
         watched=end.watched,
         memories=end.memories,
-        tallies=jax.tree.map(jnp.add, end.tallies, end.tallies_lost),
+        tallies=tallies,
+        part_totals=part_totals,
     )
 
 

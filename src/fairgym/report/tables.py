@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
+from fairgym.fairness.permuting import compared_by_group
 from fairgym.report.html_table import escaped, estimate_cell, table
 from fairgym.report.labels import (
     axis_of,
     disparities,
+    has_people,
     has_population,
     metric_label,
     rate_title,
@@ -46,6 +49,32 @@ def group_rates_of(result: Result, rate: Any, parts: Sequence[str]) -> list[Esti
     return [estimate([column[:, i] for column in columns]) for i in range(columns[0].shape[1])]
 
 
+def part_rates_of(
+    result: Result, disparity: str, env: Any, partition: str
+) -> tuple[list[Estimate], Estimate]:
+    """A rate in each part of a partition, and the disparity over the parts, with their intervals.
+
+    Args:
+        result: evaluations made with permutations (`Evaluation.part_totals`).
+        disparity: name of the metric that compares the rate.
+        env: the environment.
+        partition: a key of `env.partitions`.
+    """
+    metric, parts = env.metrics[disparity], env.partitions[partition]
+    rate, every, apart = metric.rate, [], []
+    for evaluation in result.evaluations:
+        totals = evaluation.part_totals[partition]
+        above, below = (
+            np.asarray(getattr(totals, name), np.float64)
+            for name in (rate.numerator, rate.denominator)
+        )
+        every.append(few(ratio(above, below + rate.offset), parts)[0])
+        values, defined = (np.asarray(jax.vmap(f)(totals)) for f in (metric.value, metric.defined))
+        apart.append(metric_label(env, disparity).shown(np.where(defined, values, np.nan)))
+    columns = range(every[0].shape[1])
+    return [estimate([rates[:, i] for rates in every]) for i in columns], estimate(apart)
+
+
 def group_sizes(result: Result, groups: int) -> np.ndarray:
     """Mean number of people of each group at the start of an episode."""
     codes = np.concatenate([_codes(e.people_start, "group") for e in result.evaluations])
@@ -60,15 +89,19 @@ def group_table(
     Args:
         pairs: as `shown_beside` returns them; evaluations have traces and people.
         env: the environment.
-        axis: word for the parts whose rates are compared; that of the groups if None.
+        axis: word for the parts whose rates are compared, those of a partition included; that of
+            the groups if None.
     """
     results = _named(pairs)
     axis = axis or env.group_word
     parts = env.parts_of(axis)
     sized = parts == env.groups and has_population(env)
     rows = _size_rows(results, env) if sized else []
+    of_people = has_people(env) and axis in env.partitions and not sized
+    of_groups = compared_by_group(env)
     for disparity, metric in disparities(env).items():
-        if axis_of(env, metric.rate.numerator) != axis:
+        own = disparity in of_groups if of_people else axis_of(env, metric.rate.numerator) == axis
+        if not own:
             continue
         shown = metric_label(env, disparity)
         unit = metric.rate.unit_in(env.component_info)
@@ -76,13 +109,17 @@ def group_table(
         heading = f"{escaped(rate_title(env, disparity))}<small>{escaped(f'{unit}, {way}')}</small>"
         limits = (0.0, 1.0 if unit == "share" else np.inf)
         for i, (name, result) in enumerate(results.items()):
-            cells = [v.within(*limits) for v in group_rates_of(result, metric.rate, parts)]
-            numbers = [interval(value) for value in (*cells, result.estimate(shown))]
+            if of_people:
+                rates, apart = part_rates_of(result, disparity, env, axis)
+            else:
+                rates, apart = group_rates_of(result, metric.rate, parts), result.estimate(shown)
+            cells = [value.within(*limits) for value in rates]
+            numbers = [interval(value) for value in (*cells, apart.within(*shown.limits))]
             policy = f'<span class="wrap">{escaped(name)}</span>'
             rows.append([None if i else heading, policy, *map(estimate_cell, numbers)])
-    apart = "gap" if len(parts) == 2 else "standard deviation"
+    measure = "gap" if len(parts) == 2 else "standard deviation"
     names = [escaped(name) for name in few(np.zeros(len(parts)), parts)[1]]
-    head = ["", "policy", *names, f"disparity<small>{apart}</small>"]
+    head = ["", "policy", *names, f"disparity<small>{measure}</small>"]
     return table(head, rows, "results groups", headings=2)
 
 
@@ -226,6 +263,15 @@ def people_sections(
                 f" ends: their number, the share of them in each stage and their mean"
                 f" {words(env.core_attribute)}, over {counted}.{small}"
             )
+            parts.append(f'<p class="note">{escaped(note)}</p>')
+        if all(partition in e.part_totals for r in _named(pairs).values() for e in r.evaluations):
+            note = (
+                f"The rates that the {env.group_word}s are compared by, over whole episodes, and"
+                f" how far apart they are: what happens to somebody counts for the"
+                f" {words(partition)} that they are in. The disparity is known where all of them"
+                " have people to count; small ones differ by luck as well."
+            )
+            parts.append(group_table(pairs, env, partition))
             parts.append(f'<p class="note">{escaped(note)}</p>')
         sections.append((f"by-{partition}", f"By {words(partition)}", "".join(parts)))
     return sections

@@ -73,6 +73,8 @@ class Evaluation:
         nulls: disparity between groups -> its raw value in each episode under random permutations
             of the people's groups, shape (episodes, permutations); what `null` sums up. Empty
             unless asked for, and for environments that count by group only.
+        part_totals: for each of `env.partitions` the totals with one number per part in place of
+            each group's. Empty without permutations.
     """
 
     metrics: dict[str, np.ndarray]
@@ -91,6 +93,7 @@ class Evaluation:
     ends: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     memories: dict[str, Any] = dataclasses.field(default_factory=dict)
     nulls: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    part_totals: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def episodes(self) -> int:
@@ -206,7 +209,9 @@ def evaluate(
         ends: True to return the state of the groups at the start and at the end.
         permutations: number of random permutations of the people's groups per episode, under which
             disparities between groups are counted anew (`Evaluation.null`; 200 do). What happens
-            in the episode stays as it is. Without effect in environments that count by group only.
+            in the episode stays as it is. With them comes what is counted for the parts of the
+            people (`Evaluation.part_totals`). Without effect in environments that count by group
+            only.
 
     Raises:
         FairgymError: a missing or unknown agent, or a number of episodes or permutations out of
@@ -369,6 +374,7 @@ def _measure(
             **(episode.watched or {}),
             "memories": episode.memories,
             "nulls": {},
+            "part_totals": episode.part_totals,
         }
         if permutations:
             luck = jax.random.fold_in(key, _PERMUTATIONS)

@@ -81,16 +81,14 @@ def group_sizes(result: Result, groups: int) -> np.ndarray:
     return np.array([(codes == code).sum(axis=1).mean() for code in range(groups)])
 
 
-def group_table(
-    pairs: Sequence[tuple[Result, Result | None]], env: Any, axis: str | None = None
-) -> str:
+def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any, axis: str = "") -> str:
     """Each rate that a disparity compares, per group, for learned policies and best baselines.
 
     Args:
         pairs: as `shown_beside` returns them; evaluations have traces and people.
         env: the environment.
         axis: word for the parts whose rates are compared, those of a partition included; that of
-            the groups if None.
+            the groups by default.
     """
     results = _named(pairs)
     axis = axis or env.group_word

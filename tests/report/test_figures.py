@@ -192,7 +192,9 @@ def test_group_rates_are_counted_from_the_start(env, made_up_evaluation):
     rates = cumulative_rates(found.trace, env.metrics["admission_rate"])
     np.testing.assert_allclose(rates, [[[0.5, np.nan], [0.5, 0.5]], [[0.0, np.nan], [0.5, 0.0]]])
     panels = titled(group_rates(found, env))
-    assert list(panels) == ["Admission rate", "Wait", "Default rate", "Time in the queue"]
+    served = "Approved people ever paid out"
+    rates = ["Admission rate", "Wait", "Default rate", "Time in the queue", served]
+    assert list(panels) == rates
     panel = panels["Admission rate"]
     first, second = (labelled(panel, group) for group in env.groups)
     np.testing.assert_allclose(first.get_ydata(), [0.25, 0.5])
@@ -256,7 +258,7 @@ def test_figures_of_real_episodes(seeds):
         people_episodes=2,
     )
     assert len(titled(core_attribute_distribution(found, run.env))) == 2
-    assert len(titled(group_rates(found, run.env))) == 4
+    assert len(titled(group_rates(found, run.env))) == 5
     last = cumulative_rates(found.trace, run.env.metrics["admission_rate"])[:, -1]
     gap = np.abs(last[:, 0] - last[:, 1])
     np.testing.assert_allclose(gap, -found.metrics["admission_disparity"], atol=1e-6)

@@ -29,6 +29,7 @@ FLOORS = {
     "html": 5,
     "sweep": 5,
     "tables": 5,
+    "waits": 4,
     "write": 6,
 }
 

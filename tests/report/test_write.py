@@ -132,9 +132,9 @@ def test_configurations_are_compared(both):
         # each against the baselines by its own objective
         assert f"By the objective “{name}” " in page.text
         assert f"At the end: {name}" not in page.text  # that is drawn, not written
-    by_group = page.text.partition("By group")[2].partition("What the policies achieve")[0]
+    by_group = page.text.partition("By group")[2].partition("Who is waiting")[0]
     for name in ("objective uniform", "objective direct"):
-        assert by_group.count(name) == 4  # one row for each rate that is compared
+        assert by_group.count(name) == 5  # one row for each rate that is compared
     assert "not comparable" in page.text  # baselines have no score by two objectives at once
     assert "each policy by its own objective" in page.text
 

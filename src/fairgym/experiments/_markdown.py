@@ -191,7 +191,7 @@ def iqm_text(values: Any) -> str:
 
 
 def luck_text(luck: Any) -> str:
-    """What luck alone makes of an interquartile mean, for a table beside it.
+    """Interquartile mean that luck alone makes, for a table beside the measured one.
 
     Args:
         luck: Numbers of each seed under permutations, shape (seeds, permutations).

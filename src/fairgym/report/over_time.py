@@ -95,7 +95,7 @@ def status_curves(results: Sequence[Result], env: Any) -> Figure:
 
 @style.styled
 def wait_curves(results: Sequence[Result], env: Any, stage: str) -> Figure:
-    """How many people wait over the steps of an episode, and how long they have waited so far.
+    """Share of people who wait over the steps of an episode, and the median of their waits so far.
 
     Args:
         results: learned policies first, then baselines; evaluations made with `trace=True`.

@@ -46,7 +46,7 @@ def wait_table(results: Mapping[str, Result], env: Any, stage: str) -> str:
 
 
 def wait_sections(results: Mapping[str, Result], env: Any) -> list[tuple[str, str, str]]:
-    """Who waits at the end, a section for each stage in which people wait: id, heading, content.
+    """Sections on who waits at the end, one for each stage of waiting: id, heading, content.
 
     Args:
         results: policies by name; evaluations made with `trace=True`.

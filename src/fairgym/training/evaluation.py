@@ -281,7 +281,7 @@ def _of_people(env: Environment) -> Any:
 
 
 def _watched(env: Environment, state: Any) -> dict[str, Any]:
-    """What a trace tells of the people, beside the components."""
+    """Records of the people that go with a trace, beside the components."""
     system = _of_people(env)
     if system is None:
         return {"parts": {}, "waits": {}}

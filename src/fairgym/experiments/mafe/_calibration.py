@@ -112,7 +112,7 @@ def spells(env: Any, params: Any, policies: Mapping[str, Any], seed: int, episod
 
 
 class Calibration(NamedTuple):
-    """How far the groups' people of the same score fare alike.
+    """Outcomes of the groups' people of the same score, and the distance between them.
 
     Attributes:
         shares: stays that ended well by third of the scores and group, shape (3, groups); NaN where

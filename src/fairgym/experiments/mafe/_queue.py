@@ -17,7 +17,7 @@ COLUMNS = (
 
 
 def queue(episodes: Sequence[Any]) -> dict[str, np.ndarray]:
-    """What becomes of the queue, by words, one number per seed; luck is (seeds, permutations).
+    """Measures of the queue by words, one number per seed; luck is (seeds, permutations).
 
     Args:
         episodes: Held-out episodes of each seed, measured under permutations.

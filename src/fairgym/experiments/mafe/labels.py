@@ -64,7 +64,7 @@ class MafeLabels(ex.TrainingExperiment):
         return data
 
     def conclude(self, data: Any) -> ex.Outcome:
-        """What learning from few loans costs, what hope gains, and the gap that is not seen."""
+        """Cost of learning from few loans, gain by hope, and the gap that is not seen."""
         rules, still, on_truth, on_estimates = data[LOANS], data[STILL], *LEARNED
         checks = [
             ex.Check.higher(

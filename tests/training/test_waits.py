@@ -1,5 +1,6 @@
 """Who waits at every moment, and how long: against NumPy, person by person."""
 
+import itertools
 from typing import Any
 
 import jax
@@ -21,10 +22,10 @@ WORLDS: dict[str, dict[str, Any]] = {
 
 def test_medians_are_those_of_numpy():
     rng = np.random.default_rng(0)
-    for people in (1, 2, 7, 40):
-        values = rng.integers(0, 9, people).astype(np.float32)
+    for people, most in itertools.product((1, 2, 7, 40), (1, 7, 8, 400)):
+        values = rng.integers(0, most + 1, people).astype(np.float32)
         who = rng.random((5, people)) < np.array([[0.0], [0.1], [0.5], [0.9], [1.0]])
-        found = medians(jnp.asarray(values), jnp.asarray(who))
+        found = medians(jnp.asarray(values), jnp.asarray(who), most)
         expected = [np.median(values[part]) if part.any() else 0.0 for part in who]
         np.testing.assert_array_equal(found, expected)
 

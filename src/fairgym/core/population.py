@@ -21,8 +21,8 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
         core_attribute: the key of `people` whose distribution shows the groups' starting points.
         exchangeable: False if a person's number means something, such as a place in a network, so
             that numbering the people differently is another world.
-        waits: stage in which people wait -> the key of `people` with the time that they have waited
-            so far; reports tell how many there are and how long the median one has waited.
+        waits: stage in which people wait -> the key of `people` with the whole steps that they
+            have waited so far; reports tell how many wait, and the median of their times.
         counts_people: True if all that components count per group is counted by `count_people`,
             so that it can be told person by person.
         population: number of people.

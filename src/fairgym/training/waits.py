@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float
 
 
 def waits(system: Any, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
-    """Those who wait at this moment; see `Evaluation.waits`.
+    """Share and median time of those who wait at this moment; see `Evaluation.waits`.
 
     Args:
         system: an environment of people, which may be wrapped.

@@ -300,10 +300,10 @@ def _nothing_to_resume(out: str | Path) -> FairgymError:
 
 
 def peek(words: Sequence[str], name: str) -> str | None:
-    """The value of a flag before the flags are parsed; the last one counts."""
+    """The value of a flag before the flags are parsed; the last one counts, a flag is no value."""
     found = None
     for index, word in enumerate(words):
-        if word == name and index + 1 < len(words):
+        if word == name and index + 1 < len(words) and not words[index + 1].startswith("--"):
             found = words[index + 1]
         elif word.startswith(f"{name}="):
             found = word.partition("=")[2]

@@ -103,16 +103,20 @@ def test_every_count_of_every_race_against_numpy(episode):
         before, after = (jax.tree.map(lambda x: x[t], s) for s in (steps.before, steps.after))  # noqa: B023
         expected = {name: np.zeros(4) for name in NAMES}
         applying = set(before.applicants[before.applying])
+        known = served.copy()
         for person, race in enumerate(code):
+            expected["people"][race] += 1
             stages = before.stage[person], after.stage[person]
             if person in applying:
                 approved = score[t, person] >= np.float32(THRESHOLD[race])
                 assert approved == (stages == (IDLE, WAITING))
                 expected["applied"][race] += 1
                 expected["approved"][race] += approved
+                expected["first_approved"][race] += approved and not known[person]
             if stages == (WAITING, REPAYING):
                 served[person] = True
                 expected["disbursed"][race] += 1
+                expected["first_disbursed"][race] += not known[person]
                 expected["waited"][race] += t - before.waiting_since[person]
             expected["waiting"][race] += stages == (WAITING, WAITING)
             if stages == (REPAYING, IDLE):

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairgym.adapters import _spaces  # first, as it tells what to install
-from fairgym.adapters._game import Table, check_fixed, environment_of, made, set_up
+from fairgym.adapters._setting import check_fixed, environment_of, made, set_up
+from fairgym.adapters._table import Table
 from fairgym.core import Environment, FairgymError, Params, require_agent
 from fairgym.core.registry import environments
 

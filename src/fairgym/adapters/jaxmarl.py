@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
-from fairgym.adapters._game import Play, set_up
+from fairgym.adapters._game import Play
+from fairgym.adapters._setting import set_up
 from fairgym.core import Environment, Params, Struct
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from fairgym.adapters import _spaces  # first, as it tells what to install
-from fairgym.adapters._game import Table, made, set_up
+from fairgym.adapters._setting import made, set_up
+from fairgym.adapters._table import Table
 from fairgym.core import Environment, Params
 
 from gymnasium.utils import seeding  # isort: skip

@@ -27,6 +27,7 @@ from fairgym.cli import (
     reproduce,
     simulate,
     sweep,
+    sweep_results,
     train,
 )
 from fairgym.training import devices
@@ -131,10 +132,10 @@ FLAGS = {
     "simulate loan": simulate.Common,
     "sweep run plan.toml": sweep.RunFlags,
     "sweep status plan.toml": sweep.StatusFlags,
-    "sweep table plan.toml": sweep.TableFlags,
-    "sweep pareto plan.toml": sweep.ParetoFlags,
-    "sweep effects plan.toml": sweep.EffectFlags,
-    "sweep page plan.toml": sweep.PageFlags,
+    "sweep table plan.toml": sweep_results.TableFlags,
+    "sweep pareto plan.toml": sweep_results.ParetoFlags,
+    "sweep effects plan.toml": sweep_results.EffectFlags,
+    "sweep page plan.toml": sweep_results.PageFlags,
     "data describe loan": data.DescribeFlags,
     "demo": demo.DemoFlags,
 }

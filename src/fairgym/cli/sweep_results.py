@@ -1,0 +1,251 @@
+"""Results of a plan: a table, the settings that no other beats, shares of variance, a page."""
+
+import dataclasses
+import math
+import reprlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairgym.cli.parsing import Names, parse, typed
+from fairgym.cli.printing import plain
+from fairgym.cli.sweep_plan import PROG, plan_of
+from fairgym.core import FairgymError
+from fairgym.core.files import require_path, write_whole
+
+RUN_ROWS, SETTING_ROWS = "run", "setting"
+
+
+@typed(metavars={"out": "FOLDER", "file": "FILE", "rows": "run|setting"})
+@dataclasses.dataclass(frozen=True)
+class TableFlags:
+    """Write a table with a row for each run, or for each setting, of a plan.
+
+    Attributes:
+        names: the plan.
+        out: folder of the sweep; runs/PLAN by default.
+        rows: "run"; or "setting" for interquartile means and intervals over the seeds of each.
+        episodes: number of episodes that policies are measured in anew, which gives the signed
+            gaps of groups too; 0 for the measures after the last epoch.
+        file: the table, .csv or .parquet; table.csv or settings.csv in the folder by
+            default.
+    """
+
+    names: Names
+    out: str | None = None
+    rows: str = RUN_ROWS
+    episodes: int = 0
+    file: str | None = None
+
+
+@typed(metavars={"out": "FOLDER", "x": "MEASURE", "y": "MEASURE", "reference": "X,Y"})
+@dataclasses.dataclass(frozen=True)
+class ParetoFlags:
+    """Tell which settings of a plan no other one beats in two measures, and how surely.
+
+    Attributes:
+        names: the plan.
+        out: folder of the sweep; runs/PLAN by default.
+        x: measure such as profit, a column of the table; more is better.
+        y: the other measure, such as admission_disparity.
+        reference: point that the hypervolume is counted from; the worst of all settings in each
+            measure by default.
+        episodes: number of episodes that policies are measured in anew; 0 for the measures after
+            the last epoch.
+    """
+
+    names: Names
+    out: str | None = None
+    x: str | None = None
+    y: str | None = None
+    reference: str | None = None
+    episodes: int = 0
+
+
+@typed(metavars={"out": "FOLDER", "measure": "MEASURE"})
+@dataclasses.dataclass(frozen=True)
+class EffectFlags:
+    """Tell how much of the variance of each measure every setting of a plan makes.
+
+    Attributes:
+        names: the plan.
+        out: folder of the sweep; runs/PLAN by default.
+        measure: column of the table; may be repeated; the score and all metrics by default.
+        episodes: number of episodes that policies are measured in anew; 0 for the measures after
+            the last epoch.
+    """
+
+    names: Names
+    out: str | None = None
+    measure: tuple[str, ...] = ()
+    episodes: int = 0
+
+
+@typed(metavars={"out": "FOLDER", "measure": "MEASURE", "file": "FILE"})
+@dataclasses.dataclass(frozen=True)
+class PageFlags:
+    """Write a page about a plan: small multiples, what matters how much, all settings.
+
+    Attributes:
+        names: the plan.
+        out: folder of the sweep; runs/PLAN by default.
+        measure: column of the table; may be repeated; the score and all metrics by default.
+        episodes: number of episodes that policies are measured in anew; 0 for the measures after
+            the last epoch.
+        file: the page; page.html in the folder by default.
+    """
+
+    names: Names
+    out: str | None = None
+    measure: tuple[str, ...] = ()
+    episodes: int = 0
+    file: str | None = None
+
+
+def _rows(flags: Any, found: Any, out: Path) -> list[dict[str, Any]]:
+    """The rows of a sweep in a folder."""
+    from fairgym.sweeps import entries_of, results_of
+    from fairgym.training import devices
+
+    if flags.episodes:
+        devices.configure()
+    entries = entries_of(found, out)
+    return results_of(entries, flags.episodes, lambda text: print(f"measuring {plain(text)}"))
+
+
+def tabulate(arguments: Sequence[str]) -> None:
+    """Write a table of a plan: a row for each run, or for each setting."""
+    flags: Any = parse(TableFlags, arguments, f"{PROG} table")
+    if flags.rows not in (RUN_ROWS, SETTING_ROWS):
+        raise FairgymError(f"rows is {flags.rows!r}; it takes {RUN_ROWS} or {SETTING_ROWS}")
+    if flags.file is not None:
+        require_path(flags.file, "file")
+    found, out = plan_of(flags)
+    rows = _rows(flags, found, out)
+    from fairgym.sweeps import by_setting
+    from fairgym.sweeps.tables import write_table
+
+    done = sum(row["status"] == "finished" for row in rows)
+    lost = sum(row["status"] == "failed" for row in rows)
+    text = f"{len(rows)} runs, {done} of them finished" + (f", {lost} failed" if lost else "")
+    if flags.rows == SETTING_ROWS:
+        rows = by_setting(rows, found.names)
+        text = f"{len(rows)} settings of {text}"
+    name = "settings.csv" if flags.rows == SETTING_ROWS else "table.csv"
+    path = Path(flags.file) if flags.file else out / name
+    write_table(path, rows)
+    print(f"{plain(path)}: {text}")
+
+
+def print_front(arguments: Sequence[str]) -> None:
+    """Print the settings that no other one beats in two measures, and keep them as a table."""
+    flags: Any = parse(ParetoFlags, arguments, f"{PROG} pareto")
+    reference = None if flags.reference is None else _point(flags.reference)
+    found, out = plan_of(flags)
+    if flags.x is None or flags.y is None:
+        given = ", ".join(f"{field} is {getattr(flags, field)!r}" for field in ("x", "y"))
+        raise FairgymError(
+            f"{given}; pareto takes two measures, such as --x profit --y admission_disparity"
+        )
+    rows = _rows(flags, found, out)
+    from fairgym.sweeps import measure_named, pareto
+    from fairgym.sweeps.tables import write_table
+
+    x, y = (measure_named(rows, getattr(flags, field), field) for field in ("x", "y"))
+    front = pareto(rows, found.names, x, y, reference)
+    head = [*found.names, "seeds", x, y, "on the front", "probability"]
+    cells = [
+        [*point.settings.values(), point.seeds, point.x, point.y, point.optimal, point.probability]
+        for point in front.points
+    ]
+    path = out / "pareto.csv"
+    write_table(path, [dict(zip(head, row, strict=True)) for row in cells])
+    _print_table(head, [[_cell(value) for value in row] for row in cells])
+    print(
+        f"hypervolume {front.hypervolume:.4g} (95% interval {front.low:.4g} to {front.high:.4g})"
+        f" above {front.reference[0]:.4g}, {front.reference[1]:.4g}; probabilities and intervals"
+        f" are those of resampled seeds; {plain(path)}"
+    )
+
+
+def _point(text: str) -> tuple[float, float]:
+    try:
+        x, y = map(float, text.split(","))
+    except ValueError:
+        shown = reprlib.repr(text)
+        raise FairgymError(f"reference is {shown}; it takes X,Y, such as 0,-1") from None
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise FairgymError(f"reference is {text!r}; it takes two finite numbers")
+    return x, y
+
+
+def print_effects(arguments: Sequence[str]) -> None:
+    """Print the share of the variance that every setting makes, and keep it as a table."""
+    flags: Any = parse(EffectFlags, arguments, f"{PROG} effects")
+    found, out = plan_of(flags)
+    rows = _rows(flags, found, out)
+    from fairgym.sweeps import effects
+    from fairgym.sweeps.tables import write_table
+
+    every = effects(rows, found.names, _measures(rows, flags.measure))
+    head = ["measure", "setting", "share", "luck", "bound", "clear"]
+    cells = [[s.measure, s.factor, s.share, s.luck, s.bound, s.clear] for s in every.shares]
+    if not cells:
+        raise FairgymError("every measure is the same in all runs; effects take one that differs")
+    path = out / "effects.csv"
+    write_table(path, [dict(zip(head, row, strict=True)) for row in cells])
+    _print_table(head, [[_cell(value) for value in row] for row in cells])
+    print(
+        "shares of the variance over all runs; luck and bound: the mean under permutations of the"
+        f" runs, and what 95% of them stay below; {plain(path)}"
+    )
+    if not every.crossed:
+        print("not every combination has equally many runs, so that shares overlap")
+
+
+def _measures(rows: Sequence[dict[str, Any]], given: Sequence[str]) -> list[str]:
+    """The columns of measures that are meant."""
+    from fairgym.sweeps import measure_named, measures_of
+
+    if given:
+        return [measure_named(rows, name, "measure") for name in given]
+    return [name for name in measures_of(rows) if name.startswith(("score", "metrics/"))]
+
+
+def write_page(arguments: Sequence[str]) -> None:
+    """Write a page about a plan."""
+    flags: Any = parse(PageFlags, arguments, f"{PROG} page")
+    if flags.file is not None:
+        require_path(flags.file, "file")
+    found, out = plan_of(flags)
+    rows = _rows(flags, found, out)
+    from fairgym.report.sweep import sweep_page
+
+    text = sweep_page(Path(flags.names[0]).stem, rows, found.names, _measures(rows, flags.measure))
+    path = Path(flags.file) if flags.file else out / "page.html"
+    write_whole(path, text.encode())
+    print(plain(path))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        return f"{value:.4g}" if math.isfinite(value) else ""
+    return plain("" if value is None else value)
+
+
+def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None)
+    for name in head:
+        table.add_column(Text(plain(name)), overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(100, 24 * len(head)))
+    console.print(table)

@@ -2,18 +2,19 @@
 
 One step is one month, in the order of MAFE, appendix F: apply, admit, disburse, relieve, pay,
 default or repay, update features, book the profit. The steps are in `steps.py`, their formulas in
-`dynamics.py`.
+`dynamics.py`, what is counted of them in `counts.py`; two banks are in `pool.py`, selective labels
+in `selective.py`.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
     ActionSpace,
@@ -21,23 +22,23 @@ from fairgym.core import (
     Entities,
     EntitySpace,
     FairgymError,
-    Schedule,
     check_flag,
     check_shape,
     register_environment,
-    sample_rows,
 )
 from fairgym.data import Population, load_population
 from fairgym.data.populations.loan import by_race
 from fairgym.environments._sampled import PublishedProfit, SampledEnvironment, filled
-from fairgym.environments.loan import dynamics, pool, selective, steps
+from fairgym.environments.loan import counts, dynamics, pool, selective, steps
 from fairgym.environments.loan.groups import GROUPINGS, Grouping
 from fairgym.environments.loan.metrics import (
     PROFIT,
     baseline_policies,
     published_metrics,
+    published_of_banks,
     queue_metrics,
 )
+from fairgym.environments.loan.observations import features, observations
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.spaces import (
     DATA_COLUMNS,
@@ -46,7 +47,6 @@ from fairgym.environments.loan.spaces import (
     for_each_group,
     observation_spaces,
 )
-from fairgym.environments.loan.steps import IDLE, REPAYING, WAITING
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 from fairgym.fairness import Metric
 
@@ -199,12 +199,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     @property
     def _published_of_banks(self) -> dict[str, Metric]:
         """The published metrics of each bank, whose profit is normalised by its share of loans."""
-        scale = self._profit_scale / self.banks
-        return {
-            name: metric
-            for bank in self._prefixes
-            for name, metric in published_metrics(scale, bank).items()
-        }
+        return published_of_banks(self._profit_scale / self.banks, self._prefixes)
 
     @property
     def baselines(self) -> Mapping[str, Mapping[str, Any]]:
@@ -247,58 +242,26 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         paid_share = record.pop("months_to_default") / record["term"]
         fitted = dynamics.payment_propensity(self._data.scores["propensity"], record)
         priority = jax.random.uniform(applicants_key, group.shape)
-        applicants, applying = self._apply(priority, jnp.ones(group.shape, bool))
-        nothing = jnp.zeros(group.shape, jnp.float32)
-        never = jnp.zeros(group.shape, jnp.int32)
-        places = (self.banks,) if self.banks > 1 else ()
-        zero = jnp.zeros(places, jnp.float32)
-        state = LoanState(
-            time=jnp.int32(0),
-            group=group,
-            stage=never,
-            **record,
-            waiting_since=never,
-            matures_at=never,
-            balance=nothing,
-            installment=nothing,
-            total_requested=nothing,
-            total_received=nothing,
-            warning=jnp.zeros(group.shape, bool),
-            served=jnp.zeros(group.shape, bool),
+        everybody = jnp.ones(group.shape, bool)
+        applicants, applying = steps.apply(priority, everybody, filled(self.applicants))
+        state = LoanState.at_start(
+            group,
+            record,
             residual=params.residual_share * (paid_share - fitted),
             applicants=applicants,
             applying=applying,
-            deposits=Schedule.empty(self.horizon + self._longest_term, places),
-            total_profit=zero,
-            total_losses=zero,
-            total_payments=zero,
+            months=self.horizon + self._longest_term,
+            places=(self.banks,) if self.banks > 1 else (),
         )
         if self.banks > 1:
-            # no terms are posted yet: each applicant goes to either bank
-            choice = jax.random.randint(
-                jax.random.fold_in(applicants_key, 1), group.shape, 0, self.banks
-            )
-            posted = jnp.zeros((2, self.banks, len(self.groups)))
-            return pool.PoolState(**vars(state), bank=choice, posted=posted)
-        if self.selective_labels:
-            none = jnp.zeros(selective.DECILES)
-            return selective.RecordingState(**vars(state), decile=never, ended=none, kept=none)
-        return state
+            choice_key = jax.random.fold_in(applicants_key, 1)
+            return pool.at_start(state, choice_key, self.banks, len(self.groups))
+        return selective.at_start(state) if self.selective_labels else state
 
     @cached_property
     def _deciles(self) -> np.ndarray:
         """The qualification scores between the deciles of the data's people."""
-        with jax.ensure_compile_time_eval():  # also where a program is being compiled
-            columns = {name: jnp.asarray(self._data.columns[name]) for name in DATA_COLUMNS}
-            score = dynamics.qualification_score(self._data.scores["qualification"], columns)
-            edges = np.arange(1, selective.DECILES) / selective.DECILES
-            return np.quantile(np.asarray(score), edges)
-
-    def _apply(
-        self, priority: Float[Array, " people"], idle: Bool[Array, " people"]
-    ) -> tuple[Int[Array, " applicants"], Bool[Array, " applicants"]]:
-        """Step 1: sample who of the idle applies in the month to come."""
-        return sample_rows(priority, idle, filled(self.applicants))
+        return selective.decile_edges(self._data, DATA_COLUMNS)
 
     @cached_property
     def _longest_term(self) -> int:
@@ -308,54 +271,12 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     def people(self, state: LoanState) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name, the fitted scores included."""
-        record = steps.current_record(state)
-        waiting, repaying = state.stage == WAITING, state.stage == REPAYING
-        of_pool = isinstance(state, pool.PoolState)
-        return {
-            **({"bank": 1.0 + state.bank} if of_pool else {}),
-            **self._grouping.columns(state.group),
-            **record,
-            "qualification_score": dynamics.qualification_score(
-                self._data.scores["qualification"], record
-            ),
-            "propensity": dynamics.payment_propensity(self._data.scores["propensity"], record),
-            "balance": state.balance,
-            "time_to_maturity": jnp.where(
-                repaying, (state.matures_at - state.time).astype(jnp.float32), 0.0
-            ),
-            "warning": state.warning.astype(jnp.float32),
-            "total_requested": state.total_requested,
-            "total_received": state.total_received,
-            "installment": state.installment,
-            "time_waited": jnp.where(
-                waiting, (state.time - state.waiting_since).astype(jnp.float32), 0.0
-            ),
-        }
+        return features(state, self._grouping, self._data.scores)
 
     def observe(self, state: LoanState, params: LoanParams) -> dict[str, Entities]:
         """Applicants of this month, the queue, the borrowers: to each bank its own."""
-        people, spaces, seen = self._seen(state), self._observation_spaces, {}
-        known: dict[str, Array] = {}
-        if isinstance(state, selective.RecordingState):
-            names = [feature.name for feature in selective.ESTIMATES]
-            known = dict(zip(names, selective.estimates(state, params), strict=True))
-        for bank, prefix in enumerate(self._prefixes):
-            context = {"time": state.time, "total_profit": _of(state.total_profit, bank)}
-            if isinstance(state, pool.PoolState):
-                names = [feature.name for feature in pool.other_terms(self.groups)]
-                context |= zip(names, state.posted[:, 1 - bank].reshape(-1), strict=True)
-            applying = state.of_bank(bank, state.applying, state.applicants)
-            waiting = state.of_bank(bank, state.stage == WAITING)
-            repaying = state.of_bank(bank, state.stage == REPAYING)
-            seen |= {
-                f"{prefix}{role}": spaces[f"{prefix}{role}"].view(people, who, shown, rows)
-                for role, who, shown, rows in (
-                    ("admissions", applying, context | known, state.applicants),
-                    ("disbursement", waiting, context, None),
-                    ("debt_management", repaying, context, None),
-                )
-            }
-        return seen
+        spaces = self._observation_spaces
+        return observations(state, params, self._seen(state), spaces, self._prefixes, self.groups)
 
     # ---------------------------------------------------------------- one month
 
@@ -374,23 +295,19 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         threshold = self._offered(actions, "admissions")
         relief = self._offered(actions, "debt_management")
         scores, record = self._data.scores, steps.current_record(state)
+        groups = len(self.groups)
 
         # 1. apply (sampled at the end of the last step, so that agents could see it), 2. admit
         admission = steps.admit(state, record, scores["qualification"], threshold)
         # 3. pay out
-        payouts = [
-            steps.pay_out(
-                noise,
-                state,
-                bank,
-                actions[f"{prefix}disbursement"],
-                # the cap is shared: of an odd one the first bank has one more
-                (filled(self.disbursement_cap) + self.banks - 1 - bank) // self.banks,
-                params.deposit_rate,
-                self._longest_term,
-            )
-            for bank, prefix in enumerate(self._prefixes)
-        ]
+        payouts = steps.pay_out_all(
+            noise,
+            state,
+            [actions[f"{prefix}disbursement"] for prefix in self._prefixes],
+            filled(self.disbursement_cap),
+            params.deposit_rate,
+            self._longest_term,
+        )
         # 4. relief, 5. payment
         collection = steps.collect(
             noise, state, record, scores["propensity"], relief, params.relief_forgiven
@@ -400,83 +317,33 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         next_record = steps.move_records(state, ending, params)
         # 8. profit
         received = [jnp.sum(state.of_bank(bank, collection.paid)) for bank in range(self.banks)]
-        books = steps.book(state, _by_bank(received), state.deposits.due(state.time))
-        # 1. of the next month; those whose loan has ended are idle again
-        stage = jnp.where(ending.ended, IDLE, admission.stage)
-        served, matures_at = state.served, state.matures_at
-        balance, month_after = ending.closed(collection.balance), state.time + 1
-        for payout in payouts:
-            stage = payout.start(stage, REPAYING)
-            served = payout.start(served, True)
-            matures_at = payout.start(matures_at, month_after + payout.term.astype(jnp.int32))
-            balance = payout.start(balance, payout.principal)
-        applicants, applying = self._apply(noise.priority, stage == IDLE)
+        books = steps.book(state, pool.by_bank(received), state.deposits.due(state.time))
+        # the loans after steps 2 to 6; 1. of the next month
+        loans = steps.move_loans(state, admission, payouts, collection, ending)
+        idle = loans.stage == steps.IDLE
+        applicants, applying = steps.apply(noise.priority, idle, filled(self.applicants))
 
-        left_waiting = (state.stage == WAITING) & (stage == WAITING)
-
-        def counted(bank: int) -> QueueComponents:
-            """Components of one bank."""
-
-            def count(who: Array, rows: Array | None = None) -> Array:
-                return self._count(state.of_bank(bank, who, rows), state, rows)
-
-            payout = payouts[bank]
-            # whoever is approved stays in the queue until the payout
-            first_approved = admission.approved & ~state.served[state.applicants]
-            first_paid_out = payout.paid_out & ~state.served[payout.rows]
-            return QueueComponents(
-                profit=_of(books.profit, bank),
-                applied=count(state.applying, state.applicants),
-                approved=count(admission.approved, state.applicants),
-                disbursed=count(payout.paid_out, payout.rows),
-                waited=count(jnp.where(payout.paid_out, payout.waited, 0.0), payout.rows),
-                ended=count(ending.ended),
-                defaulted=count(ending.defaulted),
-                waiting=count(left_waiting),
-                never_paid_out=count(~served),
-                first_approved=count(first_approved, state.applicants),
-                first_disbursed=count(first_paid_out, payout.rows),
-                people=count(jnp.ones(state.group.shape, bool)),
-            )
-
-        months = [counted(bank) for bank in range(self.banks)]
-        components = months[0] if self.banks == 1 else pool.together(months)
+        month = counts.Month(admission, payouts, ending, loans, books)
+        components = counts.components(month, state, groups)
         if isinstance(state, selective.RecordingState):
             # what the bank learns: outcomes of its own loans, nothing of who was refused
             labels = selective.label(
-                state,
-                admission.qualification,
-                jnp.asarray(self._deciles, jnp.float32),
-                scores["propensity"],
-                relief,
-                params,
+                state, admission.qualification, self._deciles, scores["propensity"], relief, params
             )
-            components = selective.counted(
-                components, labels, admission.approved, state, len(self.groups)
-            )
+            components = selective.counted(components, labels, admission.approved, state, groups)
             state = state.replace(**selective.recorded(state, labels, admission, ending))
+        month_after, due_later = state.time + 1, [payout.due_later for payout in payouts]
         state = state.replace(
             time=month_after,
-            stage=stage,
             **next_record,
-            waiting_since=admission.waiting_since,
-            matures_at=matures_at,
-            balance=balance,
-            installment=ending.closed(collection.requested),
-            total_requested=ending.closed(collection.total_requested),
-            total_received=ending.closed(collection.total_received),
-            warning=ending.warning,
-            served=served,
+            **vars(loans),
             applicants=applicants,
             applying=applying,
-            deposits=state.deposits.add_from(
-                month_after, _by_bank([payout.due_later for payout in payouts])
-            ),
+            deposits=state.deposits.add_from(month_after, pool.by_bank(due_later)),
             **books.totals,
         )
         if isinstance(state, pool.PoolState):
-            posted = jnp.stack([threshold, relief]).reshape(state.posted.shape)
-            state = state.replace(posted=posted)
+            state = pool.post(state, threshold, relief)
             state = state.replace(bank=pool.choose(noise, state, scores["qualification"], params))
         bankrupt = dynamics.is_bankrupt(books.total_losses, books.total_payments)
         return state, components, jnp.any(bankrupt)
@@ -489,13 +356,3 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
                 for prefix in self._prefixes
             ]
         )
-
-
-def _by_bank(values: Sequence[Array]) -> Array:
-    """Values of every bank; of a single one as they are."""
-    return values[0] if len(values) == 1 else jnp.stack(values)
-
-
-def _of(values: Float[Array, "*banks"], bank: int) -> Float[Array, ""]:
-    """Entry of one bank; the value itself where there is a single one."""
-    return values[bank] if values.ndim else values

@@ -38,6 +38,20 @@ def published_metrics(profit_normaliser: float, bank: str = "") -> dict[str, Met
     return {f"{bank}{name}": metric for name, metric in metrics.items()}
 
 
+def published_of_banks(profit_normaliser: float, banks: Sequence[str]) -> dict[str, Metric]:
+    """The published metrics of each bank.
+
+    Args:
+        profit_normaliser: as for `published_metrics`.
+        banks: what the names of each bank's metrics begin with.
+    """
+    return {
+        name: metric
+        for bank in banks
+        for name, metric in published_metrics(profit_normaliser, bank).items()
+    }
+
+
 def queue_metrics() -> dict[str, Metric]:
     """Measures that see the people still in the queue, whom the published wait leaves out.
 

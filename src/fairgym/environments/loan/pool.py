@@ -22,6 +22,16 @@ BANKS = 2
 OF_ALL = ("never_paid_out", "people")
 
 
+def by_bank(values: Sequence[Array]) -> Array:
+    """Values of every bank; of a single one as they are."""
+    return values[0] if len(values) == 1 else jnp.stack(values)
+
+
+def entry(values: Float[Array, "*banks"], bank: int) -> Float[Array, ""]:
+    """Entry of one bank; the value itself where there is a single one."""
+    return values[bank] if values.ndim else values
+
+
 def other_terms(groups: Sequence[str]) -> tuple[Feature, ...]:
     """Context that tells the other bank's terms, in the order of `PoolState.posted`."""
     return tuple(
@@ -72,6 +82,21 @@ class PoolState(LoanState):
         """Values of those who deal with this bank, 0 or False for others."""
         theirs = self.bank if rows is None else self.bank[rows]
         return jnp.where(theirs == bank, values, jnp.zeros_like(values))
+
+
+def at_start(state: LoanState, key: PRNGKeyArray, banks: int, groups: int) -> PoolState:
+    """State of a pool before the first month, from that of a single bank.
+
+    No terms are posted yet: each applicant goes to any of the banks.
+    """
+    bank = jax.random.randint(key, state.group.shape, 0, banks)
+    return PoolState(**vars(state), bank=bank, posted=jnp.zeros((2, banks, groups)))
+
+
+def shown(state: PoolState, bank: int, groups: Sequence[str]) -> dict[str, Array]:
+    """Terms that the other bank posted, by the names of `other_terms`."""
+    names = [feature.name for feature in other_terms(groups)]
+    return dict(zip(names, state.posted[:, 1 - bank].reshape(-1), strict=True))
 
 
 class PoolNoise(LoanNoise):
@@ -135,6 +160,13 @@ def together(months: Sequence[QueueComponents]) -> QueueComponents:
     return PoolComponents(
         **vars(sums), **{name: count for name, count in of_banks.items() if name in declared}
     )
+
+
+def post(
+    state: PoolState, threshold: Float[Array, " offers"], relief: Float[Array, " offers"]
+) -> PoolState:
+    """State in which these terms of the month are posted."""
+    return state.replace(posted=jnp.stack([threshold, relief]).reshape(state.posted.shape))
 
 
 def choice_probability(

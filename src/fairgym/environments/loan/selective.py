@@ -3,12 +3,16 @@
 Applicants are told apart by the decile of their qualification score among the people of the data.
 """
 
+from collections.abc import Sequence
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from fairgym.core import Feature, Struct, by_group, component, count_people, param
-from fairgym.data import Score
+from fairgym.data import Population, Score
 from fairgym.environments.loan import dynamics, steps
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.types import LoanState, QueueComponents
@@ -47,6 +51,25 @@ class RecordingState(LoanState):
     decile: Int[Array, " people"] = eqx.field(kw_only=True)
     ended: Float[Array, " deciles"] = eqx.field(kw_only=True)
     kept: Float[Array, " deciles"] = eqx.field(kw_only=True)
+
+
+def at_start(state: LoanState) -> RecordingState:
+    """State of a bank that has recorded nothing yet, from that of a bank that records nothing."""
+    none = jnp.zeros(DECILES)
+    return RecordingState(**vars(state), decile=jnp.zeros_like(state.stage), ended=none, kept=none)
+
+
+def decile_edges(data: Population, columns: Sequence[str]) -> np.ndarray:
+    """The qualification scores between the deciles of the data's people.
+
+    Args:
+        data: the population.
+        columns: those that the score is fitted to.
+    """
+    with jax.ensure_compile_time_eval():  # also where a program is being compiled
+        record = {name: jnp.asarray(data.columns[name]) for name in columns}
+        score = dynamics.qualification_score(data.scores["qualification"], record)
+        return np.quantile(np.asarray(score), np.arange(1, DECILES) / DECILES)
 
 
 class SelectiveComponents(QueueComponents):
@@ -97,10 +120,16 @@ def estimates(state: RecordingState, params: LoanParams) -> Float[Array, " decil
     return (state.kept + params.prior_repayment * weight) / (state.ended + weight)
 
 
+def shown(state: RecordingState, params: LoanParams) -> dict[str, Array]:
+    """Estimates by the names of `ESTIMATES`."""
+    names = [feature.name for feature in ESTIMATES]
+    return dict(zip(names, estimates(state, params), strict=True))
+
+
 def label(
     state: RecordingState,
     qualification: Float[Array, " applicants"],
-    edges: Float[Array, " edges"],
+    edges: np.ndarray,
     propensity: Score,
     relief: Float[Array, " groups"],
     params: LoanParams,
@@ -127,7 +156,8 @@ def label(
     record = {name: column[rows] for name, column in state.record.items()}
     fitted = dynamics.payment_propensity(propensity, {**record, "debt_to_income": burdened})
     paying = jnp.clip(fitted + state.residual[rows], 0.0, 1.0)
-    decile = jnp.searchsorted(edges, qualification, side="right").astype(jnp.int32)
+    places = jnp.searchsorted(jnp.asarray(edges, jnp.float32), qualification, side="right")
+    decile = places.astype(jnp.int32)
     return Labels(
         would_repay=dynamics.keeps_up(paying, given, params.default_ratio).astype(jnp.float32),
         estimated=estimates(state, params)[decile],

@@ -4,12 +4,12 @@ Each function is a numbered step of the card, and returns what later steps need.
 `Loan.transition` calls them; the formulas are in `dynamics.py`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Struct, highest, moved
+from fairgym.core import Struct, highest, moved, sample_rows
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.params import LoanParams
@@ -25,6 +25,13 @@ def current_record(state: LoanState) -> dict[str, Float[Array, " people"]]:
         state.debt_to_income, state.installment, state.annual_income
     )
     return {**state.record, "debt_to_income": with_installment}
+
+
+def apply(
+    priority: Float[Array, " people"], idle: Bool[Array, " people"], applicants: int
+) -> tuple[Int[Array, " applicants"], Bool[Array, " applicants"]]:
+    """Step 1: sample who of the idle applies in the month to come."""
+    return sample_rows(priority, idle, applicants)
 
 
 class Admission(Struct):
@@ -81,7 +88,7 @@ def pay_out(
     deposit_rate: float | Float[Array, ""],
     longest_term: int,
 ) -> Payout:
-    """Step 3: pay out the highest scores of the bank's queue."""
+    """Step 3: pay out the highest scores of one bank's queue."""
     queue = state.of_bank(bank, state.stage == WAITING)
     rows, paid_out = highest(scores, queue, cap, noise.priority)
     principal, term = state.principal[rows], state.term[rows]
@@ -92,6 +99,30 @@ def pay_out(
         principal=principal,
         term=term,
         due_later=dynamics.deposits_due(principal, term, paid_out, deposit_rate, longest_term),
+    )
+
+
+def pay_out_all(
+    noise: LoanNoise,
+    state: LoanState,
+    scores: Sequence[Float[Array, " people"]],
+    cap: int,
+    deposit_rate: float | Float[Array, ""],
+    longest_term: int,
+) -> tuple[Payout, ...]:
+    """Step 3 of every bank; they share the cap, and of an odd one the first bank has one more."""
+    banks = len(scores)
+    return tuple(
+        pay_out(
+            noise,
+            state,
+            bank,
+            scores[bank],
+            (cap + banks - 1 - bank) // banks,
+            deposit_rate,
+            longest_term,
+        )
+        for bank in range(banks)
     )
 
 
@@ -179,6 +210,58 @@ def move_records(
         "annual_income": moved(state.annual_income, better, income, 0.0, jnp.inf),
         "debt_to_income": moved(state.debt_to_income, better, debt, 0.0, jnp.inf),
     }
+
+
+class Loans(Struct):
+    """Steps 2 to 6 taken together: people's stages and loans at the end of the month."""
+
+    stage: Int[Array, " people"]
+    waiting_since: Int[Array, " people"]
+    matures_at: Int[Array, " people"]
+    balance: Float[Array, " people"]
+    installment: Float[Array, " people"]
+    total_requested: Float[Array, " people"]
+    total_received: Float[Array, " people"]
+    warning: Bool[Array, " people"]
+    served: Bool[Array, " people"]
+
+
+def move_loans(
+    state: LoanState,
+    admission: Admission,
+    payouts: Sequence[Payout],
+    collection: Collection,
+    ending: Ending,
+) -> Loans:
+    """Steps 2 to 6 taken together: loans paid out begin, those that have ended leave nothing.
+
+    Args:
+        state: at the beginning of the month.
+        admission: steps 1 and 2.
+        payouts: step 3, of every bank.
+        collection: steps 4 and 5.
+        ending: step 6.
+    """
+    # those whose loan has ended are idle again
+    stage = jnp.where(ending.ended, IDLE, admission.stage)
+    served, matures_at = state.served, state.matures_at
+    balance, month_after = ending.closed(collection.balance), state.time + 1
+    for payout in payouts:
+        stage = payout.start(stage, REPAYING)
+        served = payout.start(served, True)
+        matures_at = payout.start(matures_at, month_after + payout.term.astype(jnp.int32))
+        balance = payout.start(balance, payout.principal)
+    return Loans(
+        stage=stage,
+        waiting_since=admission.waiting_since,
+        matures_at=matures_at,
+        balance=balance,
+        installment=ending.closed(collection.requested),
+        total_requested=ending.closed(collection.total_requested),
+        total_received=ending.closed(collection.total_received),
+        warning=ending.warning,
+        served=served,
+    )
 
 
 class Books(Struct):

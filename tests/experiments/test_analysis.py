@@ -20,6 +20,7 @@ from fairgym.core import log_keys, make
 from fairgym.experiments import Check, Outcome, experiments
 from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
 from fairgym.experiments.fairqcm._doughnut import bound, optimum
+from fairgym.experiments.mafe._questions import QUESTIONS
 from fairgym.experiments.mafe.ablations import OPTIONS
 from fairgym.experiments.mafe.aims import CONCERNED, EXCESS, GIVEN, TOGETHER
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
@@ -53,7 +54,6 @@ from fairgym.experiments.mafe.learners import (
     UNFAIR,
     UNTRAINED,
 )
-from fairgym.experiments.mafe.readings import QUESTIONS
 from fairgym.experiments.mafe.two_banks import AT_RANDOM, COOPERATIVE, FAIR_MINDED, SELFISH
 from fairgym.policies import fixed_policies
 from fairgym.report.words import title

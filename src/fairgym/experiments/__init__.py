@@ -2,7 +2,7 @@
 
 Each paper has a sub-package. An experiment is added by one module in it, which registers a class
 as "PAPER-MODULE": `mafe/fig6.py` is "mafe-fig6". Its notes are the Markdown file beside it. Modules
-that begin with an underscore are shared by all.
+that begin with an underscore are no experiments, but parts of them.
 """
 
 from fairgym.experiments._base import (

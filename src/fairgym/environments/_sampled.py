@@ -176,10 +176,14 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
         return {**people, **{name: jnp.zeros_like(people[name]) for name in self._telling}}
 
     @cached_property
-    def _telling(self) -> frozenset[str]:
-        """Names of the features of any agent that tell a person's group."""
+    def _telling(self) -> tuple[str, ...]:
+        """Names of the features of any agent that tell a person's group, each once.
+
+        In an order of their own, so that every process compiles the same program.
+        """
         spaces = self._observation_spaces.values()
-        return frozenset(f.name for space in spaces for f in space.features if f.tells_group)
+        features = (feature for space in spaces for feature in space.features)
+        return tuple(dict.fromkeys(f.name for f in features if f.tells_group))
 
     def _count(
         self, who: Array, state: PopulationState, rows: Int[Array, " n"] | None = None

@@ -1,7 +1,8 @@
 """A toy algorithm that meets its fate in the third update, as long as files say so.
 
 The environment variable FATES names a folder: a file "FATE-N" in it is one time that the fate is
-met, and "updates" lists who did which update.
+met, and "updates" lists who did which update. With a file "slow" an update takes a while, with
+"together" nobody goes on to the third.
 """
 
 import dataclasses
@@ -48,6 +49,8 @@ class Fated(Toy):
             log.write(f"{os.getpid()} {self.fate} {number}\n")
         if (fates / "slow").exists():
             time.sleep(0.05)
+        while number == 2 and (fates / "together").exists():
+            time.sleep(0.02)
         marks = sorted(fates.glob(f"{self.fate}-*")) if number == 2 else []
         for mark in marks[:1]:
             mark.unlink()

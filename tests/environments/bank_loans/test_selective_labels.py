@@ -144,7 +144,7 @@ def test_a_score_is_given_up_for_ever_with_the_chance_of_a_ruined_gambler(prior,
     assert lead - 1 < weight * (2 * prior - 1) < lead
     policies = fixed_policies(ENV, {"bank": "learned-threshold"}, params)
     run = jax.jit(jax.vmap(lambda key: rollout(ENV, params, policies, key, trace=True)))
-    trace = run(jax.random.split(jax.random.key(2), 2000)).trace
+    trace = run(jax.random.split(jax.random.key(2), 500)).trace
     given_up = np.asarray(trace.approved.sum(axis=2)[:, -1] == 0.0)
     expected = ((1 - chance) / chance) ** lead
     error = (expected * (1 - expected) / given_up.size) ** 0.5

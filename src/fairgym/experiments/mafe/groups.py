@@ -156,13 +156,13 @@ def flips_of(run: Any) -> dict[str, tuple[float, list[float]]]:
     Returns:
         Agent -> (mean size in standard deviations, mean signed change by group in the same unit).
     """
-    env, key = run.env, jax.random.key(run.config.seed)
+    env, policies, key = run.env, run.policies, jax.random.key(run.config.seed)
     half = EndsAfter(env, env.horizon // 2)
 
     @jax.jit
     def states(keys: Any) -> Any:
         return map_episodes(
-            lambda key: rollout(half, run.params, run.policies, key).final_state, keys, env=env
+            lambda key: rollout(half, run.params, policies, key).final_state, keys, env=env
         )
 
     # from all devices to one
@@ -170,7 +170,7 @@ def flips_of(run: Any) -> dict[str, tuple[float, list[float]]]:
     found: dict[str, list[Any]] = {agent: [] for agent in env.agents}
     for index in range(STATES):
         state = jax.tree.map(lambda x, i=index: jnp.asarray(x[i]), reached)
-        for agent, flips in group_flips(env, run.params, run.policies, state, key).items():
+        for agent, flips in group_flips(env, run.params, policies, state, key).items():
             found[agent].append(flips)
     result = {}
     for agent, several in found.items():

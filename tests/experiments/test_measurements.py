@@ -9,8 +9,10 @@ import pytest
 from fairgym import experiments as ex
 from fairgym.core import make
 from fairgym.experiments.mafe._queue import queue
+from fairgym.experiments.mafe.groups import flips_of
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
+from fairgym.training import RunConfig, load, train
 from fairgym.training.evaluation import Evaluation
 
 ENV = make("loan", population=400, horizon=60)
@@ -115,3 +117,14 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
     assert list(found) == list(expected)
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_flips_of_a_run_whose_policies_are_not_read_yet(seen, tmp_path):
+    shape = {"population": 200, "horizon": 6, "observe_group": seen}
+    training = {"epochs": 1, "episodes_per_epoch": 4, "hidden": 2, "evaluation_episodes": 2}
+    train(RunConfig("education", environment_args=shape, algorithm_args=training), tmp_path / "run")
+    flips = flips_of(load(tmp_path / "run"))
+    assert "admissions" in flips
+    for size, by_group in flips.values():
+        assert len(by_group) == 2 and ((size > 0.0) is seen)

@@ -202,6 +202,10 @@ def test_rates_and_disparities_of_a_partition(country, pair):
     ((mine, rule),) = pair
     for result in (mine, rule):
         result.evaluations[0].part_totals = {"place": Totals()}
+        apart = -np.array([np.std([0.1, 0.3, 0.8]), np.nan])
+        result.evaluations[0].part_metrics = {
+            "place": {"illness_disparity": apart, "pay_disparity": np.zeros(2)}
+        }
     rates, apart = tables.part_rates_of(mine, "illness_disparity", country, "place")
     assert [rate.mean for rate in rates] == pytest.approx([0.2, 0.4, 0.8])
     assert [rate.undefined for rate in rates] == [0, 0, 1]

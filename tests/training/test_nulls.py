@@ -98,6 +98,50 @@ def test_parts_add_up_to_everybody(name):
             np.testing.assert_allclose(totals.people, expected, rtol=1e-6)
 
 
+def gap_of_parts(applied, admitted, code):
+    """Standard deviation of the parts' admission rates; NaN where nobody of a part applied."""
+    above, below = (np.bincount(code, x, minlength=8) for x in (admitted, applied))
+    return -np.std(above / below) if below.all() else np.nan
+
+
+def test_parts_beside_those_that_luck_makes():
+    """NumPy's permutations of the eight parts of race and sex in education; 2,000 of either."""
+    env = fairgym.make("education", population=1000, horizon=20)
+    policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
+    found = evaluate(env, env.default_params, policies, jax.random.key(3), 2, permutations=2000)
+    name, partition = "admission_disparity", "race_and_sex"
+    told = fairgym.rollout(
+        env, env.default_params, policies, jax.random.split(jax.random.key(3), 2)[0], tally=True
+    )
+    counts = env.metrics[name].rate
+    applied, admitted = (
+        np.asarray(getattr(told.tallies, count), np.float64)
+        for count in (counts.denominator, counts.numerator)
+    )
+    code = np.asarray(env.people(told.final_state)[partition]).astype(int)
+    random = np.random.default_rng(0)
+    with np.errstate(invalid="ignore"):
+        own = gap_of_parts(applied, admitted, code)
+        theirs = [gap_of_parts(applied, admitted, random.permutation(code)) for _ in range(2000)]
+    np.testing.assert_allclose(found.part_metrics[partition][name][0], own, rtol=1e-5)
+    ours = found.part_nulls[partition][name][0]
+    both = [np.sort(x[np.isfinite(x)]) for x in (ours, np.array(theirs))]
+    # as often nobody of a part applied, and the rest of one distribution (Kolmogorov and Smirnov)
+    assert abs(len(both[0]) - len(both[1])) < 4 * np.sqrt(2 * 2000 * 0.25)
+    places = np.concatenate(both)
+    apart = [np.searchsorted(one, places, "right") / len(one) for one in both]
+    assert np.abs(apart[0] - apart[1]).max() < 2.23 * np.sqrt(sum(1 / len(one) for one in both))
+    null = found.null(name, partition=partition)
+    known = np.isfinite(found.part_metrics[partition][name])
+    assert known.any()
+    assert null.mean == pytest.approx(
+        np.nanmean(found.part_nulls[partition][name][known]), rel=1e-3
+    )
+    assert null.value == pytest.approx(found.part_metrics[partition][name][known].mean())
+    with pytest.raises(FairgymError, match=r"partition: 'planet'.*race_and_sex"):
+        found.null(name, partition="planet")
+
+
 def test_a_memory_remembers_groups():
     env = augmented(fairgym.make("lending_pool"), Full("loans"))
     policies = fixed_policies(env, next(iter(env.baselines.values())))

@@ -98,12 +98,11 @@ def disparity(evaluations: Sequence[Evaluation], name: str) -> tuple[np.ndarray,
     """
     values, luck = [], []
     for one in evaluations:
-        known = one.defined[name]
-        permuted = one.nulls[name]
-        some = bool(known.any())
-        values.append(-np.mean(one.metrics[name][known], dtype=np.float64) if some else np.nan)
+        known, permuted = one.beside_luck(name)
+        some = known.size > 0
+        values.append(-np.mean(known, dtype=np.float64) if some else np.nan)
         luck.append(
-            -np.mean(permuted[known], axis=0, dtype=np.float64)
+            -np.mean(permuted, axis=0, dtype=np.float64)
             if some
             else np.full(permuted.shape[1], np.nan)
         )

@@ -23,14 +23,20 @@ def compared_by_group(env: Environment) -> Mapping[str, Metric]:
     return {name: metric for name, metric in fair.items() if of_groups(metric)}
 
 
+def known_value(metric: Metric, totals: Any) -> Float[Array, ""]:
+    """Raw value of a metric; NaN where it is 0/0."""
+    return jnp.where(metric.defined(totals), metric.value(totals), jnp.nan)
+
+
 def permuted(
     env: Environment,
     tallies: Any,
     group: Int[Array, " people"],
     key: PRNGKeyArray,
     permutations: int,
+    groups: int | None = None,
 ) -> dict[str, Float[Array, " permutations"]]:
-    """Raw value of each disparity under random permutations of the people's groups.
+    """Raw value of each disparity under random permutations of the people's groups; NaN for 0/0.
 
     The null distribution of a permutation test (E. J. G. Pitman, Significance Tests Which May be
     Applied to Samples From any Populations, 1937): everybody keeps what happened to them, and the
@@ -39,15 +45,17 @@ def permuted(
     Args:
         env: the environment.
         tallies: component sums, one number per person (`rollout` with `tally`).
-        group: group of each person.
+        group: group of each person, or part of a partition.
         key: a JAX key.
         permutations: their number.
+        groups: number of groups, or of parts; that of the environment's groups if None.
     """
+    groups = len(env.groups) if groups is None else groups
     metrics = compared_by_group(env)
 
     def one(key: PRNGKeyArray) -> dict[str, Float[Array, ""]]:
-        totals = in_groups(env, tallies, _shuffled(key, group, len(env.groups)))
-        return {name: metric.value(totals) for name, metric in metrics.items()}
+        totals = in_groups(env, tallies, _shuffled(key, group, groups), groups)
+        return {name: known_value(metric, totals) for name, metric in metrics.items()}
 
     return jax.lax.map(one, jax.random.split(key, permutations))
 

@@ -90,18 +90,17 @@ class Result:
             return Estimate(np.nan, np.nan, np.nan)
         return Estimate(*paired_interval(*sides))
 
-    def null(self, name: str) -> Null | None:
-        """A disparity beside permutations of the people's groups; None where none were made."""
+    def null(self, name: str, partition: str = "") -> Null | None:
+        """A disparity beside permutations of the people's groups; None where none were made.
+
+        Args:
+            name: name of the metric.
+            partition: a key of `env.partitions`, whose parts are compared; "" compares the groups.
+        """
         if any(name not in e.nulls for e in self.evaluations):
             return None
-        known = [e.defined[name] for e in self.evaluations]
-        values, permuted = (
-            np.concatenate([array[k] for array, k in zip(arrays, known, strict=True)])
-            for arrays in (
-                [e.metrics[name] for e in self.evaluations],
-                [e.nulls[name] for e in self.evaluations],
-            )
-        )
+        sides = zip(*(e.beside_luck(name, partition) for e in self.evaluations), strict=True)
+        values, permuted = map(np.concatenate, sides)
         return null_of(values, permuted)
 
     @property

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from fairgym.fairness.permuting import compared_by_group
@@ -55,7 +54,7 @@ def part_rates_of(
     """A rate in each part of a partition, and the disparity over the parts, with their intervals.
 
     Args:
-        result: evaluations made with permutations (`Evaluation.part_totals`).
+        result: evaluations made with permutations.
         disparity: name of the metric that compares the rate.
         env: the environment.
         partition: a key of `env.partitions`.
@@ -69,8 +68,9 @@ def part_rates_of(
             for name in (rate.numerator, rate.denominator)
         )
         every.append(few(ratio(above, below + rate.offset), parts)[0])
-        values, defined = (np.asarray(jax.vmap(f)(totals)) for f in (metric.value, metric.defined))
-        apart.append(metric_label(env, disparity).shown(np.where(defined, values, np.nan)))
+        apart.append(
+            metric_label(env, disparity).shown(evaluation.part_metrics[partition][disparity])
+        )
     columns = range(every[0].shape[1])
     return [estimate([rates[:, i] for rates in every]) for i in columns], estimate(apart)
 
@@ -189,41 +189,48 @@ def partition_table(result: Result, other: Result | None, env: Any, partition: s
 # ---------------------------------------------------------------- sections of the page
 
 
-def luck_sections(
-    pairs: Sequence[tuple[Result, Result | None]], env: Any
-) -> list[tuple[str, str, str]]:
-    """The disparities beside those that luck makes, as a section; none where none are known.
+def luck_table(pairs: Sequence[tuple[Result, Result | None]], env: Any, partition: str = "") -> str:
+    """The disparities beside those that luck makes; "" where none are known.
 
     Args:
         pairs: as `shown_beside` returns them.
         env: the environment.
+        partition: a key of `env.partitions`, whose parts are compared; "" compares the groups.
     """
     rows = []
     for name in env.metrics:
         shown = metric_label(env, name)
-        found = {policy: result.null(name) for policy, result in _named(pairs).items()}
+        found = {policy: result.null(name, partition) for policy, result in _named(pairs).items()}
         known = {policy: null for policy, null in found.items() if null is not None}
         for i, (policy, null) in enumerate(known.items()):
             heading = f"{escaped(shown.title)}<small>{escaped(shown.unit)}</small>"
-            cells = ["–"] * 4
+            cells, verdict = ["–"] * 4, "–"
             if np.isfinite(null.value):
                 numbers = (null.value, null.mean, null.bound, null.excess)
                 cells = [number(float(shown.shown(x))) for x in numbers]
-            verdict = "beyond luck" if null.clear else "within luck"
+                verdict = "beyond luck" if null.clear else "within luck"
             label = f'<span class="wrap">{escaped(policy)}</span>'
             rows.append([None if i else heading, label, *cells, verdict])
     if not rows:
-        return []
+        return ""
+    permuted = words(partition) if partition else f"{env.group_word}s"
     note = (
-        f"How far apart the {env.group_word}s would be by luck: the same episodes with the people's"
-        f" {env.group_word}s permuted, {ENOUGH} times, so that everybody keeps what happened to"
-        " them. The excess is the disparity less the mean of the permutations; within luck means"
-        " that 1 of 20 permutations is at least as unequal. Means over the episodes in which the"
-        " disparity is defined."
+        f"How far apart they would be by luck: the same episodes with the people's {permuted}"
+        f" permuted, {ENOUGH} times, so that everybody keeps what happened to them. The excess is"
+        " the disparity less the mean of the permutations; within luck means that 1 of 20"
+        " permutations is at least as unequal. Means over the episodes in which the disparity is"
+        " defined."
     )
     head = ["", "policy", "disparity", "by luck, mean", "by luck, 95%", "excess", ""]
-    content = table(head, rows, "results", headings=2) + f'<p class="note">{escaped(note)}</p>'
-    return [("luck", "Disparities beside luck", content)]
+    return table(head, rows, "results", headings=2) + f'<p class="note">{escaped(note)}</p>'
+
+
+def luck_sections(
+    pairs: Sequence[tuple[Result, Result | None]], env: Any
+) -> list[tuple[str, str, str]]:
+    """`luck_table` of the groups as a section: id, heading, content; none where none are known."""
+    content = luck_table(pairs, env)
+    return [("luck", "Disparities beside luck", content)] if content else []
 
 
 def people_sections(
@@ -267,10 +274,11 @@ def people_sections(
                 f"The rates that the {env.group_word}s are compared by, over whole episodes, and"
                 f" how far apart they are: what happens to somebody counts for the"
                 f" {words(partition)} that they are in. The disparity is known where all of them"
-                " have people to count; small ones differ by luck as well."
+                " have people to count."
             )
             parts.append(group_table(pairs, env, partition))
             parts.append(f'<p class="note">{escaped(note)}</p>')
+            parts.append(luck_table(pairs, env, partition))
         sections.append((f"by-{partition}", f"By {words(partition)}", "".join(parts)))
     return sections
 

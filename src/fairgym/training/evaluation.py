@@ -27,7 +27,7 @@ from fairgym.core.environment import require_agent, require_agents
 from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
 from fairgym.fairness.measuring import measuring
-from fairgym.fairness.permuting import permuted
+from fairgym.fairness.permuting import compared_by_group, known_value, permuted
 from fairgym.training.devices import keep_programs
 from fairgym.training.statistics import Null, mean_interval, null_of, paired_interval
 from fairgym.training.waits import waits
@@ -75,6 +75,13 @@ class Evaluation:
             unless asked for, and for environments that count by group only.
         part_totals: for each of `env.partitions` the totals with one number per part in place of
             each group's. Empty without permutations.
+        part_metrics: for each of `env.partitions` the disparities between groups counted over its
+            parts instead: name -> raw value in each episode, NaN for 0/0. Empty without
+            permutations.
+        part_nulls: as `nulls`, with the parts of each of `env.partitions` permuted: partition ->
+            disparity -> (episodes, permutations), NaN for 0/0. Everybody has the part of an
+            episode's end, though others may have had their place before. Empty without
+            permutations.
     """
 
     metrics: dict[str, np.ndarray]
@@ -94,6 +101,8 @@ class Evaluation:
     memories: dict[str, Any] = dataclasses.field(default_factory=dict)
     nulls: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     part_totals: dict[str, Any] = dataclasses.field(default_factory=dict)
+    part_metrics: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
+    part_nulls: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
 
     @property
     def episodes(self) -> int:
@@ -129,7 +138,7 @@ class Evaluation:
         )
         return paired_interval(ours, theirs, level)
 
-    def null(self, name: str, level: float = 0.95) -> Null:
+    def null(self, name: str, level: float = 0.95, partition: str = "") -> Null:
         """The disparity beside that which luck makes: the people's groups permuted in each episode.
 
         Only episodes count in which the disparity is defined.
@@ -137,17 +146,41 @@ class Evaluation:
         Args:
             name: a key of `nulls`.
             level: share of the permutations that the bound leaves on the side of parity.
+            partition: one of `env.partitions`, whose parts are compared; "" compares the groups.
 
         Raises:
-            FairgymError: the disparity was not measured under permutations.
+            FairgymError: the disparity was not measured under permutations, or no such partition.
         """
         if name not in self.nulls:
             raise FairgymError(
                 f"there are no permutations of {name!r}; it takes evaluate(..., permutations=200),"
                 f" and one of: {', '.join(self.nulls) or 'nothing was permuted'}"
             )
-        known = self.defined[name]
-        return null_of(self.metrics[name][known], self.nulls[name][known], level)
+        if partition and partition not in self.part_nulls:
+            raise FairgymError(
+                f"partition: {partition!r} is none of this environment's:"
+                f" {', '.join(self.part_nulls) or 'it has none'}"
+            )
+        return null_of(*self.beside_luck(name, partition), level)
+
+    def beside_luck(self, name: str, partition: str = "") -> tuple[np.ndarray, np.ndarray]:
+        """Raw values of a disparity where it is defined, and the same episodes under permutations.
+
+        Args:
+            name: a key of `nulls`.
+            partition: one of `env.partitions`, or "" for the groups.
+
+        Returns:
+            Arrays (known episodes,) and (known episodes, permutations).
+        """
+        if partition:
+            values, permuted = (
+                found[partition][name] for found in (self.part_metrics, self.part_nulls)
+            )
+            known = np.isfinite(values)
+        else:
+            values, permuted, known = self.metrics[name], self.nulls[name], self.defined[name]
+        return values[known], permuted[known]
 
     def values(self, name: str) -> np.ndarray:
         """Value of every episode: a measure, "objective", or "survived" (1 if it did not fail)."""
@@ -329,6 +362,42 @@ def _ends(system: Any, states: Sequence[Any]) -> dict[str, Float[Array, "states 
     }
 
 
+def _by_luck(
+    env: Environment, episode: Any, key: PRNGKeyArray, permutations: int
+) -> dict[str, dict[str, Any]]:
+    """Disparities under permutations, and those over parts that go with them."""
+    if not permutations:
+        return {"nulls": {}, "part_metrics": {}, "part_nulls": {}}
+    luck, tallies = jax.random.fold_in(key, _PERMUTATIONS), episode.tallies
+    by_luck = permuted(env, tallies, episode.final_state.group, luck, permutations)
+    system = _of_people(env)
+    partitions = {} if system is None else system.partitions
+    people = {} if system is None else system.people(episode.final_state)
+    part_nulls = {
+        name: permuted(
+            env,
+            tallies,
+            people[name].astype(jnp.int32),
+            jax.random.fold_in(luck, place),
+            permutations,
+            len(parts),
+        )
+        for place, (name, parts) in enumerate(partitions.items())
+    }
+    return {
+        # 0/0 counts as 0, as in `metrics`
+        "nulls": {name: jnp.nan_to_num(values) for name, values in by_luck.items()},
+        "part_metrics": {
+            name: {
+                disparity: known_value(metric, totals)
+                for disparity, metric in compared_by_group(env).items()
+            }
+            for name, totals in episode.part_totals.items()
+        },
+        "part_nulls": part_nulls,
+    }
+
+
 @eqx.filter_jit
 def _measure(
     env: Environment,
@@ -373,13 +442,9 @@ def _measure(
             "waits": {},
             **(episode.watched or {}),
             "memories": episode.memories,
-            "nulls": {},
             "part_totals": episode.part_totals,
+            **_by_luck(env, episode, key, permutations),
         }
-        if permutations:
-            luck = jax.random.fold_in(key, _PERMUTATIONS)
-            group = episode.final_state.group
-            results["nulls"] = permuted(env, episode.tallies, group, luck, permutations)
         system = _of_people(env)
         if system is None or not (with_people or with_ends):
             return results | {"ends": {}}, None

@@ -359,13 +359,13 @@ def null_of(values: np.ndarray, permuted: np.ndarray, level: float = 0.95) -> Nu
 
     Args:
         values: raw value of each episode; all of them defined.
-        permuted: the same under permutations, shape (episodes, permutations). Those of an episode
-            have nothing to do with those of another, so that each column is one permutation of
-            them all.
+        permuted: the same under permutations, shape (episodes, permutations); NaN where it is
+            undefined. Those of an episode have nothing to do with those of another, so that each
+            column is one permutation of them all.
         level: share of the permutations on the side of parity of the bound.
     """
     if values.size == 0:
         return Null(np.nan, np.nan, np.nan)
-    draws = np.mean(permuted, axis=0, dtype=np.float64)
+    draws = np.nanmean(permuted, axis=0, dtype=np.float64)
     value = float(np.mean(values, dtype=np.float64))
-    return Null(value, float(np.mean(draws)), float(np.quantile(draws, 1.0 - level)))
+    return Null(value, float(np.nanmean(draws)), float(np.nanquantile(draws, 1.0 - level)))

@@ -344,7 +344,8 @@ def aims(good: bool) -> Any:
             TOGETHER: {"profit": near(0.5), "mortality rate": near(-0.5)},
             CONCERNED: {"profit": near(0.5), "mortality rate": near(-0.5)},
             GIVEN: {"profit": near(better), "mortality rate": near(better - 1.0)},
-        }
+        },
+        "exchanged": {f"{GIVEN}, hospital": {"profit": near(0.5)}},
     }
     for name in ("loan", "health", "education"):
         data[name] = {

@@ -9,6 +9,7 @@ import pytest
 from fairgym import experiments as ex
 from fairgym.core import make
 from fairgym.experiments.mafe._queue import queue
+from fairgym.experiments.mafe.aims import exchanged, in_bed
 from fairgym.experiments.mafe.groups import flips_of
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
@@ -128,3 +129,34 @@ def test_flips_of_a_run_whose_policies_are_not_read_yet(seen, tmp_path):
     assert "admissions" in flips
     for size, by_group in flips.values():
         assert len(by_group) == 2 and ((size > 0.0) is seen)
+
+
+def test_a_policy_in_anothers_place():
+    """Two runs that differ in the insurer: its exchange makes the other run, no other does."""
+    env = make("health", population=100, horizon=6)
+
+    def run(premium):
+        policies = fixed_policies(env, next(iter(env.baselines.values())) | {"insurer": premium})
+        config = SimpleNamespace(seed=0)
+        return SimpleNamespace(env=env, params=env.default_params, policies=policies, config=config)
+
+    cheap, dear = run(0.1), run(0.9)
+    profit = {
+        agent: exchanged(cheap, dear, agent, 3).metrics["profit"]
+        for agent in ("nobody", *env.agents)
+    }
+    theirs = ex.held_out(env, env.default_params, dear.policies, 0, 3).metrics["profit"]
+    assert (profit["insurer"] == theirs).all() and (profit["insurer"] != profit["nobody"]).all()
+    assert (profit["hospital"] == profit["nobody"]).all()
+    assert (profit["planner"] == profit["nobody"]).all()
+
+
+def test_who_is_in_a_bed():
+    """Of five insured two wait and one is in a bed; of two uninsured one is in a bed; no others."""
+    people = {
+        "insured": np.array([[1, 1, 1, 1, 1, 0, 0]], np.float32),
+        "needs_bed": np.array([[1, 1, 0, 0, 0, 0, 0]], np.float32),
+        "in_hospital": np.array([[0, 0, 1, 0, 0, 1, 0]], np.float32),
+    }
+    assert in_bed(people, 1.0) == pytest.approx(1 / 3) and in_bed(people, 0.0) == 1.0
+    assert np.isnan(in_bed({name: column[:, 6:] for name, column in people.items()}, 0.0))

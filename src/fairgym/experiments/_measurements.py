@@ -28,6 +28,7 @@ def held_out(
     seed: int,
     episodes: int,
     permutations: int = 0,
+    people: bool = False,
 ) -> Evaluation:
     """Measure policies in episodes that no run is trained in, with the components of every step.
 
@@ -40,9 +41,19 @@ def held_out(
         episodes: Number of episodes.
         permutations: Number of permutations of the people's groups, for `Evaluation.null`: a
             check of a disparity speaks of its excess over luck.
+        people: True for everybody's features at the start and at the end of every episode.
     """
     key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
-    return evaluate(env, params, policies, key, episodes, trace=True, permutations=permutations)
+    return evaluate(
+        env,
+        params,
+        policies,
+        key,
+        episodes,
+        trace=True,
+        people_episodes=episodes if people else 0,
+        permutations=permutations,
+    )
 
 
 def held_out_run(run: Any, episodes: int, permutations: int = 0) -> Evaluation:

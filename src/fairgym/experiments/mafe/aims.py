@@ -21,6 +21,8 @@ EXAMPLE: dict[str, dict[str, float]] = {
     "hospital": {"mortality_rate": 1.0},
     "planner": {"insured_disparity": 1.0, "mortality_disparity": 1.0},
 }
+# With one agent's policy in place of that learned under the common aim, or with none.
+EXCHANGED, NOBODY = "exchanged", "nobody"
 ENVIRONMENTS = ("loan", "health", "education")
 BOUNDED, WEIGHED = "bounds", "weights"
 SURVIVED, REWARD, WORST = "survived", "reward", "largest disparity"
@@ -66,9 +68,10 @@ class MafeAims(ex.TrainingExperiment):
         return found
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Environment, or "own" -> words -> column -> (seeds,).
+        """Environment, "own" or "exchanged" -> words -> column -> (seeds,).
 
-        What luck alone makes is (seeds, permutations).
+        What luck alone makes is (seeds, permutations). Under "exchanged" are health's policies of
+        one aim with one agent's of another in their place.
         """
         assert size.held_out is not None
         data: dict[str, Any] = {}
@@ -77,6 +80,18 @@ class MafeAims(ex.TrainingExperiment):
             ends = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
             measured = _every_term if name == "own" else _in_short
             data.setdefault(name, {})[words] = measured(several[0].env, ends)
+        data[EXCHANGED] = {
+            f"{words}, {agent}": _beds(
+                [
+                    exchanged(run, other, agent, size.held_out)
+                    for run, other in zip(
+                        runs[f"own/{words}"], runs[f"own/{TOGETHER}"], strict=True
+                    )
+                ]
+            )
+            for words in (TOGETHER, CONCERNED, GIVEN)
+            for agent in (NOBODY, *(EXAMPLE if words != TOGETHER else ()))
+        }
         return data
 
     def conclude(self, data: Any) -> ex.Outcome:
@@ -90,7 +105,17 @@ class MafeAims(ex.TrainingExperiment):
             )
             for metric in ("profit", "mortality rate")
         ]
-        tables = [_table("own", own, f"Health: raw values, more is better. {ex.LUCK}")]
+        tables = [
+            _table("own", own, f"Health: raw values, more is better. {ex.LUCK}"),
+            _table(
+                EXCHANGED,
+                data[EXCHANGED],
+                f"Health, policies learned under an aim of their own, with one agent's policy"
+                f" exchanged for that learned under “{TOGETHER}”, in the same episodes; more is"
+                " better. The last two columns are shares of those who are ill when an episode"
+                " ends.",
+            ),
+        ]
         for name in ENVIRONMENTS:
             for words, found in data[name].items():
                 kind, _, number = words.partition(" ")
@@ -130,6 +155,39 @@ def _every_term(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
     return {name: np.array(values, np.float64) for name, values in found.items()}
 
 
+def exchanged(run: Any, other: Any, agent: str, episodes: int) -> Any:
+    """The policies of a run with one agent's of another in its place, in held-out episodes.
+
+    Args:
+        run: the run.
+        other: a run with the same environment and seed.
+        agent: name of the agent, or "nobody".
+        episodes: number of episodes.
+    """
+    policies = run.policies if agent == NOBODY else run.policies | {agent: other.policies[agent]}
+    return ex.held_out(run.env, run.params, policies, run.config.seed, episodes, people=True)
+
+
+def _beds(episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Profit, coverage and mortality, and which of the ill are in a bed at the end."""
+    found = {
+        name.replace("_", " "): np.array([np.mean(one.metrics[name]) for one in episodes])
+        for name in ("profit", "insured_rate", "mortality_rate")
+    }
+    for words, insured in (("insured", 1.0), ("uninsured", 0.0)):
+        found[f"ill and {words}: in a bed"] = np.array(
+            [in_bed(one.people_end, insured) for one in episodes]
+        )
+    return found
+
+
+def in_bed(people: Mapping[str, np.ndarray], insured: float) -> float:
+    """Share in a bed of the ill who are insured (1) or not (0); NaN without any."""
+    own = people["insured"] == insured
+    beds, ill = (np.sum(people[column][own]) for column in ("in_hospital", "needs_bed"))
+    return float(beds / (beds + ill)) if beds + ill else np.nan
+
+
 def _in_short(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
     """Survival, mean normalised reward, and the largest of the mean normalised disparities.
 
@@ -152,7 +210,8 @@ def _in_short(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
 def _table(name: str, found: Mapping[str, Any], caption: str) -> ex.Table:
     columns = list(next(iter(found.values())))
     rows = [[words, *(ex.cell(c, one[c]) for c in columns)] for words, one in found.items()]
-    return ex.Table(["aims" if name == "own" else "form", *columns], rows, caption)
+    head = {"own": "aims", EXCHANGED: "aims, whose policy is exchanged"}.get(name, "form")
+    return ex.Table([head, *columns], rows, caption)
 
 
 @style.styled

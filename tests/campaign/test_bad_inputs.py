@@ -35,7 +35,7 @@ from fairgym.training import devices
 ALL = os.environ.get("FAIRGYM_BAD_INPUTS") == "all"
 MOST = len("fairgym: ") + 2000 + len(" ... \n")
 JARGON = r"Traceback|__\w+__|NoneType|'\w+' object|object is not|\w+Error|\w+Warning"
-WORK = ("training.loop._updates", "training.evaluation._measure", "bench.command.measure")
+WORK = ("training.loop._updates", "training.evaluation.measure", "bench.command.measure")
 RUN = "--algorithm grid-search --steps 2 --population 30 --horizon 3 --episodes 1".split()
 
 

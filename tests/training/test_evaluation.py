@@ -10,7 +10,7 @@ import fairgym
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
-from fairgym.training import evaluate, evaluation, mean_interval
+from fairgym.training import _measuring, evaluate, evaluation, mean_interval
 
 ADMIT_ALL = {"admissions": 0.0, "debt_management": 0.0, "disbursement": "random"}
 RELIEF = {"admissions": 0.0, "debt_management": 0.3, "disbursement": "random"}
@@ -141,7 +141,7 @@ def test_the_same_luck_for_every_policy(env, measured):
 def test_parts_are_the_whole(env, measured, monkeypatch):
     """Many people are measured a few episodes at a time; nothing changes."""
     monkeypatch.setattr(evaluation, "_PEOPLE_AT_ONCE", 60)
-    measure: Any = evaluation._measure
+    measure: Any = evaluation.measure
     asked = []
 
     def one_program(*arguments):
@@ -151,7 +151,7 @@ def test_parts_are_the_whole(env, measured, monkeypatch):
         part, everybody = measure(*others, True, ends, permutations)
         return part, everybody if with_people else None
 
-    monkeypatch.setattr(evaluation, "_measure", one_program)
+    monkeypatch.setattr(evaluation, "measure", one_program)
     other = everything(env, ADMIT_ALL, people_episodes=3)
     assert asked == [True, True, False], "two episodes at once, on two devices"
     for name in measured.metrics:
@@ -219,7 +219,7 @@ def test_the_groups_at_the_start_and_at_the_end(env, measured, monkeypatch):
     stages = sum(ends[stage] for stage in env.stages)
     np.testing.assert_array_equal(stages, ends["people"])
     policies = fixed_policies(env, ADMIT_ALL)
-    monkeypatch.setattr(evaluation, "_parts", None)  # which only a trace calls
+    monkeypatch.setattr(_measuring, "_parts", None)  # which only a trace calls
     alone = evaluate(env, env.default_params, policies, jax.random.key(1), 5, ends=True)
     assert alone.people_end == {} and alone.trace is None and alone.objective is None
     np.testing.assert_allclose(alone.ends["repaying"], ends["repaying"])

@@ -18,7 +18,7 @@ from fairgym.core import (
     no_components,
 )
 from fairgym.fairness import Full, permuting
-from fairgym.fairness.permuting import permuted
+from fairgym.fairness.permuting import compared_by_group, known_value, permuted
 from fairgym.policies import fixed_policies
 from fairgym.training import evaluate
 from fairgym.training.statistics import null_of
@@ -212,6 +212,32 @@ def test_compiled_and_step_by_step():
     assert in_groups(env, tallies, group).loans.tolist() == [90.0, 100.0]
 
 
+def test_a_group_that_nobody_counts_for():
+    """One loan, not repaid: the other group has 0/0, which objectives take for a rate of 0."""
+    env = fairgym.make("lending_pool")
+    loan = jnp.zeros(20).at[3].set(1.0)
+    tallies = no_components(env, env.default_params).replace(
+        applied=jnp.ones(20), loans=loan, repaid=0.0 * loan, defaulted=loan
+    )
+    group, key = jnp.arange(20) % 2, jax.random.key(0)
+    (name,) = (n for n, m in compared_by_group(env).items() if m.rate.denominator == "loans")
+    assert (permuted(env, tallies, group, key, 9)[name] == -1.0).all()
+    found = permuted(env, tallies, group, key, 9, value=known_value)
+    assert np.isnan(found[name]).all()
+
+
+def test_nulls_take_such_a_group_as_metrics_do():
+    """Of eight people one is in the other group: in many an episode nobody of it is counted."""
+    env = fairgym.make("loan", population=8, horizon=3)
+    policies = fixed_policies(env, QUEUE)
+    found = evaluate(env, env.default_params, policies, jax.random.key(0), 40, permutations=50)
+    name = "admission_disparity"
+    unknown = ~found.defined[name]
+    # everybody is admitted: a rate of 1 beside that of the group in which nobody applied
+    assert unknown.any() and set(found.metrics[name][unknown]) == {-1.0}
+    assert set(found.nulls[name][unknown].flat) == {-1.0, 0.0}
+
+
 @dataclasses.dataclass(frozen=True)
 class Shuffled(Wrapper):
     """The people's groups have nothing to do with them."""
@@ -288,6 +314,13 @@ def test_only_defined_episodes_count():
     null = null_of(np.array([-3.0, -1.0]), np.array([[-1.0, 0.0], [-2.0, -1.0]]))
     assert (null.value, null.mean) == (-2.0, -1.0)
     assert null.clear
+    # the third permutation tells of one episode, the fourth of none
+    nan = np.nan
+    null = null_of(
+        np.array([-3.0, -1.0]), np.array([[-1.0, 0.0, nan, nan], [-2.0, -1.0, 0.0, nan]])
+    )
+    assert null.mean == pytest.approx((-1.5 - 0.5 + 0.0) / 3)
+    assert np.isnan(null_of(np.array([-3.0]), np.array([[nan, nan]])).value)
 
 
 def test_what_cannot_be_permuted(watched):

@@ -79,7 +79,8 @@ def by_luck(evaluation: Evaluation, env: Any, names: Iterable[str] = ()) -> np.n
     """Sum of normalised disparities that luck alone makes, for each permutation.
 
     They are those of the same episodes with the people's groups permuted (`Evaluation.nulls`), each
-    with the normaliser of its episode; what is undefined counts as parity, as in a score.
+    with the normaliser of its episode; as in a score, the rate of a group that nobody counts for is
+    0.
 
     Args:
         evaluation: Episodes, measured under permutations.

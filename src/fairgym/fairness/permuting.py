@@ -1,6 +1,6 @@
 """Disparities that luck alone makes: the people's groups permuted, what happened to them kept."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -23,6 +23,11 @@ def compared_by_group(env: Environment) -> Mapping[str, Metric]:
     return {name: metric for name, metric in fair.items() if of_groups(metric)}
 
 
+def raw_value(metric: Metric, totals: Any) -> Float[Array, ""]:
+    """Raw value of a metric."""
+    return metric.value(totals)
+
+
 def known_value(metric: Metric, totals: Any) -> Float[Array, ""]:
     """Raw value of a metric; NaN where it is 0/0."""
     return jnp.where(metric.defined(totals), metric.value(totals), jnp.nan)
@@ -35,8 +40,9 @@ def permuted(
     key: PRNGKeyArray,
     permutations: int,
     groups: int | None = None,
+    value: Callable[[Metric, Any], Float[Array, ""]] = raw_value,
 ) -> dict[str, Float[Array, " permutations"]]:
-    """Raw value of each disparity under random permutations of the people's groups; NaN for 0/0.
+    """Raw value of each disparity under random permutations of the people's groups.
 
     The null distribution of a permutation test (E. J. G. Pitman, Significance Tests Which May be
     Applied to Samples From any Populations, 1937): everybody keeps what happened to them, and the
@@ -49,13 +55,15 @@ def permuted(
         key: a JAX key.
         permutations: their number.
         groups: number of groups, or of parts; that of the environment's groups if None.
+        value: what is taken of a disparity; its raw value, in which the rate of a group that
+            nobody counts for is 0, as objectives take it.
     """
     groups = len(env.groups) if groups is None else groups
     metrics = compared_by_group(env)
 
     def one(key: PRNGKeyArray) -> dict[str, Float[Array, ""]]:
         totals = in_groups(env, tallies, _shuffled(key, group, groups), groups)
-        return {name: known_value(metric, totals) for name, metric in metrics.items()}
+        return {name: value(metric, totals) for name, metric in metrics.items()}
 
     return jax.lax.map(one, jax.random.split(key, permutations))
 

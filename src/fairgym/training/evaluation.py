@@ -1,41 +1,31 @@
 """Measuring policies: many episodes, every metric, the same luck for every policy compared."""
 
 import dataclasses
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from fairgym.core import (
     AnyPolicy,
     Environment,
     FairgymError,
     Params,
-    PopulationEnvironment,
-    by_group,
     check_shape,
     counts_people,
-    rollout,
 )
-from fairgym.core.batching import map_episodes
 from fairgym.core.environment import require_agent, require_agents
-from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
 from fairgym.fairness.measuring import measuring
-from fairgym.fairness.permuting import compared_by_group, known_value, permuted
+from fairgym.training._measuring import measure, of_people
 from fairgym.training.devices import keep_programs
 from fairgym.training.statistics import Null, mean_interval, null_of, paired_interval
-from fairgym.training.waits import waits
 
 # People of all episodes whose features are held at once, so that memory stays bounded.
 _PEOPLE_AT_ONCE = 2_000_000
-# An episode's key and this number make the key of its permutations.
-_PERMUTATIONS = 2**31 - 1
 # Permutations that commands and reports make: enough for the quantile of 95%.
 ENOUGH = 200
 
@@ -261,7 +251,7 @@ def evaluate(
     permutations = permutations if counts_people(env) else 0
     params = jax.tree.map(jnp.asarray, params)
     at_once = episodes
-    system = _of_people(env)
+    system = of_people(env)
     if system is None:
         people_episodes = 0
     elif people_episodes:
@@ -273,7 +263,7 @@ def evaluate(
     for start in range(0, episodes, at_once):
         # the last part is filled up, so that it is the same program
         index = jnp.minimum(jnp.arange(start, start + at_once), episodes - 1)
-        part, everybody = _measure(
+        part, everybody = measure(
             env,
             objectives,
             params,
@@ -306,150 +296,3 @@ def _several(
 def _first(tree: Any, count: int) -> Any:
     """The first entries of every array, as NumPy arrays of their own."""
     return jax.tree.map(lambda x: np.asarray(x)[:count], tree)
-
-
-def _of_people(env: Environment) -> Any:
-    """The environment, if the system inside all wrappers is one of people; else None."""
-    return env if isinstance(env.unwrapped, PopulationEnvironment) else None
-
-
-def _watched(env: Environment, state: Any) -> dict[str, Any]:
-    """Records of the people that go with a trace, beside the components."""
-    system = _of_people(env)
-    if system is None:
-        return {"parts": {}, "waits": {}}
-    return {"parts": _parts(system, state), "waits": waits(system, state)}
-
-
-def _parts(system: Any, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
-    """State of the parts of each partition; see `Evaluation.parts`."""
-    if not system.partitions:
-        return {}
-    people = system.people(state)
-    columns = _columns(system, state, people)
-    return {
-        name: {
-            column: by_group(values, people[name].astype(jnp.int32), len(codes))
-            for column, values in columns.items()
-        }
-        for name, codes in system.partitions.items()
-    }
-
-
-def _columns(
-    system: Any, state: Any, people: Mapping[str, Array]
-) -> dict[str, Float[Array, " people"]]:
-    """Columns to sum up over the people of a part: themselves, stages and the core attribute."""
-    counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(system.stages)}
-    return {
-        "people": jnp.ones((system.population,)),
-        **counted,
-        system.core_attribute: people[system.core_attribute],
-    }
-
-
-def _ends(system: Any, states: Sequence[Any]) -> dict[str, Float[Array, "states groups"]]:
-    """State of the groups at these moments; see `Evaluation.ends`."""
-    columns = [_columns(system, state, system.people(state)) for state in states]
-    return {
-        name: jnp.stack(
-            [
-                by_group(column[name], state.group, len(system.groups))
-                for column, state in zip(columns, states, strict=True)
-            ]
-        )
-        for name in columns[0]
-    }
-
-
-def _by_luck(
-    env: Environment, episode: Any, key: PRNGKeyArray, permutations: int
-) -> dict[str, dict[str, Any]]:
-    """Disparities under permutations, and those over parts that go with them."""
-    if not permutations:
-        return {"nulls": {}, "part_metrics": {}, "part_nulls": {}}
-    luck, tallies = jax.random.fold_in(key, _PERMUTATIONS), episode.tallies
-    by_luck = permuted(env, tallies, episode.final_state.group, luck, permutations)
-    system = _of_people(env)
-    partitions = {} if system is None else system.partitions
-    people = {} if system is None else system.people(episode.final_state)
-    part_nulls = {
-        name: permuted(
-            env,
-            tallies,
-            people[name].astype(jnp.int32),
-            jax.random.fold_in(luck, place),
-            permutations,
-            len(parts),
-        )
-        for place, (name, parts) in enumerate(partitions.items())
-    }
-    return {
-        # 0/0 counts as 0, as in `metrics`
-        "nulls": {name: jnp.nan_to_num(values) for name, values in by_luck.items()},
-        "part_metrics": {
-            name: {
-                disparity: known_value(metric, totals)
-                for disparity, metric in compared_by_group(env).items()
-            }
-            for name, totals in episode.part_totals.items()
-        },
-        "part_nulls": part_nulls,
-    }
-
-
-@eqx.filter_jit
-def _measure(
-    env: Environment,
-    objectives: tuple[Objective, ...],
-    params: Params,
-    policies: dict[str, AnyPolicy],
-    keys: Key[Array, " episodes"],
-    discount: Float[Array, ""],
-    trace: bool,
-    with_people: bool,
-    with_ends: bool,
-    permutations: int,
-) -> Any:
-    """The episodes of these keys: the fields of `Evaluation`, and the people."""
-
-    def one(key: PRNGKeyArray) -> Any:
-        watch = functools.partial(_watched, env) if trace else None
-        episode = rollout(
-            env,
-            params,
-            policies,
-            key,
-            discount=discount,
-            trace=trace,
-            watch=watch,
-            tally=permutations > 0,
-        )
-        totals, metrics, schemes = episode.totals, env.metrics, env.schemes
-        scores = [objective.score(totals, episode.memories) for objective in objectives]
-        results = {
-            "metrics": {name: metric.value(totals) for name, metric in metrics.items()}
-            | {name: scheme.score(episode.memories[name]) for name, scheme in schemes.items()},
-            "defined": {name: metric.defined(totals) for name, metric in metrics.items()}
-            | {name: jnp.array(True) for name in schemes},
-            "objective": jnp.mean(jnp.stack(scores)) if scores else None,
-            "lengths": episode.length,
-            "terminated": episode.terminated,
-            "totals": totals,
-            "mean_actions": {a: jnp.reshape(x, -1) for a, x in episode.mean_actions.items()},
-            "trace": episode.trace,
-            "parts": {},
-            "waits": {},
-            **(episode.watched or {}),
-            "memories": episode.memories,
-            "part_totals": episode.part_totals,
-            **_by_luck(env, episode, key, permutations),
-        }
-        system = _of_people(env)
-        if system is None or not (with_people or with_ends):
-            return results | {"ends": {}}, None
-        states = env.initial_state(episode_keys(key)[0], params), episode.final_state
-        results["ends"] = _ends(system, states) if with_ends else {}
-        return results, tuple(system.people(state) for state in states) if with_people else None
-
-    return map_episodes(one, keys, env=env)

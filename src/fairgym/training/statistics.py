@@ -364,8 +364,11 @@ def null_of(values: np.ndarray, permuted: np.ndarray, level: float = 0.95) -> Nu
             column is one permutation of them all.
         level: share of the permutations on the side of parity of the bound.
     """
-    if values.size == 0:
+    known = np.isfinite(permuted)
+    some = known.any(axis=0)
+    if not some.any():
         return Null(np.nan, np.nan, np.nan)
-    draws = np.nanmean(permuted, axis=0, dtype=np.float64)
+    # a permutation that leaves it undefined in every episode tells nothing
+    draws = np.mean(permuted[:, some], axis=0, where=known[:, some], dtype=np.float64)
     value = float(np.mean(values, dtype=np.float64))
-    return Null(value, float(np.nanmean(draws)), float(np.nanquantile(draws, 1.0 - level)))
+    return Null(value, float(np.mean(draws)), float(np.quantile(draws, 1.0 - level)))

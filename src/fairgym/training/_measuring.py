@@ -1,0 +1,173 @@
+"""Episodes of fixed policies in one compiled program, with what is watched and counted of them."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, PRNGKeyArray
+
+from fairgym.core import (
+    AnyPolicy,
+    Environment,
+    Params,
+    PopulationEnvironment,
+    by_group,
+    rollout,
+)
+from fairgym.core.batching import map_episodes
+from fairgym.core.rollout import episode_keys
+from fairgym.fairness import Objective
+from fairgym.fairness.permuting import compared_by_group, known_value, permuted
+from fairgym.training.waits import waits
+
+# An episode's key and this number make the key of its permutations.
+_PERMUTATIONS = 2**31 - 1
+
+
+def of_people(env: Environment) -> Any:
+    """The environment, if the system inside all wrappers is one of people; else None."""
+    return env if isinstance(env.unwrapped, PopulationEnvironment) else None
+
+
+def _watched(env: Environment, state: Any) -> dict[str, Any]:
+    """Records of the people that go with a trace, beside the components."""
+    system = of_people(env)
+    if system is None:
+        return {"parts": {}, "waits": {}}
+    return {"parts": _parts(system, state), "waits": waits(system, state)}
+
+
+def _parts(system: Any, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
+    """State of the parts of each partition; see `Evaluation.parts`."""
+    if not system.partitions:
+        return {}
+    people = system.people(state)
+    columns = _columns(system, state, people)
+    return {
+        name: {
+            column: by_group(values, people[name].astype(jnp.int32), len(codes))
+            for column, values in columns.items()
+        }
+        for name, codes in system.partitions.items()
+    }
+
+
+def _columns(
+    system: Any, state: Any, people: Mapping[str, Array]
+) -> dict[str, Float[Array, " people"]]:
+    """Columns to sum up over the people of a part: themselves, stages and the core attribute."""
+    counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(system.stages)}
+    return {
+        "people": jnp.ones((system.population,)),
+        **counted,
+        system.core_attribute: people[system.core_attribute],
+    }
+
+
+def _ends(system: Any, states: Sequence[Any]) -> dict[str, Float[Array, "states groups"]]:
+    """State of the groups at these moments; see `Evaluation.ends`."""
+    columns = [_columns(system, state, system.people(state)) for state in states]
+    return {
+        name: jnp.stack(
+            [
+                by_group(column[name], state.group, len(system.groups))
+                for column, state in zip(columns, states, strict=True)
+            ]
+        )
+        for name in columns[0]
+    }
+
+
+def _by_luck(
+    env: Environment, episode: Any, key: PRNGKeyArray, permutations: int
+) -> dict[str, dict[str, Any]]:
+    """Disparities under permutations, and those over parts that go with them."""
+    if not permutations:
+        return {"nulls": {}, "part_metrics": {}, "part_nulls": {}}
+    luck, tallies = jax.random.fold_in(key, _PERMUTATIONS), episode.tallies
+    system = of_people(env)
+    partitions = {} if system is None else system.partitions
+    people = {} if system is None else system.people(episode.final_state)
+    part_nulls = {
+        name: permuted(
+            env,
+            tallies,
+            people[name].astype(jnp.int32),
+            jax.random.fold_in(luck, place),
+            permutations,
+            len(parts),
+            known_value,
+        )
+        for place, (name, parts) in enumerate(partitions.items())
+    }
+    return {
+        "nulls": permuted(env, tallies, episode.final_state.group, luck, permutations),
+        "part_metrics": {
+            name: {
+                disparity: known_value(metric, totals)
+                for disparity, metric in compared_by_group(env).items()
+            }
+            for name, totals in episode.part_totals.items()
+        },
+        "part_nulls": part_nulls,
+    }
+
+
+@eqx.filter_jit
+def measure(
+    env: Environment,
+    objectives: tuple[Objective, ...],
+    params: Params,
+    policies: dict[str, AnyPolicy],
+    keys: Key[Array, " episodes"],
+    discount: Float[Array, ""],
+    trace: bool,
+    with_people: bool,
+    with_ends: bool,
+    permutations: int,
+) -> Any:
+    """The episodes of these keys: the fields of `Evaluation`, and the people."""
+
+    def one(key: PRNGKeyArray) -> Any:
+        watch = functools.partial(_watched, env) if trace else None
+        episode = rollout(
+            env,
+            params,
+            policies,
+            key,
+            discount=discount,
+            trace=trace,
+            watch=watch,
+            tally=permutations > 0,
+        )
+        totals, metrics, schemes = episode.totals, env.metrics, env.schemes
+        scores = [objective.score(totals, episode.memories) for objective in objectives]
+        results = {
+            "metrics": {name: metric.value(totals) for name, metric in metrics.items()}
+            | {name: scheme.score(episode.memories[name]) for name, scheme in schemes.items()},
+            "defined": {name: metric.defined(totals) for name, metric in metrics.items()}
+            | {name: jnp.array(True) for name in schemes},
+            "objective": jnp.mean(jnp.stack(scores)) if scores else None,
+            "lengths": episode.length,
+            "terminated": episode.terminated,
+            "totals": totals,
+            "mean_actions": {a: jnp.reshape(x, -1) for a, x in episode.mean_actions.items()},
+            "trace": episode.trace,
+            "parts": {},
+            "waits": {},
+            **(episode.watched or {}),
+            "memories": episode.memories,
+            "part_totals": episode.part_totals,
+            **_by_luck(env, episode, key, permutations),
+        }
+        system = of_people(env)
+        if system is None or not (with_people or with_ends):
+            return results | {"ends": {}}, None
+        states = env.initial_state(episode_keys(key)[0], params), episode.final_state
+        results["ends"] = _ends(system, states) if with_ends else {}
+        return results, tuple(system.people(state) for state in states) if with_people else None
+
+    return map_episodes(one, keys, env=env)

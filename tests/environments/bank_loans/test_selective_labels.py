@@ -124,8 +124,23 @@ def test_nothing_reaches_the_bank_of_whom_it_denies(steps):
             np.testing.assert_array_equal(getattr(made, name), getattr(made_other, name), name)
 
 
+@pytest.fixture(scope="module")
+def gambles(fast_programs):
+    """What happens in 500 episodes of the rule; compiled once for all parameters."""
+    policies = fixed_policies(ENV, {"bank": "learned-threshold"}, PARAMS)
+    keys = jax.random.split(jax.random.key(2), 500)
+
+    @jax.jit
+    def run(params):
+        return jax.vmap(lambda key: rollout(ENV, params, policies, key, trace=True))(keys).trace
+
+    return run
+
+
 @pytest.mark.parametrize(("prior", "weight", "lead"), [(0.6, 2.0, 1), (0.61, 20.0, 5)])
-def test_a_score_is_given_up_for_ever_with_the_chance_of_a_ruined_gambler(prior, weight, lead):
+def test_a_score_is_given_up_for_ever_with_the_chance_of_a_ruined_gambler(
+    gambles, prior, weight, lead
+):
     """By the rule a score is tried until defaults lead by so many; then never again.
 
     Its estimate is above a half as long as repayments less defaults are above
@@ -142,9 +157,7 @@ def test_a_score_is_given_up_for_ever_with_the_chance_of_a_ruined_gambler(prior,
     )
     chance = float(np.asarray(params.repayment)[3])
     assert lead - 1 < weight * (2 * prior - 1) < lead
-    policies = fixed_policies(ENV, {"bank": "learned-threshold"}, params)
-    run = jax.jit(jax.vmap(lambda key: rollout(ENV, params, policies, key, trace=True)))
-    trace = run(jax.random.split(jax.random.key(2), 500)).trace
+    trace = gambles(params)
     given_up = np.asarray(trace.approved.sum(axis=2)[:, -1] == 0.0)
     expected = ((1 - chance) / chance) ** lead
     error = (expected * (1 - expected) / given_up.size) ** 0.5

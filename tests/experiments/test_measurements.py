@@ -81,7 +81,7 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
     share, median = np.zeros((2, 2, 4, 3))
     share[0, 3, -1], share[1, 2, -1] = 0.5, 0.0
     median[0, 3, -1], median[1, 1, -1] = 30.0, 7.0
-    names = {"queue_time": -40.0, "wait_disparity": -2.0, "queue_disparity": -5.0}
+    names = {"wait_disparity": -2.0, "queue_disparity": -5.0}
 
     def seed(served):
         values = {name: np.full(2, value) for name, value in names.items()}
@@ -95,25 +95,31 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
             people_end={},
             waits={"waiting": {"share": share, "median": median}},
             totals=SimpleNamespace(
-                waited=np.array([[50.0, 30.0], [20.0, 0.0]]), disbursed=np.full((2, 2), 5.0)
+                waited=np.array([[50.0, 30.0], [20.0, 0.0]]),
+                disbursed=np.full((2, 2), 5.0),
+                waiting=np.array([[90.0, 60.0], [30.0, 40.0]]),
+                approved=np.array([[2.0, 1.0], [2.0, 1.0]]),
+                first_approved=np.array([[6.0, 4.0], [4.0, 0.0]]),
+                first_disbursed=np.array([[6.0, served], [3.0, 0.0]]),
             ),
-            metrics=values | {"served_rate": np.array([served, 0.0])},
-            defined=dict.fromkeys(names, np.ones(2, bool))
-            | {"served_rate": np.array([True, False])},
+            metrics=values,
+            defined=dict.fromkeys(names, np.ones(2, bool)),
             nulls={name: np.full((2, 3), 0.5 * value) for name, value in names.items()},
         )
 
-    found = queue([seed(0.9), seed(1.0)])
+    found = queue(ENV, [seed(1.0), seed(4.0)])
     expected = {
         "mean wait of those paid out": [5.0, 5.0],
-        "time in the queue": [40.0, 40.0],
+        "time in the queue, advantaged": [30.0, 30.0],
+        "time in the queue, disadvantaged": [50.0, 50.0],
         "wait disparity": [2.0, 2.0],
         "wait disparity by luck alone": np.full((2, 3), 1.0),
         "queue disparity": [5.0, 5.0],
         "queue disparity by luck alone": np.full((2, 3), 2.5),
         "waiting at the end": [0.25, 0.25],
         "median wait of these": [30.0, 30.0],
-        "never paid out": [0.1, 0.0],
+        "never paid out, advantaged": [0.1, 0.1],
+        "never paid out, disadvantaged": [0.75, 0.0],
     }
     assert list(found) == list(expected)
     for name, values in expected.items():

@@ -70,8 +70,9 @@ def bank(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
 
 def waits(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:
     """Waits as published and as those wait who are in the queue, and profit."""
-    profit = Objective.direct(runs[0].env)
-    return queue(episodes) | {"profit": np.array([ex.score(one, profit) for one in episodes])}
+    env = runs[0].env
+    profit = Objective.direct(env)
+    return queue(env, episodes) | {"profit": np.array([ex.score(one, profit) for one in episodes])}
 
 
 def school(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:

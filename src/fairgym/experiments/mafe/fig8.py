@@ -67,7 +67,7 @@ class MafeFig8(ex.TrainingExperiment):
         return {
             key: {
                 "objective": np.array([ex.score(end, one.objective) for end in ends]),
-                "queue": queue(ends),
+                "queue": queue(one.env, ends),
             }
             for key, ends in found.items()
         }

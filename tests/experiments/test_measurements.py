@@ -98,7 +98,7 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
                 waited=np.array([[50.0, 30.0], [20.0, 0.0]]),
                 disbursed=np.full((2, 2), 5.0),
                 waiting=np.array([[90.0, 60.0], [30.0, 40.0]]),
-                approved=np.array([[2.0, 1.0], [2.0, 1.0]]),
+                approved=np.array([[2.0, 1.0], [1.0, 1.0]]),
                 first_approved=np.array([[6.0, 4.0], [4.0, 0.0]]),
                 first_disbursed=np.array([[6.0, served], [3.0, 0.0]]),
             ),
@@ -110,7 +110,7 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
     found = queue(ENV, [seed(1.0), seed(4.0)])
     expected = {
         "mean wait of those paid out": [5.0, 5.0],
-        "time in the queue, advantaged": [30.0, 30.0],
+        "time in the queue, advantaged": [37.5, 37.5],
         "time in the queue, disadvantaged": [50.0, 50.0],
         "wait disparity": [2.0, 2.0],
         "wait disparity by luck alone": np.full((2, 3), 1.0),
@@ -118,7 +118,7 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
         "queue disparity by luck alone": np.full((2, 3), 2.5),
         "waiting at the end": [0.25, 0.25],
         "median wait of these": [30.0, 30.0],
-        "never paid out, advantaged": [0.1, 0.1],
+        "never paid out, advantaged": [0.125, 0.125],
         "never paid out, disadvantaged": [0.75, 0.0],
     }
     assert list(found) == list(expected)

@@ -9,7 +9,7 @@ import numpy as np
 from fairgym import experiments as ex
 from fairgym.core import log_keys
 from fairgym.experiments.mafe import _readings
-from fairgym.experiments.mafe._queue import COLUMNS, means, queue
+from fairgym.experiments.mafe._queue import COLUMNS, mean, queue
 from fairgym.experiments.mafe._readings import Reading
 from fairgym.experiments.mafe.fig10 import RELIEF, action_ends
 from fairgym.fairness import Objective
@@ -38,6 +38,11 @@ class Question:
 
 
 # ---------------------------------------------------------------- measures
+
+
+def means(episodes: Sequence[Any], name: str) -> np.ndarray:
+    """Mean of a metric over the episodes in which it is defined, by seed; 0 without any."""
+    return np.array([mean(one.metrics[name][one.defined[name]]) for one in episodes])
 
 
 def outcome(runs: Sequence[Any], episodes: Sequence[Any]) -> dict[str, np.ndarray]:

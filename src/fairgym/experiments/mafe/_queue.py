@@ -1,14 +1,12 @@
 """The loan system's queue: waits as published, and as those wait who are still in it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from fairgym import experiments as ex
-from fairgym.core import Environment
-
-Counted = Callable[[Any], np.ndarray]  # of an episode's sums: (episodes, groups)
+from fairgym.report.results import ratio
 
 COLUMNS = (
     "Months; shares of people. The mean wait of those paid out is the published one, which counts"
@@ -19,7 +17,7 @@ COLUMNS = (
 )
 
 
-def queue(env: Environment, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+def queue(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
     """Measures of the queue by words, one number per seed; luck is (seeds, permutations).
 
     Args:
@@ -40,28 +38,28 @@ def queue(env: Environment, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
         uneven |= {column: values, column + ex.BY_LUCK: luck}
     wait = [found.totals.waited.sum() / found.totals.disbursed.sum() for found in episodes]
 
-    def by_group(words: str, count: Counted, among: Counted) -> dict[str, np.ndarray]:
-        sums = [[of(found.totals).sum(axis=0) for of in (count, among)] for found in episodes]
-        rates = np.array([counted / np.maximum(everybody, 1.0) for counted, everybody in sums])
-        return {f"{words}, {group}": rates[:, i] for i, group in enumerate(env.groups)}
+    def by_group(name: str) -> dict[str, np.ndarray]:
+        names = env.metrics[name].numerator, env.metrics[name].denominator
+        rates = [ratio(*(getattr(one.totals, each) for each in names)) for one in episodes]
+        return {
+            group: np.array([mean(one[np.isfinite(one[:, i]), i]) for one in rates])
+            for i, group in enumerate(env.groups)
+        }
 
     return {
         "mean wait of those paid out": np.array(wait),
-        **by_group("time in the queue", lambda sums: sums.waiting, lambda sums: sums.approved),
+        **{
+            f"time in the queue, {group}": months
+            for group, months in by_group("queue_time").items()
+        },
         **uneven,
         "waiting at the end": np.array(ends["share"]),
         "median wait of these": np.array(ends["median"]),
-        **by_group(
-            "never paid out",
-            lambda sums: sums.first_approved - sums.first_disbursed,
-            lambda sums: sums.first_approved,
-        ),
+        **{
+            f"never paid out, {group}": 1.0 - share
+            for group, share in by_group("served_rate").items()
+        },
     }
-
-
-def means(episodes: Sequence[Any], name: str) -> np.ndarray:
-    """Mean of a metric over the episodes in which it is defined, by seed; 0 without any."""
-    return np.array([mean(one.metrics[name][one.defined[name]]) for one in episodes])
 
 
 def mean(values: np.ndarray) -> float:

@@ -297,14 +297,16 @@ def caps(population: int, seeds: int) -> Iterator[str]:
     for place, cap in enumerate(CAPS):
         env = make("loan", population=population, disbursement_cap=round(cap * population))
         policies, key = policies_of(env, {}), jax.random.key(0)
-        found = evaluate(env, env.default_params, policies, key, seeds, trace=True)
-        waits = queue([found])
+        found = evaluate(
+            env, env.default_params, policies, key, seeds, trace=True, permutations=ex.PERMUTATIONS
+        )
+        waits = queue(env, [found])
         if place == 0:
             yield f"| payout cap | profit | default rate | {' | '.join(waits)} |"
             yield "| --- " * (len(waits) + 3) + "|"
         profit, default = (found.interval(name)[0] for name in ("profit", "default_rate"))
         cells = [f"{profit:,.0f}", f"{abs(default):.2f}"]
-        cells += [f"{float(values[0]):.2f}" for values in waits.values()]
+        cells += [f"{np.mean(values):.2f}" for values in waits.values()]
         yield f"| {cap:.1%} | {' | '.join(cells)} |"
 
 

@@ -44,3 +44,15 @@ def test_qualification_by_group_is_that_of_the_people(calibration):
     np.testing.assert_allclose(data, [*means, (means[0] - means[1]) / pooled], atol=0.006)
     np.testing.assert_allclose(plain[:2], data[:2], atol=0.01)
     assert apart[2] > 2 * data[2]
+
+
+def test_a_cap_of_as_many_as_apply_leaves_no_queue(calibration, monkeypatch):
+    """Waits, times, disparities and luck are then 0, and longer with half of the cap."""
+    monkeypatch.setattr(calibration, "CAPS", (0.01, 0.02))
+    head, _, half, whole = ([*line.strip("| ").split(" | ")] for line in calibration.caps(200, 2))
+    assert len(head) == len(half) == len(whole)
+    for name, short, long in zip(head, whole, half, strict=True):
+        if name.startswith(("mean wait", "time in the queue", "median wait")):
+            assert float(short) == 0.0 < 10.0 < float(long), name
+        if "disparity" in name:
+            assert float(short) == 0.0 < float(long), name

@@ -29,7 +29,7 @@ BEYOND = [
     "mafe-labels",
     "mafe-two-banks-quick",
     "mafe-ablations-quick",
-    "mafe-learners-quick",
+    "mafe-learners",
 ]
 
 

@@ -165,7 +165,7 @@ class NumpyHealth:
             **{name: seen * (self.region[rows] == g) for g, name in enumerate(REGIONS)},
             "health_risk": risk,
             "insured": self.insured[rows],
-            "premium": self.premium[rows],
+            "premium": seen * self.premium[rows],  # less the subsidy of the region
             "needs_bed": self.stage[rows] == WAITING,
             "in_hospital": self.stage[rows] == IN_HOSPITAL,
             "time_ill": self.ill[rows],

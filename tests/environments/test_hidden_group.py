@@ -14,21 +14,35 @@ from fairgym.core import EndsAfter, rollout
 from fairgym.policies import fixed_policies
 
 MONTHS = 30
-POLICIES = {
+POLICIES: dict[str, Any] = {
     "loan": "published_fixed_policy",
     "loan_simple": "published_fixed_policy",
     "education": "plausible_fixed_policy",
+    # subsidies for two regions alone, so that premiums tell who lives there
+    "health": {
+        "insurer": 0.5,
+        "hospital": "random",
+        "planner": [0.1, 0.1, 0.7, 0.1, *[0.25] * 8, 0.7, 0.3, 0.0, 0.0],
+    },
+}
+EQUAL = {  # groups of the same size
+    "loan": {"disadvantaged_share": 0.5},
+    "loan_simple": {"disadvantaged_share": 0.5},
+    "education": {"minority_share": 0.5},
+    "health": {},
 }
 
 
 @functools.cache
 def told(name: str, observe_group: bool) -> dict[str, float]:
-    """Area under the ROC curve, by agent, of a tree that is to tell the group of a person."""
+    """Area under the ROC curve, by agent, of a tree that is to tell the group of a person.
+
+    Of more than two groups it is the mean over them, each against the others.
+    """
     env: Any = fairgym.make(name, population=2_000, horizon=50, observe_group=observe_group)
-    # half of the people are of either group
-    half = "minority_share" if name == "education" else "disadvantaged_share"
-    params = env.default_params.replace(**{half: 0.5})
-    policies = fixed_policies(env, env.baselines[POLICIES[name]])
+    params = env.default_params.replace(**EQUAL[name])
+    rule = POLICIES[name]
+    policies = fixed_policies(env, env.baselines[rule] if isinstance(rule, str) else rule)
     state = rollout(EndsAfter(env, MONTHS), params, policies, jax.random.key(0)).final_state
     group, found = np.asarray(state.group), {}
     for agent, seen in env.observe(state, params).items():
@@ -39,8 +53,9 @@ def told(name: str, observe_group: bool) -> dict[str, float]:
             continue
         half = np.random.default_rng(0).permutation(y.size) < y.size // 2
         tree: Any = DecisionTreeClassifier(max_depth=5, min_samples_leaf=20, random_state=0)
-        chance = tree.fit(x[half], y[half]).predict_proba(x[~half])[:, 1]
-        found[agent] = float(roc_auc_score(y[~half], chance))
+        chance = tree.fit(x[half], y[half]).predict_proba(x[~half])
+        chance = chance[:, 1] if len(env.groups) == 2 else chance
+        found[agent] = float(roc_auc_score(y[~half], chance, multi_class="ovr"))
     return found
 
 

@@ -186,6 +186,29 @@ def test_a_metric_sentence_says_which_is_better(env, made_up_result):
     )
 
 
+def test_disparities_are_compared_beyond_luck(env, made_up_result):
+    """0.5 of which luck makes half, beside 0.375 of which it makes nothing."""
+
+    def result(name: str, learned: bool, value: float, luck: float) -> Result:
+        return made_up_result(name, learned, value, nulls={"wait_disparity": np.full((4, 9), luck)})
+
+    ours, rule = result("a", True, -0.5, -0.25), result("base", False, -0.375, 0.0)
+    metric = metric_label(env, "wait_disparity")
+    gap = ours.difference(rule, metric)
+    assert gap.clear and gap.mean == pytest.approx((0.5 - 0.25) - 0.375)
+    (one,), (other,) = ours.evaluations, rule.evaluations
+    assert one.excess("wait_disparity") == pytest.approx([-0.26, -0.24, -0.26, -0.24])
+    assert one.difference(other, "wait_disparity")[0] == pytest.approx(0.125)
+    assert one.difference(other, "default_disparity")[0] == pytest.approx(-0.125), "not permuted"
+    told = findings.metric_sentence("wait_disparity", [ours], rule, env)
+    assert "0.50 [0.48, 0.52] months, 0.25 more than the 0.25 that luck alone makes" in told
+    assert told.endswith("for “base”: better by 0.12 [0.12, 0.12] beyond luck.")
+    both = findings.metric_sentence("wait_disparity", [ours, ours], rule, env)
+    assert both.count("that luck alone makes (better by 0.12 [0.12, 0.12] beyond luck)") == 2
+    bare = made_up_result("base", False, -0.375)  # nobody was permuted: as it is
+    assert ours.difference(bare, metric).mean == pytest.approx(0.125)
+
+
 def people(env, advantaged: float, disadvantaged: float) -> dict[str, np.ndarray]:
     """Two episodes of 6 people, spread evenly about the groups' means."""
     spread = np.array([-0.1, 0.0, 0.1])

@@ -42,7 +42,7 @@ class Flags:
         scheme: further fairness scheme to score all by: nash, max-min, gini or alpha:ALPHA, and if
             need be :COMPONENT, as for the objective of training.
         null: further table of how far apart the groups would be by luck, in the same episodes with
-            the people's groups permuted.
+            the people's groups permuted; differences of disparities are then of what is beyond it.
         json: output as JSON: raw values, more is better, and differences from the first run.
     """
 
@@ -169,7 +169,8 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
         title=Text(f"Differences from {plain(reference)}, episode by episode"),
         caption="mean difference ± half of its 95% interval; better or worse where the interval"
         " leaves out 0, which can be so although the intervals above overlap, and by failing where"
-        " the better side fails more often; only episodes count in which both are defined",
+        " the better side fails more often; only episodes count in which both are defined"
+        + ("; disparities less what luck makes of each" if first.nulls else ""),
     )
     for shown, titles in ((table, columns), (differences, [title for title, _ in others])):
         shown.add_column("")

@@ -79,7 +79,8 @@ def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, e
     else:
         verdicts = [_verdict(result, rule, shown) for result in learned]
         text = f"{shown.title}: " + ", ".join(
-            f"{text_of(value)} with “{result.name}”{f' ({verdict})' if verdict else ''}"
+            f"{text_of(value)} with “{result.name}”{_luck(result, shown)}"
+            f"{f' ({verdict})' if verdict else ''}"
             for value, result, verdict in zip(own, learned, verdicts, strict=True)
         )
     if rule is None:
@@ -100,7 +101,9 @@ def _verdict(result: Result, rule: Result | None, shown: MetricLabel) -> str:
         return "no clear difference"
     better = (gap.mean < 0) == shown.flipped
     size = gap if gap.mean > 0 else gap.turned
-    return f"{'better' if better else 'worse'} by {interval(size)}"
+    permuted = None not in (result.null(shown.name), rule.null(shown.name))
+    beyond = " beyond luck" if permuted else ""
+    return f"{'better' if better else 'worse'} by {interval(size)}{beyond}"
 
 
 def _luck(result: Result, shown: MetricLabel) -> str:

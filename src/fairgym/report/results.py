@@ -84,8 +84,14 @@ class Result:
         return estimate(self.values(metric)).within(*metric.limits)
 
     def difference(self, other: "Result", metric: MetricLabel) -> Estimate:
-        """Mean difference of the shown value from another policy's, in the same episodes."""
-        sides = self.values(metric), other.values(metric)
+        """Mean difference of the shown value from another policy's, in the same episodes.
+
+        Disparities that were measured under permutations are compared by their excess over luck.
+        """
+        pair = (self, other)
+        sides = [one.values(metric) for one in pair]
+        if all(metric.name in e.nulls for one in pair for e in one.evaluations):
+            sides = [[metric.shown(e.excess(metric.name)) for e in one.evaluations] for one in pair]
         if any(values.size == 0 for side in sides for values in side):  # no score to compare
             return Estimate(np.nan, np.nan, np.nan)
         return Estimate(*paired_interval(*sides))

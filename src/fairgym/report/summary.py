@@ -34,7 +34,7 @@ _DISPARITY = (
     "disparity",
     "is {apart} {whose} rates: 0 means that the {parts} fare alike. It is taken in each"
     " episode and then averaged, whichever of them is ahead, so it can be larger than {apart} mean"
-    " rates.",
+    " rates. Where it is known what luck alone makes of it, policies are compared by the rest.",
 )
 _SCHEME = (
     "scheme",

@@ -113,7 +113,8 @@ class Evaluation:
     ) -> tuple[float, float, float]:
         """Mean difference from another policy in the same episodes, and its interval.
 
-        Only episodes count in which the value is defined for both; without one, all is NaN.
+        Only episodes count in which the value is defined for both; without one, all is NaN. A
+        disparity that was measured under permutations in both is compared by its excess over luck.
 
         Args:
             other: another policy, measured with the same key.
@@ -123,10 +124,20 @@ class Evaluation:
         Raises:
             FairgymError: different numbers of episodes.
         """
-        ours, theirs = (
-            np.where(one.defined.get(name, True), one.values(name), np.nan) for one in (self, other)
-        )
-        return paired_interval(ours, theirs, level)
+        sides = (self, other)
+        values = [np.where(one.defined.get(name, True), one.values(name), np.nan) for one in sides]
+        if all(name in one.nulls for one in sides):
+            values = [one.excess(name) for one in sides]
+        return paired_interval(*values, level)
+
+    def excess(self, name: str) -> np.ndarray:
+        """Disparity of every episode less the mean of its permutations; NaN where it is undefined.
+
+        Args:
+            name: a key of `nulls`.
+        """
+        luck = np.mean(self.nulls[name], axis=1, dtype=np.float64)
+        return np.where(self.defined[name], self.metrics[name] - luck, np.nan)
 
     def null(self, name: str, level: float = 0.95, partition: str = "") -> Null:
         """The disparity beside that which luck makes: the people's groups permuted in each episode.

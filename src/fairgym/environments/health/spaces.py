@@ -33,7 +33,7 @@ _PERSON = (
     Feature("worthless", 0, 4, _OFTEN, "AWORTHLESS"),
     Feature("health_risk", 1, 5, "1 excellent to 5 poor", "HEALTH"),
     Feature("insured", 0, 1, "", "HICOV"),
-    Feature("premium", 0, 1_000, "dollars per month", "HIPCOST, after the subsidy"),
+    Feature("premium", 0, 1_000, "dollars per month", "HIPCOST, subsidised", tells_group=True),
     Feature("needs_bed", 0, 1, "", "NEEDBED"),
     Feature("in_hospital", 0, 1, "", "INHOSP"),
     Feature("time_ill", 0, 10, "months", "ILLTIME up to now"),

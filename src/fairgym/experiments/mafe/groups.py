@@ -136,6 +136,7 @@ class MafeGroups(ex.TrainingExperiment):
                 _ends_table(name, one),
                 _flips_table(name, one),
                 _calibration_table(name, one),
+                _course_table(name, one),
             )
         ]
         return ex.Outcome(
@@ -309,6 +310,24 @@ def _calibration_table(name: str, one: Mapping[str, Any]) -> ex.Table:
         f" {system.outcome}, by third of the {words(system.score)} with which they came, and the"
         " mean difference of the groups. “By luck alone” has the groups permuted within the thirds:"
         " mean and 95% interval of the permutations.",
+    )
+
+
+def _course_table(name: str, one: Mapping[str, Any]) -> ex.Table:
+    rows = []
+    for reading, found in one["readings"].items():
+        # seeds, groups, (first and last step); NaN where all episodes have failed by then
+        ends = np.asarray(found["course"])[:, :, [0, -1]]
+        apart = ends[:, 0] - ends[:, -1]
+        moments = [*ends.transpose(1, 2, 0).reshape(-1, len(ends)), *apart.T]
+        rows.append([reading, *(ex.iqm_text(values[~np.isnan(values)]) for values in moments)])
+    groups = [words(group) for group in one["groups"]]
+    whose = [*groups, f"{groups[0]} less {groups[-1]}"]
+    return ex.Table(
+        ["group", *(f"{who}, {when} step" for who in whose for when in ("first", "last"))],
+        rows,
+        f"**{title(name)}**, delayed impact: mean {one['attribute']} of everybody of a group in the"
+        " first and in the last step, in the episodes that have not failed by then.",
     )
 
 

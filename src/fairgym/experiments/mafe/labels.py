@@ -30,6 +30,7 @@ RULES: dict[str, tuple[str, float, float]] = {
 }
 HASTY, WARY, HOPEFUL = list(RULES)[-3:]
 PROFIT, RATE, GAP, BELIEVED = "profit", "true positive rate", "gap", "gap believed"
+GAPS = {GAP: TRUTH, BELIEVED: ESTIMATE}
 
 
 @ex.experiments.register("mafe-labels")
@@ -59,7 +60,7 @@ class MafeLabels(ex.TrainingExperiment):
         assert size.held_out is not None
         data = {**rules_measured(size.held_out, seeds), FULL: {}}
         for label, several in runs.items():
-            ends = [ex.held_out_run(run, size.held_out) for run in several]
+            ends = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
             data[FULL][label] = _columns(several[0].env, ends)
         return data
 
@@ -99,15 +100,20 @@ class MafeLabels(ex.TrainingExperiment):
                 still[HOPEFUL][PROFIT],
             ),
         ]
-        seen, unseen = (data[FULL][label] for label in (on_truth, on_estimates))
+        seen, unseen = (
+            {gap: ex.beyond(one[gap], one[gap + ex.BY_LUCK]) for gap in GAPS}
+            for one in (data[FULL][label] for label in (on_truth, on_estimates))
+        )
         checks += [
             ex.Check.higher(
-                "loan: trained on estimates, the true gap is larger than trained on the truth (by)",
+                "loan: trained on estimates, the true gap beyond luck is larger than trained on the"
+                " truth (by)",
                 unseen[GAP],
                 seen[GAP],
             ),
             ex.Check.higher(
-                "loan: trained on the truth, the bank believes in a gap that is not there (by)",
+                "loan: trained on the truth, the bank believes in a gap that is not there (beyond"
+                " luck, by)",
                 seen[BELIEVED],
                 seen[GAP],
             ),
@@ -146,8 +152,12 @@ def rules_measured(episodes: int, seeds: Sequence[int]) -> dict[str, Any]:
 
 
 def _columns(env: Any, ends: Sequence[Any]) -> dict[str, np.ndarray]:
-    """Numbers of one policy by column, (seeds,)."""
-    found: dict[str, list[float]] = {}
+    """Numbers of one policy by column, (seeds,).
+
+    Where people are counted one by one, what luck alone makes of a gap stands beside it, (seeds,
+    permutations).
+    """
+    found: dict[str, Any] = {}
 
     def add(name: str, value: Any) -> None:
         found.setdefault(name, []).append(float(value))
@@ -155,8 +165,12 @@ def _columns(env: Any, ends: Sequence[Any]) -> dict[str, np.ndarray]:
     for one in ends:
         add(PROFIT, np.mean(one.metrics["profit"]))
         add(RATE, np.mean(one.metrics["tpr"]))
-        add(GAP, -np.mean(one.metrics[TRUTH]))
-        add(BELIEVED, -np.mean(one.metrics[ESTIMATE]))
+    for gap, metric in GAPS.items():
+        if all(metric in one.nulls for one in ends):
+            found[gap], found[gap + ex.BY_LUCK] = ex.disparity(ends, metric)
+        else:
+            found[gap] = [-np.mean(one.metrics[metric]) for one in ends]
+    for one in ends:
         totals = one.totals
         applied = np.asarray(
             totals.applicants.sum(axis=2) if env.name == LOANS else totals.applied, np.float64
@@ -173,8 +187,9 @@ def _table(name: str, found: Mapping[str, Any], caption: str) -> ex.Table:
     head = [
         column.replace("1st", "advantaged").replace("2nd", "disadvantaged") for column in columns
     ]
-    rows = [[label, *(ex.iqm_text(one[c]) for c in columns)] for label, one in found.items()]
-    return ex.Table([words(name), *head], rows, f"{title(name)}. {caption}")
+    rows = [[label, *(ex.cell(c, one[c]) for c in columns)] for label, one in found.items()]
+    luck = f" {ex.LUCK}" if any(column.endswith(ex.BY_LUCK) for column in columns) else ""
+    return ex.Table([words(name), *head], rows, f"{title(name)}. {caption}{luck}")
 
 
 @style.styled

@@ -24,7 +24,9 @@ ROOT = Path(__file__).parents[2]
 NOTHING_TO_SAY = ("mafe-fig5", "fairqcm-fig1", "fairqcm-fig4")  # all of their claims hold
 NAMES = [f"mafe-fig{n}" for n in range(5, 12)] + ["mafe-table9"]
 BEYOND = [
-    "mafe-fig10-large",
+    *(f"mafe-fig{n}-large" for n in (7, 8, 10)),
+    "mafe-readings",
+    "mafe-aims",
     "mafe-groups",
     "mafe-labels",
     "mafe-two-banks-quick",

@@ -88,13 +88,13 @@ class Result:
 
         Disparities that were measured under permutations are compared by their excess over luck.
         """
-        pair = (self, other)
-        sides = [one.values(metric) for one in pair]
-        if all(metric.name in e.nulls for one in pair for e in one.evaluations):
-            sides = [[metric.shown(e.excess(metric.name)) for e in one.evaluations] for one in pair]
-        if any(values.size == 0 for side in sides for values in side):  # no score to compare
-            return Estimate(np.nan, np.nan, np.nan)
-        return Estimate(*paired_interval(*sides))
+        ours, theirs = self.values(metric), other.values(metric)
+        if any(values.size == 0 for side in (ours, theirs) for values in side):
+            return Estimate(np.nan, np.nan, np.nan)  # no score to compare
+        pair = self.evaluations, other.evaluations
+        if all(metric.name in e.nulls for side in pair for e in side):
+            ours, theirs = ([metric.shown(e.excess(metric.name)) for e in side] for side in pair)
+        return Estimate(*paired_interval(ours, theirs))
 
     def null(self, name: str, partition: str = "") -> Null | None:
         """A disparity beside permutations of the people's groups; None where none were made.

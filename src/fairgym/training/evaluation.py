@@ -124,11 +124,12 @@ class Evaluation:
         Raises:
             FairgymError: different numbers of episodes.
         """
-        sides = (self, other)
-        values = [np.where(one.defined.get(name, True), one.values(name), np.nan) for one in sides]
-        if all(name in one.nulls for one in sides):
-            values = [one.excess(name) for one in sides]
-        return paired_interval(*values, level)
+        ours, theirs = (
+            np.where(one.defined.get(name, True), one.values(name), np.nan) for one in (self, other)
+        )
+        if name in self.nulls and name in other.nulls:
+            ours, theirs = self.excess(name), other.excess(name)
+        return paired_interval(ours, theirs, level)
 
     def excess(self, name: str) -> np.ndarray:
         """Disparity of every episode less the mean of its permutations; NaN where it is undefined.

@@ -8,6 +8,7 @@ and hand out arrays of NumPy; and the compiled step of JaxMARL's form. Medians o
 """
 
 import argparse
+import inspect
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,16 +16,22 @@ from typing import Any
 import jax
 import numpy as np
 
+import fairgym
 from fairgym.adapters.gymnasium import GymnasiumEnv
 from fairgym.adapters.jaxmarl import JaxMarlEnv
 from fairgym.adapters.pettingzoo import PettingZooEnv
-from fairgym.core import NeverEnds
-from fairgym.core.registry import environments
-from fairgym.testing.sized import of_size
+from fairgym.utils.registry import environments
+from fairgym.wrappers import NeverEnds
 
 PEOPLE = 1_000
 WAYS = ("PettingZoo", "Gymnasium", "JaxMARL")
 HEAD = ("environment", "env.step", "with rewards", *(h for way in WAYS for h in (way, "more")))
+
+
+def make(name: str, people: int) -> Any:
+    """The environment with this many people, where their number can be chosen."""
+    sized = "population" in inspect.signature(environments.get(name)).parameters
+    return fairgym.make(name, population=people) if sized else fairgym.make(name)
 
 
 def timed(function: Callable[[], Any]) -> float:
@@ -37,7 +44,7 @@ def timed(function: Callable[[], Any]) -> float:
 def measure(name: str, people: int, repetitions: int) -> dict[str, float]:
     """Median microseconds of each way to make a step."""
     # random actions soon end some episodes, and with an end comes the account of all metrics
-    env, key = NeverEnds(of_size(name, population=people)), jax.random.key(0)
+    env, key = NeverEnds(make(name, people)), jax.random.key(0)
     params = env.default_params
     parallel, single, pure = PettingZooEnv(env), GymnasiumEnv(env), JaxMarlEnv(env)
     sampled = {agent: env.action_space(agent).sample(key) for agent in env.agents}

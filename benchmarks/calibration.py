@@ -26,7 +26,7 @@ import numpy as np
 from jax import lax
 
 from fairgym import experiments as ex
-from fairgym.core import make, rollout
+from fairgym.core import rollout
 from fairgym.core.batching import map_episodes
 from fairgym.data import load_population
 from fairgym.data.bias import standardised_mean_difference
@@ -34,6 +34,7 @@ from fairgym.data.fitting import score_values
 from fairgym.experiments.mafe._queue import queue
 from fairgym.policies import fixed_policies
 from fairgym.training import evaluate, train
+from fairgym.utils import make
 
 PLAUSIBLE = {
     "loan": "published_fixed_policy",

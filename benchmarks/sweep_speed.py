@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.sweeps import engine_of, entries_of, run_sweep, sweep_of
+from fairgym.config import sweep_of
+from fairgym.sweeps import engine_of, entries_of, run_sweep
 from fairgym.training import devices
 
 POPULATION, EPOCHS = 500, 10

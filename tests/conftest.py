@@ -9,6 +9,10 @@ import os
 from importlib.metadata import version
 from pathlib import Path
 
+# The toy systems, for tests and for the commands that they start.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(Path(__file__).parent / "support"), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
 # As environment variables, so that commands started by a test inherit them.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax-cache"))
@@ -88,3 +92,31 @@ def results():
         return summary, lines, (folder / "policy.eqx").read_bytes()
 
     return read
+
+
+# A small run of F-MACEM on an environment that compiles quickly.
+SMALL = {
+    "environment": "two_servers",
+    "epochs": 4,
+    "episodes_per_epoch": 4,
+    "evaluation_episodes": 2,
+    "hidden": 2,
+}
+
+
+@pytest.fixture(scope="session")
+def small():
+    """The configuration of a small run of F-MACEM."""
+    import two_servers  # noqa: F401 - registers itself
+
+    from fairgym.config import RunConfig
+
+    return RunConfig.from_mapping(SMALL)
+
+
+@pytest.fixture(scope="session")
+def finished(small, tmp_path_factory):
+    """That run, uninterrupted; not to be written to."""
+    from fairgym.training import train
+
+    return train(small, tmp_path_factory.mktemp("runs") / "small")

@@ -24,11 +24,13 @@ from fairgym.cli import report as report_module
 from fairgym.cli import reproduce as reproduce_module
 from fairgym.cli import train as train_module
 from fairgym.cli.train import parse_seeds, peek, plan_of
-from fairgym.core import FairgymError, make
-from fairgym.core.registry import environments
+from fairgym.config import RunConfig
+from fairgym.core import FairgymError
 from fairgym.policies import fixed_policies
-from fairgym.training import RunConfig, devices, evaluate, load
+from fairgym.training import devices, evaluate, load
 from fairgym.training.folder import run_folders
+from fairgym.utils import make
+from fairgym.utils.registry import environments
 
 # In every test the same shapes and numbers of episodes: one program serves them all.
 SMALL = "--population-size 60 --horizon 20 --epochs 2 --episodes-per-epoch 8".split()
@@ -214,7 +216,7 @@ def plugged(here, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     (here / "plug_cli.py").write_text(
         '"""A village.\n\nWith more to say."""\n'
-        "import dataclasses, fairgym\nfrom fairgym.testing.toys import Toy\n"
+        "import dataclasses, fairgym\nfrom toys import Toy\n"
         "@fairgym.register_environment('plug-village')\n@dataclasses.dataclass(frozen=True)\n"
         "class Village(Toy):\n"
         '    """People in a village.\n\n    Args:\n        wells: number of wells.\n    """\n'
@@ -652,7 +654,7 @@ def test_a_full_disk(monkeypatch, capsys, here):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("fairgym.core.files.os.fsync", fail)
+    monkeypatch.setattr("fairgym.utils.files.os.fsync", fail)
     assert main(["train", "loan", *SMALL, "--out", "x"]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "cannot be written (No space left on device)" in err
@@ -677,7 +679,7 @@ def test_demo_starts_over_only_what_is_a_demo(monkeypatch, capsys, here):
             },
         )
 
-    monkeypatch.setattr("fairgym.training.config.RunConfig", smaller)
+    monkeypatch.setattr("fairgym.config.run_config.RunConfig", smaller)
     monkeypatch.setattr("fairgym.report.write_report", report)
     monkeypatch.setattr("fairgym.cli.evaluate.compare", lambda *_, **__: [])
     demo = ["demo", "--population-size", "60", "--epochs", "1", "--out", "d"]

@@ -14,16 +14,16 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 # Names that users meet first; each has an example.
 CENTRAL = {
-    "fairgym.core.registry.Registry",
-    "fairgym.core.registry.make",
+    "fairgym.utils.registry.Registry",
+    "fairgym.utils.registry.make",
     "fairgym.core.rollout.rollout",
-    "fairgym.core.memory.Memory",
-    "fairgym.core.augmented.augmented",
-    "fairgym.core.changes.changed_number",
+    "fairgym.core.components.Memory",
+    "fairgym.wrappers.augmented.augmented",
+    "fairgym.utils.changes.changed_number",
     "fairgym.core.recording.record",
-    "fairgym.core.entities.Entities",
+    "fairgym.core.observed.Entities",
     "fairgym.core.observed.EntitySpace",
-    "fairgym.core.elements.per_group",
+    "fairgym.core.spaces.per_group",
     "fairgym.core.params.Params",
     "fairgym.core.choices.Discrete",
     "fairgym.core.choices.OneEntity",
@@ -38,10 +38,10 @@ CENTRAL = {
     "fairgym.policies.fixed.fixed_policies",
     "fairgym.policies.named.with_fixed",
     "fairgym.policies.networks.equivariant",
-    "fairgym.training.config.RunConfig",
-    "fairgym.training.parameters.with_params",
-    "fairgym.training.statistics.mean_interval",
-    "fairgym.training.statistics.paired_test",
+    "fairgym.config.run_config.RunConfig",
+    "fairgym.config.parameters.with_params",
+    "fairgym.statistics.intervals.mean_interval",
+    "fairgym.statistics.intervals.paired_test",
 }
 
 

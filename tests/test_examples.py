@@ -14,16 +14,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from room import Room
 
 import fairgym
 from fairgym.algorithms import algorithms
+from fairgym.config import RunConfig
+from fairgym.config.settings import algorithm_settings
 from fairgym.core import FairgymError
-from fairgym.core.registry import environments
 from fairgym.fairness import Objective
 from fairgym.testing import check_algorithm
-from fairgym.testing.room import Room
-from fairgym.training import RunConfig, train
-from fairgym.training.settings import algorithm_settings
+from fairgym.training import train
+from fairgym.utils.registry import environments
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fairgym.cli import COMMANDS
-from fairgym.core.registry import environments
 from fairgym.experiments import experiments
+from fairgym.utils.registry import environments
 
 MAP = Path(__file__).parents[1] / "docs" / "paper-map.md"
 
@@ -30,7 +30,7 @@ NUMBERS = {
 }
 # Sections whose Python names are formulas or lists: their docstrings name the number.
 NAMED = {"Equations": "equation", "Algorithms": "algorithm", "Tables": "table"}
-WITHOUT = {"fairgym.core.budget.divided_by_weight"}  # serves any budget
+WITHOUT = {"fairgym.environments._common.moves.divided_by_weight"}  # serves any budget
 DYNAMICS = [f"fairgym.environments.{name}.dynamics" for name in ("loan", "health", "education")]
 
 
@@ -99,7 +99,7 @@ def test_names_exist_and_are_documented(name):
     [
         row
         for row in OBJECTS
-        if row[0] in NAMED and row[2] != "fairgym.core.budget.divided_by_weight"
+        if row[0] in NAMED and row[2] != "fairgym.environments._common.moves.divided_by_weight"
     ],
 )
 def test_formulas_name_their_number(section, number, name):

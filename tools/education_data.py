@@ -31,9 +31,9 @@ from education_fields import (
     occupation_group,
     scorecard,
 )
+from hotdeck import GOLDEN, donors_alike, sample_levels
 
 from fairgym.data import store
-from fairgym.data.hotdeck import GOLDEN, donors_alike, sample_levels
 from fairgym.data.imputation import stream
 from fairgym.data.population import encode_scores
 from fairgym.data.populations import education

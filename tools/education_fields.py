@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from build_sources import TRUEWISE
-
-from fairgym.data.hotdeck import sample_levels
+from hotdeck import sample_levels
 
 # Detailed occupation recode of the CPS.
 ENGINEERS, COMPUTER, NATURAL, COLLEGE_TEACHERS, TEACHERS, LAWYERS, OTHER_PROFESSIONS = (

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from build_sources import NHANES, r_dataset
+from hotdeck import donors_alike, sample_levels
 
 from fairgym.data import store
-from fairgym.data.hotdeck import donors_alike, sample_levels
 from fairgym.data.imputation import stream
 from fairgym.data.population import encode_scores
 from fairgym.data.populations import health

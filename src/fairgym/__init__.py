@@ -9,14 +9,14 @@ from fairgym.core import (
     Episode,
     FairgymError,
     PopulationEnvironment,
-    make,
-    register_environment,
     rollout,
 )
+from fairgym.utils import make, register_environment
 
 if TYPE_CHECKING:
+    from fairgym.config import RunConfig
     from fairgym.sweeps import train_seeds
-    from fairgym.training import RunConfig, configure, evaluate, load, load_runs, train
+    from fairgym.training import configure, evaluate, load, load_runs, train
 
 __all__ = [
     "Entities",
@@ -39,11 +39,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Members of `fairgym.training` and `fairgym.sweeps`, imported when first asked for."""
+    """Members of the rooms above, imported when first asked for."""
     if name == "train_seeds":
         from fairgym.sweeps import train_seeds
 
         return train_seeds
+    if name == "RunConfig":
+        from fairgym.config import RunConfig
+
+        return RunConfig
     if name in __all__:
         from fairgym import training
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from fairgym.core import augmented
-from fairgym.core.registry import environments
+from sized import of_size
+
 from fairgym.fairness import Full, Windowed
-from fairgym.testing.sized import of_size
+from fairgym.utils.registry import environments
+from fairgym.wrappers import augmented
 
 SHAPES = {"education": {"population": 200, "horizon": 6}}
 # Declared memories by name; and memories of one's own, where an environment declares none.

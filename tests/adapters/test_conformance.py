@@ -27,7 +27,7 @@ from systems import DECLARED, OWN, SYSTEMS, small
 from fairgym.adapters import pettingzoo as adapter
 from fairgym.adapters.gymnasium import GymnasiumEnv
 from fairgym.adapters.pettingzoo import PettingZooEnv
-from fairgym.core import NeverEnds
+from fairgym.wrappers import NeverEnds
 
 FORMS = (False, True)
 

@@ -11,9 +11,10 @@ import fairgym
 from fairgym.adapters.gymnasium import GymnasiumEnv
 from fairgym.adapters.jaxmarl import JaxMarlEnv
 from fairgym.adapters.pettingzoo import PettingZooEnv
-from fairgym.core import FairgymError, NeverEnds
+from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
+from fairgym.wrappers import NeverEnds
 
 ACTIONS = {"admissions": 0.25, "disbursement": 0.5, "debt_management": 0.125}
 

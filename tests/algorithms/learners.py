@@ -7,12 +7,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
+from toys import Toy
 
 from fairgym.algorithms import algorithms
 from fairgym.algorithms.f_mappo import FMappo
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
-from fairgym.testing.toys import Toy
 
 SMALL = {
     "f-mappo": {

@@ -8,13 +8,13 @@ import pytest
 from fair_tasks import Desk, TwoArms
 from jax.flatten_util import ravel_pytree
 from scipy import optimize
+from toys import Toy
 
 from fairgym.algorithms import algorithms
 from fairgym.algorithms.cpo import constrained_step
+from fairgym.config.settings import algorithm_settings
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
-from fairgym.testing.toys import Toy
-from fairgym.training.settings import algorithm_settings
 
 LIMIT = 0.3
 

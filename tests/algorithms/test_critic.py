@@ -4,10 +4,10 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
+from toys import Toy
 
 from fairgym.algorithms._networks import make_networks
 from fairgym.core import Entities
-from fairgym.testing.toys import Toy
 
 
 @pytest.mark.parametrize("with_actions", [False, True])

@@ -7,11 +7,12 @@ import pytest
 from fair_tasks import OFFICE, Desk, DeskState, Office
 from q_tasks import Bandit
 
-from fairgym.algorithms import algorithms
+from fairgym.algorithms import algorithms, log_keys
 from fairgym.algorithms._worlds import Step
 from fairgym.algorithms.elbert_po import soft_bias
-from fairgym.core import FairgymError, log_keys, make
+from fairgym.core import FairgymError
 from fairgym.fairness import Objective
+from fairgym.utils import make
 
 DESK, OFFICES = Desk(), Office()
 # a step's reward is then its points

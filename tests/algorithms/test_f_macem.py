@@ -5,13 +5,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toys import Toy
 
 import fairgym
 from fairgym.algorithms import Algorithm, algorithms
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 from fairgym.policies import Random
-from fairgym.testing.toys import Toy
 
 FMacem = algorithms.get("f-macem")
 ENV = Toy(population=6, horizon=3, places=3, seats=1)

@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 from fair_tasks import OFFICE, Depot, Desk, Office
 from q_tasks import Bandit
+from toys import Toy
 
 import fairgym
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._watching import SHORT_TERM, gain_of
-from fairgym.core import AutoReset, FairgymError, apportion, no_components
+from fairgym.core import FairgymError, apportion, no_components
 from fairgym.fairness import Objective, Windowed
 from fairgym.policies import massaged
 from fairgym.policies.exploration import explore
 from fairgym.policies.massaging import _alternatives, massage
-from fairgym.testing.toys import Toy
+from fairgym.wrappers import AutoReset
 
 DESK = Desk()
 TREATED = "treated_disparity"

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learners import collected, learner
+from toys import Toy
 
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._episodes import ranked, run_candidates
-from fairgym.core import make
-from fairgym.core.registry import environments
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
-from fairgym.testing.toys import Toy
+from fairgym.utils import make
+from fairgym.utils.registry import environments
 
 FMacem, GridSearch = algorithms.get("f-macem"), algorithms.get("grid-search")
 HORIZON = 6

@@ -11,9 +11,10 @@ from q_tasks import Shop
 
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._counterfactual import check_memory
-from fairgym.core import AugmentedState, AutoReset, FairgymError, augmented
+from fairgym.core import FairgymError
 from fairgym.fairness import Counter, EachTime, Full, Nash, Objective, Reset, Scheme
 from fairgym.testing import check_algorithm
+from fairgym.wrappers import AugmentedState, AutoReset, augmented
 
 SHOP = Shop()
 PARAMS = SHOP.default_params

@@ -9,15 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from learners import BOUNDED, ENV, FIXED, HELD, SMALL, collected, learner
+from toys import Toy
 
 import fairgym
 from fairgym.algorithms import algorithms
-from fairgym.core import EndsAfter, FairgymError
-from fairgym.core.registry import environments
+from fairgym.config import RunConfig
+from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 from fairgym.testing import check_algorithm
-from fairgym.testing.toys import Toy
-from fairgym.training import RunConfig, load, train
+from fairgym.training import load, train
+from fairgym.utils.registry import environments
+from fairgym.wrappers import EndsAfter
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toys import Toy
 
 from fairgym.algorithms import Algorithm, algorithms
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 from fairgym.policies import Random, fixed_policies
-from fairgym.testing.toys import Toy
 
 GridSearch = algorithms.get("grid-search")
 ENV = Toy(population=6, horizon=2, places=3, seats=1)

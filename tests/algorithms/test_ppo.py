@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from q_tasks import Bandit, Chain
+from toys import Toy
 
-from fairgym.algorithms import algorithms
+from fairgym.algorithms import algorithms, log_keys
 from fairgym.algorithms._advantages import generalised_advantages
-from fairgym.core import FairgymError, log_keys, rollout
+from fairgym.core import FairgymError, rollout
 from fairgym.fairness import Objective
-from fairgym.testing.toys import Toy
 
 SMALL = {"num_envs": 4, "layers": (16,), "critic_layers": (16,), "evaluation_episodes": 2}
 

@@ -6,12 +6,12 @@ import jax
 import numpy as np
 import pytest
 from q_tasks import Bandit, Chain, Recall
+from toys import Toy
 
-from fairgym.algorithms import algorithms
-from fairgym.core import FairgymError, log_keys, rollout
+from fairgym.algorithms import algorithms, log_keys
+from fairgym.core import FairgymError, rollout
 from fairgym.fairness import Objective
 from fairgym.policies import Constant
-from fairgym.testing.toys import Toy
 
 
 def trained(name, env, **settings):

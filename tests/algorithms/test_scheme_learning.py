@@ -10,20 +10,12 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 from learners import learner
+from room import Room
 
 from fairgym.algorithms import algorithms, first_worlds, fixed_actions
-from fairgym.core import (
-    Augmented,
-    Components,
-    EntitySpace,
-    Feature,
-    Shares,
-    State,
-    augmented,
-    component,
-)
+from fairgym.core import Components, EntitySpace, Feature, Shares, State, component
 from fairgym.fairness import Direct, Full, Nash, Objective, Scheme
-from fairgym.testing.room import Room
+from fairgym.wrappers import Augmented, augmented
 
 KEY = jax.random.key(0)
 

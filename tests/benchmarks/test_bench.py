@@ -7,13 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from room import Room, RoomState
 
 import fairgym
 from fairgym import FairgymError, bench
 from fairgym.bench import command, measuring
-from fairgym.core.registry import environments
 from fairgym.policies import Constant
-from fairgym.testing.room import Room, RoomState
+from fairgym.utils.registry import environments
 
 OPPONENT = Path(__file__).parents[2] / "benchmarks" / "numpy_opponent.py"
 

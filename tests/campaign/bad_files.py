@@ -14,7 +14,7 @@ from typing import Any
 
 from bad_flags import DIGITS, LONG, Case, settings, some
 
-from fairgym.training.settings import members
+from fairgym.config.settings import members
 
 Make = Callable[[Path], object]
 

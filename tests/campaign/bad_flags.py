@@ -6,14 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from fairgym.core import make
-from fairgym.training.parameters import params_settings
-from fairgym.training.settings import (
-    Setting,
-    algorithm_settings,
-    environment_settings,
-    members,
-)
+from fairgym.config.parameters import params_settings
+from fairgym.config.settings import Setting, algorithm_settings, environment_settings, members
+from fairgym.utils import make
 
 DIGITS = "9" * 400
 LONG = "x" * 5000

@@ -9,8 +9,8 @@ import sys
 import time
 
 from fairgym.core import FairgymError
-from fairgym.core.plugins import import_plugin
 from fairgym.training import train
+from fairgym.utils.plugins import import_plugin
 
 toy = import_plugin("toy_algorithm")
 print(json.dumps("ready"), flush=True)

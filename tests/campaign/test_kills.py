@@ -13,8 +13,8 @@ from collections import Counter
 import pytest
 from workers import Worker
 
-from fairgym.core.files import is_temporary
 from fairgym.training.folder import RunFolder
+from fairgym.utils.files import is_temporary
 
 KILLS = int(os.environ.get("FAIRGYM_KILLS", "4"))
 CHAIN = 4  # kills of one run at most

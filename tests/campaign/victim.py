@@ -25,9 +25,10 @@ import fairgym.cli.reproduce
 import fairgym.cli.train
 import fairgym.report.svg
 import fairgym.training.progress
-from fairgym.core.plugins import import_plugin
+from fairgym.config import RunConfig
 from fairgym.experiments import Check, Experiment, Outcome, Size, experiments
-from fairgym.training import RunConfig, loop
+from fairgym.training import loop
+from fairgym.utils.plugins import import_plugin
 
 import_plugin("two_servers")  # an environment that compiles quickly
 loop.train.__kwdefaults__ = {**(loop.train.__kwdefaults__ or {}), "checkpoint_seconds": 0.0}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-FOLDERS = [HERE, HERE.parent / "training"]  # with the toys that they work with
+FOLDERS = [HERE, HERE.parent / "support"]  # with the toys that they work with
 
 
 class Worker:

@@ -2,17 +2,18 @@
 
 import jax
 import pytest
+from room import Room
+from sized import of_size
+from toys import Toy
 
 import fairgym
-from fairgym.core import AutoReset, EndsAfter, FairgymError, NeverEnds, record, require_agent
+from fairgym.core import FairgymError, record, require_agent
 from fairgym.core.environment import require_agents
-from fairgym.core.registry import environments
 from fairgym.fairness import Objective
 from fairgym.policies import FirstCome, Random, fixed_policies
-from fairgym.testing.room import Room
-from fairgym.testing.sized import of_size
-from fairgym.testing.toys import Toy
 from fairgym.training import evaluate
+from fairgym.utils.registry import environments
+from fairgym.wrappers import AutoReset, EndsAfter, NeverEnds
 
 KEY = jax.random.key(0)
 # those of other tests in this process apart

@@ -41,7 +41,7 @@ from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 from fairgym.policies import Constant, Random, fixed_policies
-from fairgym.testing.toys import Toy, ToyParams
+from toys import Toy, ToyParams
 
 FMacem, toy, key = algorithms.get("f-macem"), Toy(), jax.random.key(0)
 policies = {agent: Random(toy.action_space(agent)) for agent in toy.agents}

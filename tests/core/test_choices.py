@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toys import Toy
 
 from fairgym.core import ActionSpace, Discrete, Element, FairgymError, OneEntity
 from fairgym.core.spaces import check_action
 from fairgym.policies import Constant, fixed_policies, with_fixed
-from fairgym.testing.toys import Toy
 
 SPACES = [Discrete(("deny", "wait", "approve")), OneEntity(3), OneEntity(2, none=True)]
 ALL = jnp.ones(3, bool)

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fairgym.algorithms import log_keys
 from fairgym.core import (
     Element,
     EntitySpace,
@@ -15,10 +16,9 @@ from fairgym.core import (
     PopulationEnvironment,
     Shares,
     Unit,
-    log_keys,
-    make,
     per_group,
 )
+from fairgym.utils import make
 
 MASK = jnp.array([True, False, True, True])
 SPLIT = Shares(

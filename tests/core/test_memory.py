@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from room import Room
+from toys import Toy
 
 import fairgym
 from fairgym.core import Memory, RecurrentPolicy, decide, first_hidden, no_components, record
 from fairgym.policies import Function
-from fairgym.testing.room import Room
-from fairgym.testing.toys import Toy
 
 KEY = jax.random.key(3)
 

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toys import Toy
 
 from fairgym.core import FairgymError, record
 from fairgym.policies import Function, Random, equivariant
-from fairgym.testing.toys import Toy
 
 ENV = Toy()
 PARAMS = jax.tree.map(jnp.asarray, ENV.default_params)

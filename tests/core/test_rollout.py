@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toys import Toy, ToyNoise
 
 import fairgym
 from fairgym.core import FairgymError
 from fairgym.policies import Function, Random, equivariant
-from fairgym.testing.toys import Toy, ToyNoise
 
 
 @dataclasses.dataclass(frozen=True)

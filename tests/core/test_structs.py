@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toys import Toy, ToyComponents, ToyParams
 
 from fairgym.core import FairgymError, Params, Struct, param
 from fairgym.core.components import add_compensated
-from fairgym.testing.toys import Toy, ToyComponents, ToyParams
 
 
 class Pair(Struct):

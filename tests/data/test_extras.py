@@ -39,9 +39,9 @@ class Absent(importlib.abc.MetaPathFinder):
 
 sys.meta_path.insert(0, Absent())
 import jax, fairgym
-from fairgym.core.registry import environments
+from fairgym.utils.registry import environments
 from fairgym.data import describe, population_names
-from fairgym.testing.sized import of_size
+from sized import of_size
 
 described = [len(describe(name)) > 0 for name in population_names()]
 

@@ -4,12 +4,12 @@ import importlib
 import jax
 import numpy as np
 import pytest
+from hotdeck import donors_alike, sample_levels
 from sklearn.model_selection import train_test_split
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import describe, fit_health_scores, load_population, population
 from fairgym.data import standardised_mean_difference as difference
-from fairgym.data.hotdeck import donors_alike, sample_levels
 from fairgym.data.imputation import stream
 from fairgym.data.populations import health
 

@@ -3,10 +3,10 @@ import gzip
 import numpy as np
 import pytest
 
-from fairgym.core import files
 from fairgym.core.errors import FairgymError
 from fairgym.data import describe, import_lending_club, load_population, sources
 from fairgym.data.importers import available_importers, lending_club
+from fairgym.utils import files
 
 
 @pytest.fixture

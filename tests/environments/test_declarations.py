@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.core import EndsAfter, FairgymError, Feature
-from fairgym.core.registry import environments
-from fairgym.environments._regions import Move, RegionParams, move_features
-from fairgym.environments._sampled import PublishedProfit
+from fairgym.core import FairgymError, Feature
+from fairgym.environments._common.regions import Move, RegionParams, move_features
+from fairgym.environments._common.sampled import PublishedProfit
+from fairgym.utils.registry import environments
+from fairgym.wrappers import EndsAfter
 
 NAMES = ("loan", "loan_simple", "health", "education")
 OWN = [n for n in environments.names() if environments.get(n).__module__.startswith("fairgym.")]

@@ -10,8 +10,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 import fairgym
-from fairgym.core import EndsAfter, rollout
+from fairgym.core import rollout
 from fairgym.policies import fixed_policies
+from fairgym.wrappers import EndsAfter
 
 MONTHS = 30
 POLICIES: dict[str, Any] = {

@@ -8,10 +8,10 @@ import pytest
 
 import fairgym
 from fairgym.cli import simulate, train
-from fairgym.core.changes import slug
+from fairgym.config.parameters import Parameter, params_settings, with_params
 from fairgym.policies import with_fixed
-from fairgym.training.parameters import Parameter, params_settings, with_params
 from fairgym.training.scenarios import default_baseline, pairs_of
+from fairgym.utils.changes import slug
 
 CARDS = {
     card.parent.name: card.read_text()

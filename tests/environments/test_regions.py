@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.environments._regions import Move, move_features
+from fairgym.environments._common.regions import Move, move_features
 from fairgym.environments.education.params import EducationParams
 
 EACH = 40  # people of a region

@@ -15,11 +15,11 @@ import pytest
 from fppo_made_up import MADE_UP as FPPO_MADE_UP
 
 from fairgym import experiments as ex
-from fairgym.algorithms import log_metrics
-from fairgym.core import log_keys, make
+from fairgym.algorithms import log_keys, log_metrics
+from fairgym.config import RunConfig
 from fairgym.experiments import Check, Outcome, experiments
 from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
-from fairgym.experiments.fairqcm._doughnut import bound, optimum
+from fairgym.experiments.fairqcm._learning import bound, optimum
 from fairgym.experiments.mafe._questions import QUESTIONS
 from fairgym.experiments.mafe.ablations import OPTIONS
 from fairgym.experiments.mafe.aims import CONCERNED, EXCESS, GIVEN, TOGETHER
@@ -56,9 +56,9 @@ from fairgym.experiments.mafe.learners import (
 )
 from fairgym.experiments.mafe.two_banks import AT_RANDOM, COOPERATIVE, FAIR_MINDED, SELFISH
 from fairgym.policies import fixed_policies
-from fairgym.report.words import title
-from fairgym.training import RunConfig
+from fairgym.report.labels import title
 from fairgym.training.evaluation import Evaluation
+from fairgym.utils import make
 
 SEEDS = 4
 

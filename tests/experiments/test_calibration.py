@@ -4,9 +4,10 @@ import jax
 import numpy as np
 import pytest
 
-from fairgym.core import make, rollout
+from fairgym.core import rollout
 from fairgym.experiments.mafe._calibration import calibration, outcomes, spells, spells_of
 from fairgym.policies import fixed_policies
+from fairgym.utils import make
 
 RULES = {
     "loan": {"admissions": 0.0, "disbursement": "random", "debt_management": [0.1, 0.0]},

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from fairgym.core import make
 from fairgym.experiments import Size, experiments, held_out, reproduce
 from fairgym.experiments.fppo._courses import AS_LEARNED, LONG, REWARD, SHORT, Courses, lately
 from fairgym.experiments.fppo._systems import A_PPO, ELBERT, F_PPO, LAGRANGIAN, PPO
 from fairgym.experiments.fppo.fig1 import FppoFig1, gap_of_means
 from fairgym.policies import fixed_policies, sampled
+from fairgym.utils import make
 
 FIGURES = {"fppo-fig1": "bank_loans", "fppo-fig3": "attention", "fppo-fig4": "epidemic"}
 # the paper's steps of training, and evaluation episodes

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from fairgym.algorithms import algorithms
-from fairgym.core import FairgymError, make
+from fairgym.core import FairgymError
 from fairgym.experiments import Experiment, Size, experiments
 from fairgym.experiments._base import QUICK
 from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.experiments.mafe.fig8 import fixed_policy
 from fairgym.experiments.mafe.learners import LEARNERS, SYSTEMS
 from fairgym.policies import fixed_policies
+from fairgym.utils import make
 
 FAIRQCM = [f"fairqcm-fig{n}" for n in (2, 3, 4, 5)]
 FPPO = [*(f"fppo-fig{n}" for n in (1, 2, 3, 4)), "fppo-variants"]

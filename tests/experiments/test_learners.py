@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from fairgym.core import log_keys
+from fairgym.algorithms import log_keys
 from fairgym.experiments import Size, experiments, reproduce
 from fairgym.experiments._measurements import HELD_OUT, by_luck
 from fairgym.experiments.mafe.learners import (

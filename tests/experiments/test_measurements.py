@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from fairgym import experiments as ex
-from fairgym.core import make
+from fairgym.config import RunConfig
 from fairgym.experiments.mafe._queue import queue
 from fairgym.experiments.mafe.aims import exchanged, in_bed
 from fairgym.experiments.mafe.groups import flips_of
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
-from fairgym.training import RunConfig, load, train
+from fairgym.training import load, train
 from fairgym.training.evaluation import Evaluation
+from fairgym.utils import make
 
 ENV = make("loan", population=400, horizon=60)
 

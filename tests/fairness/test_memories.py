@@ -9,8 +9,9 @@ import pytest
 from jax import lax
 
 import fairgym
-from fairgym.core import Components, FairgymError, Memory, Wrapper, augmented, component
+from fairgym.core import Components, FairgymError, Memory, component
 from fairgym.fairness import Counter, Filter, Full, Min, Recent, Reset, Status
+from fairgym.wrappers import Wrapper, augmented
 
 
 class Counts(Components):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toys import Toy
 
 import fairgym
 from fairgym.core import ComponentInfo, FairgymError
@@ -23,7 +24,6 @@ from fairgym.fairness import (
     Rate,
     WorstGroup,
 )
-from fairgym.testing.toys import Toy
 
 TOY = Toy()
 RATE = Rate("hits", "tries")

@@ -6,10 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toys import Toy, ToyComponents
 
-from fairgym.core import FairgymError, make
+from fairgym.core import FairgymError
 from fairgym.fairness import Direct, Disparity, Objective, Rate
-from fairgym.testing.toys import Toy, ToyComponents
+from fairgym.utils import make
 
 ENV = Toy(horizon=6)
 DIRECT, RATES = ["gain"], ["treated_rate", "served_rate"]

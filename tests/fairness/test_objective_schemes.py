@@ -3,13 +3,13 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toys import Toy, ToyComponents
 
 import fairgym
+from fairgym.config.plain import complete_objective, plain_objective, read_objective
 from fairgym.core import FairgymError
 from fairgym.fairness import Full, Nash, Objective, Rawlsian, Scheme, StakeholderFirst
 from fairgym.fairness.measuring import measuring
-from fairgym.fairness.plain import complete_objective, plain_objective, read_objective
-from fairgym.testing.toys import Toy, ToyComponents
 
 ENV = Toy(horizon=6)
 ROWS = np.random.default_rng(0).integers(0, 4, (6, 2)).astype(np.float32)

@@ -4,13 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
+from sized import of_size
+from toys import Toy
 
-from fairgym.core import FairgymError, Wrapper
-from fairgym.core.registry import environments
+from fairgym.core import FairgymError
 from fairgym.fairness import component_rows
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
-from fairgym.testing.sized import of_size
-from fairgym.testing.toys import Toy
+from fairgym.utils.registry import environments
+from fairgym.wrappers import Wrapper
 
 ENV = Toy(population=12, horizon=6)
 LOG = {"time": [0, 1, 1, 2], "group": [0, 0, 1, 1], "treated": [1, 2, 1, 3]}  # 3 and 4 in all

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from toys import ToyComponents
 
 import fairgym
-from fairgym.core import FairgymError, Memory, Struct, augmented, no_components
+from fairgym.core import FairgymError, Memory, Struct, no_components
 from fairgym.fairness import Direct, Disparity, Distance, Rate, Windowed
 from fairgym.policies import fixed_policies
-from fairgym.testing.toys import ToyComponents
+from fairgym.wrappers import augmented
 
 
 class Rows(Struct):

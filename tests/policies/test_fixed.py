@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toys import Toy
 
 import fairgym
 from fairgym.core import Entities, EntitySpace, FairgymError, Feature, PerEntity, Shares, Unit
 from fairgym.policies import Constant, FirstCome, Function, Random, fixed_policies
-from fairgym.testing.toys import Toy
 
 KEY = jax.random.key(0)
 SEEN = EntitySpace(4, (Feature("x"),)).sample(KEY)

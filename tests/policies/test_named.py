@@ -4,12 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toys import Toy
 
 import fairgym
 from fairgym.core import ActionSpace, FairgymError, PerEntity, Shares, Unit, per_group
 from fairgym.policies import Constant, fixed_policies, with_fixed
 from fairgym.policies.named import named_action
-from fairgym.testing.toys import Toy
 
 REGIONS = ("Northeast", "Midwest", "South", "West")
 LEVELS = Unit(per_group("level", ("first", "second")))

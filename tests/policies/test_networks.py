@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toys import Toy
 
 from fairgym.core import Entities, EntitySpace, Feature, PerEntity, Shares, Unit
 from fairgym.policies import EquivariantPolicy, Standardiser, equivariant, split_learned
-from fairgym.testing.toys import Toy
 
 SEEN = EntitySpace(
     7,

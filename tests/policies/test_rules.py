@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toys import Toy
 
 import fairgym
 from fairgym.core import Entities, FairgymError, RecurrentPolicy
 from fairgym.policies import fixed_policies, rules
-from fairgym.testing.toys import Toy
 
 KEY = jax.random.key(0)
 SHOP = fairgym.make("doughnut", population=3)

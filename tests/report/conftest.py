@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import fairgym
+from fairgym.algorithms import log_keys
+from fairgym.config import RunConfig
 from fairgym.core import (
     ActionSpace,
     ComponentInfo,
@@ -21,14 +23,13 @@ from fairgym.core import (
     PopulationEnvironment,
     Shares,
     Unit,
-    log_keys,
     per_group,
 )
 from fairgym.fairness import Disparity, Rate
 from fairgym.report import write_report
 from fairgym.report.labels import metric_labels
 from fairgym.report.results import Result
-from fairgym.training import Evaluation, RunConfig, load, train
+from fairgym.training import Evaluation, load, train
 from fairgym.training.checkpoint import encode
 
 SMALL: dict[str, Any] = {"population": 60, "horizon": 20}

@@ -7,10 +7,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import fairgym
+from fairgym.config import RunConfig
 from fairgym.core import Allocation, OneEntity, Shares, Unit, per_group
-from fairgym.report import action_panels, actions, findings
+from fairgym.report import actions, findings
 from fairgym.report.grouping import group_runs
-from fairgym.training import RunConfig
 
 
 def titled(figure: Figure) -> dict:
@@ -201,7 +201,7 @@ def test_sentences_tell_budgets_and_amounts(country_run):
 )
 def test_the_budgets_of_the_published_environments(environment, titles):
     env = fairgym.make(environment, population=60, horizon=10)
-    panels = action_panels.map_panels(env)
+    panels = actions.map_panels(env)
     assert [panel.title for panel in panels] == titles
     for agent in {panel.agent for panel in panels}:
         drawn = [
@@ -222,7 +222,7 @@ def test_one_number_per_agent_is_a_panel_each():
         def action_space(self, agent: str) -> Any:
             return Unit((*per_group("threshold", self.groups), "relief"))
 
-    found = action_panels.line_panels(Plain())
+    found = actions.line_panels(Plain())
     assert [(panel.title, len(panel.elements)) for panel in found] == [
         ("Employer: threshold", 2),
         ("Employer: relief", 1),

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from fairgym.core import ComponentInfo, Element, EndsAfter, FairgymError, Shares
+from fairgym.config.differences import small
+from fairgym.core import ComponentInfo, Element, FairgymError, Shares
 from fairgym.fairness import Direct, Disparity, Rate
 from fairgym.report import labels
-from fairgym.report.words import small, those
+from fairgym.report.labels import those
+from fairgym.wrappers import EndsAfter
 
 INFO = {
     "ill": ComponentInfo("people ill", "people"),

@@ -10,9 +10,8 @@ import subprocess
 
 import pytest
 
-from fairgym.report.html_table import MOST_COLUMNS, estimate_cell, table
 from fairgym.report.svg import variables
-from fairgym.report.template import PAGE
+from fairgym.report.template import MOST_COLUMNS, PAGE, estimate_cell, table
 
 POLICIES = ["uniform", "direct, deposit rate 0.02", "half direct", "random", "high salary", "none"]
 REGIONS = ["New England", "Middle Atlantic", "East North Central", "West North Central"]

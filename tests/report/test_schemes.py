@@ -13,6 +13,7 @@ import pytest
 import fairgym
 from fairgym.cli import main
 from fairgym.cli.scheme_rows import scheme_rows
+from fairgym.config import RunConfig
 from fairgym.core import Components, Discrete, Environment, FairgymError, OneEntity, component
 from fairgym.fairness import (
     Disparity,
@@ -26,14 +27,14 @@ from fairgym.fairness import (
     StakeholderFirst,
 )
 from fairgym.report import group_rates, scheme_curves, status_curves, write_report
-from fairgym.report.action_panels import line_panels, map_panels
+from fairgym.report.actions import line_panels, map_panels
 from fairgym.report.findings import action_sentences
 from fairgym.report.grouping import RunGroup
 from fairgym.report.labels import metric_label, metric_labels
 from fairgym.report.results import Result
 from fairgym.report.stakeholders import status_sections
 from fairgym.report.tables import group_table, people_sections
-from fairgym.training import RunConfig, load_runs, train
+from fairgym.training import load_runs, train
 from fairgym.training.courses import courses, few, status_vectors
 
 EPISODES, STEPS, PEOPLE = 4, 6, 3

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.core.registry import environments
+from fairgym.config import RunConfig
 from fairgym.fairness import Objective
-from fairgym.report import card, summary
+from fairgym.report import summary, template
 from fairgym.report.grouping import group_runs
 from fairgym.report.results import Result, best
-from fairgym.training import RunConfig
+from fairgym.utils.registry import environments
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_every_word_is_explained_before_the_findings(page):
 
 def test_the_card_is_quoted_in_short_and_whole(page):
     top, _, rest = page.partition('id="findings"')
-    text = card.caveats(fairgym.make("loan"))
+    text = template.caveats(fairgym.make("loan"))
     assert "Do not use it, its scores or policies trained in it to decide about real" in plain(top)
     assert 'href="#caveats"' in top and page.count('id="caveats"') == 1
     end = plain(rest.partition('id="caveats"')[2])
@@ -73,31 +73,31 @@ def test_every_built_in_environment_has_caveats(name):
     path = Path(fairgym.__file__).parent / "environments" / name / "README.md"
     section = path.read_text(encoding="utf-8").partition("## What it must not be used for\n")[2]
     section = section.partition("\n## ")[0]
-    found = card.caveats(environments.get(name)())
+    found = template.caveats(environments.get(name)())
     assert list(found) == ["What it must not be used for", "The people"]
     words = re.findall(r"[a-z]{3,}", re.sub(r"\]\([^)]*\)", "]", section))
     assert re.findall(r"[a-z]{3,}", " ".join(found["What it must not be used for"])) == words
     for text in (*found["The people"], *found["What it must not be used for"]):
         assert not re.search(r"[`*#]|\]\(", text)
-    short = card.in_short(found)
+    short = template.in_short(found)
     assert short.startswith("Do not use it") and short.endswith("is lawful or fair.")
 
 
 def test_an_environment_without_a_card_has_none(country, tmp_path, monkeypatch):
-    assert card.caveats(country) == {} and card.in_short({}) == ""
+    assert template.caveats(country) == {} and template.in_short({}) == ""
     mine = tmp_path / "README.md"
-    monkeypatch.setattr(card.inspect, "getfile", lambda _: str(tmp_path / "mine.py"))
+    monkeypatch.setattr(template.inspect, "getfile", lambda _: str(tmp_path / "mine.py"))
     mine.write_text("# Mine\n\n## The people\n\nMade up.\n")
-    assert card.caveats(country) == {}
+    assert template.caveats(country) == {}
     mine.write_text(
         "# Mine\n## What it must not be used for\n\nIt is a *toy* of [ours](a.md).\n\nNo <b>!\n\n"
         "```python\ncode\n```\n| a | b |\n\n## More\nx\n"
     )
-    found = card.caveats(country)
-    assert found == {card.USES: ["It is a toy of ours.", "No <b>!"]}
-    assert card.in_short(found) == "It is a toy of ours."
+    found = template.caveats(country)
+    assert found == {template.USES: ["It is a toy of ours.", "No <b>!"]}
+    assert template.in_short(found) == "It is a toy of ours."
     mine.write_bytes(b"\xff\xfe\x00")
-    assert card.caveats(country) == {}
+    assert template.caveats(country) == {}
 
 
 # ---------------------------------------------------------------- sentences

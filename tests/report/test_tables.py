@@ -11,12 +11,12 @@ import pytest
 from matplotlib.patches import StepPatch
 
 import fairgym
-from fairgym.report import findings, html_table, tables
+from fairgym.report import findings, tables, template
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, part_curves
+from fairgym.report.labels import number
 from fairgym.report.results import Result, best
 from fairgym.report.style import GROUP_DASHES, INK, group_line
-from fairgym.report.words import number
 from fairgym.training import evaluate, load
 
 GROUP = np.array([0, 0, 0, 1, 1, 2, 2, 3])
@@ -138,7 +138,7 @@ def test_baselines_of_the_same_name_in_other_worlds_are_told_apart(country):
 
 
 def test_parts_of_a_wide_table_of_groups_repeat_measure_and_policy(country, pair, monkeypatch):
-    monkeypatch.setattr(html_table, "MOST_COLUMNS", 5)
+    monkeypatch.setattr(template, "MOST_COLUMNS", 5)
     whole = tables.group_table(pair, country)
     parts = [cells_of(part) for part in whole.split("</table>")[:-1]]
     names = [*country.groups, "disparity|standard deviation"]

@@ -7,7 +7,7 @@ import pytest
 
 from fairgym.report.over_time import wait_curves
 from fairgym.report.results import Result
-from fairgym.report.waits import wait_sections, wait_table
+from fairgym.report.stakeholders import wait_sections, wait_table
 
 # North, East, South, West and everybody, at the start and after each of five steps
 SHARE = np.zeros((2, 6, 5))

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import pytest
 from jaxtyping import Array, Float
 
+from fairgym.config import RunConfig
 from fairgym.core import (
     ActionSpace,
     Components,
@@ -25,10 +26,10 @@ from fairgym.core import (
     param,
     per_group,
 )
-from fairgym.core.registry import environments
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 from fairgym.report import write_report
-from fairgym.training import RunConfig, train
+from fairgym.training import train
+from fairgym.utils.registry import environments
 
 SITES = ("north", "south")
 

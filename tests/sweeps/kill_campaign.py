@@ -23,13 +23,14 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-for folder in (HERE, HERE.parent / "training"):
+for folder in (HERE, HERE.parent / "support"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
 import fates  # noqa: E402 - registers an algorithm
 
-from fairgym.sweeps import entries_of, run_sweep, sweep_of  # noqa: E402
+from fairgym.config import sweep_of  # noqa: E402
+from fairgym.sweeps import entries_of, run_sweep  # noqa: E402
 from fairgym.sweeps.engines import Local, Processes  # noqa: E402
 from fairgym.training import devices  # noqa: E402
 

@@ -15,10 +15,11 @@ import two_servers  # noqa: F401 - registers an environment that compiles quickl
 from matplotlib.figure import Figure
 
 from fairgym.cli import main
+from fairgym.config import RunConfig
 from fairgym.core import FairgymError
 from fairgym.experiments import Check, Experiment, Outcome, Size, experiments
 from fairgym.sweeps import Local, Processes, engine_of, engines, failure_of, plan
-from fairgym.training import RunConfig, devices
+from fairgym.training import devices
 
 MACEM = {"epochs": 2, "episodes_per_epoch": 4, "hidden": 2, "evaluation_episodes": 3}
 

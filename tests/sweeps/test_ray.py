@@ -18,11 +18,12 @@ import two_servers  # noqa: F401 - registers an environment that compiles quickl
 from kill_campaign import EPOCHS, bits, campaign, cluster, quietly, started, sweep_with
 
 from fairgym.cli import main
+from fairgym.config import sweep_of
 from fairgym.core import FairgymError
-from fairgym.sweeps import Local, Ray, engine_of, entries_of, ray_engine, sweep_of
+from fairgym.sweeps import Local, Ray, engine_of, entries_of, ray_engine
 from fairgym.sweeps._worker import Order
 from fairgym.training import train
-from fairgym.training.lock import lock_folder
+from fairgym.utils.files import lock_folder
 
 
 @pytest.fixture(autouse=True)

@@ -20,17 +20,9 @@ import pytest
 import two_servers  # noqa: F401 - registers an environment that compiles quickly
 
 from fairgym.cli import main, sweep_time
+from fairgym.config import read_sweep, sweep_of
 from fairgym.core import FairgymError
-from fairgym.sweeps import (
-    Local,
-    Processes,
-    Vmap,
-    entries_of,
-    read_sweep,
-    results_of,
-    run_sweep,
-    sweep_of,
-)
+from fairgym.sweeps import Local, Processes, Vmap, entries_of, results_of, run_sweep
 from fairgym.training import devices, load
 
 BASE = {

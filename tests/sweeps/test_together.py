@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import two_servers  # noqa: F401 - registers an environment that compiles quickly
 
+from fairgym.config import sweep_of
 from fairgym.core import FairgymError
-from fairgym.sweeps import Local, Processes, engine_of, entries_of, results_of, sweep_of
+from fairgym.sweeps import Local, Processes, engine_of, entries_of, results_of
 from fairgym.sweeps import together as vectorised
 from fairgym.sweeps.together import Vmap
 

@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from room import Room
+from toys import Toy
 
 from fairgym.algorithms import Algorithm, TrainState, algorithms, init_fields
 from fairgym.policies import Constant, Function
 from fairgym.testing import ConformanceError, check_algorithm
-from fairgym.testing.room import Room
-from fairgym.testing.toys import Toy
 
 
 class GuessState(TrainState):

@@ -9,19 +9,13 @@ import numpy as np
 import pytest
 from jax.core import Tracer
 from jax.custom_batching import custom_vmap
+from room import Room
+from toys import Toy, ToyNoise
 
-from fairgym.core import (
-    Components,
-    EntitySpace,
-    Feature,
-    NeverEnds,
-    Unit,
-    component,
-)
+from fairgym.core import Components, EntitySpace, Feature, Unit, component
 from fairgym.fairness import Direct, Rate
 from fairgym.testing import PROPERTIES, ConformanceError, check_environment, environment
-from fairgym.testing.room import Room
-from fairgym.testing.toys import Toy, ToyNoise
+from fairgym.wrappers import NeverEnds
 
 NAMES = {law.check.__name__: law for law in PROPERTIES}
 

@@ -8,8 +8,7 @@ import pytest
 from fairgym.core import EntitySpace, OneEntity
 from fairgym.environments.doughnut import Doughnut
 from fairgym.testing import _declared, _population
-from fairgym.testing._case import Case
-from fairgym.testing._compare import ConformanceError
+from fairgym.testing._compare import Case, ConformanceError
 
 
 def case(env):

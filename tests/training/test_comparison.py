@@ -12,8 +12,9 @@ import toy_algorithm  # noqa: F401  (which registers itself)
 from two_servers import TwoServers
 
 from fairgym.cli.evaluate import print_table
+from fairgym.config import RunConfig
 from fairgym.policies import fixed_policies
-from fairgym.training import RunConfig, evaluate, train
+from fairgym.training import evaluate, train
 from fairgym.training.comparison import baselines_of, compare
 from fairgym.training.run import Run
 

@@ -10,7 +10,8 @@ import fairgym
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
-from fairgym.training import _measuring, evaluate, evaluation, mean_interval
+from fairgym.statistics import mean_interval
+from fairgym.training import _measuring, evaluate, evaluation
 
 ADMIT_ALL = {"admissions": 0.0, "debt_management": 0.0, "disbursement": "random"}
 RELIEF = {"admissions": 0.0, "debt_management": 0.3, "disbursement": "random"}

@@ -8,17 +8,18 @@ import pytest
 from toy_algorithm import toy_config
 
 from fairgym.algorithms import algorithms
+from fairgym.config import RunConfig
 from fairgym.core import FairgymError
-from fairgym.core.plugins import import_plugin
-from fairgym.core.registry import environments
-from fairgym.training import RunConfig, load, loop, train
+from fairgym.training import load, loop, train
 from fairgym.training.provenance import needed_modules
+from fairgym.utils.plugins import import_plugin
+from fairgym.utils.registry import environments
 
 MODULE = '''
 import dataclasses
 import fairgym
 from fairgym.algorithms import algorithms
-from fairgym.testing.toys import Toy
+from toys import Toy
 from toy_algorithm import Toy as Walk
 
 @fairgym.register_environment("plug-world")
@@ -125,8 +126,7 @@ def test_a_run_of_fairgyms_own_parts_records_none(here, monkeypatch):
 def test_the_registering_module_is_recorded_not_that_of_the_class(here):
     """A class may be registered elsewhere than it is written."""
     (here / "plug_late.py").write_text(
-        "import fairgym\nfrom fairgym.testing.toys import Toy\n"
-        "fairgym.register_environment('plug-world')(Toy)\n"
+        "import fairgym\nfrom toys import Toy\nfairgym.register_environment('plug-world')(Toy)\n"
     )
     (here / "plug_mine.py").write_text("import plug_late")
     config = {**GIVEN, "algorithm": "toy", "imports": ["plug_mine"]}

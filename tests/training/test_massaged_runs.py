@@ -9,9 +9,10 @@ import pytest
 
 import fairgym
 from fairgym.cli import main
+from fairgym.config import RunConfig
 from fairgym.core import FairgymError
 from fairgym.policies import sampled
-from fairgym.training import RunConfig, devices, train
+from fairgym.training import devices, train
 from fairgym.training.run import initial_state
 
 LEARNER = {
@@ -63,7 +64,7 @@ def test_tau_is_that_of_the_last_round(run):
 def test_a_run_in_its_own_environment_and_in_a_longer_one(run):
     """Its loans are the fairest in its own window: a network that knows little allows any."""
     longer = dataclasses.replace(run.env.unwrapped, horizon=60)
-    longer = fairgym.core.augmented(longer, "window")
+    longer = fairgym.wrappers.augmented(longer, "window")
     chance = np.array(run.params.repayment)
     for env, horizon in ((None, 40), (longer, 60)):
         env, policies = run.massaged(env)

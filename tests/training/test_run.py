@@ -15,10 +15,11 @@ from toy_algorithm import toy_config, toy_loan
 
 import fairgym
 from fairgym.cli import main
+from fairgym.config import RunConfig
 from fairgym.core import FairgymError
 from fairgym.policies import fixed_policies
 from fairgym.sweeps import train_seeds
-from fairgym.training import RunConfig, devices, load, train
+from fairgym.training import devices, load, train
 from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run
 
@@ -257,7 +258,7 @@ import jax, os, signal, sys
 jax.config.update("jax_num_cpu_devices", 2)
 sys.path.insert(0, {here!r})
 import toy_algorithm
-from fairgym.core import files
+from fairgym.utils import files
 from fairgym.training import checkpoint, folder, train
 def die(): os.kill(os.getpid(), signal.SIGKILL)
 move, save = os.replace, checkpoint.Checkpoints.save

@@ -367,7 +367,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(act, message):
 
 
 def test_a_policy_is_missing():
-    from fairgym.core.registry import environments
+    from fairgym.utils.registry import environments
 
     @fairgym.register_environment("half_a_baseline")
     class Half(TwoServers):
@@ -523,7 +523,7 @@ def test_a_file_imports_modules_of_ones_own(tmp_path, monkeypatch):
         "imports: [half_a_queue]\nenvironment: half_a_queue\n"
         "scenarios: {even: {fixed: {router: 0.5}}}\n"
     )
-    from fairgym.core.registry import environments
+    from fairgym.utils.registry import environments
 
     try:
         plan = read_scenarios(tmp_path / "s.yaml")

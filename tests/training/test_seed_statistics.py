@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairgym.training.statistics import (
+from fairgym.statistics.intervals import (
     EXACT_PAIRS,
     bootstrap_interval,
     interquartile_mean,

@@ -11,7 +11,7 @@ import pytest
 import fairgym
 from fairgym.policies import fixed_policies
 from fairgym.training import evaluate
-from fairgym.training.waits import medians
+from fairgym.training._measuring import medians
 
 WORLDS: dict[str, dict[str, Any]] = {
     "loan": {"population": 150, "horizon": 40},

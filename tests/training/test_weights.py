@@ -15,12 +15,13 @@ import yaml
 
 import fairgym
 from fairgym.cli import main
+from fairgym.config import RunConfig
 from fairgym.core import FairgymError, PopulationEnvironment
 from fairgym.fairness import Gini, GroupRatio, Objective, Rate, WorstGroup
 from fairgym.policies import fixed_policies
 from fairgym.report import write_report
 from fairgym.sweeps import folder_name, label_of
-from fairgym.training import RunConfig, devices, evaluate, load, train
+from fairgym.training import devices, evaluate, load, train
 from fairgym.training.comparison import compare
 from fairgym.training.run import load_runs
 

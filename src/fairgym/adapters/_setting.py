@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairgym.adapters._game import Game
-from fairgym.core import Environment, FairgymError, Params, make, require_agent
+from fairgym.config import with_params
+from fairgym.config.plain import read_metrics, read_objective
+from fairgym.core import Environment, FairgymError, Params, require_agent
+from fairgym.core.checks import is_number
 from fairgym.fairness import Objective
-from fairgym.fairness.checks import is_number
 from fairgym.fairness.measuring import measuring
-from fairgym.fairness.plain import read_metrics, read_objective
 from fairgym.fairness.weights import named_by_agent
 from fairgym.policies import fixed_policies
-from fairgym.training import with_params
+from fairgym.utils import make
 
 
 @dataclasses.dataclass(frozen=True)

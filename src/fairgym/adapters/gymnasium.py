@@ -12,7 +12,7 @@ from fairgym.adapters import _spaces  # first, as it tells what to install
 from fairgym.adapters._setting import check_fixed, environment_of, made, set_up
 from fairgym.adapters._table import Table
 from fairgym.core import Environment, FairgymError, Params, require_agent
-from fairgym.core.registry import environments
+from fairgym.utils.registry import environments
 
 import gymnasium  # isort: skip
 

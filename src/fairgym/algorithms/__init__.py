@@ -2,11 +2,12 @@
 
 What the author of another one needs stands here too: the interface (`Algorithm`, `TrainState`), the
 fields that every state begins with, episodes of many policies side by side, logs, and checks of
-hyperparameters. `fairgym.core` has the rest: `AutoReset` for environments that run on,
-`fairgym.core.batching.map_episodes` for anything else that is done side by side, and
-`fairgym.core.log_keys`. `examples/own_algorithm.py` is a complete one.
+hyperparameters, and the names of what is logged (`log_keys`). `fairgym.wrappers.AutoReset` is for
+environments that run on, `fairgym.core.batching.map_episodes` maps anything else side by side.
+`examples/own_algorithm.py` is a complete one.
 """
 
+from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     Algorithm,
     Objectives,
@@ -59,6 +60,7 @@ __all__ = [
     "fixed_actions",
     "init_fields",
     "log_episodes",
+    "log_keys",
     "log_metrics",
     "log_multipliers",
     "objectives_of",

@@ -14,13 +14,13 @@ from fairgym.core import (
     Environment,
     FairgymError,
     Policy,
-    Registry,
     Struct,
     check_shape,
     require_agent,
 )
 from fairgym.fairness import Objective
 from fairgym.fairness.measuring import measuring
+from fairgym.utils import Registry
 
 algorithms = Registry(
     "fairgym.algorithms",
@@ -112,7 +112,7 @@ class Algorithm(Protocol[StateT]):
     def update(self, state: StateT) -> tuple[StateT, dict[str, Float[Array, ""]]]:
         """One epoch, or a fixed number of gradient steps: the next state, and what to log.
 
-        Compiled. The log is flat, its keys are those of `fairgym.core.log_keys`: what
+        Compiled. The log is flat, its keys are those of `fairgym.algorithms.log_keys`: what
         `log_episodes` makes, "objective" among it, and whatever else the algorithm reports.
         """
         ...

@@ -19,8 +19,8 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from fairgym.algorithms._algorithm import check_at_least
 from fairgym.algorithms._q import Experiences, Happened, QState
 from fairgym.core import Environment, FairgymError, check_shape, no_components
-from fairgym.core.augmented import Augmented
 from fairgym.fairness import Objective
+from fairgym.wrappers.augmented import Augmented
 
 # Steps of random components along which a memory is compared with what schemes remember.
 COMPARED_STEPS = 24

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from fairgym.core import Components, Environment, Episode, log_keys, rollout
+from fairgym.algorithms import _log_keys as log_keys
+from fairgym.core import Components, Environment, Episode, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.fairness import Objective
 

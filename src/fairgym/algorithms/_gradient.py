@@ -37,9 +37,10 @@ from fairgym.algorithms._worlds import (
     spread_over_devices,
     where,
 )
-from fairgym.core import AutoReset, Environment, StepOutcome, first_hidden
+from fairgym.core import Environment, first_hidden
 from fairgym.core.batching import map_episodes, replicated
 from fairgym.policies import split_learned
+from fairgym.wrappers import AutoReset, StepOutcome
 
 
 class GradientState(TrainState):

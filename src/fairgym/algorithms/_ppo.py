@@ -21,6 +21,7 @@ import optax
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._advantages import Batch, generalised_advantages
 from fairgym.algorithms._algorithm import Objectives, check_at_least, check_inside
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
@@ -30,8 +31,9 @@ from fairgym.algorithms._likelihood import (
     mean_entropy,
 )
 from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
-from fairgym.core import Entities, Environment, StepOutcome, log_keys
+from fairgym.core import Entities, Environment
 from fairgym.policies.exploration import act, explore, init_log_std
+from fairgym.wrappers import StepOutcome
 
 
 class PpoState(GradientState):

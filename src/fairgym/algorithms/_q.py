@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
+from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     MOST_EPISODES,
     Algorithm,
@@ -30,18 +31,9 @@ from fairgym.algorithms._algorithm import (
 )
 from fairgym.algorithms._episodes import log_episodes
 from fairgym.algorithms._worlds import World, first_judged, fixed_actions, scan_state, where
-from fairgym.core import (
-    AutoReset,
-    Entities,
-    Environment,
-    Episode,
-    FairgymError,
-    Struct,
-    first_hidden,
-    log_keys,
-    rollout,
-)
+from fairgym.core import Entities, Environment, Episode, FairgymError, Struct, first_hidden, rollout
 from fairgym.fairness import Objective
+from fairgym.wrappers import AutoReset
 
 CERTAIN = 1e30  # above any value
 

@@ -12,9 +12,10 @@ from fairgym.algorithms._algorithm import Objectives, check_at_least
 from fairgym.algorithms._normalised import NormalisedState
 from fairgym.algorithms._worlds import World, where
 from fairgym.algorithms.ppo import FlatPpo
-from fairgym.core import Environment, FairgymError, StepOutcome, no_components
+from fairgym.core import Environment, FairgymError, no_components
 from fairgym.fairness import Windowed
 from fairgym.fairness.memories import LARGEST_PERIOD
+from fairgym.wrappers import StepOutcome
 
 
 def measure_of(env: Environment, what: str, name: str, window: int) -> Windowed:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
+from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     LARGEST_WIDTH,
     MOST_EPISODES,
@@ -27,7 +28,7 @@ from fairgym.algorithms._q import first_world
 from fairgym.algorithms._replay import ExperienceBuffer
 from fairgym.algorithms._worlds import World
 from fairgym.algorithms.dqn import Dqn, DqnState
-from fairgym.core import FairgymError, Struct, log_keys
+from fairgym.core import FairgymError, Struct
 from fairgym.policies import split_learned
 from fairgym.policies.coding import Inputs
 from fairgym.policies.flat import RecurrentNetwork

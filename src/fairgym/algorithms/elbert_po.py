@@ -16,8 +16,9 @@ from fairgym.algorithms._algorithm import algorithms, check_inside
 from fairgym.algorithms._normalised import NormalisedState
 from fairgym.algorithms._worlds import Step, World
 from fairgym.algorithms.ppo import FlatPpo
-from fairgym.core import Environment, FairgymError, StepOutcome
+from fairgym.core import Environment, FairgymError
 from fairgym.fairness import Disparity, Rate
+from fairgym.wrappers import StepOutcome
 
 BENEFIT, DEMAND = "benefit", "demand"
 

@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
+from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     LARGEST_WIDTH,
     MOST_EPISODES,
@@ -45,7 +46,7 @@ from fairgym.algorithms._episodes import (
     run_candidates,
     survived,
 )
-from fairgym.core import Environment, Episode, check_flag, log_keys
+from fairgym.core import Environment, Episode, check_flag
 from fairgym.core.batching import replicated
 from fairgym.policies import equivariant, split_learned
 

@@ -25,6 +25,7 @@ import optax
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     Objectives,
     algorithms,
@@ -35,7 +36,7 @@ from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_g
 from fairgym.algorithms._networks import Networks, make_networks
 from fairgym.algorithms._replay import ReplayBuffer
 from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
-from fairgym.core import Entities, Environment, FairgymError, log_keys
+from fairgym.core import Entities, Environment, FairgymError
 from fairgym.policies.networks import Standardiser
 
 

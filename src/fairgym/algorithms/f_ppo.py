@@ -21,8 +21,9 @@ from fairgym.algorithms._watching import (
     gain_of,
 )
 from fairgym.algorithms._worlds import World
-from fairgym.core import AutoReset, Entities, Environment, FairgymError, check_flag
+from fairgym.core import Entities, Environment, FairgymError, check_flag
 from fairgym.policies.massaging import check_massaging, massage
+from fairgym.wrappers import AutoReset
 
 LARGEST_LOG_RATIO = 20.0
 FIRST_THRESHOLD = 0.01  # of the exponential schedule

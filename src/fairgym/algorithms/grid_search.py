@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     Algorithm,
     Objectives,
@@ -25,7 +26,7 @@ from fairgym.algorithms._algorithm import (
     init_fields,
 )
 from fairgym.algorithms._episodes import log_episodes, ranked, run_candidates
-from fairgym.core import Environment, FairgymError, check_flag, log_keys
+from fairgym.core import Environment, FairgymError, check_flag
 from fairgym.policies import Constant, Random
 
 

@@ -14,9 +14,9 @@ from fairgym.core import (
     FairgymError,
     PopulationEnvironment,
 )
-from fairgym.core.environment import check_shape
-from fairgym.core.plugins import reason_of
-from fairgym.core.registry import environments as registry
+from fairgym.core.checks import check_shape
+from fairgym.utils.plugins import reason_of
+from fairgym.utils.registry import environments as registry
 
 POPULATIONS = (1_000, 10_000, 100_000)
 BATCHES = (1, 100)

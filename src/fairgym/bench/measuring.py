@@ -13,15 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
 
-from fairgym.core import (
-    Environment,
-    NeverEnds,
-    StartsFrom,
-    make,
-    rollout,
-)
+from fairgym.core import Environment, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.policies import Constant, equivariant, split_learned
+from fairgym.utils import make
+from fairgym.wrappers import NeverEnds, StartsFrom
 
 WARM_UP = 60  # steps before the measured ones
 ACTION = 0.15  # of every group-level agent, unless policies act

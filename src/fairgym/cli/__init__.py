@@ -69,7 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # signs that it lacks become question marks
             stream.reconfigure(errors="replace")
-    from fairgym.core import FairgymError, interrupts
+    from fairgym.core import FairgymError
+    from fairgym.utils import interrupts
 
     try:
         with interrupts.listening():

@@ -32,8 +32,8 @@ class BenchFlags:
 
 def bench(arguments: Sequence[str]) -> None:
     """Measure and print."""
-    from fairgym.core.registry import environments
     from fairgym.training import devices
+    from fairgym.utils.registry import environments
 
     flags: Any = parse(BenchFlags, arguments, "fairgym bench")
     if not flags.names:

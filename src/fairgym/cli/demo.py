@@ -8,7 +8,7 @@ from typing import Any
 from fairgym.cli.parsing import parse, typed
 from fairgym.cli.printing import plain
 from fairgym.core import FairgymError
-from fairgym.core.files import require_path
+from fairgym.utils.files import require_path
 
 EPOCHS, POPULATION, EPISODES = 40, 1000, 16
 
@@ -37,10 +37,10 @@ def demo(arguments: Sequence[str]) -> None:
 
     devices.configure()
     from fairgym.cli.evaluate import print_table
+    from fairgym.config.run_config import RunConfig
     from fairgym.report import write_report
     from fairgym.report.write import MEASURED
     from fairgym.training.comparison import compare
-    from fairgym.training.config import RunConfig
     from fairgym.training.folder import RunFolder
     from fairgym.training.loop import train
     from fairgym.training.progress import shown

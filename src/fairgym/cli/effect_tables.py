@@ -8,9 +8,8 @@ from typing import Any
 
 from fairgym.cli.printing import plain
 from fairgym.report.effects import Effect, Quantity, changes, effects
-from fairgym.report.labels import has_people
+from fairgym.report.labels import has_people, magnitude, number, words
 from fairgym.report.results import Estimate
-from fairgym.report.words import magnitude, number, words
 from fairgym.training.scenarios import Simulation
 
 HEADS = {

@@ -12,12 +12,12 @@ import numpy as np
 from fairgym.cli.parsing import Runs, parse, typed
 from fairgym.cli.printing import plain
 from fairgym.cli.scheme_rows import CAPTION, scheme_rows, schemes_json
+from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of, small
 from fairgym.core import Environment, PopulationEnvironment, check_shape
+from fairgym.statistics.intervals import mean_interval
 from fairgym.training.comparison import Compared, Comparison, compare
-from fairgym.training.differences import AIM, LONGEST, essence, labels_of, part_of, small
 from fairgym.training.evaluation import ENOUGH, Evaluation
 from fairgym.training.run import Run, load_runs
-from fairgym.training.statistics import mean_interval
 
 LEVEL = 0.95
 

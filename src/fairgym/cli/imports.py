@@ -40,8 +40,8 @@ def import_first(modules: Sequence[str]) -> None:
     _given[:] = modules
     if not modules:
         return
-    from fairgym.core.plugins import import_plugin
     from fairgym.training import devices
+    from fairgym.utils.plugins import import_plugin
 
     devices.configure()  # a module may use JAX as soon as it is imported
     for module in modules:

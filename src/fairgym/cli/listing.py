@@ -6,13 +6,14 @@ from typing import Any
 
 from fairgym.cli.imports import IMPORT_HELP
 from fairgym.cli.printing import plain
-from fairgym.core import FairgymError, Registry
+from fairgym.core import FairgymError
+from fairgym.utils import Registry
 
 
 def list_all(arguments: Sequence[str]) -> None:
     """Print environments and algorithms with a line each."""
     from fairgym.algorithms import algorithms
-    from fairgym.core.registry import environments
+    from fairgym.utils.registry import environments
 
     if any(word not in ("-h", "--help") for word in arguments):
         raise FairgymError(f"unknown argument {arguments[0]!r}; list takes none")
@@ -33,7 +34,7 @@ def list_all(arguments: Sequence[str]) -> None:
 
 def _about(thing: Any) -> str:
     """The first paragraph about a module or, without one, about its class."""
-    from fairgym.training.settings import summary_line
+    from fairgym.config.settings import summary_line
 
     about = summary_line(sys.modules.get(thing.__module__))
     if not about and not (thing.__doc__ or "").startswith(f"{thing.__name__}("):

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairgym.cli.parsing import repeated
-from fairgym.core import ActionSpace, Environment, FairgymError, make
-from fairgym.core.changes import slug
-from fairgym.fairness.plain import parse_objective
+from fairgym.config.plain import parse_objective
+from fairgym.config.run_config import RunConfig, check_fields
+from fairgym.core import ActionSpace, Environment, FairgymError
 from fairgym.policies import with_fixed
-from fairgym.training.config import RunConfig, check_fields
+from fairgym.utils import make
+from fairgym.utils.changes import slug
 
 # Name -> metavar, key of the configuration, help.
 PAIRS = {

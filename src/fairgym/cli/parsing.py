@@ -13,8 +13,8 @@ import tyro
 from tyro.constructors import PrimitiveConstructorSpec
 
 from fairgym.cli.imports import FLAG, IMPORT_HELP
+from fairgym.config.settings import ENVIRONMENT, Setting, field_docs, members
 from fairgym.core import FairgymError
-from fairgym.training.settings import ENVIRONMENT, Setting, field_docs, members
 
 T = TypeVar("T")
 Runs = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN ...")]

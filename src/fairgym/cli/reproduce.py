@@ -9,7 +9,8 @@ from typing import Any
 from fairgym.cli.imports import as_words
 from fairgym.cli.parsing import Names, parse, typed
 from fairgym.cli.printing import plain
-from fairgym.core import FairgymError, interrupts
+from fairgym.core import FairgymError
+from fairgym.utils import interrupts
 
 PROG = "fairgym reproduce"
 
@@ -83,7 +84,7 @@ def reproduce(arguments: Sequence[str]) -> None:
 
 
 def _show(result: Any) -> None:
-    from fairgym.report.words import number
+    from fairgym.report.labels import number
 
     print(f"\n{result.name}: {result.outcome.verdict}")
     for check in result.outcome.checks:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from fairgym.core import Environment
+from fairgym.statistics.intervals import mean_interval
 from fairgym.training.courses import Course, courses, few, status_vectors
 from fairgym.training.evaluation import Evaluation
-from fairgym.training.statistics import mean_interval
 
 CAPTION = (
     "mean ± half of the 95% interval; scores of schemes on the way, whose ends are in the first"

@@ -8,9 +8,9 @@ from typing import Any
 from fairgym.cli.pairs import describe_elements, split_pairs
 from fairgym.cli.parsing import flag, parse, repeated, typed
 from fairgym.cli.train import peek
-from fairgym.core import FairgymError, check_shape, make
-from fairgym.core.files import require_path, require_writable, write_whole
-from fairgym.training.differences import words
+from fairgym.config.differences import words
+from fairgym.config.settings import Setting, environment_settings
+from fairgym.core import FairgymError, check_shape
 from fairgym.training.scenario_file import EPISODES, Plan, read_keys, read_scenarios
 from fairgym.training.scenarios import (
     Scenario,
@@ -20,7 +20,8 @@ from fairgym.training.scenarios import (
     default_baseline,
     make_checked,
 )
-from fairgym.training.settings import Setting, environment_settings
+from fairgym.utils import make
+from fairgym.utils.files import require_path, require_writable, write_whole
 
 PROG = "fairgym simulate"
 HINT = "fairgym simulate ENVIRONMENT [flags]"

@@ -14,7 +14,8 @@ from fairgym.cli.printing import plain
 from fairgym.cli.sweep_plan import PROG, plan_of
 from fairgym.cli.sweep_results import print_effects, print_front, tabulate, write_page
 from fairgym.cli.sweep_time import say_time
-from fairgym.core import FairgymError, interrupts
+from fairgym.core import FairgymError
+from fairgym.utils import interrupts
 
 ACTIONS = {
     "run": "train the runs of a plan that are not finished",

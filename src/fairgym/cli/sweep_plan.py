@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.core import FairgymError
-from fairgym.core.files import require_folder, require_path
+from fairgym.utils.files import require_folder, require_path
 
 PROG = "fairgym sweep"
 
@@ -18,7 +18,7 @@ def plan_of(flags: Any) -> tuple[Any, Path]:
     Raises:
         FairgymError: there is not one file, it has no plan, or the folder cannot be one.
     """
-    from fairgym.sweeps import read_sweep
+    from fairgym.config import read_sweep
 
     if len(flags.names) != 1:
         given = " ".join(flags.names) or "nothing"

@@ -11,7 +11,7 @@ from fairgym.cli.parsing import Names, parse, typed
 from fairgym.cli.printing import plain
 from fairgym.cli.sweep_plan import PROG, plan_of
 from fairgym.core import FairgymError
-from fairgym.core.files import require_path, write_whole
+from fairgym.utils.files import require_path, write_whole
 
 RUN_ROWS, SETTING_ROWS = "run", "setting"
 
@@ -123,7 +123,7 @@ def tabulate(arguments: Sequence[str]) -> None:
     found, out = plan_of(flags)
     rows = _rows(flags, found, out)
     from fairgym.sweeps import by_setting
-    from fairgym.sweeps.tables import write_table
+    from fairgym.sweeps.results import write_table
 
     done = sum(row["status"] == "finished" for row in rows)
     lost = sum(row["status"] == "failed" for row in rows)
@@ -149,7 +149,7 @@ def print_front(arguments: Sequence[str]) -> None:
         )
     rows = _rows(flags, found, out)
     from fairgym.sweeps import measure_named, pareto
-    from fairgym.sweeps.tables import write_table
+    from fairgym.sweeps.results import write_table
 
     x, y = (measure_named(rows, getattr(flags, field), field) for field in ("x", "y"))
     front = pareto(rows, found.names, x, y, reference)
@@ -185,7 +185,7 @@ def print_effects(arguments: Sequence[str]) -> None:
     found, out = plan_of(flags)
     rows = _rows(flags, found, out)
     from fairgym.sweeps import effects
-    from fairgym.sweeps.tables import write_table
+    from fairgym.sweeps.results import write_table
 
     every = effects(rows, found.names, _measures(rows, flags.measure))
     head = ["measure", "setting", "share", "luck", "bound", "clear"]

@@ -10,15 +10,11 @@ from fairgym.cli.imports import as_words
 from fairgym.cli.pairs import pair_fields, read_pairs
 from fairgym.cli.parsing import flag, parse, typed
 from fairgym.cli.printing import plain
-from fairgym.core import FairgymError, interrupts, make
-from fairgym.core.files import require_path
-from fairgym.core.registry import NO_MEMORY
-from fairgym.fairness.plain import objective_slug, objective_text, parse_objective
-from fairgym.training.config import RunConfig, import_listed, settings_of
-from fairgym.training.config_file import read_config_file
-from fairgym.training.folder import RunFolder, run_folders
-from fairgym.training.parameters import Parameter
-from fairgym.training.settings import (
+from fairgym.config.files import read_config_file
+from fairgym.config.parameters import Parameter
+from fairgym.config.plain import objective_slug, objective_text, parse_objective
+from fairgym.config.run_config import RunConfig, import_listed, settings_of
+from fairgym.config.settings import (
     ALGORITHM,
     ENVIRONMENT,
     PARAMS,
@@ -26,6 +22,11 @@ from fairgym.training.settings import (
     algorithm_settings,
     environment_settings,
 )
+from fairgym.core import FairgymError
+from fairgym.training.folder import RunFolder, run_folders
+from fairgym.utils import interrupts, make
+from fairgym.utils.files import require_path
+from fairgym.utils.registry import NO_MEMORY
 
 PROG = "fairgym train"
 MOST_SEEDS = 10_000

@@ -1,25 +1,12 @@
-"""The core: environments, spaces, components, rollouts and the registry."""
+"""The core: environments, spaces, components, policies and rollouts."""
 
-from fairgym.core import log_keys
 from fairgym.core.allocation import Allocation, apportion
-from fairgym.core.augmented import Augmented, AugmentedState, ShownMemory, augmented
-from fairgym.core.auto_reset import AutoReset, StepOutcome
-from fairgym.core.budget import divided_by_weight
+from fairgym.core.checks import check_flag, check_shape
 from fairgym.core.choices import Discrete, OneEntity, option_logits
-from fairgym.core.components import ComponentInfo, Components, component
-from fairgym.core.elements import Element, per_group
-from fairgym.core.entities import Entities
-from fairgym.core.environment import (
-    Environment,
-    by_group,
-    check_flag,
-    check_shape,
-    require_agent,
-)
+from fairgym.core.components import ComponentInfo, Components, Memory, component, no_components
+from fairgym.core.environment import Environment, by_group, require_agent
 from fairgym.core.errors import FairgymError
-from fairgym.core.memory import Memory, no_components
-from fairgym.core.moves import improve_or_deteriorate, improvement_probability, moved
-from fairgym.core.observed import EntitySpace, Feature
+from fairgym.core.observed import Entities, EntitySpace, Feature
 from fairgym.core.params import LARGEST_NUMBER, ParamInfo, Params, param
 from fairgym.core.policy import AnyPolicy, Policy, RecurrentPolicy, decide, first_hidden
 from fairgym.core.population import (
@@ -30,31 +17,22 @@ from fairgym.core.population import (
     in_groups,
 )
 from fairgym.core.recording import RecordedStep, record
-from fairgym.core.registry import Registry, make, register_environment
 from fairgym.core.rollout import Episode, rollout
-from fairgym.core.schedule import Construction, Schedule
 from fairgym.core.selection import fill_places, highest, sample_rows
 from fairgym.core.shares import Shares
-from fairgym.core.spaces import ActionSpace, mean_over_present
-from fairgym.core.state import PopulationState, State
-from fairgym.core.struct import Struct, person_index
+from fairgym.core.spaces import ActionSpace, Element, mean_over_present, per_group
+from fairgym.core.struct import PopulationState, State, Struct, person_index
 from fairgym.core.unit import PerEntity, Unit
-from fairgym.core.wrappers import EndsAfter, MoreMetrics, NeverEnds, StartsFrom, Wrapper
 
 __all__ = [
     "LARGEST_NUMBER",
     "ActionSpace",
     "Allocation",
     "AnyPolicy",
-    "Augmented",
-    "AugmentedState",
-    "AutoReset",
     "ComponentInfo",
     "Components",
-    "Construction",
     "Discrete",
     "Element",
-    "EndsAfter",
     "Entities",
     "EntitySpace",
     "Environment",
@@ -62,8 +40,6 @@ __all__ = [
     "FairgymError",
     "Feature",
     "Memory",
-    "MoreMetrics",
-    "NeverEnds",
     "OneEntity",
     "ParamInfo",
     "Params",
@@ -73,18 +49,11 @@ __all__ = [
     "PopulationState",
     "RecordedStep",
     "RecurrentPolicy",
-    "Registry",
-    "Schedule",
     "Shares",
-    "ShownMemory",
-    "StartsFrom",
     "State",
-    "StepOutcome",
     "Struct",
     "Unit",
-    "Wrapper",
     "apportion",
-    "augmented",
     "by_group",
     "check_flag",
     "check_shape",
@@ -92,25 +61,18 @@ __all__ = [
     "count_people",
     "counts_people",
     "decide",
-    "divided_by_weight",
     "fill_places",
     "first_hidden",
     "group_counts",
     "highest",
-    "improve_or_deteriorate",
-    "improvement_probability",
     "in_groups",
-    "log_keys",
-    "make",
     "mean_over_present",
-    "moved",
     "no_components",
     "option_logits",
     "param",
     "per_group",
     "person_index",
     "record",
-    "register_environment",
     "require_agent",
     "rollout",
     "sample_rows",

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.elements import declared
 from fairgym.core.errors import FairgymError
 from fairgym.core.shares import filled
+from fairgym.core.spaces import declared
 from fairgym.core.unit import Vector
 
 MOST_UNITS = 100_000

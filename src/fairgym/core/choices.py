@@ -12,9 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.elements import Element, declared
 from fairgym.core.errors import FairgymError
-from fairgym.core.spaces import ActionSpace
+from fairgym.core.spaces import ActionSpace, Element, declared
 
 # In place of minus infinity, which makes derivatives that are no numbers.
 IMPOSSIBLE = -1e30

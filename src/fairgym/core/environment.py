@@ -11,11 +11,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.components import ComponentInfo, Components
-from fairgym.core.entities import Entities
+from fairgym.core.components import ComponentInfo, Components, Memory
 from fairgym.core.errors import FairgymError
-from fairgym.core.memory import Memory
-from fairgym.core.observed import EntitySpace
+from fairgym.core.observed import Entities, EntitySpace
 from fairgym.core.params import Params
 from fairgym.core.spaces import ActionSpace, check_action
 
@@ -165,7 +163,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 
     @property
     def memories(self) -> Mapping[str, Memory]:
-        """Memories by name that a run may put into the state (`fairgym.core.augmented`)."""
+        """Memories by name that a run may put into the state (`fairgym.wrappers.augmented`)."""
         return {}
 
     @property
@@ -317,20 +315,6 @@ def check_actions(env: Environment, actions: Actions) -> None:
     require_agents(env, actions, "action")
     for agent in env.agents:
         check_action(env.action_space(agent), agent, actions[agent])
-
-
-def check_shape(name: str, value: Any, low: int, high: int) -> int:
-    """Return a constructor argument as an int, or raise a FairgymError that names it."""
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low} to {high}")
-    return value
-
-
-def check_flag(name: str, value: Any) -> bool:
-    """Return a constructor argument that is True or False, or raise a FairgymError."""
-    if not isinstance(value, bool):
-        raise FairgymError(f"{name} is {value!r}; it takes True or False")
-    return value
 
 
 def by_group(

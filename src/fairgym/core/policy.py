@@ -5,7 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Array, PRNGKeyArray
 
-from fairgym.core.entities import Entities
+from fairgym.core.observed import Entities
 
 
 @runtime_checkable
@@ -31,7 +31,7 @@ class RecurrentPolicy(Protocol):
 
     Its methods are pure and of JAX operations only. It is for hidden states that are learned (a
     recurrent network) or private (a rule that counts by itself). A memory that everybody may know
-    belongs to the environment: `fairgym.core.augmented`.
+    belongs to the environment: `fairgym.wrappers.augmented`.
     """
 
     def initial(self) -> Any:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from fairgym.core.environment import ComponentsT, Environment, ParamsT, StateT, by_group
-from fairgym.core.state import PopulationState
+from fairgym.core.struct import PopulationState
 
 
 class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):

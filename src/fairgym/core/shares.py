@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core.elements import Element, declared
 from fairgym.core.errors import FairgymError
+from fairgym.core.spaces import Element, declared
 from fairgym.core.unit import Vector
 
 

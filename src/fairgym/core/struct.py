@@ -1,9 +1,10 @@
-"""Frozen pytrees with named fields: parameters, states and components."""
+"""Frozen pytrees with named fields: the base of parameters and components, and of states."""
 
 import dataclasses
 from typing import Any, TypeVar
 
 import equinox as eqx
+from jaxtyping import Array, Int
 
 from fairgym.core.errors import FairgymError
 
@@ -40,3 +41,28 @@ def person_index(**kwargs: Any) -> Any:
     its axes; `fairgym.testing` follows both when it numbers the people differently.
     """
     return eqx.field(metadata={"person_index": True}, **kwargs)
+
+
+class State(Struct):
+    """State of an environment; subclasses add their own fields.
+
+    Attributes:
+        time: number of steps made.
+    """
+
+    time: Int[Array, ""]
+
+
+class PopulationState(State):
+    """State of an environment of people. Per-person fields have the axis name "people".
+
+    Attributes:
+        group: place of each person's group in `env.groups`.
+        stage: place of each person's stage in `env.stages`.
+        by_person: True to count components with a number per group person by person instead
+            (`PopulationEnvironment.counting_people`); what happens does not depend on it.
+    """
+
+    group: Int[Array, " people"]
+    stage: Int[Array, " people"]
+    by_person: Any = eqx.field(static=True, default=False, kw_only=True)

@@ -8,8 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.elements import Element, declared
-from fairgym.core.spaces import mean_over_present
+from fairgym.core.spaces import Element, declared, mean_over_present
 
 
 class _UnitInterval:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.core.errors import FairgymError
-from fairgym.core.files import write_errors, write_whole
+from fairgym.utils.files import write_errors, write_whole
 
 CHECKSUMS = "checksums.json"
 

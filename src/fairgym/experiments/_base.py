@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairgym.core import FairgymError, Registry
-from fairgym.training.config import RunConfig
-from fairgym.training.statistics import mean_interval, paired_test
+from fairgym.config.run_config import RunConfig
+from fairgym.core import FairgymError
+from fairgym.statistics.intervals import mean_interval, paired_test
+from fairgym.utils import Registry
 
 experiments = Registry("fairgym.experiments", "experiment", grouped=True)
 

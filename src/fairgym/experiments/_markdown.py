@@ -11,9 +11,9 @@ import jax
 import numpy as np
 
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
-from fairgym.report.words import capital, number
+from fairgym.report.labels import capital, number
+from fairgym.statistics.intervals import bootstrap_interval, interquartile_mean, mean_interval
 from fairgym.training.provenance import source_commit
-from fairgym.training.statistics import bootstrap_interval, interquartile_mean, mean_interval
 
 _INTERVALS = (
     "A check holds if the whole 95% interval is where the claim says. These are means over"

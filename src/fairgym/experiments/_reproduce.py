@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairgym.core import FairgymError
-from fairgym.core.files import make_folder, require_path, write_errors, write_whole
 from fairgym.experiments._base import Experiment, Outcome, experiments
 from fairgym.experiments._markdown import Making, cut_words, page_text, sources, training_time
 from fairgym.sweeps import Engine, Failed, Planned, engine_of, failure_of, loaded, plan, unique
 from fairgym.training.progress import Shown, shown_together
 from fairgym.training.run import Run
+from fairgym.utils.files import make_folder, require_path, write_errors, write_whole
 
 
 @dataclasses.dataclass(frozen=True)

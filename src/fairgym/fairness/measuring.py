@@ -4,10 +4,11 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fairgym.core import Augmented, Environment, FairgymError, MoreMetrics
+from fairgym.core import Environment, FairgymError
 from fairgym.fairness.metrics import Metric
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import Scheme
+from fairgym.wrappers import Augmented, MoreMetrics
 
 
 def measuring(env: Environment, objectives: Iterable[Objective]) -> Environment:

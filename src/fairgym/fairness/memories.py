@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from fairgym.core import Environment, FairgymError, Feature, Memory, check_shape
-from fairgym.core.augmented import PERSON
-from fairgym.fairness.checks import require_number
+from fairgym.core.checks import require_number
+from fairgym.wrappers.augmented import PERSON
 
 LARGEST_PERIOD = 1_000_000
 MOST_NEIGHBOURS = 4_096

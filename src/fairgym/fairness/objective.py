@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import Environment, FairgymError
+from fairgym.core.checks import is_number
 from fairgym.fairness import weights as _weights
-from fairgym.fairness.checks import is_number
 from fairgym.fairness.metrics import Metric
 from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.welfare import is_welfare, welfare_scheme

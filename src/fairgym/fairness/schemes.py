@@ -15,8 +15,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from fairgym.core import FairgymError, Struct
+from fairgym.core.checks import is_number
 from fairgym.fairness.aggregations import Aggregation, Last, Sum, Temporal, add_exactly
-from fairgym.fairness.checks import is_number
 from fairgym.fairness.filters import Always, Filter
 from fairgym.fairness.memories import Counter, Status
 

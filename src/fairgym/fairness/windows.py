@@ -12,7 +12,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from fairgym.core import Environment, Feature, check_shape
-from fairgym.fairness.checks import require_number
+from fairgym.core.checks import require_number
 from fairgym.fairness.memories import LARGEST_PERIOD
 from fairgym.fairness.metrics import Metric
 
@@ -22,7 +22,7 @@ class Windowed:
     """A metric of the last steps, or of so many as there were (Hu, Lear and Zhang 2023, section 5).
 
     A memory (`fairgym.core.Memory`): it keeps the components that the metric is made of. Agents can
-    be shown it (`fairgym.core.augmented`): they see the sums of these components over the window.
+    be shown it (`fairgym.wrappers.augmented`): they see the sums of these components over it.
 
     Attributes:
         metric: the metric.

@@ -1,13 +1,13 @@
 """Policies: learnable equivariant networks and fixed rules."""
 
 from fairgym.policies.counterfactual import Flips, group_flips
+from fairgym.policies.exploration import Sampled, sampled
 from fairgym.policies.fixed import Constant, Function, Random, fixed_policies
 from fairgym.policies.massaging import Massaged, massaged
 from fairgym.policies.named import with_fixed
 from fairgym.policies.networks import EquivariantPolicy, Standardiser, equivariant, split_learned
 from fairgym.policies.rules import rules
 from fairgym.policies.rules.first_come import FirstCome
-from fairgym.policies.sampled import Sampled, sampled
 
 __all__ = [
     "Constant",

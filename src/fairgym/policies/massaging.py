@@ -20,21 +20,19 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from fairgym.core import (
     Allocation,
     AnyPolicy,
-    Augmented,
     Entities,
     Environment,
     FairgymError,
     Feature,
     RecurrentPolicy,
-    augmented,
     decide,
     option_logits,
 )
+from fairgym.core.checks import require_number
 from fairgym.core.environment import require_agents
 from fairgym.fairness import Windowed
-from fairgym.fairness.checks import require_number
-from fairgym.policies.exploration import act
-from fairgym.policies.sampled import has_logits
+from fairgym.policies.exploration import act, has_logits
+from fairgym.wrappers import Augmented, augmented
 
 ROUNDING = 1e-6  # smaller differences of unfairness are none
 LEAST_SHARE = 1e-6

@@ -10,7 +10,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from fairgym.core import ActionSpace, Environment, FairgymError
-from fairgym.core.changes import changed_number, is_relative, nearest, slug
+from fairgym.utils.changes import changed_number, is_relative, nearest, slug
 
 Numbers = np.ndarray | Array
 

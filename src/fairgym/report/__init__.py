@@ -1,6 +1,5 @@
 """Figures (matplotlib) and the one-file HTML report of one or more runs."""
 
-from fairgym.report import style  # noqa: F401 - the first, for it says what to install
 from fairgym.report.actions import mean_actions
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison, part_curves

@@ -1,5 +1,6 @@
 """Figures of the agents' mean actions over training, and of how budgets are divided."""
 
+import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -9,12 +10,85 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgym.core import Element, log_keys
+from fairgym.algorithms import log_keys
+from fairgym.core import Element, Shares
 from fairgym.report import style
-from fairgym.report.action_panels import Panel, line_panels, map_panels
 from fairgym.report.grouping import RunGroup, Series, groups_of
-from fairgym.report.labels import has_people, row_label, whole
-from fairgym.report.words import number, title, words
+from fairgym.report.labels import has_people, number, parts_word, row_label, title, whole, words
+
+MOST_LINES = 12  # options that have a line each; of more, each is a row of a heat map
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel:
+    """One panel: the elements of an agent's action that are drawn together.
+
+    Attributes:
+        agent: the agent whose action it is.
+        title: in words.
+        elements: elements drawn as lines; empty for a heat map.
+        blocks: blocks of shares drawn as rows of a heat map; empty for lines.
+    """
+
+    agent: str
+    title: str
+    elements: tuple[Element, ...] = ()
+    blocks: tuple[tuple[Element, ...], ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Rows of a heat map, headings included."""
+        return sum(len(block) + bool(block[0].of) for block in self.blocks)
+
+
+def line_panels(env: Any) -> list[Panel]:
+    """The panels of the agents that set numbers or units, or choose one of a few options."""
+    found = []
+    for agent in env.agents:
+        space, who = env.action_space(agent), title(agent)
+        if space.discrete and space.size <= MOST_LINES:
+            found.append(Panel(agent, f"{who}: choices", space.elements))
+        if space.discrete or isinstance(space, Shares):
+            continue
+        elements = space.elements
+        if space.per_entity:
+            found.append(Panel(agent, f"{who}: mean {words(elements[0].label)}", elements))
+            continue
+        labels = list(dict.fromkeys(element.label for element in elements))
+        if len(labels) > 1 and not any(element.group for element in elements):
+            found.append(Panel(agent, who, elements))
+            continue
+        for label in labels:
+            own = tuple(element for element in elements if element.label == label)
+            found.append(Panel(agent, f"{who}: {words(label)}", own))
+    return found
+
+
+def map_panels(env: Any) -> list[Panel]:
+    """The panels of the agents that divide budgets or choose among many, in their order.
+
+    A budget has a panel; blocks that split one share each share one.
+    """
+    found = []
+    for agent in env.agents:
+        space, who = env.action_space(agent), title(agent)
+        if space.discrete and space.size > MOST_LINES:
+            found.append(Panel(agent, f"{who}: choices", blocks=(space.elements,)))
+        if not isinstance(space, Shares):
+            continue
+        budgets = [block for block in space.blocks if not block[0].of]
+        splits = tuple(block for block in space.blocks if block[0].of)
+        for i, budget in enumerate(budgets):
+            which = "shares of the budget" if len(budgets) == 1 else f"budget {i + 1}"
+            found.append(Panel(agent, f"{who}: {which}", blocks=(budget,)))
+        if splits:
+            what = whole(space, splits[0]) if len(splits) == 1 else "each kind"
+            parts = {parts_word(env, [element.group for element in block]) for block in splits}
+            word = parts.pop() if len(parts) == 1 else ""
+            how = f"split by {word}" if word else "how it is split"
+            found.append(Panel(agent, f"{who}: {what}, {how}", blocks=splits))
+    return found
+
 
 LINES, MAPS = 4, 2  # panels in a row
 LINE_HEIGHT, MAP_ROW, MAP_FRAME = 2.35, 0.2, 1.0  # inches

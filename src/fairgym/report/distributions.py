@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from fairgym.report import style
-from fairgym.report.labels import core_attribute_unit
+from fairgym.report.labels import core_attribute_unit, number, words
 from fairgym.report.results import core_values, group_gap, named_evaluations
-from fairgym.report.words import number, words
 
 BINS = (12, 40)  # fewest and most
 

@@ -7,14 +7,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from fairgym.config.settings import environment_settings
 from fairgym.core import Environment
 from fairgym.fairness import Direct, Rate
-from fairgym.report.labels import core_attribute_unit, has_people, metric_label, rate_title
+from fairgym.report.labels import core_attribute_unit, has_people, metric_label, rate_title, words
 from fairgym.report.results import Estimate, estimate, ratio
-from fairgym.report.words import words
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.scenarios import Built, Simulation
-from fairgym.training.settings import environment_settings
 
 Kind = Literal["measure", "rate", "count", "end"]
 # Multiples of a unit that readers know by itself.

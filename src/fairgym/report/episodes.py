@@ -17,9 +17,10 @@ from fairgym.report.labels import (
     metric_labels,
     rate_parts,
     rate_title,
+    title,
+    words,
 )
 from fairgym.report.results import Result, cumulative_rates, named_evaluations, ratio
-from fairgym.report.words import title, words
 from fairgym.training.courses import few
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes

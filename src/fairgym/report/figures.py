@@ -5,8 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from fairgym.report.action_panels import map_panels
-from fairgym.report.actions import mean_actions
+from fairgym.report.actions import map_panels, mean_actions
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison, part_curves
 from fairgym.report.grouping import RunGroup
@@ -16,12 +15,12 @@ from fairgym.report.labels import (
     has_population,
     metric_labels,
     rate_parts,
+    words,
 )
 from fairgym.report.learning import learning_curves
 from fairgym.report.over_time import scheme_curves, status_curves, wait_curves
 from fairgym.report.results import Result
 from fairgym.report.svg import Captioned
-from fairgym.report.words import words
 
 _COMPARISON = (
     "A point is a mean over episodes, the bar through it its 95% interval. Circles are learned"

@@ -5,18 +5,24 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.core import Element, Shares, log_keys
+from fairgym.algorithms import log_keys
+from fairgym.core import Element, Shares
 from fairgym.report.grouping import RunGroup, Series
 from fairgym.report.labels import (
     MetricLabel,
     axis_of,
+    capital,
     core_attribute_unit,
     disparities,
     has_population,
     metric_label,
+    number,
     rate_parts,
     rate_title,
     row_label,
+    those,
+    title,
+    words,
 )
 from fairgym.report.results import (
     Estimate,
@@ -29,7 +35,6 @@ from fairgym.report.results import (
     interval,
     who,
 )
-from fairgym.report.words import capital, number, those, title, words
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay
 MOST_OPTIONS = 6  # of an agent that chooses, whose shares are all told

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.training.differences import AIM, LONGEST, WORLD, as_text, essence, labels_of, part_of
+from fairgym.config.differences import AIM, LONGEST, WORLD, as_text, essence, labels_of, part_of
 from fairgym.training.folder import seed_of
 
 

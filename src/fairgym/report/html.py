@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.fairness.plain import objective_text
-from fairgym.report.card import caveats, in_short
+from fairgym.config.differences import essence, flatten, plain
+from fairgym.config.plain import objective_text
+from fairgym.config.settings import summary_line
 from fairgym.report.grouping import RunGroup
-from fairgym.report.html_table import escaped, estimate_cell, table
-from fairgym.report.labels import MetricLabel, has_people, metric_labels
+from fairgym.report.labels import MetricLabel, has_people, metric_labels, number, title, words
 from fairgym.report.results import Result, interval
 from fairgym.report.summary import glossary
 from fairgym.report.svg import Captioned, inline_svg, variables
-from fairgym.report.template import PAGE
-from fairgym.report.words import number, title, words
-from fairgym.training.differences import essence, flatten, plain
-from fairgym.training.settings import summary_line
+from fairgym.report.template import PAGE, caveats, escaped, estimate_cell, in_short, table
 
 
 def page(

@@ -77,7 +77,7 @@ def _band(metric: MetricLabel, data: Any, band: str) -> tuple[np.ndarray, np.nda
     if band == "range":
         low, high = metric.shown(data.low), metric.shown(data.high)
     else:
-        from fairgym.training.statistics import mean_interval
+        from fairgym.statistics.intervals import mean_interval
 
         columns = [column[np.isfinite(column)] for column in data.values.T]
         limits = [mean_interval(column) for column in columns]

@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.report import style
-from fairgym.report.labels import scheme_title
+from fairgym.report.labels import capital, scheme_title, words
 from fairgym.report.results import Result, courses_of, wait_courses
-from fairgym.report.words import capital, words
 from fairgym.training.courses import StatusVector, few, status_vectors
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from fairgym.data import standardised_mean_difference
-from fairgym.report.labels import OBJECTIVE, MetricLabel
-from fairgym.report.words import magnitude, number
+from fairgym.report.labels import OBJECTIVE, MetricLabel, magnitude, number
+from fairgym.statistics.intervals import Null, crossed_interval, null_of, paired_interval
 from fairgym.training.courses import Course, courses
-from fairgym.training.statistics import Null, crossed_interval, null_of, paired_interval
 
 
 @dataclasses.dataclass(frozen=True)

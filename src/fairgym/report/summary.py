@@ -5,20 +5,24 @@ from typing import Any
 
 import numpy as np
 
+from fairgym.config.differences import plain, small
 from fairgym.report.grouping import RunGroup
 from fairgym.report.labels import (
     OBJECTIVE,
+    capital,
     disparities,
     has_people,
+    listed,
     metric_label,
     metric_labels,
+    number,
     rate_parts,
     rate_title,
+    those,
+    words,
 )
 from fairgym.report.results import Estimate, Result, best, estimate, interval, rate_values, who
-from fairgym.report.words import capital, listed, number, small, those, words
-from fairgym.training.differences import plain
-from fairgym.training.statistics import paired_interval
+from fairgym.statistics.intervals import paired_interval
 
 MOST = 2  # configurations that have their own lines on the groups
 

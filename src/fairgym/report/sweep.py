@@ -7,13 +7,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym.report import style
-from fairgym.report.html_table import escaped, table
+from fairgym.report.labels import capital, number, words
 from fairgym.report.svg import inline_svg, variables
-from fairgym.report.template import PAGE
-from fairgym.report.words import capital, number, words
+from fairgym.report.template import PAGE, escaped, table
+from fairgym.statistics.intervals import bootstrap_interval
 from fairgym.sweeps import Effects, by_setting, effects
 from fairgym.sweeps.results import ACTIONS, GAPS, METRICS, SCORE
-from fairgym.training.statistics import bootstrap_interval
 
 MOST_VALUES = 12  # of a setting, in words below a panel
 _TABLES = "interquartile mean over seeds, with its bootstrap 95% interval; more is better"

@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.fairness.permuting import compared_by_group
-from fairgym.report.html_table import escaped, estimate_cell, table
 from fairgym.report.labels import (
     axis_of,
     disparities,
     has_people,
     has_population,
     metric_label,
+    number,
     rate_title,
+    words,
 )
 from fairgym.report.results import (
     Estimate,
@@ -24,9 +24,9 @@ from fairgym.report.results import (
     interval,
     ratio,
 )
-from fairgym.report.stakeholders import status_sections
-from fairgym.report.waits import wait_sections
-from fairgym.report.words import number, words
+from fairgym.report.stakeholders import status_sections, wait_sections
+from fairgym.report.template import escaped, estimate_cell, table
+from fairgym.statistics.permuting import compared_by_group
 from fairgym.training.courses import few
 from fairgym.training.evaluation import ENOUGH
 

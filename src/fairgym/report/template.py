@@ -1,4 +1,16 @@
-"""Frame of a page: HTML and CSS, in which `title`, `light`, `dark` and `body` are filled in."""
+"""Frame of a page (HTML and CSS), its tables, and the caveats of an environment's card.
+
+In the frame `title`, `light`, `dark` and `body` are filled in.
+"""
+
+import html
+import inspect
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -64,3 +76,108 @@ summary {{ cursor: pointer; margin-top: 1rem; }}
 </body>
 </html>
 """
+
+
+USES = "What it must not be used for"
+PEOPLE = "The people"
+
+
+def caveats(env: Any) -> dict[str, list[str]]:
+    """The card's sections on uses to avoid and on where people come from, as plain text.
+
+    Args:
+        env: an environment, wrapped or not.
+
+    Returns:
+        Heading -> paragraphs; empty for an environment without a card that says what it must not
+        be used for.
+    """
+    try:
+        card = Path(inspect.getfile(type(env.unwrapped))).with_name("README.md")
+        text = card.read_text(encoding="utf-8")
+    except (OSError, TypeError, UnicodeDecodeError):  # no file, or none that is text
+        return {}
+    found = {heading: _section(text, heading) for heading in (USES, PEOPLE)}
+    return {name: lines for name, lines in found.items() if lines} if found[USES] else {}
+
+
+def in_short(found: dict[str, list[str]]) -> str:
+    """The sentences that forbid a use; the first sentence if there are none; "" without a card."""
+    if not found:
+        return ""
+    sentences = re.split(r"(?<=[.!?])\s+", " ".join(found[USES]))
+    forbidden = [sentence for sentence in sentences if sentence.startswith("Do not")]
+    return " ".join(forbidden or sentences[:1])
+
+
+def _section(text: str, heading: str) -> list[str]:
+    """Paragraphs below a heading of a card, without tables, code and marks."""
+    match = re.search(rf"^##+ {re.escape(heading)}\s*$(.*?)(?=^#|\Z)", text, re.M | re.S)
+    if match is None:
+        return []
+    content = re.sub(r"^```.*?^```", "", match[1], flags=re.M | re.S)
+    content = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", content)  # links: their words
+    content = re.sub(r"[*`]", "", content)
+    blocks = [" ".join(block.split()) for block in re.split(r"\n\s*\n", content)]
+    return [block for block in blocks if block and not block.startswith("|")]
+
+
+MOST_COLUMNS = 7  # of one table, headings included: what a printed page has room for
+
+Row = Sequence[str | None]
+
+
+def table(head: Sequence[str], rows: Sequence[Row], kind: str = "", headings: int = 1) -> str:
+    """A table of cells that are HTML already; a wide one as several, one below the other.
+
+    The first cell of a row is its heading; if it is None, the heading above holds for this row too.
+
+    Args:
+        head: the cells of the first line.
+        rows: the cells of the other lines.
+        kind: classes of the table.
+        headings: number of columns at the left that say what a row is; each part of a wide table
+            has them.
+    """
+    columns = len(head) - headings
+    parts = max(1, math.ceil(columns / (MOST_COLUMNS - headings)))
+    ends = [headings + round(columns * part / parts) for part in range(parts + 1)]
+
+    def narrow(row: Row, start: int, end: int) -> Row:
+        return [*row[:headings], *row[start:end]]
+
+    return "\n".join(
+        _table(narrow(head, *limits), [narrow(row, *limits) for row in rows], kind)
+        for limits in itertools.pairwise(ends)
+    )
+
+
+def _table(head: Row, rows: Sequence[Row], kind: str) -> str:
+    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    # rows under one heading are a body of their own, which is not torn apart in print
+    starts = [i for i, row in enumerate(rows) if row[0] is not None]
+    groups = [rows[i:j] for i, j in itertools.pairwise([*starts, len(rows)])]
+    apart = "</tbody>\n<tbody>" if len(groups) < len(rows) else "\n"
+    text = apart.join("\n".join(_row(row, len(group)) for row in group) for group in groups)
+    return (
+        f'<div class="scroll"><table class="{kind}"><thead><tr>{top}</tr></thead>\n'
+        f"<tbody>{text}</tbody></table></div>"
+    )
+
+
+def _row(cells: Row, span: int) -> str:
+    """A line of a table, whose heading holds for `span` lines."""
+    heading, *rest = cells
+    group = f' rowspan="{span}"' if span > 1 else ""
+    first = "" if heading is None else f'<th scope="row"{group}>{heading}</th>'
+    return f"<tr>{first}{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
+
+
+def escaped(text: Any) -> str:
+    """Text as HTML shows it: with &, < and > spelt out."""
+    return html.escape(str(text), quote=False)
+
+
+def estimate_cell(text: str) -> str:
+    """An estimate as a cell, which breaks before its interval rather than within it."""
+    return re.sub(r"\[.*\]", r'<span class="whole">\g<0></span>', escaped(text))

@@ -6,13 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.core import FairgymError, check_shape
-from fairgym.core.files import (
-    make_folder,
-    require_folder,
-    require_path,
-    require_writable,
-    write_whole,
-)
 from fairgym.report.figures import plot_all
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
@@ -25,6 +18,13 @@ from fairgym.report.tables import luck_sections, people_sections, shown_beside
 from fairgym.training.comparison import Compared, compare
 from fairgym.training.evaluation import ENOUGH
 from fairgym.training.run import load_runs
+from fairgym.utils.files import (
+    make_folder,
+    require_folder,
+    require_path,
+    require_writable,
+    write_whole,
+)
 
 PEOPLE_EPISODES = 4  # episodes whose people are shown at the start and the end
 # What is measured of policies in a system of many people, as options of `compare`.

@@ -11,7 +11,6 @@ from fairgym.sweeps.analysis import (
     measures_of,
     pareto,
 )
-from fairgym.sweeps.choosing import ENGINES, engine_of
 from fairgym.sweeps.engines import Engine, Failed, Local, Processes, failure_of
 from fairgym.sweeps.plan import (
     Planned,
@@ -24,8 +23,7 @@ from fairgym.sweeps.plan import (
 )
 from fairgym.sweeps.ray_engine import Ray
 from fairgym.sweeps.results import results_of
-from fairgym.sweeps.seeds import train_seeds
-from fairgym.sweeps.sweep_file import Sweep, read_sweep, sweep_of
+from fairgym.sweeps.seeds import ENGINES, engine_of, train_seeds
 from fairgym.sweeps.sweeping import Entry, entries_of, run_sweep
 from fairgym.sweeps.together import Vmap
 
@@ -42,7 +40,6 @@ __all__ = [
     "Processes",
     "Ray",
     "Share",
-    "Sweep",
     "Vmap",
     "by_setting",
     "effects",
@@ -57,10 +54,8 @@ __all__ = [
     "pareto",
     "plan",
     "plan_seeds",
-    "read_sweep",
     "results_of",
     "run_sweep",
-    "sweep_of",
     "train_seeds",
     "unique",
 ]

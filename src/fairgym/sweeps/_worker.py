@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import jax
 
+from fairgym.config.run_config import RunConfig
 from fairgym.core import FairgymError
-from fairgym.core.plugins import import_plugin, reason_of
-from fairgym.training.config import RunConfig
 from fairgym.training.loop import train
+from fairgym.utils.plugins import import_plugin, reason_of
 
 READY, PROGRESS, FINISHED, FAILED, STOPPED = "ready", "progress", "finished", "failed", "stopped"
 STOP = "stop"  # what it is told instead of an order

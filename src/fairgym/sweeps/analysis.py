@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairgym.core import FairgymError
+from fairgym.statistics.intervals import bootstrap_interval, interquartile_mean
 from fairgym.sweeps.results import GAPS, METRICS, is_measure
 from fairgym.sweeps.sweeping import FINISHED
-from fairgym.training.statistics import bootstrap_interval, interquartile_mean
 
 RESAMPLES = 2000  # of the seeds of each setting
 PERMUTATIONS = 500  # of all runs

@@ -17,12 +17,13 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 
-from fairgym.core import FairgymError, interrupts
-from fairgym.core.plugins import reason_of
+from fairgym.core import FairgymError
 from fairgym.sweeps import _worker
 from fairgym.sweeps.plan import Planned, unique
 from fairgym.training.loop import Progress, train
 from fairgym.training.provenance import needed_modules
+from fairgym.utils import interrupts
+from fairgym.utils.plugins import reason_of
 
 RETRIES = 3  # of a run whose worker dies
 _PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"

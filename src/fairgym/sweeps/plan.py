@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fairgym.core import make
-from fairgym.fairness.plain import objective_slug, objective_text
-from fairgym.training.config import RunConfig
+from fairgym.config.plain import objective_slug, objective_text
+from fairgym.config.run_config import RunConfig
 from fairgym.training.folder import RunFolder, require_seeds_folder, seed_folder
 from fairgym.training.run import Run, load
+from fairgym.utils import make
 
 
 @dataclasses.dataclass(frozen=True)

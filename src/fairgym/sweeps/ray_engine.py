@@ -21,17 +21,17 @@ from typing import Any, NamedTuple
 
 import jax
 
-from fairgym.core import FairgymError, interrupts
-from fairgym.core.files import make_folder
-from fairgym.core.plugins import import_plugin, reason_of
+from fairgym.core import FairgymError
 from fairgym.data.store import need
 from fairgym.sweeps._worker import Order
 from fairgym.sweeps.engines import RETRIES, Failed, Show
 from fairgym.sweeps.plan import Planned, unique
 from fairgym.training.folder import RunFolder
-from fairgym.training.lock import FolderHeld
 from fairgym.training.loop import Progress, train
 from fairgym.training.provenance import needed_modules
+from fairgym.utils import interrupts
+from fairgym.utils.files import FolderHeld, make_folder
+from fairgym.utils.plugins import import_plugin, reason_of
 
 HELD_SECONDS = 120.0  # that a run waits for a dying worker to let go of its folder
 REACH_SECONDS = 10.0  # that the head of a cluster has to answer; Ray itself asks for minutes

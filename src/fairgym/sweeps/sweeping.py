@@ -14,13 +14,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fairgym.config.sweep_file import Sweep
 from fairgym.core import FairgymError
-from fairgym.core.files import append_line, make_folder
 from fairgym.sweeps.engines import Engine, Failed, Show
 from fairgym.sweeps.plan import Planned, plan, unique
-from fairgym.sweeps.sweep_file import Sweep
 from fairgym.training.folder import RunFolder
 from fairgym.training.loop import Progress
+from fairgym.utils.files import append_line, make_folder
 
 JOURNAL = "sweep.jsonl"
 FINISHED, FAILED, BEGUN, WAITING = "finished", "failed", "begun", "waiting"

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 
 from fairgym.algorithms import Algorithm
-from fairgym.core import interrupts
 from fairgym.sweeps.engines import Failed, Show, failure_by
 from fairgym.sweeps.plan import Planned, unique
 from fairgym.training.loop import Training, training
+from fairgym.utils import interrupts
 
 TOGETHER = 8  # runs in one update, unless it is said
 _PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"

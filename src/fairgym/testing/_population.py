@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fairgym.testing._case import Case
-from fairgym.testing._compare import as_numpy, require, require_close, require_names
+from fairgym.testing._compare import Case, as_numpy, require, require_close, require_names
 from fairgym.testing._renumbering import renumbered, require_same_people, taken
 
 

@@ -6,16 +6,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fairgym.core import EndsAfter, Entities, rollout
+from fairgym.core import Entities, rollout
 from fairgym.fairness import Metric, Objective
-from fairgym.testing._case import Case
 from fairgym.testing._compare import (
+    Case,
     as_numpy,
     differ,
     named,
     require,
     require_close,
 )
+from fairgym.wrappers import EndsAfter
 
 WILD = np.array([np.nan, -3.0, 7.0, np.inf, -np.inf, 0.5, -0.0, 1e30], np.float32)
 

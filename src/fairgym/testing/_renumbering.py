@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fairgym.core import AugmentedState, Entities
+from fairgym.core import Entities
 from fairgym.testing._compare import (
     ABSOLUTE,
     RELATIVE,
@@ -18,6 +18,7 @@ from fairgym.testing._compare import (
     require,
     require_close,
 )
+from fairgym.wrappers import AugmentedState
 
 PEOPLE = "people"  # name of the axis that has one entry per person
 

@@ -1,6 +1,6 @@
 """The conformance check of environments: a table of properties.
 
-Each property is one small function of `_declared.py`, `_properties.py` and `_memories.py` (of all
+Each property is one small function of `_declared.py` and `_properties.py` (of all
 environments) or `_population.py` (of environments of people).
 
 What "equal" means here. The same program on the same numbers gives the same bits, and is held to
@@ -20,9 +20,8 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from fairgym.core import Environment, PopulationEnvironment
-from fairgym.testing import _declared, _memories, _population, _properties
-from fairgym.testing._case import Case
-from fairgym.testing._compare import ConformanceError
+from fairgym.testing import _declared, _population, _properties
+from fairgym.testing._compare import Case, ConformanceError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +62,7 @@ PROPERTIES = (
     Property("counting stops at termination", _properties.counting_stops),
     Property("the horizon truncates", _properties.horizon),
     Property("metrics are finite", _properties.metrics),
-    Property("memories are folds", _memories.memories),
+    Property("memories are folds", _declared.memories),
 )
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import equinox as eqx
 
+from fairgym.config.run_config import differences
 from fairgym.core import FairgymError
-from fairgym.core.files import read_regular, write_whole
-from fairgym.training.config import differences
+from fairgym.utils.files import read_regular, write_whole
 
 MARK = "fairgym-arrays-2"
 

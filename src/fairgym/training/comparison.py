@@ -89,7 +89,7 @@ def compare(
         episodes: number of episodes per policy.
         seed: seed of the episodes.
         random: True to add the random policy to the environment's baselines.
-        sample: True for runs' policies that draw their choices (`fairgym.policies.sampled`).
+        sample: True for runs' policies that draw their choices (`fairgym.policies.exploration`).
         massage: True to massage the actions of the runs' policies (`Run.massaged`).
         progress: called with the title of each policy before it is measured.
         **options: further arguments of `fairgym.training.evaluate`.

@@ -11,9 +11,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
+from fairgym.config.differences import words
 from fairgym.core import Environment
 from fairgym.fairness import Min, Recent, Scheme
-from fairgym.training.differences import words
 from fairgym.training.evaluation import Evaluation
 
 MOST_PARTS = 12  # groups or people that have a line or a column each

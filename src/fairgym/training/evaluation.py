@@ -20,9 +20,9 @@ from fairgym.core import (
 from fairgym.core.environment import require_agent, require_agents
 from fairgym.fairness import Objective
 from fairgym.fairness.measuring import measuring
+from fairgym.statistics.intervals import Null, mean_interval, null_of, paired_interval
 from fairgym.training._measuring import measure, of_people
 from fairgym.training.devices import keep_programs
-from fairgym.training.statistics import Null, mean_interval, null_of, paired_interval
 
 # People of all episodes whose features are held at once, so that memory stays bounded.
 _PEOPLE_AT_ONCE = 2_000_000

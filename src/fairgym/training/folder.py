@@ -8,10 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from fairgym.config.differences import is_longer, require_same_run
+from fairgym.config.run_config import RunConfig
 from fairgym.core import Environment, FairgymError
-from fairgym.core.files import (
+from fairgym.training import stored
+from fairgym.training.checkpoint import Checkpoints, decode, read_header, require_same
+from fairgym.training.stored import Stored
+from fairgym.utils.files import (
     append_line,
     is_temporary,
+    lock_folder,
     make_folder,
     read_regular,
     require_folder,
@@ -19,12 +25,6 @@ from fairgym.core.files import (
     write_errors,
     write_whole,
 )
-from fairgym.training import stored
-from fairgym.training.checkpoint import Checkpoints, decode, read_header, require_same
-from fairgym.training.config import RunConfig
-from fairgym.training.lock import lock_folder
-from fairgym.training.resuming import is_longer, require_same_run
-from fairgym.training.stored import Stored
 
 
 def seed_folder(folder: str | Path, seed: int) -> Path:

@@ -9,17 +9,18 @@ from typing import Any
 
 import jax
 
-from fairgym.algorithms import Algorithm
-from fairgym.core import Environment, interrupts, log_keys
-from fairgym.core.files import write_whole
-from fairgym.fairness.plain import objective_text
+from fairgym.algorithms import Algorithm, log_keys
+from fairgym.config.plain import objective_text
+from fairgym.config.run_config import Job, RunConfig
+from fairgym.core import Environment
 from fairgym.training.checkpoint import decode, encode
-from fairgym.training.config import Job, RunConfig
 from fairgym.training.devices import keep_programs
 from fairgym.training.folder import RunFolder
 from fairgym.training.provenance import needed_modules, now, provenance
 from fairgym.training.run import Run, initial_state, load
 from fairgym.training.stored import Stored
+from fairgym.utils import interrupts
+from fairgym.utils.files import write_whole
 
 # Called before the first update and after each one, with the updates done, the updates in all, and
 # the log of this one (None before the first).

@@ -8,7 +8,7 @@ from typing import Any
 from rich import progress as bars
 from rich.console import Console
 
-from fairgym.core import log_keys
+from fairgym.algorithms import log_keys
 from fairgym.training.loop import Progress
 
 # Words for a training -> a context that yields the argument `progress` of `fairgym.train`.

@@ -13,8 +13,8 @@ import jax
 
 from fairgym._version import __version__
 from fairgym.algorithms import algorithms
-from fairgym.core.registry import environments
-from fairgym.training.config import Job, RunConfig
+from fairgym.config.run_config import Job, RunConfig
+from fairgym.utils.registry import environments
 
 
 def needed_modules(config: RunConfig) -> tuple[str, ...]:

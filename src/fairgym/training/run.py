@@ -10,14 +10,14 @@ import jax
 
 from fairgym.algorithms._watching import SHORT_TERM
 from fairgym.algorithms.f_ppo import FPpo
+from fairgym.config.plain import read_metrics, read_schemes
+from fairgym.config.run_config import Job, RunConfig
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params, Policy, check_shape
 from fairgym.fairness import Metric, Objective
 from fairgym.fairness.measuring import with_measures
-from fairgym.fairness.plain import read_metrics, read_schemes
 from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
 from fairgym.policies import massaged
-from fairgym.training.config import Job, RunConfig
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.folder import RunFolder, run_folders, seed_of
 
@@ -111,7 +111,7 @@ class Run:
 
         Args:
             env: the environment to act in, of another horizon, say; its own by default.
-            policies: agent -> policy, such as `fairgym.policies.sampled` ones, instead of its own.
+            policies: agent -> policy, such as sampled ones, instead of its own.
 
         Returns:
             `(env, policies)`: the environment with what massaging looks at in its state, and agent

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fairgym.config.differences import words
+from fairgym.config.files import describe, read_config_file
+from fairgym.config.run_config import ALIASES, import_listed
 from fairgym.core import FairgymError, check_shape
-from fairgym.core.files import require_path
-from fairgym.training.config import ALIASES, import_listed
-from fairgym.training.config_file import describe, read_config_file
-from fairgym.training.differences import words
 from fairgym.training.scenarios import Scenario, default_baseline, make_checked, pairs_of
+from fairgym.utils.files import require_path
 
 EPISODES = 32
 _SECTIONS = ("environment_args", "params", "fixed")

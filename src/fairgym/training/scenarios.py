@@ -8,14 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fairgym.core import Environment, FairgymError, Params, Policy, check_shape, make
+from fairgym.config.differences import words
+from fairgym.config.parameters import with_params
+from fairgym.config.settings import environment_settings
+from fairgym.core import Environment, FairgymError, Params, Policy, check_shape
 from fairgym.policies import fixed_policies, with_fixed
+from fairgym.statistics.intervals import paired_interval
 from fairgym.training.comparison import baselines_of
-from fairgym.training.differences import words
 from fairgym.training.evaluation import Evaluation, evaluate
-from fairgym.training.parameters import with_params
-from fairgym.training.settings import environment_settings
-from fairgym.training.statistics import paired_interval
+from fairgym.utils import make
 
 Changes = Mapping[str, Any] | Sequence[tuple[str, Any]]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairgym.algorithms import algorithms
+from fairgym.config.files import describe, parse_json
+from fairgym.config.run_config import RunConfig, check_fields
 from fairgym.core import FairgymError
-from fairgym.core.files import read_regular
-from fairgym.core.plugins import import_plugin
-from fairgym.core.registry import environments
-from fairgym.training.config import RunConfig, check_fields
-from fairgym.training.config_file import describe, parse_json
+from fairgym.utils.files import read_regular
+from fairgym.utils.plugins import import_plugin
+from fairgym.utils.registry import environments
 
 FORMAT = "fairgym-run-1"
 LARGEST = 2**24  # bytes

@@ -7,13 +7,14 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 import fairgym
-from fairgym.core import FairgymError, augmented, record
+from fairgym.core import FairgymError, record
 from fairgym.environments.bank_loans import BankLoansNoise, BankLoansParams, BankLoansState
 from fairgym.fairness import Full
 from fairgym.policies import Random
 from fairgym.policies.coding import Inputs, TableCode
 from fairgym.report.effects import quantities
 from fairgym.testing import check_environment
+from fairgym.wrappers import augmented
 
 START = np.array([[0, 0.1, 0.1, 0.2, 0.3, 0.3, 0], [0.1, 0.1, 0.2, 0.3, 0.3, 0, 0]])
 REPAYMENT = np.array([0.1, 0.2, 0.45, 0.6, 0.65, 0.7, 0.7])

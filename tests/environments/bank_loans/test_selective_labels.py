@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.core import FairgymError, augmented, record, rollout
+from fairgym.core import FairgymError, record, rollout
 from fairgym.environments.bank_loans import (
     BankLoansNoise,
     SelectiveComponents,
@@ -15,6 +15,7 @@ from fairgym.environments.bank_loans import (
 from fairgym.fairness import Full
 from fairgym.policies import Random, fixed_policies
 from fairgym.testing import check_environment
+from fairgym.wrappers import augmented
 
 STEPS = 300
 ENV = fairgym.make("bank_loans", horizon=STEPS, selective_labels=True)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.core import FairgymError, augmented, no_components, record, rollout
+from fairgym.core import FairgymError, no_components, record, rollout
 from fairgym.policies import Random, fixed_policies
 from fairgym.testing import check_environment
+from fairgym.wrappers import augmented
 
 P, SMALL = 0.8, 3  # chance of being at the counter; size of the tabular shop
 STEPS = 12

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairgym
-from fairgym.core import improvement_probability, moved
+from fairgym.environments._common.moves import improvement_probability, moved
 from fairgym.environments.education import EducationParams, dynamics
 
 settings.register_profile("education", max_examples=40)

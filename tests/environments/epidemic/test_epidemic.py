@@ -7,7 +7,7 @@ import pytest
 
 import fairgym
 from fairgym.core import FairgymError, record
-from fairgym.environments.epidemic import EpidemicNoise, dynamics, steps
+from fairgym.environments.epidemic import EpidemicNoise, steps
 from fairgym.fairness import Windowed
 from fairgym.policies import Random
 from fairgym.policies.coding import Inputs, TableCode
@@ -249,7 +249,7 @@ def test_foreseen_components_are_the_means():
 def test_waning_immunity_is_the_harder_variant():
     env = fairgym.make("epidemic", harder=True)
     assert (env.default_params.waning, fairgym.make("epidemic").default_params.waning) == (0.2, 0)
-    chance = dynamics.chance_to_pass_on(
+    chance = steps.chance_to_pass_on(
         jnp.int32([0, 1, 2]), jnp.float32([0.3, 0.3, 0.3]), 0.5, 0.005, 0.2, 3
     )
     np.testing.assert_allclose(chance, [0.3, 0.005, 0.2])
@@ -259,7 +259,7 @@ def test_waning_immunity_is_the_harder_variant():
 def test_the_chance_to_be_infected(tau):
     contacts = jnp.arange(5.0)
     known = [1 - (1 - tau) ** k for k in range(5)]
-    np.testing.assert_allclose(dynamics.infection_chance(contacts, tau), known, atol=1e-6)
+    np.testing.assert_allclose(steps.infection_chance(contacts, tau), known, atol=1e-6)
 
 
 # ------------------------------------------------------------------------- ml-fairness-gym

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgym.core import Construction, improvement_probability
 from fairgym.data.populations import health
+from fairgym.environments._common.moves import improvement_probability
+from fairgym.environments._common.schedule import Construction
 from fairgym.environments.health import HealthParams, dynamics
 
 PARAMS = HealthParams()

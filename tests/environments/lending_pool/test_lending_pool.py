@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.core import FairgymError, augmented, no_components, record, rollout
-from fairgym.environments.lending_pool import dynamics
+from fairgym.core import FairgymError, no_components, record, rollout
+from fairgym.environments.lending_pool import environment
 from fairgym.policies import Random, fixed_policies
 from fairgym.policies.coding import Inputs, TableCode
 from fairgym.testing import check_environment
+from fairgym.wrappers import augmented
 
 GROUP = np.array([0, 0, 1, 1])
 
@@ -163,7 +164,7 @@ def test_changes_of_credit_are_as_wide_as_is_said():
         size, wide = params.credit_change, params.credit_spread
         for repaid in (jnp.array(True), jnp.array(False)):
             change = jax.vmap(
-                lambda x, r=repaid, s=size, w=wide: dynamics.credit_change(r, s, w, x)
+                lambda x, r=repaid, s=size, w=wide: environment.credit_change(r, s, w, x)
             )(shift)
             assert float(change.mean()) == pytest.approx(mean if repaid else -mean, abs=0.006)
             assert float(change.std()) == pytest.approx(spread, abs=0.006)
@@ -173,7 +174,7 @@ def test_changes_of_credit_are_as_wide_as_is_said():
     ("profit", "steps", "missed"), [(3, 40, True), (4, 40, False), (6, 70, True), (7, 70, False)]
 )
 def test_a_margin_of_ten_percent(profit, steps, missed):
-    assert bool(dynamics.margin_missed(jnp.float32(profit), 0.1, steps)) == missed
+    assert bool(environment.margin_missed(jnp.float32(profit), 0.1, steps)) == missed
 
 
 def test_codes_of_the_papers_networks():

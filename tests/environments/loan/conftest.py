@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.core import Schedule
+from fairgym.environments._common.schedule import Schedule
 from fairgym.policies import Function
 
 PEOPLE, MONTHS, APPLICANTS, CAP = 300, 90, 12, 5

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgym.core import moved
 from fairgym.data import Score
+from fairgym.environments._common.moves import moved
 from fairgym.environments.loan import dynamics
 
 settings.register_profile("loan", max_examples=40)

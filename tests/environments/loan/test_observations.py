@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import fairgym
-from fairgym.core import Schedule
 from fairgym.data import load_population, standardised_mean_difference
+from fairgym.environments._common.schedule import Schedule
 
 IDLE, WAITING, REPAYING = range(3)
 FEATURES = (

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import fairgym
+from fairgym.config.parameters import with_params
 from fairgym.core import FairgymError
 from fairgym.data import load_population
 from fairgym.data.populations.loan import by_race
 from fairgym.environments.loan.types import QueueComponents
 from fairgym.policies import Function, fixed_policies, group_flips
 from fairgym.testing import check_environment
-from fairgym.training.parameters import with_params
 
 PEOPLE, MONTHS, CAP = 240, 60, 7
 SHAPE: dict[str, Any] = {

@@ -13,7 +13,7 @@ import pytest
 
 import fairgym
 from fairgym.policies import Function
-from fairgym.training.waits import waits
+from fairgym.training._measuring import waits
 
 ENV = fairgym.make("loan", population=300, horizon=400)
 SCORE = [f.name for f in ENV.observation_space("disbursement").features].index(

@@ -201,7 +201,7 @@ def _propensity(before, t, person, asked):
     return np.clip(np.clip(usual, 0, 1) + before.residual[t, person], 0, 1)
 
 
-ENV_COLUMNS = tuple(fairgym.environments.loan.spaces.DATA_COLUMNS)
+ENV_COLUMNS = tuple(fairgym.environments.loan.declarations.DATA_COLUMNS)
 
 
 def test_the_episode_ends_when_either_fails(episode, transition):

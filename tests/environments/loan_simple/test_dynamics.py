@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fairgym.environments.loan import dynamics as loan
-from fairgym.environments.loan_simple import dynamics
+from fairgym.environments.loan_simple import steps
 
 settings.register_profile("loan_simple", max_examples=40)
 settings.load_profile("loan_simple")
@@ -34,7 +34,7 @@ def arrays(*values):
 def test_without_relief_the_chance_is_the_qualification_score(q):
     """One model for both: admission's score is the chance of repaying."""
     predictor, relief = arrays(np.log(q / (1 - q)), 0.0)
-    chance = dynamics.repayment_probability(predictor, relief, 25.0)
+    chance = steps.repayment_probability(predictor, relief, 25.0)
     assert float(chance[0]) == pytest.approx(q, rel=1e-5)
 
 
@@ -42,7 +42,7 @@ def test_without_relief_the_chance_is_the_qualification_score(q):
 def test_relief_multiplies_the_odds(q, relief, effect):
     """Odds of repaying times exp(effect a)."""
     predictor, shares = arrays(np.log(q / (1 - q)), relief)
-    chance = dynamics.repayment_probability(predictor, shares, effect)
+    chance = steps.repayment_probability(predictor, shares, effect)
     odds = q / (1 - q) * np.exp(effect * relief)
     assert float(chance[0]) == pytest.approx(odds / (1 + odds), rel=1e-4)
 
@@ -67,7 +67,7 @@ def test_waits_by_rank(people, cap, random):
     for place, (_, _, i) in enumerate(queue):
         expected[i] = place // cap
     priority, approved = (np.array(column) for column in zip(*people, strict=True))
-    found = dynamics.months_waited(
+    found = steps.months_waited(
         jnp.array(priority, jnp.float32), jnp.array(approved), jnp.array(tie), cap
     )
     np.testing.assert_array_equal(found, expected)
@@ -75,7 +75,7 @@ def test_waits_by_rank(people, cap, random):
 
 def test_a_known_queue():
     """Seven people, two a month; the third is not approved and holds nobody up."""
-    waits = dynamics.months_waited(
+    waits = steps.months_waited(
         jnp.array([0.1, 0.7, 1.0, 0.6, 0.9, 0.2, 0.8]),
         jnp.array([True, True, False, True, True, True, True]),
         jnp.zeros(7),
@@ -89,7 +89,7 @@ def test_ties_break_at_random_and_not_by_row():
     count = 2_000
     ties = jax.random.uniform(jax.random.key(0), (count, 20))
     waits = jax.vmap(
-        lambda tie: dynamics.months_waited(jnp.full(20, 0.5), jnp.ones(20, bool), tie, 5)
+        lambda tie: steps.months_waited(jnp.full(20, 0.5), jnp.ones(20, bool), tie, 5)
     )(ties)
     first = (np.asarray(waits) == 0).sum(axis=0)
     assert first.sum() == 5 * count
@@ -103,7 +103,7 @@ def test_ties_break_at_random_and_not_by_row():
 @given(floats(1e-6, 1.0), st.integers(1, 60))
 def test_what_relief_leaves_unpaid(relief, months):
     """The product over the installments; written off at once for one installment."""
-    found = float(dynamics.written_off(*arrays(relief, months))[0])
+    found = float(steps.written_off(*arrays(relief, months))[0])
     left = np.prod([1.0 - (1.0 - relief) / k for k in range(1, months + 1)])
     assert found == pytest.approx(left, rel=1e-3, abs=1e-7)
 
@@ -111,7 +111,7 @@ def test_what_relief_leaves_unpaid(relief, months):
 def test_known_write_offs():
     """None without relief, all of it with full relief; a (1 + a) / 2 of two installments."""
     relief, term = jnp.array([0.0, 1.0, 0.3, 0.5]), jnp.array([36.0, 60.0, 1.0, 2.0])
-    found = dynamics.written_off(relief, term)
+    found = steps.written_off(relief, term)
     np.testing.assert_allclose(found, [0.0, 1.0, 0.3, 0.375], rtol=1e-5)
 
 
@@ -129,7 +129,7 @@ def test_relief_is_spread_as_in_the_full_environment(months, relief):
         received += float(paid[0])
     principal, term, share = arrays(12_000.0, months, relief)
     installment = loan.scheduled_installment(principal, nothing, term)
-    found = dynamics.loan_payments(installment, term, share, jnp.array([True]), 0.4)
+    found = steps.loan_payments(installment, term, share, jnp.array([True]), 0.4)
     assert float(found[0]) == pytest.approx(received, rel=1e-4)
 
 
@@ -138,11 +138,11 @@ def test_a_known_loan():
     principal, rate, term, relief = arrays(10_000.0, 0.01, 36.0, 0.0)
     scheduled = loan.scheduled_installment(principal, rate, term)
     for repaid, expected in ((True, 36 * 332.143), (False, 0.4 * 36 * 332.143)):
-        paid = dynamics.loan_payments(scheduled, term, relief, jnp.array([repaid]), 0.4)
+        paid = steps.loan_payments(scheduled, term, relief, jnp.array([repaid]), 0.4)
         assert float(paid[0]) == pytest.approx(expected, rel=1e-5)
-    due = dynamics.deposits_due(principal, term, 0.03)
+    due = steps.deposits_due(principal, term, 0.03)
     assert float(due[0]) == pytest.approx(36 * 290.812, rel=1e-5)
-    assert float(dynamics.deposits_due(principal, term, 0.0)[0]) == pytest.approx(10_000.0)
+    assert float(steps.deposits_due(principal, term, 0.0)[0]) == pytest.approx(10_000.0)
 
 
 # ------------------------------------------------------------------------- the record

@@ -11,13 +11,13 @@ from scipy import stats
 import fairgym
 from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError, no_components
-from fairgym.core.registry import environments
 from fairgym.data import load_population
 from fairgym.environments.loan.types import LoanComponents
 from fairgym.environments.loan_simple import LoanSimple, LoanSimpleParams
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.testing import check_environment
+from fairgym.utils.registry import environments
 
 
 def test_it_keeps_the_contract(env, params):

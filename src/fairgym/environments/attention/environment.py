@@ -22,18 +22,19 @@ from fairgym.core import (
     check_flag,
     check_shape,
     per_group,
-    register_environment,
     require_agent,
 )
 from fairgym.core.environment import Actions, Observations
 from fairgym.environments.attention import dynamics
-from fairgym.environments.attention.params import AttentionParams, numbers_of
 from fairgym.environments.attention.types import (
     AttentionComponents,
     AttentionNoise,
+    AttentionParams,
     AttentionState,
+    numbers_of,
 )
 from fairgym.fairness import Direct, Disparity, LargestDeviation, Metric, Rate, Windowed
+from fairgym.utils import register_environment
 
 UNITS, HARDER_UNITS = 6, 30
 MISSED_WEIGHT = 0.25  # zeta_1, with zeta_0 = 1

@@ -1,8 +1,11 @@
-"""State, components and noise of attention allocation."""
+"""Parameters, state, components and noise of attention allocation."""
 
+import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
-from fairgym.core import Components, State, Struct, component
+from fairgym.core import Components, Params, State, Struct, component, param
+from fairgym.core.params import Number
 
 
 class AttentionState(State):
@@ -54,3 +57,63 @@ class AttentionNoise(Struct):
     """
 
     uniform: Float[Array, " sites"]
+
+
+# One number per site: of Hu, Lear and Zhang (2023), and of Xu et al. (2024), where it is harder to
+# hold all rates down.
+PUBLISHED = {
+    "start_rate": (8.0, 6.0, 4.0, 3.0, 1.5),
+    "increase": (0.2, 0.26, 0.4, 0.6, 0.3),
+    "decrease": (0.1,),
+}
+HARDER = {
+    "start_rate": (30.0, 25.0, 22.5, 17.5, 12.5),
+    "increase": (0.08, 0.2, 0.4, 0.8, 2.0),
+    "decrease": (0.004, 0.01, 0.016, 0.02, 0.04),
+}
+
+
+class AttentionParams(Params):
+    """Parameters of attention allocation; every field may be vmapped over.
+
+    `Attention.default_params` has the published ones, which differ over sites.
+    """
+
+    start_rate: Number = param(
+        4.0,
+        "Lambda_k: expected incidents of a step at the start",
+        unit="incidents per step",
+        low=0.0,
+        high=10_000.0,
+        per="site",
+    )
+    increase: Number = param(
+        0.3,
+        "lambda_k^I: gain of the rate in a step in which no unit is sent",
+        unit="incidents per step",
+        low=0.0,
+        high=100.0,
+        per="site",
+    )
+    decrease: Number = param(
+        0.1,
+        "lambda^D: loss of the rate in a step by each unit that is sent",
+        unit="incidents per step",
+        low=0.0,
+        high=100.0,
+        per="site",
+    )
+
+
+def numbers_of(sites: int, *, harder: bool) -> AttentionParams:
+    """The published numbers, from the first site on again where there are more sites.
+
+    Args:
+        sites: number of sites.
+        harder: the numbers of Xu et al. (2024) instead of those of Hu, Lear and Zhang (2023).
+    """
+    numbers = {
+        name: jnp.asarray(np.resize(values, sites), jnp.float32) if len(values) > 1 else values[0]
+        for name, values in (HARDER if harder else PUBLISHED).items()
+    }
+    return AttentionParams(**numbers)

@@ -18,20 +18,21 @@ from fairgym.core import (
     Feature,
     check_flag,
     check_shape,
-    register_environment,
     require_agent,
 )
 from fairgym.environments.bank_loans import dynamics
 from fairgym.environments.bank_loans.dynamics import SCORES
-from fairgym.environments.bank_loans.params import BankLoansParams, SelectiveParams
 from fairgym.environments.bank_loans.types import (
     BankLoansComponents,
     BankLoansNoise,
+    BankLoansParams,
     BankLoansState,
     RecordingState,
     SelectiveComponents,
+    SelectiveParams,
 )
 from fairgym.fairness import Direct, Disparity, Distance, Metric, Rate, Windowed
+from fairgym.utils import register_environment
 
 GROUPS = ("advantaged", "disadvantaged")
 OPTIONS = ("deny", "approve")

@@ -1,7 +1,11 @@
 """The doughnut shop: who gets the next doughnut (Alamdari et al. 2024, section 6.1)."""
 
-from fairgym.environments.doughnut.environment import Doughnut
-from fairgym.environments.doughnut.params import DoughnutParams
-from fairgym.environments.doughnut.types import DoughnutComponents, DoughnutNoise, DoughnutState
+from fairgym.environments.doughnut.environment import (
+    Doughnut,
+    DoughnutComponents,
+    DoughnutNoise,
+    DoughnutParams,
+    DoughnutState,
+)
 
 __all__ = ["Doughnut", "DoughnutComponents", "DoughnutNoise", "DoughnutParams", "DoughnutState"]

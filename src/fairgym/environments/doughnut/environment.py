@@ -16,18 +16,15 @@ from fairgym.core import (
     Feature,
     Memory,
     OneEntity,
+    Params,
     PopulationEnvironment,
+    PopulationState,
+    Struct,
     check_flag,
     check_shape,
-    register_environment,
+    component,
+    param,
     require_agent,
-)
-from fairgym.environments.doughnut.params import DoughnutParams
-from fairgym.environments.doughnut.types import (
-    AT_COUNTER,
-    DoughnutComponents,
-    DoughnutNoise,
-    DoughnutState,
 )
 from fairgym.fairness import (
     Direct,
@@ -41,6 +38,50 @@ from fairgym.fairness import (
     StakeholderFirst,
     When,
 )
+from fairgym.utils import register_environment
+
+Number = float | Float[jax.Array, "..."]  # one number, or one per person
+
+
+class DoughnutParams(Params):
+    """Parameters of the doughnut shop; every field may be vmapped over."""
+
+    presence: Number = param(
+        0.8,
+        "p_i: chance that a person is at the counter in a step (A.4.1)",
+        low=0.0,
+        high=1.0,
+        per="person",
+    )
+
+
+ABSENT, AT_COUNTER = range(2)
+
+
+class DoughnutState(PopulationState):
+    """State of the shop: the stage of a person tells whether they are at the counter."""
+
+
+class DoughnutComponents(Components):
+    """Components of one step."""
+
+    handed_out: Float[Array, " persons"] = component(
+        "doughnuts handed out to each person", unit="doughnuts", symbol="u_i", per="person"
+    )
+    wasted: Float[Array, ""] = component(
+        "doughnuts given to somebody who was not there", unit="doughnuts"
+    )
+
+
+class DoughnutNoise(Struct):
+    """The randomness of one step, each number uniform in [0, 1).
+
+    Attributes:
+        arrival: decides who is at the counter in the next step.
+    """
+
+    arrival: Float[Array, " people"]
+
 
 PRESENT = Feature("present", 0, 1, source="whether the person is at the counter", levels=2)
 

@@ -10,8 +10,8 @@
 | SALARY, DIVINVEST | `salary`, `supplement`, shares of the maximum salary |
 | P^Leave, U, alpha_2 | `leaves`, `utility`, `pay_cost` |
 
-Equation (24), "improve, stay, deteriorate", is in `fairgym.core.moves`; building is in
-`fairgym.core.schedule`. All functions work elementwise on arrays of any equal shape.
+Equation (24), "improve, stay, deteriorate", is in `_common/moves.py`; building is in
+`_common/schedule.py`. All functions work elementwise on arrays of any equal shape.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from fairgym.environments._regions import Move
+from fairgym.environments._common.regions import Move
 
 Numbers = Float[Array, "..."]
 Flags = Bool[Array, "..."]

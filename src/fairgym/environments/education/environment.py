@@ -15,40 +15,30 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import (
-    ActionSpace,
-    Components,
-    Construction,
-    Entities,
-    EntitySpace,
-    Schedule,
-    register_environment,
-    sample_rows,
-)
-from fairgym.environments._sampled import (
+from fairgym.core import ActionSpace, Components, Entities, EntitySpace, sample_rows
+from fairgym.environments._common.sampled import (
     RACE_AND_SEX,
     PublishedProfit,
     SampledEnvironment,
     filled,
     race_and_sex,
 )
+from fairgym.environments._common.schedule import Construction, Schedule
 from fairgym.environments.education import dynamics, steps
-from fairgym.environments.education.metrics import (
+from fairgym.environments.education.declarations import (
     APPENDIX_H,
-    PROFIT,
-    baseline_policies,
-    graduation_metrics,
-    published_metrics,
-)
-from fairgym.environments.education.params import EducationParams
-from fairgym.environments.education.spaces import (
     FIXED_COLUMNS,
     GROUPS,
     PLANNER,
+    PROFIT,
     REGIONS,
     action_spaces,
+    baseline_policies,
+    graduation_metrics,
     observation_spaces,
+    published_metrics,
 )
+from fairgym.environments.education.params import EducationParams
 from fairgym.environments.education.steps import MINORITY, OUTSIDE, STUDYING, WORKING
 from fairgym.environments.education.types import (
     EducationComponents,
@@ -56,6 +46,7 @@ from fairgym.environments.education.types import (
     EducationState,
 )
 from fairgym.fairness import Metric
+from fairgym.utils import register_environment
 
 COLUMNS = (*FIXED_COLUMNS, *(name for name in dynamics.MOVES if name != "gpa_shift"))
 FIRST_AGE, SEMESTERS_PER_YEAR = 18.0, 2.0

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairgym.core import param
 from fairgym.core.params import Number
-from fairgym.environments._regions import RegionParams
+from fairgym.environments._common.regions import RegionParams
 
 CALIBRATED_POPULATION = 10_000
 

@@ -7,11 +7,12 @@ Each function is a numbered step of the card, and returns what later steps need.
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Construction, Schedule, Struct, by_group, count_people, fill_places
-from fairgym.environments._regions import move_features
+from fairgym.core import Struct, by_group, count_people, fill_places
+from fairgym.environments._common.regions import move_features
+from fairgym.environments._common.schedule import Construction, Schedule
 from fairgym.environments.education import dynamics
+from fairgym.environments.education.declarations import GROUPS, UNIVERSITY
 from fairgym.environments.education.params import EducationParams
-from fairgym.environments.education.spaces import GROUPS, UNIVERSITY
 from fairgym.environments.education.types import EducationNoise, EducationState
 
 OUTSIDE, STUDYING, WORKING = 0, 1, 2

@@ -3,16 +3,9 @@
 import jax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import (
-    Components,
-    Construction,
-    PopulationState,
-    Schedule,
-    Struct,
-    component,
-    person_index,
-)
-from fairgym.environments._sampled import group_count
+from fairgym.core import Components, PopulationState, Struct, component, person_index
+from fairgym.environments._common.sampled import group_count
+from fairgym.environments._common.schedule import Construction, Schedule
 
 
 class EducationState(PopulationState):

@@ -1,10 +1,10 @@
 """The epidemic: who is vaccinated in a network (Hu, Lear and Zhang 2023, section VI-C)."""
 
 from fairgym.environments.epidemic.environment import Epidemic
-from fairgym.environments.epidemic.params import EpidemicParams
 from fairgym.environments.epidemic.types import (
     EpidemicComponents,
     EpidemicNoise,
+    EpidemicParams,
     EpidemicState,
 )
 

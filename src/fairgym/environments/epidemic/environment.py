@@ -22,11 +22,15 @@ from fairgym.core import (
     PopulationEnvironment,
     check_flag,
     check_shape,
-    register_environment,
     require_agent,
 )
 from fairgym.environments.epidemic import steps
-from fairgym.environments.epidemic.dynamics import SUSCEPTIBLE
+from fairgym.environments.epidemic.declarations import (
+    baseline_policies,
+    epidemic_measures,
+    epidemic_metrics,
+    observation_space,
+)
 from fairgym.environments.epidemic.graph import (
     KARATE,
     Edges,
@@ -37,19 +41,15 @@ from fairgym.environments.epidemic.graph import (
     contact_matrix,
     contacts_of,
 )
-from fairgym.environments.epidemic.metrics import (
-    baseline_policies,
-    epidemic_measures,
-    epidemic_metrics,
-)
-from fairgym.environments.epidemic.params import EpidemicParams
-from fairgym.environments.epidemic.spaces import observation_space
+from fairgym.environments.epidemic.steps import SUSCEPTIBLE
 from fairgym.environments.epidemic.types import (
     EpidemicComponents,
     EpidemicNoise,
+    EpidemicParams,
     EpidemicState,
 )
 from fairgym.fairness import Metric, Windowed
+from fairgym.utils import register_environment
 
 MODELS = {
     "SIR": ("susceptible", "infected", "recovered"),

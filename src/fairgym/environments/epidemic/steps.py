@@ -1,6 +1,6 @@
-"""The steps of the epidemic, in the order of its card, and what can be foreseen of them.
+"""The steps of the epidemic, and its formulas (Hu, Lear and Zhang 2023, section VI-C).
 
-The formulas are in `dynamics.py`. Arguments that are the same everywhere: `stage`, the state of
+The formulas come first. Arguments that are the same everywhere: `stage`, the state of
 health of each person; `contact_matrix`, 1 where two people meet; `states`, the number of states of
 health; `params`, as `Epidemic.default_params`.
 """
@@ -10,10 +10,77 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.environments.epidemic import dynamics
-from fairgym.environments.epidemic.dynamics import SUSCEPTIBLE
-from fairgym.environments.epidemic.params import EpidemicParams
-from fairgym.environments.epidemic.types import EpidemicComponents
+from fairgym.environments.epidemic.types import EpidemicComponents, EpidemicParams
+
+Number = float | Float[Array, ""]
+SUSCEPTIBLE = 0  # the first stage; the last one is recovered
+
+
+def infection_chance(
+    infected_contacts: Float[Array, "*people"], infection: Number
+) -> Float[Array, "*people"]:
+    """Chance that a susceptible person is infected, P_I = 1 - (1 - tau)^|N_I| (section VI-C).
+
+    Args:
+        infected_contacts: number of infected people whom each person meets.
+        infection: chance that one of them infects.
+    """
+    return 1.0 - jnp.power(1.0 - infection, infected_contacts)
+
+
+def chance_to_pass_on(
+    stage: Int[Array, " people"],
+    infected: Float[Array, " people"],
+    onset: Number,
+    recovery: Number,
+    waning: Number,
+    states: int,
+) -> Float[Array, " people"]:
+    """Chance that each person passes on to the next state of health.
+
+    Args:
+        stage: state of health of each person.
+        infected: chance that each person is infected if susceptible.
+        onset: chance that an exposed person becomes infectious.
+        recovery: chance that an infected person recovers.
+        waning: chance that an immune person becomes susceptible.
+        states: number of states of health: 3, or 4 with the exposed.
+    """
+    later = jnp.where(stage == states - 2, recovery, jnp.where(stage == states - 1, waning, onset))
+    return jnp.where(stage == 0, infected, later)
+
+
+def passed_on(
+    stage: Int[Array, " people"],
+    chance: Float[Array, " people"],
+    fate: Float[Array, " people"],
+    states: int,
+) -> Int[Array, " people"]:
+    """State of health of each person after the step, all at once.
+
+    Args:
+        stage: state of health of each person before.
+        chance: chance that each person passes on.
+        fate: uniform in [0, 1) for each person.
+        states: number of states of health.
+    """
+    return jnp.where(fate < chance, (stage + 1) % states, stage)
+
+
+def effect_chance(
+    stage: Int[Array, "*people"], efficacy: Number, cure: Number, states: int
+) -> Float[Array, "*people"]:
+    """Chance that a vaccine has an effect, which is that the person is immune.
+
+    Args:
+        stage: state of health of who is vaccinated.
+        efficacy: the chance of somebody susceptible.
+        cure: the chance of somebody exposed or infected.
+        states: number of states of health.
+    """
+    sick = jnp.where(stage == states - 1, 0.0, cure)
+    return jnp.where(stage == 0, efficacy, sick)
+
 
 COMMUNITIES = 2
 
@@ -34,7 +101,7 @@ def immunised(
         params: chances.
         states: number of states of health.
     """
-    chance = dynamics.effect_chance(stage, params.efficacy, params.cure, states)
+    chance = effect_chance(stage, params.efficacy, params.cure, states)
     return jnp.where(given & (effect < chance), states - 1, stage)
 
 
@@ -55,7 +122,7 @@ def spread(
         states: number of states of health.
     """
     chance = _chance_to_pass_on(stage, contact_matrix, params, states)
-    return dynamics.passed_on(stage, chance, fate, states)
+    return passed_on(stage, chance, fate, states)
 
 
 def _chance_to_pass_on(
@@ -66,10 +133,8 @@ def _chance_to_pass_on(
 ) -> Float[Array, " people"]:
     """Chance that each person passes on to the next state of health."""
     met = infected_contacts(stage, contact_matrix, states)
-    infected = dynamics.infection_chance(met, params.infection)
-    return dynamics.chance_to_pass_on(
-        stage, infected, params.onset, params.recovery, params.waning, states
-    )
+    infected = infection_chance(met, params.infection)
+    return chance_to_pass_on(stage, infected, params.onset, params.recovery, params.waning, states)
 
 
 def infected_contacts(
@@ -130,7 +195,7 @@ def foreseen(
         params: chances.
         states: number of states of health.
     """
-    chance = dynamics.effect_chance(stage, params.efficacy, params.cure, states)
+    chance = effect_chance(stage, params.efficacy, params.cure, states)
     effect = jnp.sum(jnp.where(given, chance, 0.0))
 
     def after(protected: Int[Array, " people"]) -> EpidemicComponents:

@@ -9,15 +9,15 @@
 | FTOTVAL, FAMSIZE | `family_income`, `family_size` |
 | P^Sick, P^Terminate, P^Mortality, P^Insured | `falls_ill`, `illness_ends`, `dies`, `accepts` |
 
-Equations (16), "improve, stay, deteriorate", are in `fairgym.core.moves`; building is in
-`fairgym.core.schedule`. All functions work elementwise on arrays of any equal shape.
+Equations (16), "improve, stay, deteriorate", are in `_common/moves.py`; building is in
+`_common/schedule.py`. All functions work elementwise on arrays of any equal shape.
 """
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from fairgym.data.populations.health import DISTRESS, LOWEST_INCOME
-from fairgym.environments._regions import Move
+from fairgym.environments._common.regions import Move
 
 Numbers = Float[Array, "..."]
 Flags = Bool[Array, "..."]

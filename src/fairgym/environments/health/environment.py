@@ -14,37 +14,32 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core import (
-    ActionSpace,
-    Components,
-    Construction,
-    Entities,
-    EntitySpace,
-    by_group,
-    check_shape,
-    register_environment,
-)
+from fairgym.core import ActionSpace, Components, Entities, EntitySpace, by_group, check_shape
 from fairgym.data.sampling import amplified_weights, group_shares, resample_rows
-from fairgym.environments._sampled import (
+from fairgym.environments._common.sampled import (
     LARGEST_NUMBER_OF_STEPS,
     RACE_AND_SEX,
     PublishedProfit,
     SampledEnvironment,
     race_and_sex,
 )
+from fairgym.environments._common.schedule import Construction
 from fairgym.environments.health import dynamics, steps
-from fairgym.environments.health.metrics import PROFIT, baseline_policies, published_metrics
-from fairgym.environments.health.params import HealthParams
-from fairgym.environments.health.spaces import (
+from fairgym.environments.health.declarations import (
     FIXED_COLUMNS,
+    PROFIT,
     REGIONS,
     action_spaces,
+    baseline_policies,
     by_region,
     observation_spaces,
+    published_metrics,
 )
+from fairgym.environments.health.params import HealthParams
 from fairgym.environments.health.steps import HEALTHY, IN_HOSPITAL, WAITING
 from fairgym.environments.health.types import HealthComponents, HealthNoise, HealthState
 from fairgym.fairness import Metric
+from fairgym.utils import register_environment
 
 COLUMNS = (*FIXED_COLUMNS, *dynamics.MOVES)
 CANDIDATES = 4096  # to replace the dead of a region from, sampled anew in every episode

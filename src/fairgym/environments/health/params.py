@@ -4,7 +4,7 @@ import numpy as np
 
 from fairgym.core import param
 from fairgym.core.params import Number
-from fairgym.environments._regions import RegionParams
+from fairgym.environments._common.regions import RegionParams
 
 # Table 8 prints bare numbers; its budget and profit fit about as many people.
 INFERRED_POPULATION = 10_000

@@ -11,14 +11,15 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Struct, by_group, divided_by_weight, fill_places
+from fairgym.core import Struct, by_group, fill_places
 from fairgym.core.params import Number
 from fairgym.data import Population
 from fairgym.data.sampling import columns_of
-from fairgym.environments._regions import move_features, of_people
+from fairgym.environments._common.moves import divided_by_weight
+from fairgym.environments._common.regions import move_features, of_people
 from fairgym.environments.health import dynamics
+from fairgym.environments.health.declarations import PLANNER
 from fairgym.environments.health.params import HealthParams
-from fairgym.environments.health.spaces import PLANNER
 from fairgym.environments.health.types import HealthNoise, HealthState
 
 HEALTHY, WAITING, IN_HOSPITAL = 0, 1, 2

@@ -3,8 +3,9 @@
 import jax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import Components, Construction, PopulationState, Struct, component
-from fairgym.environments._sampled import group_count
+from fairgym.core import Components, PopulationState, Struct, component
+from fairgym.environments._common.sampled import group_count
+from fairgym.environments._common.schedule import Construction
 
 
 class HealthState(PopulationState):

@@ -1,10 +1,10 @@
 """The lending pool: who gets the next loan (Alamdari et al. 2024, section 6.2)."""
 
 from fairgym.environments.lending_pool.environment import LendingPool
-from fairgym.environments.lending_pool.params import LendingPoolParams
 from fairgym.environments.lending_pool.types import (
     LendingPoolComponents,
     LendingPoolNoise,
+    LendingPoolParams,
     LendingPoolState,
 )
 

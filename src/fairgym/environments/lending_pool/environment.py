@@ -21,15 +21,13 @@ from fairgym.core import (
     check_flag,
     check_shape,
     count_people,
-    register_environment,
     require_agent,
 )
-from fairgym.environments.lending_pool import dynamics
-from fairgym.environments.lending_pool.params import LendingPoolParams
 from fairgym.environments.lending_pool.types import (
     APPLYING,
     LendingPoolComponents,
     LendingPoolNoise,
+    LendingPoolParams,
     LendingPoolState,
 )
 from fairgym.fairness import (
@@ -43,6 +41,7 @@ from fairgym.fairness import (
     Scheme,
     When,
 )
+from fairgym.utils import register_environment
 
 GROUPS = ("A", "B")
 CREDIT = ("discrete", "gaussian")
@@ -248,14 +247,12 @@ class LendingPool(
         repaid, defaulted = jnp.where(repays, loan, 0.0), jnp.where(repays, 0.0, loan)
         profit = jnp.sum(repaid) - jnp.sum(defaulted)
         # 3. the borrower's credit
-        change = dynamics.credit_change(
-            repays, params.credit_change, params.credit_spread, noise.shift
-        )
+        change = credit_change(repays, params.credit_change, params.credit_spread, noise.shift)
         moved = jnp.clip(state.credit + change, params.lowest_credit, params.highest_credit)
         credit = jnp.where(loan > 0.0, moved, state.credit)
         # 4. at the end of the episode, the margin
         time, total = state.time + 1, state.profit + profit
-        missed = dynamics.margin_missed(total, params.margin, self.horizon)
+        missed = margin_missed(total, params.margin, self.horizon)
 
         components = LendingPoolComponents(
             applied=self._count(applies, state),
@@ -283,3 +280,31 @@ class LendingPool(
 def _stage(application: Float[Array, " people"], params: LendingPoolParams) -> Any:
     """Stage of each person: applying with their chance p_i."""
     return (application < params.application).astype(jnp.int32)
+
+
+Number = float | Float[Array, ""]
+
+
+def credit_change(
+    repaid: Bool[Array, ""], size: Number, spread: Number, shift: Float[Array, ""]
+) -> Float[Array, ""]:
+    """Change of a borrower's credit: +- c (A.4.2), or Normal(+- mu, sigma) (A.3).
+
+    Args:
+        repaid: whether the loan was repaid.
+        size: the mean change, upwards on repayment and downwards on default.
+        spread: its standard deviation.
+        shift: a standard normal number.
+    """
+    return jnp.where(repaid, size, -size) + spread * shift
+
+
+def margin_missed(profit: Float[Array, ""], margin: Number, steps: int) -> Bool[Array, ""]:
+    """True if the profit of an episode is below the margin per step (A.4.2).
+
+    Args:
+        profit: loans repaid less loans defaulted, over the episode.
+        margin: profit per step that is aimed at.
+        steps: number of steps of the episode.
+    """
+    return profit < margin * steps - 1e-3  # profits are whole: what is aimed at may be rounded up

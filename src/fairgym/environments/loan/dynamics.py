@@ -22,8 +22,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from fairgym.core import moved
 from fairgym.data import Score
+from fairgym.environments._common.moves import moved
 
 FICO_RANGE = (300.0, 850.0)
 MONTHS_PER_YEAR = 12.0

@@ -24,31 +24,29 @@ from fairgym.core import (
     FairgymError,
     check_flag,
     check_shape,
-    register_environment,
 )
 from fairgym.data import Population, load_population
 from fairgym.data.populations.loan import by_race
-from fairgym.environments._sampled import PublishedProfit, SampledEnvironment, filled
+from fairgym.environments._common.sampled import PublishedProfit, SampledEnvironment, filled
 from fairgym.environments.loan import counts, dynamics, pool, selective, steps
-from fairgym.environments.loan.groups import GROUPINGS, Grouping
-from fairgym.environments.loan.metrics import (
+from fairgym.environments.loan.declarations import (
+    DATA_COLUMNS,
     PROFIT,
+    ROLES,
+    action_spaces,
     baseline_policies,
+    for_each_group,
+    observation_spaces,
     published_metrics,
     published_of_banks,
     queue_metrics,
 )
+from fairgym.environments.loan.groups import GROUPINGS, Grouping
 from fairgym.environments.loan.observations import features, observations
 from fairgym.environments.loan.params import LoanParams
-from fairgym.environments.loan.spaces import (
-    DATA_COLUMNS,
-    ROLES,
-    action_spaces,
-    for_each_group,
-    observation_spaces,
-)
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 from fairgym.fairness import Metric
+from fairgym.utils import register_environment
 
 _SpaceT = TypeVar("_SpaceT")
 

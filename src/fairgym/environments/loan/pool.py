@@ -13,8 +13,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from fairgym.core import ComponentInfo, Feature, component, param, per_group
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics
+from fairgym.environments.loan.declarations import ROLES
 from fairgym.environments.loan.params import LoanParams
-from fairgym.environments.loan.spaces import ROLES
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 
 BANKS = 2

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Struct, highest, moved, sample_rows
+from fairgym.core import Struct, highest, sample_rows
 from fairgym.data import Score
+from fairgym.environments._common.moves import moved
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.types import BankState, LoanNoise, LoanState

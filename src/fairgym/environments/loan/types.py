@@ -8,16 +8,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import (
-    Components,
-    PopulationState,
-    Schedule,
-    Struct,
-    component,
-    person_index,
-)
-from fairgym.environments._sampled import group_count
-from fairgym.environments.loan.spaces import DATA_COLUMNS
+from fairgym.core import Components, PopulationState, Struct, component, person_index
+from fairgym.environments._common.sampled import group_count
+from fairgym.environments._common.schedule import Schedule
+from fairgym.environments.loan.declarations import DATA_COLUMNS
 
 
 class BankState(PopulationState):

@@ -2,7 +2,10 @@
 
 from fairgym.environments.loan.types import LoanComponents
 from fairgym.environments.loan_simple.environment import LoanSimple
-from fairgym.environments.loan_simple.params import LoanSimpleParams
-from fairgym.environments.loan_simple.types import LoanSimpleNoise, LoanSimpleState
+from fairgym.environments.loan_simple.types import (
+    LoanSimpleNoise,
+    LoanSimpleParams,
+    LoanSimpleState,
+)
 
 __all__ = ["LoanComponents", "LoanSimple", "LoanSimpleNoise", "LoanSimpleParams", "LoanSimpleState"]

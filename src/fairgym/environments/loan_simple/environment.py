@@ -1,7 +1,7 @@
 """One bank whose applicants are admitted, ordered, relieved and settled in a single step.
 
 MAFE-Loan-S of MAFE, appendix D.6: the agents, actions, components and metrics of `loan` over a
-much shorter process. The steps are in `steps.py`, their formulas in `dynamics.py`.
+much shorter process. The steps and their formulas are in `steps.py`.
 """
 
 import dataclasses
@@ -19,23 +19,78 @@ from fairgym.core import (
     Components,
     Entities,
     EntitySpace,
+    Feature,
     check_shape,
-    register_environment,
     sample_rows,
 )
 from fairgym.data.populations.loan import GROUPS
-from fairgym.environments._sampled import SampledEnvironment, filled
+from fairgym.environments._common.sampled import SampledEnvironment, filled
 from fairgym.environments.loan import dynamics as loan
-from fairgym.environments.loan.metrics import baseline_policies, published_metrics
-from fairgym.environments.loan.spaces import DATA_COLUMNS, action_spaces, for_each_group
+from fairgym.environments.loan.declarations import (
+    DATA_COLUMNS,
+    PROFIT,
+    action_spaces,
+    baseline_policies,
+    for_each_group,
+    published_metrics,
+)
 from fairgym.environments.loan.steps import book
 from fairgym.environments.loan.types import LoanComponents
-from fairgym.environments.loan_simple import dynamics, steps
-from fairgym.environments.loan_simple.metrics import profit_scale
-from fairgym.environments.loan_simple.params import LoanSimpleParams
-from fairgym.environments.loan_simple.spaces import observation_space
-from fairgym.environments.loan_simple.types import LoanSimpleNoise, LoanSimpleState
+from fairgym.environments.loan_simple import steps
+from fairgym.environments.loan_simple.types import (
+    LoanSimpleNoise,
+    LoanSimpleParams,
+    LoanSimpleState,
+)
 from fairgym.fairness import Metric
+from fairgym.utils import register_environment
+
+# Loans that the full environment can pay out at the size that the normaliser is taken to be for, by
+# its default cap of 1% of the people a month. Neither the people nor the cap are published.
+INFERRED_LOANS = PROFIT.population // 100 * PROFIT.horizon
+PROFIT_PER_LOAN = PROFIT.amount / INFERRED_LOANS
+
+
+def profit_scale(applicants: int, horizon: int) -> float:
+    """The profit per loan that table 8 is taken to stand for, for all loans that there can be here.
+
+    A loan's whole profit is booked at once, whereas most loans of the full environment are still
+    running, or waiting, when its episode ends: scaled with people and steps alone its normaliser
+    would be ten times too small here.
+
+    Args:
+        applicants: number of people who apply in each step.
+        horizon: number of steps.
+
+    Returns:
+        Thousand dollars.
+    """
+    return PROFIT_PER_LOAN * applicants * horizon
+
+
+FEATURES = (
+    Feature("group", 0, 1, "", "RACE: 0 advantaged, 1 disadvantaged", tells_group=True),
+    Feature("qualification_score", 0, 1, "", "QUALSCORE"),
+    Feature("interest_rate", 0.05, 0.31, "per year", "INTRATE"),
+    Feature("principal", 1_000, 40_000, "dollars", "PRINCIPAL"),
+    Feature("fico", 300, 850, "points", "mean of FICO_RANGE_LOW and FICO_RANGE_HIGH"),
+)
+
+
+def observation_space(applicants: int, horizon: int, profit: float) -> EntitySpace:
+    """This step's applicants; time and the bank's profit as context.
+
+    Args:
+        applicants: rows.
+        horizon: steps, the range of the time.
+        profit: thousand dollars, the range of the bank's total profit.
+    """
+    context = (
+        Feature("time", 0, horizon, "steps"),
+        Feature("total_profit", 0, profit, "thousand dollars", "TOTBANKPROF"),
+    )
+    return EntitySpace(applicants, FEATURES, context)
+
 
 APPLYING = 1
 
@@ -92,7 +147,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     def default_params(self) -> LoanSimpleParams:
         """Table 8's; what the population's data say about groups and defaults."""
         return LoanSimpleParams(
-            share_paid_before_default=dynamics.mean_share_before_default(self._data.columns),
+            share_paid_before_default=steps.mean_share_before_default(self._data.columns),
             bias_strength=self._data.bias_strength,
             disadvantaged_share=float(np.mean(self._data.columns["group"])),
         )
@@ -196,7 +251,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         qualification = loan.qualification_score(score, applicants.record)
         approved = qualification >= threshold[applicants.group]
         # 3. pay out all the approved, by priority
-        waited = dynamics.months_waited(
+        waited = steps.months_waited(
             actions["disbursement"],
             approved,
             noise.tie[applicants.rows],

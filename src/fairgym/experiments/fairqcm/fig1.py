@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from fairgym import experiments as ex
 from fairgym.fairness import Full, RelaxedParity, Scheme, StakeholderFirst, component_rows
 from fairgym.report import style
-from fairgym.report.words import number
+from fairgym.report.labels import number
 
 COUNTRIES = ("A", "B")
 MONTHS = 4

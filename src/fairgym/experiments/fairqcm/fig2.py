@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairgym import experiments as ex
-from fairgym.experiments.fairqcm._doughnut import bound
 from fairgym.experiments.fairqcm._learning import (
     OURS,
     RECURRENT_STEPS,
     Learner,
     LearningFigure,
+    bound,
     last,
     mean,
     metric_panel,

@@ -3,8 +3,6 @@
 from typing import Any, ClassVar
 
 from fairgym import experiments as ex
-from fairgym.core import make
-from fairgym.experiments.fairqcm._doughnut import optimum
 from fairgym.experiments.fairqcm._learning import (
     BETTER,
     ENDS,
@@ -15,8 +13,10 @@ from fairgym.experiments.fairqcm._learning import (
     LearningFigure,
     last,
     metric_panel,
+    optimum,
     score_panel,
 )
+from fairgym.utils import make
 
 PEOPLE, HORIZON = 3, 12
 WELFARE, HANDED_OUT = "accumulated welfare (log of Nash)", "doughnuts not wasted"

@@ -12,12 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym import experiments as ex
-from fairgym.core import Environment, make
-from fairgym.experiments._plots import CAPTION, curve
+from fairgym.core import Environment
+from fairgym.experiments._measurements import CAPTION, curve
 from fairgym.experiments.fppo._systems import BEYOND, F_PPO, System
 from fairgym.fairness import Windowed
 from fairgym.policies import fixed_policies, sampled
 from fairgym.report import style
+from fairgym.utils import make
 
 AS_LEARNED = "F-PPO, massaged in training only"
 PROBABLE = "The same where the most probable action is taken in each step."

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairgym import experiments as ex
-from fairgym.training import RunConfig
+from fairgym.config import RunConfig
 
 F_PPO, PPO, A_PPO, CPO = "F-PPO", "PPO", "A-PPO", "CPO"
 F_PPO_L, F_PPO_S = "F-PPO-L", "F-PPO-S"

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.fppo._courses import (
     LONG,
     POINTS,

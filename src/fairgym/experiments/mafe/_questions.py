@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from fairgym import experiments as ex
-from fairgym.core import log_keys
+from fairgym.algorithms import log_keys
 from fairgym.experiments.mafe import _readings
 from fairgym.experiments.mafe._queue import COLUMNS, mean, queue
 from fairgym.experiments.mafe._readings import Reading
 from fairgym.experiments.mafe.fig10 import RELIEF, action_ends
 from fairgym.fairness import Objective
-from fairgym.report.words import title
+from fairgym.report.labels import title
 
 Measure = Callable[[Sequence[Any], Sequence[Any]], dict[str, np.ndarray]]
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from fairgym import experiments as ex
 from fairgym.algorithms.f_macem import FMacem
-from fairgym.core import make
+from fairgym.config import RunConfig
 from fairgym.data import load_population
 from fairgym.data.bias import strength_for
 from fairgym.data.fitting import score_values
-from fairgym.environments.education.metrics import TABLE_1
-from fairgym.environments.health.metrics import TABLE_1 as TABLE_1_OF_HEALTH
-from fairgym.training import RunConfig
+from fairgym.environments.education.declarations import TABLE_1
+from fairgym.environments.health.declarations import TABLE_1 as TABLE_1_OF_HEALTH
+from fairgym.utils import make
 
 FORGIVEN = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the relief
 WITH_CAPS = FORGIVEN[::2]  # with every cap, and under every objective

@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.experiments._plots import dot
+from fairgym.config import RunConfig
+from fairgym.experiments._measurements import dot
 from fairgym.report import style
-from fairgym.report.words import title
-from fairgym.training import RunConfig
+from fairgym.report.labels import title
 
 ENVIRONMENTS = ("loan", "health", "education")
 # Words -> hyperparameters of F-MACEM that differ; the first ones are the published numbers.

@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.experiments._plots import dot
+from fairgym.config import RunConfig
+from fairgym.experiments._measurements import dot
 from fairgym.fairness import Objective
 from fairgym.report import style
-from fairgym.report.words import title
-from fairgym.training import RunConfig
+from fairgym.report.labels import title
 
 # Objectives of health's agents: of everybody, and of one each.
 TOGETHER, CONCERNED, GIVEN = "one for all", "what concerns each", "as in the example"

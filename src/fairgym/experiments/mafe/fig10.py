@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairgym import experiments as ex
-from fairgym.core import log_keys
+from fairgym.algorithms import log_keys
+from fairgym.config import RunConfig
 from fairgym.report.actions import mean_actions
-from fairgym.report.words import words
-from fairgym.training import RunConfig
+from fairgym.report.labels import words
 
 ENVIRONMENTS = ("loan", "health", "education")
 RELIEF = {

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.core import log_keys
-from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.algorithms import log_keys
+from fairgym.config import RunConfig
+from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.report import style
-from fairgym.training import RunConfig
 
 FULL, SIMPLE = "loan", "loan_simple"
 # Name -> how it is written.

@@ -9,11 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.core import make
 from fairgym.report import style
-from fairgym.report.labels import core_attribute_unit
+from fairgym.report.labels import core_attribute_unit, number, title, words
 from fairgym.report.results import group_gap
-from fairgym.report.words import number, title, words
+from fairgym.utils import make
 
 ENVIRONMENTS = ("health", "loan", "education")
 # Standardised mean differences that are called small or medium, not negligible and not large

@@ -16,12 +16,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.core import RecordedStep, make, record
+from fairgym.core import RecordedStep, record
 from fairgym.core.batching import map_episodes
 from fairgym.environments.education.steps import utility_of_worker
 from fairgym.policies import fixed_policies
 from fairgym.report import style
-from fairgym.report.words import title
+from fairgym.report.labels import title
+from fairgym.utils import make
 
 PLAUSIBLE = "plausible_fixed_policy"  # of education's baselines
 

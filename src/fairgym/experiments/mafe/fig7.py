@@ -7,11 +7,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.core import log_keys
-from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.algorithms import log_keys
+from fairgym.config import RunConfig
+from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.report import style
-from fairgym.report.words import title
-from fairgym.training import RunConfig
+from fairgym.report.labels import title
 
 ENVIRONMENTS = ("health", "loan", "education")
 ALL = "uniform"

@@ -7,11 +7,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.experiments._plots import dot
+from fairgym.config import RunConfig
+from fairgym.experiments._measurements import dot
 from fairgym.experiments.mafe._queue import COLUMNS, queue
 from fairgym.policies import Constant, fixed_policies
 from fairgym.report import style
-from fairgym.training import RunConfig
 
 FIXED, EVERY, SEARCH = "fixed policy", "all trained", "grid search"
 

@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fairgym import experiments as ex
+from fairgym.config import RunConfig
 from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.fairness import Objective
 from fairgym.report import style
-from fairgym.report.words import title
-from fairgym.training import RunConfig
-from fairgym.training.statistics import interquartile_mean
+from fairgym.report.labels import title
+from fairgym.statistics.intervals import interquartile_mean
 
 ENVIRONMENTS = ("health", "loan", "education")
 MODERATE = 0.3  # the lambda up to which the trade-off is to be small

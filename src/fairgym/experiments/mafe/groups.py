@@ -9,15 +9,16 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.core import EndsAfter, by_group, rollout
+from fairgym.config import RunConfig
+from fairgym.core import by_group, rollout
 from fairgym.core.batching import map_episodes
-from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe._calibration import SYSTEMS, calibration
 from fairgym.fairness import Disparity
 from fairgym.policies import Flips, fixed_policies, group_flips
 from fairgym.report import style
-from fairgym.report.words import title, words
-from fairgym.training import RunConfig
+from fairgym.report.labels import title, words
+from fairgym.wrappers import EndsAfter
 
 BLIND = {"observe_group": False}
 # Environment -> reading -> its arguments; the first one is what the paper trains.

@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym import experiments as ex
-from fairgym.core import make
-from fairgym.experiments._plots import dot
+from fairgym.config import RunConfig
+from fairgym.experiments._measurements import dot
 from fairgym.policies import fixed_policies
 from fairgym.report import style
-from fairgym.report.words import title, words
-from fairgym.training import RunConfig
+from fairgym.report.labels import title, words
+from fairgym.utils import make
 
 LOANS, STILL, FULL = "bank_loans", "bank_loans, scores that stay", "loan"
 TRUTH, ESTIMATE = "tpr_disparity", "estimated_tpr_disparity"

@@ -15,15 +15,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym import experiments as ex
+from fairgym.algorithms import log_keys
 from fairgym.algorithms.f_mappo import FMappo
-from fairgym.core import log_keys
-from fairgym.core.registry import environments
-from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.config import RunConfig
+from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.fairness import Objective
 from fairgym.report import style
-from fairgym.report.words import listed, title, words
-from fairgym.training import RunConfig
-from fairgym.training.statistics import bootstrap_interval
+from fairgym.report.labels import listed, title, words
+from fairgym.statistics.intervals import bootstrap_interval
+from fairgym.utils.registry import environments
 
 
 class System(NamedTuple):

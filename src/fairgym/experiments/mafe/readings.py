@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
-from fairgym.experiments._plots import CAPTION, curve, curve_legend
+from fairgym.config import RunConfig
+from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe._questions import QUESTIONS
 from fairgym.experiments.mafe._readings import (
     CAPS,
@@ -27,8 +28,7 @@ from fairgym.experiments.mafe._readings import (
 )
 from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF
 from fairgym.report import style
-from fairgym.report.words import capital, title
-from fairgym.training import RunConfig
+from fairgym.report.labels import capital, title
 
 HELD = "figure 10"  # its checks that hold
 

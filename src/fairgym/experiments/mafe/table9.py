@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from fairgym import experiments as ex
 from fairgym.bench import measure
-from fairgym.experiments._plots import dot
+from fairgym.experiments._measurements import dot
 from fairgym.report import style
 
 PUBLISHED = {"loan": 0.13, "health": 0.25, "education": 0.40}  # seconds per step

@@ -8,10 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym import experiments as ex
-from fairgym.core import log_keys, make
-from fairgym.experiments._plots import dot
+from fairgym.algorithms import log_keys
+from fairgym.config import RunConfig
+from fairgym.experiments._measurements import dot
 from fairgym.report import style
-from fairgym.training import RunConfig
+from fairgym.utils import make
 
 COOPERATIVE, FAIR, MIXED = "cooperative", "both fair-minded", "fair and profit-minded"
 SELFISH, AT_RANDOM = "both profit-minded", "both profit-minded, chosen at random"

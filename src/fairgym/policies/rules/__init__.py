@@ -5,7 +5,7 @@ environment's defaults) that makes the agent's policy; a class will do. `fixed_p
 up here.
 """
 
-from fairgym.core import Registry
+from fairgym.utils import Registry
 
 rules = Registry("fairgym.policies.rules", "rule")
 

@@ -1,0 +1,155 @@
+"""Differences between the configurations of runs, in words; which run continues which."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairgym.algorithms import algorithms
+from fairgym.config.plain import further_data, objective_text
+from fairgym.config.run_config import RunConfig
+from fairgym.config.settings import ALGORITHM
+from fairgym.core import FairgymError
+
+# What may differ between runs of one configuration: luck, place, machine and date.
+INCIDENTAL = frozenset({"seed", "seeds", "out", "folder", "provenance", "resume", "overwrite"})
+WORLD = ("environment", "environment_args", "params", "data")
+AIM = ("objective", "objectives", "bounds", "metrics", *WORLD)
+LONGEST = 60  # characters of a label
+
+
+def words(name: str) -> str:
+    """A name in code as words: `debt_management` -> "debt management"."""
+    return re.sub(r"\bgpa\b", "GPA", name.replace("_", " ").strip())
+
+
+def small(text: str) -> str:
+    """The text with a small letter at the start, as it stands within a sentence ("GPA" stays)."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
+def essence(run: Any) -> dict[str, Any]:
+    """Settings that determine a run, without luck, place, machine and date: "a.b.c" -> value."""
+    settings = dataclasses.asdict(run.config)
+    objective, own = run.config.objective, run.config.objectives
+    settings["objective"] = objective_text(objective)
+    settings["objectives"] = {agent: objective_text(given) for agent, given in own.items()}
+    settings["metrics"] = {
+        name: data
+        for given in (objective, *own.values())
+        for name, data in further_data(given).items()
+    }
+    flat = {key: v for key, v in flatten(settings).items() if not INCIDENTAL & set(key.split("."))}
+    checksum = run.provenance.get("data_checksum")
+    return flat | ({"data": checksum[:12]} if checksum else {})
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one: "a.b.c" -> value; lists stay whole."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def part_of(flat: Mapping[str, Any], sections: Sequence[str]) -> dict[str, Any]:
+    """The settings of some sections."""
+    return {key: value for key, value in flat.items() if key.split(".")[0] in sections}
+
+
+def as_text(value: Any) -> str:
+    """A text that is equal for equal settings."""
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def labels_of(flat: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Differences between configurations, in words; all "" if nothing differs.
+
+    Of the environment's settings and parameters those are left out that follow others (a cap
+    that is a share of the population).
+    """
+    values = {key: [as_text(f.get(key)) for f in flat] for f in flat for key in f}
+    shown: list[str] = []
+    parts: list[tuple[str, ...]] = [()] * len(flat)
+    for key, column in values.items():
+        finer = [(*part, value) for part, value in zip(parts, column, strict=True)]
+        if len(set(column)) == 1 or (key.split(".")[0] in WORLD and len({*finer}) == len({*parts})):
+            continue
+        shown, parts = [*shown, key], finer
+    return [", ".join(_words(key, f.get(key)) for key in shown) for f in flat]
+
+
+def _words(key: str, value: Any) -> str:
+    section, _, name = key.rpartition(".")
+    if key == "memory":
+        return f"memory {value}" if value else "no memory"
+    if section == "fixed":
+        return f"{words(name)} {'trained' if value is None else f'fixed at {plain(value)}'}"
+    if section == "bounds":
+        return f"{words(name)} {'free' if value is None else f'below {plain(value)}'}"
+    if section == "objectives":
+        return f"objective of {words(name)} {'shared' if value is None else plain(value)}"
+    return f"{words(name)} {plain(value)}"
+
+
+def plain(value: Any) -> str:
+    """A setting in text."""
+    if isinstance(value, bool | None):
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(v) for v in value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def is_longer(config: RunConfig, begun: RunConfig) -> bool:
+    """True if a run differs from another one only in training for longer.
+
+    The longer one then begins as the shorter one, bit for bit.
+
+    Args:
+        config: the longer run's complete configuration.
+        begun: the shorter run's.
+    """
+    field = _length_field(config)
+    differences = config.differences(begun)
+    return [name for name, _, _ in differences] == [field] and all(
+        _is_length(given) and _is_length(there) and given > there for _, given, there in differences
+    )
+
+
+def require_same_run(config: RunConfig, begun: RunConfig, folder: Path) -> None:
+    """Raise a FairgymError that names a difference of two complete configurations.
+
+    How long they train, which may grow, is named last.
+
+    Args:
+        config: the configuration to go on with.
+        begun: that of the run in the folder.
+        folder: the folder, for the message.
+    """
+    length = _length_field(config)
+    differences = sorted(config.differences(begun), key=lambda difference: difference[0] == length)
+    for field, given, there in differences:
+        takes = "the same configuration"
+        if field == length and _is_length(given) and _is_length(there):
+            takes = f"{there} or more" if given < there else f"{there} until that run is finished"
+        raise FairgymError(
+            f"{field} is {given!r}, but the run in {folder} has {there!r}; resume takes {takes}"
+        )
+
+
+def _length_field(config: RunConfig) -> str:
+    """The field of `RunConfig.differences` that says how long to train; empty without one."""
+    name = algorithms.get(config.algorithm).extended_by
+    return f"{ALGORITHM}.{name}" if name else ""
+
+
+def _is_length(value: object) -> bool:
+    return type(value) is int

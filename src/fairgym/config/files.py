@@ -1,0 +1,157 @@
+"""Configuration files: YAML, JSON or TOML."""
+
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from fairgym.core import FairgymError
+from fairgym.utils.files import read_regular, require_path
+
+LARGEST = 2**20  # bytes
+MOST_VALUES = 10_000
+DEEPEST = 50
+
+
+def read_config_file(path: str | Path) -> dict[str, Any]:
+    """The keys of a YAML, JSON or TOML file.
+
+    Raises:
+        FairgymError: the file cannot be read, is of another kind, holds no keys, or is larger,
+            deeper or more entangled than any configuration.
+    """
+    require_path(path, "config")
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _PARSERS:
+        raise FairgymError(f"{path} ends in {suffix!r}; it takes .yaml, .yml, .json or .toml")
+    try:
+        content = read_regular(path, LARGEST)
+    except OSError as error:
+        raise FairgymError(f"{path} cannot be read: {error.strerror or error}") from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FairgymError(f"{path} is not a text file; it takes YAML, JSON or TOML") from error
+    try:
+        values = _parsed(text, suffix)
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise FairgymError(f"{path} is not valid {suffix[1:].upper()}: {reason}") from error
+    if not isinstance(values, dict):
+        raise FairgymError(f"{path} holds {describe(values)}; it takes names with values")
+    return values
+
+
+def parse_json(content: bytes) -> Any:
+    """The values of a JSON text of bounded depth and numbers.
+
+    Raises:
+        ValueError: it is no such text; the error says why in plain words.
+    """
+    try:
+        return _parsed(content.decode("utf-8-sig"), ".json")
+    except UnicodeDecodeError as error:
+        raise ValueError("it is not text") from error
+
+
+def describe(values: Any) -> str:
+    """Kind of a value in a file, in words."""
+    kinds = {list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
+    return kinds.get(type(values), "a number" if isinstance(values, int | float) else "a value")
+
+
+def _parsed(text: str, suffix: str) -> Any:
+    try:
+        values = _PARSERS[suffix](text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    _check(values)
+    return values
+
+
+def _check(values: Any) -> None:
+    """Raise a ValueError for depths, amounts and numbers that no configuration has."""
+    waiting, count = [(values, 0)], 0
+    while waiting:
+        value, depth = waiting.pop()
+        count += 1
+        if depth > DEEPEST:
+            raise ValueError("it is nested too deeply")
+        if count > MOST_VALUES:
+            raise ValueError(f"it holds more than {MOST_VALUES:,} values")
+        if isinstance(value, int) and not abs(value) <= sys.float_info.max:
+            raise ValueError("it holds a whole number of more than 308 digits")
+        if isinstance(value, dict):
+            waiting += [(part, depth + 1) for item in value.items() for part in item]
+        elif isinstance(value, list | tuple | set):
+            waiting += [(part, depth + 1) for part in value]
+
+
+def _read_yaml(text: str) -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Reads 1e-3 as the number that it is in YAML 1.2."""
+
+    number = re.compile(r"[-+]?(\d[\d_]*)(\.\d*)?[eE][-+]?\d+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
+    try:
+        loader = Loader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _expanded(node, {})
+        return loader.construct_document(node)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+def _expanded(node: Any, known: dict[int, int]) -> int:
+    """Number of values that a node stands for once its aliases are replaced by what they name.
+
+    Raises:
+        ValueError: it stands for too many, for itself, or names a key twice.
+    """
+    if id(node) in known:
+        if not known[id(node)]:
+            raise ValueError("an alias in it stands for itself")
+        return known[id(node)]
+    known[id(node)] = 0
+    count = 1
+    parts = node.value if isinstance(node.value, list) else ()
+    _once([part[0].value for part in parts if isinstance(part, tuple)])
+    for part in parts:
+        for child in part if isinstance(part, tuple) else (part,):
+            count += _expanded(child, known)
+            if count > MOST_VALUES:
+                raise ValueError(f"it holds more than {MOST_VALUES:,} values")
+    known[id(node)] = count
+    return count
+
+
+def _read_json(text: str) -> Any:
+    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        _once([key for key, _ in pairs])
+        return dict(pairs)
+
+    return json.loads(text, object_pairs_hook=read)
+
+
+def _once(keys: list[Any]) -> None:
+    """Raise a ValueError for a key that is given twice, of which one would be lost."""
+    known: set[str] = set()
+    for key in keys:
+        if isinstance(key, str) and key in known:
+            raise ValueError(f"the key {key!r} is given twice")
+        known |= {key} if isinstance(key, str) else set()
+
+
+_PARSERS = {
+    ".json": _read_json,
+    ".toml": tomllib.loads,
+    ".yaml": _read_yaml,
+    ".yml": _read_yaml,
+}

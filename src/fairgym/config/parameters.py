@@ -1,0 +1,193 @@
+"""Parameters as users give them: numbers, changes of the default, or one number per part."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import jax.numpy as jnp
+import numpy as np
+
+from fairgym.config.settings import PARAMS, Setting
+from fairgym.core import Environment, FairgymError, Params
+from fairgym.utils.changes import changed_number, is_relative, nearest, slug
+
+P = TypeVar("P", bound=Params)
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter(Setting):
+    """Field of an environment's parameters.
+
+    A value is a number, or a change such as "+30%" of the default. A parameter that may differ
+    over parts also takes a list with one for each part, or names of parts with values; the parts
+    that are not named keep the default.
+
+    Attributes:
+        per: word for the parts; "" if it is one number for all.
+        parts: names of the parts.
+    """
+
+    per: str = ""
+    parts: tuple[str, ...] = ()
+
+    @property
+    def takes(self) -> str:
+        """Values that it takes, in words."""
+        if not self.parts:
+            return "a number"
+        return f"one number, or one per {self.per}: {', '.join(self.parts)}"
+
+    @property
+    def metavar(self) -> str:
+        """Placeholder of the value in the help of its flag."""
+        return f"NUMBER|{self.per.upper()}=NUMBER,..." if self.parts else "NUMBER"
+
+    def check(self, value: Any) -> Any:
+        """The value of a configuration; names of parts are spelled as they are declared.
+
+        Raises:
+            FairgymError: it is no number, or has another number of parts, unknown ones, or one
+                twice.
+        """
+        if isinstance(value, Mapping) and self.parts:
+            return self._by_name(value.items())
+        if isinstance(value, list | tuple) and self.parts:
+            if len(value) != len(self.parts):
+                raise FairgymError(f"{self.name} has {len(value)} numbers; it takes {self.takes}")
+            pairs = zip(self.parts, value, strict=True)
+            return tuple(self._one(part, entry) for part, entry in pairs)
+        if is_relative(value):
+            return value
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise FairgymError(f"{self.name} is {value!r}; it takes {self.takes}")
+        return self._one("", value)
+
+    def parse(self, text: str) -> Any:
+        """The value of a flag: 390, +30%, South=390,West=200 or 300,300,390,200.
+
+        Raises:
+            FairgymError: the text is no such value.
+        """
+        parts = text.split(",")
+        if self.parts and "=" in text:
+            pairs = [part.partition("=") for part in parts]
+            return self._by_name((name.strip(), entry) for name, _, entry in pairs)
+        if self.parts and len(parts) > 1:
+            return self.check(parts)
+        try:
+            return text.strip() if is_relative(text) else float(text)
+        except ValueError as error:
+            raise FairgymError(f"{self.name} is {text!r}; it takes {self.takes}") from error
+
+    def value(self, given: Any, before: Any) -> Any:
+        """The number or numbers that the environment gets.
+
+        Equal numbers for all parts become one number: the same program, and so the same bits.
+
+        Args:
+            given: as `check` takes it.
+            before: the value that relative changes start from, and that other parts keep.
+        """
+        given = self.check(given)
+        if is_relative(given) and np.ndim(before):
+            given = (given,) * len(self.parts)
+        if not isinstance(given, Mapping | tuple):
+            return changed_number(self.name, given, float(before) if is_relative(given) else None)
+        pairs = given.items() if isinstance(given, Mapping) else zip(self.parts, given, strict=True)
+        numbers = np.broadcast_to(np.asarray(before, np.float64), len(self.parts)).tolist()
+        for part, entry in pairs:
+            place = self.parts.index(part)
+            numbers[place] = changed_number(f"{self.name}.{part}", entry, numbers[place])
+        return numbers[0] if len(set(numbers)) == 1 else jnp.array(numbers, jnp.float32)
+
+    def _by_name(self, pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+        """Names of parts as they are declared, with their values."""
+        known, found = {slug(part): part for part in self.parts}, {}
+        for part, entry in pairs:
+            if slug(part) not in known:
+                raise FairgymError(
+                    f"unknown {self.per} {str(part)!r}{nearest(str(part), self.parts)} of"
+                    f" {self.name}; it takes {self.takes}"
+                )
+            if known[slug(part)] in found:
+                raise FairgymError(f"{self.name} names {part} twice; it takes each {self.per} once")
+            found[known[slug(part)]] = self._one(part, entry)
+        return found
+
+    def _one(self, part: object, value: Any) -> Any:
+        """A number, or a relative change as it is."""
+        name = f"{self.name}.{part}" if part else self.name
+        return value.strip() if is_relative(value) else changed_number(name, value, None)
+
+
+def params_settings(env: Environment) -> list[Setting]:
+    """The fields of an environment's parameters.
+
+    One whose default is a list, and that is not declared to differ over parts, takes a list.
+    """
+    settings: list[Setting] = []
+    params = env.default_params
+    if not isinstance(params, Params):
+        raise FairgymError(
+            f"the default_params of {env.name} are of type {type(params).__name__}; it takes a"
+            " subclass of fairgym.core.Params"
+        )
+    for field in dataclasses.fields(params):
+        info = field.metadata.get("param")
+        default = getattr(params, field.name)
+        about = "" if info is None else info.description
+        if info is not None and info.unit:
+            about += f" [{info.unit}]"
+        per = "" if info is None else info.per
+        if np.ndim(default) and not per:
+            kind = tuple[float, ...]
+            settings.append(Setting(PARAMS, field.name, kind, default, about))
+            continue
+        if per:
+            about += f"; one number, or one per {per}"
+        parts = env.parts_of(per) if per else ()
+        settings.append(Parameter(PARAMS, field.name, float, default, about, per, parts))
+    return settings
+
+
+def with_params(env: Environment, params: P, changes: Iterable[tuple[str, Any]]) -> P:
+    """Parameters with some of them changed.
+
+    Args:
+        env: the environment, whose groups and partitions name the parts of a parameter.
+        params: the parameters before; those of `env.default_params`, say.
+        changes: pairs of a name and a value, made one after the other. The name is that of a
+            parameter, or PARAMETER.PART for one of its parts ("beds_at_start.South"); the value a
+            number, a list with one for each part, names of parts with values, or a text such as
+            "+30%", which changes the value before by so much. A number is taken as it is, also
+            where the default is scaled with the population.
+
+    Raises:
+        FairgymError: an unknown parameter or part, or a value out of its range.
+
+    Examples:
+        >>> import fairgym
+        >>> from fairgym.config import with_params
+        >>> env = fairgym.make("health", population=1_000, horizon=10)
+        >>> with_params(env, env.default_params, [("beds_at_start.South", "+30%")]).beds_at_start
+        Array([30., 30., 39., 30.], dtype=float32)
+    """
+    settings = {setting.name: setting for setting in params_settings(env)}
+    for key, given in changes:
+        name, dot, part = str(key).partition(".")
+        name = slug(name)
+        if name not in settings:
+            raise FairgymError(
+                f"unknown parameter {name!r}{nearest(name, settings)}; {env.name} takes:"
+                f" {', '.join(settings)}"
+            )
+        setting, before = settings[name], getattr(params, name)
+        if not isinstance(setting, Parameter):
+            value = np.asarray(setting.check(given), np.float32)
+        elif dot and not setting.parts:
+            raise FairgymError(f"{key} is no parameter: {name} is one number for all")
+        else:
+            given = setting.parse(given) if isinstance(given, str) and not dot else given
+            value = setting.value({part: given} if dot else given, before)
+        params = params.replace(**{name: value})
+    return params

@@ -1,0 +1,342 @@
+"""Objectives as plain data, as configuration files hold them.
+
+Weights by metric, `{"profit": 1, "wait_disparity": 2}`; or with further metrics, made of the
+environment's components by the classes of this package:
+
+    {"weights": {"profit": 1, "worst_access": 2},
+     "metrics": {"worst_access": {"type": "WorstGroup",
+                                  "rate": {"numerator": "disbursed", "denominator": "applied"}}}}
+
+A rate may also be named: `"rate": "admission_rate"`, a metric of the environment.
+"""
+
+import dataclasses
+import math
+import re
+import reprlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fairgym.core import Environment, FairgymError
+from fairgym.core.checks import is_number
+from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
+from fairgym.fairness.distances import ORDERS, SCALES, Distance, LargestDeviation
+from fairgym.fairness.metrics import Direct, Metric, Rate
+from fairgym.fairness.objective import Objective
+from fairgym.fairness.schemes import Scheme
+from fairgym.fairness.welfare import is_welfare, welfare_scheme
+
+CLASSES: dict[str, type[Any]] = {
+    cls.__name__: cls
+    for cls in (Direct, Rate, Disparity, WorstGroup, GroupRatio, Gini, Distance, LargestDeviation)
+}
+WEIGHTS, METRICS, TYPE = "weights", "metrics", "type"
+_TAKES = "a name, or weights by metric such as {profit: 1, wait_disparity: 2}"
+_COMPONENTS = ("component", "numerator", "denominator")
+_WORDS = {"order": ORDERS, "relative_to": SCALES}
+_TEXT = 200  # longest title or unit
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) -> Objective:
+    """An objective by its name, or from its weights.
+
+    Args:
+        env: the environment, without further metrics.
+        given: a name that `Objective.named` takes, or plain data.
+        further: metrics beside the environment's (`read_metrics`).
+
+    Raises:
+        FairgymError: an unknown name or metric, a weight that is no number, or no weight.
+    """
+    metrics = {**env.metrics, **further}
+    if isinstance(given, str):
+        named = Objective.named(env, given)
+        return dataclasses.replace(named, metrics=metrics) if further else named
+    weights, _ = _parts(given)
+    schemes = {**env.schemes, **read_schemes(env, [given])}
+    known = {**metrics, **schemes}
+    for name, weight in weights.items():
+        if name not in known:
+            raise FairgymError(
+                f"the objective weighs {_short(name)}, which is no metric of {env.name}; there"
+                f" are: {', '.join(known)}"
+            )
+        if not is_number(weight):
+            raise FairgymError(f"the weight of {name!r} is {_short(weight)}; it takes a number")
+    # in the order of the metrics, so that equal weights are summed alike
+    ordered = {name: float(weights[name]) for name in known if name in weights}
+    return Objective(metrics, ordered, schemes=schemes)
+
+
+def check_objective(what: str, given: Any) -> None:
+    """Raise a FairgymError unless this is a name or a mapping; `what` is its name in the error."""
+    if not isinstance(given, str | Mapping):
+        raise FairgymError(f"{what} is {_short(given)}; it takes {_TAKES}")
+
+
+def complete_objective(env: Environment, given: Any) -> str | dict[str, Any]:
+    """The same name, or plain data with every default filled in."""
+    if isinstance(given, str):
+        return given
+    return plain_objective(env, read_objective(env, given, read_metrics(env, [given])))
+
+
+def read_metrics(env: Environment, given: Iterable[Any]) -> dict[str, Metric]:
+    """The metrics that objectives bring along, by name, in the order of the names.
+
+    Args:
+        env: the environment whose components they are made of.
+        given: names of objectives, or plain data.
+
+    Raises:
+        FairgymError: an unknown class, field or component, a bad name, or two metrics of one name.
+    """
+    found: dict[str, Metric] = {}
+    for objective in given:
+        for name, data in ({} if isinstance(objective, str) else _parts(objective)[1]).items():
+            if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name):
+                raise FairgymError(
+                    f"a metric is named {_short(name)}; it takes lower-case letters, digits and"
+                    " underscores, 64 at most"
+                )
+            metric = _read_metric(env, name, data)
+            if name in env.metrics or found.get(name, metric) != metric or name in _RESERVED:
+                raise FairgymError(f"the metric {name!r} exists already; it takes another name")
+            found[name] = metric
+    return {name: found[name] for name in sorted(found)}
+
+
+def read_schemes(env: Environment, given: Iterable[Any]) -> dict[str, Scheme]:
+    """The schemes of welfare that objectives name, by name, in the order of the names.
+
+    Args:
+        env: the environment whose components they are made of.
+        given: names of objectives, or plain data.
+
+    Raises:
+        FairgymError: a welfare that the environment has no component for.
+    """
+    names: set[str] = set()
+    for objective in given:
+        if isinstance(objective, str):
+            names.add(objective)
+        else:
+            weights, further = _parts(objective)
+            names |= {name for name in weights if isinstance(name, str)} - set(further)
+    names -= {*env.metrics, *env.schemes}
+    return {name: welfare_scheme(env, name) for name in sorted(names) if is_welfare(name)}
+
+
+_RESERVED = ("objective", "survived")
+
+
+def _parts(given: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
+    """The weights, and the further metrics, of an objective's plain data."""
+    full = any(isinstance(given.get(key), Mapping) for key in (WEIGHTS, METRICS))
+    weights, metrics = (given.get(WEIGHTS), given.get(METRICS, {})) if full else (given, {})
+    unknown = [key for key in given if key not in (WEIGHTS, METRICS)] if full else []
+    if unknown:
+        raise FairgymError(
+            f"unknown key {_short(unknown[0])} of an objective with further metrics; it takes:"
+            f" {WEIGHTS}, {METRICS}"
+        )
+    if not isinstance(weights, Mapping) or not isinstance(metrics, Mapping):
+        raise FairgymError(f"objective is {_short(given)}; it takes {_TAKES}")
+    if not weights:
+        raise FairgymError(f"objective is {_short(given)}, without a weight; it takes {_TAKES}")
+    return weights, metrics
+
+
+def _read_metric(env: Environment, name: str, data: Any) -> Metric:
+    if not isinstance(data, Mapping):
+        raise FairgymError(
+            f"the metric {name!r} is {_short(data)}; it takes a type and what it is made of"
+        )
+    data = dict(data)
+    kind = data.pop(TYPE, None)
+    if not isinstance(kind, str) or kind not in CLASSES:
+        raise FairgymError(
+            f"the type of the metric {name!r} is {_short(kind)}; it takes: {', '.join(CLASSES)}"
+        )
+    metric = _make(env, f"the metric {name!r}", CLASSES[kind], data)
+    rate = getattr(metric, "rate", None)
+    for part in () if rate is None else (rate.numerator, rate.denominator):
+        if not env.component_info[part].per:
+            raise FairgymError(
+                f"the metric {name!r} compares groups, and {part!r} is one number for all; it"
+                f" takes: {', '.join(n for n, info in env.component_info.items() if info.per)}"
+            )
+    try:
+        metric.unit_in(env.component_info)
+    except FairgymError as error:
+        raise FairgymError(f"the metric {name!r}: {error}") from error
+    return metric
+
+
+def _make(env: Environment, what: str, cls: type[Any], data: Mapping[Any, Any]) -> Any:
+    """A metric of this class with these fields."""
+    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
+    needed = [n for n, field in fields.items() if field.default is dataclasses.MISSING]
+    wrong = [key for key in data if key not in fields]
+    if wrong or not set(needed) <= set(data):
+        problem = f"has the unknown key {_short(wrong[0])}" if wrong else "is not complete"
+        raise FairgymError(
+            f"{what} {problem}; a {cls.__name__} takes: {', '.join(needed)}, and if need be"
+            f" {', '.join(name for name in fields if name not in needed)}"
+        )
+    return cls(**{key: _field(env, what, key, value) for key, value in data.items()})
+
+
+def _field(env: Environment, what: str, key: str, value: Any) -> Any:
+    """The value of one field of a metric, checked."""
+    named = f"{key} of {what} is {_short(value)}; it takes"
+    if key == "rate":
+        if isinstance(value, Mapping):
+            return _make(env, f"the rate of {what}", Rate, value)
+        rates = {name: m for name, m in env.metrics.items() if isinstance(m, Rate)}
+        if not isinstance(value, str) or value not in rates:
+            raise FairgymError(
+                f"{named} a numerator and a denominator, or one of: {', '.join(rates)}"
+            )
+        return rates[value]
+    if key in _COMPONENTS:
+        if not isinstance(value, str) or value not in env.component_info:
+            raise FairgymError(f"{named} a component: {', '.join(env.component_info)}")
+    elif key == "sign":
+        if isinstance(value, bool) or not isinstance(value, int) or value not in (1, -1):
+            raise FairgymError(f"{named} 1 or -1")
+    elif key == "normaliser":
+        if not is_number(value) or value <= 0:
+            raise FairgymError(f"{named} a number above 0")
+        return float(value)
+    elif key == "offset":
+        if not is_number(value) or value < 0:
+            raise FairgymError(f"{named} a number from 0")
+        return float(value)
+    elif key in _WORDS:
+        if value not in _WORDS[key]:
+            raise FairgymError(f"{named} {' or '.join(_WORDS[key])}")
+    elif key == "normalise_by_sum":
+        if not isinstance(value, bool):
+            raise FairgymError(f"{named} true or false")
+    elif not isinstance(value, str) or len(value) > _TEXT:
+        raise FairgymError(f"{named} a text of {_TEXT} letters at most")
+    return value
+
+
+# ---------------------------------------------------------------- writing
+
+
+def plain_objective(env: Environment, objective: Objective) -> dict[str, Any]:
+    """An objective as plain data, which `read_objective` reads back.
+
+    Args:
+        env: the environment, without further metrics.
+        objective: weights over its metrics, and further metrics made of its components.
+
+    Raises:
+        FairgymError: it cannot be written: bounds, a metric of another class, or one of the
+            environment's names with another meaning.
+    """
+    if objective.bounds:
+        raise FairgymError(
+            f"objective has bounds of {', '.join(objective.bounds)}; a run takes them as its bounds"
+        )
+    further = {}
+    for name, metric in objective.metrics.items():
+        if name not in env.metrics:
+            further[name] = _plain_metric(name, metric)
+        elif metric != env.metrics[name]:
+            raise FairgymError(
+                f"the objective's metric {name!r} is another one than that of {env.name}; it takes"
+                " another name"
+            )
+    weights = {name: float(weight) for name, weight in objective.weights.items()}
+    there = {**env.schemes, **read_schemes(env, [weights])}
+    for name, scheme in objective.weighed_schemes.items():
+        if there.get(name) != scheme:
+            raise FairgymError(
+                f"the objective weighs a scheme {name!r} of its own, which a configuration cannot"
+                f" hold; it takes those of {env.name} and welfare by name"
+            )
+    return {WEIGHTS: weights, METRICS: further} if further else weights
+
+
+def _plain_metric(name: str, metric: Any) -> dict[str, Any]:
+    if type(metric) not in CLASSES.values():
+        raise FairgymError(
+            f"the metric {name!r} is of the class {type(metric).__name__}, which a configuration"
+            f" cannot hold; it takes: {', '.join(CLASSES)}"
+        )
+    return {TYPE: type(metric).__name__, **_plain_fields(name, metric)}
+
+
+def _plain_fields(name: str, metric: Any) -> dict[str, Any]:
+    """Fields of a metric that differ from their defaults."""
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(metric):
+        value = getattr(metric, field.name)
+        if not field.init or value == field.default:
+            continue
+        if field.name == "rate" and type(value) is Rate:
+            found[field.name] = _plain_fields(name, value)
+        elif isinstance(value, str | int | float):
+            found[field.name] = value
+        else:
+            raise FairgymError(
+                f"{field.name} of the metric {name!r} is {_short(value)}, which a configuration"
+                " cannot hold; it takes plain numbers and texts"
+            )
+    return found
+
+
+def objective_text(given: Any) -> str:
+    """An objective in one line: its name, or its weights as the command line takes them."""
+    if isinstance(given, str):
+        return given
+    weights = _parts(given)[0]
+    return ",".join(f"{name}={repr(weight).removesuffix('.0')}" for name, weight in weights.items())
+
+
+def further_data(given: Any) -> Mapping[str, Any]:
+    """The further metrics that an objective brings along, as plain data by name."""
+    return {} if isinstance(given, str) else _parts(given)[1]
+
+
+def parse_objective(text: str) -> str | dict[str, float]:
+    """An objective as `objective_text` writes it: a name, or METRIC=WEIGHT,METRIC=WEIGHT.
+
+    Raises:
+        FairgymError: a part that is no weight, or a metric given twice.
+    """
+    if "=" not in text:
+        return text
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        name = name.strip()
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = math.nan
+        if not name or not math.isfinite(weight):
+            raise FairgymError(
+                f"objective has the part {_short(part)}; it takes METRIC=WEIGHT with a number"
+            )
+        if name in weights:
+            raise FairgymError(f"objective weighs {_short(name)} twice; it takes one weight")
+        weights[name] = weight
+    return weights
+
+
+def objective_slug(given: Any) -> str:
+    """An objective in names of folders: its name, or "weighted"."""
+    return given.replace(":", "-") if isinstance(given, str) else "weighted"
+
+
+def _short(value: Any) -> str:
+    """A value in a bounded text."""
+    return reprlib.repr(value)

@@ -1,0 +1,371 @@
+"""Configuration of a run, from flags, files or Python, checked and completed."""
+
+import contextlib
+import dataclasses
+import difflib
+import json
+import numbers
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairgym.algorithms import Algorithm, algorithms
+from fairgym.config.parameters import params_settings, with_params
+from fairgym.config.plain import (
+    check_objective,
+    complete_objective,
+    plain_objective,
+    read_metrics,
+    read_objective,
+)
+from fairgym.config.settings import (
+    ALGORITHM,
+    ENVIRONMENT,
+    PARAMS,
+    Setting,
+    algorithm_settings,
+    environment_settings,
+)
+from fairgym.core import Environment, FairgymError, Params, Policy
+from fairgym.fairness import Metric, Objective
+from fairgym.fairness.measuring import measuring
+from fairgym.fairness.weights import OWN, named_by_agent
+from fairgym.policies import fixed_policies
+from fairgym.policies.fixed import TAKES
+from fairgym.utils import make
+from fairgym.utils.plugins import import_plugin
+from fairgym.utils.registry import NO_MEMORY, environments
+
+ALIASES = {"population_size": "population"}
+# Keys of config.json besides the configuration.
+RECORDS = ("format", "environment_version", "provenance")
+
+
+class Job(NamedTuple):
+    """The objects that a configuration describes.
+
+    Attributes:
+        config: the configuration with every default filled in.
+        env: the environment.
+        params: parameters of the environment.
+        objective: objective of all agents, or one per trained agent.
+        fixed: policies of the agents that are not trained.
+        algorithm: the algorithm with its hyperparameters.
+    """
+
+    config: "RunConfig"
+    env: Environment
+    params: Params
+    objective: Objective | dict[str, Objective]
+    fixed: dict[str, Policy]
+    algorithm: Algorithm
+
+
+@dataclasses.dataclass(frozen=True)
+class RunConfig:
+    """Configuration of a run: everything that its results follow from.
+
+    Attributes:
+        environment: name of the environment.
+        environment_args: fields of the environment's constructor (population, horizon, ...).
+        params: numbers that differ from the environment's default parameters; where a parameter
+            may differ over regions, a list or a mapping too (`fairgym.config.parameters`).
+        algorithm: name of the algorithm.
+        algorithm_args: hyperparameters of the algorithm.
+        objective: name of the objective, as `Objective.named` takes it; or its weights, metric ->
+            number; or {"weights": ..., "metrics": ...} with further metrics as plain data
+            (`fairgym.config.plain`). An `Objective` is turned into such data; "own" gives every
+            agent that is not in `objectives` the terms that concern it ("own:AGENT"); if empty, it
+            is the environment's `default_objective`.
+        objectives: agents with an objective of their own (non-cooperative): agent -> the same.
+        bounds: disparities that are bounded instead of weighed: metric -> epsilon.
+        fixed: agents that are not trained: agent -> "random", the name of a rule or option, a rule
+            "module:function", a number, one number per element of the action, or numbers by the
+            names of elements, as `fairgym.policies.fixed_policies` takes them.
+        memory: name of a memory of the environment that agents are shown; empty for none.
+        seed: seed of everything random in the run.
+
+    Examples:
+        >>> from fairgym import RunConfig
+        >>> config = RunConfig.from_mapping({"environment": "loan_simple", "epochs": 3})
+        >>> config.algorithm, config.algorithm_args
+        ('f-macem', {'epochs': 3})
+    """
+
+    environment: str
+    environment_args: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    algorithm: str = "f-macem"
+    algorithm_args: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    objective: str | Mapping[str, Any] | Objective = ""
+    objectives: Mapping[str, str | Mapping[str, Any] | Objective] = dataclasses.field(
+        default_factory=dict
+    )
+    bounds: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    memory: str = ""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Turn objectives into plain data, and check the types of the fields."""
+        if self.memory == NO_MEMORY:
+            object.__setattr__(self, "memory", "")
+        object.__setattr__(self, "objective", self._plain(self.objective))
+        if isinstance(self.objectives, Mapping):
+            own = {agent: self._plain(objective) for agent, objective in self.objectives.items()}
+            object.__setattr__(self, "objectives", own)
+        check_fields({field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
+        if self.objective == "":
+            with contextlib.suppress(FairgymError):  # an unknown environment is told by `build`
+                default = environments.get(self.environment).default_objective
+                object.__setattr__(self, "objective", default)
+
+    @classmethod
+    def from_mapping(cls, given: Mapping[str, Any]) -> "RunConfig":
+        """A configuration from the keys of a file.
+
+        Args:
+            given: the fields of this class; a field of the environment, its parameters or the
+                algorithm may also stand at the top, by its own name (epochs: 40). Hyphens do for
+                underscores, and `population_size` for `population`. The modules listed as
+                `imports`, which register an environment or algorithm, are imported first.
+
+        Raises:
+            FairgymError: an unknown key (the sentence names it and the nearest that exist), a
+                key given twice, a value of the wrong type, or a module that cannot be imported.
+        """
+        own = {field.name for field in dataclasses.fields(cls)}
+        fields = {_plain(key): value for key, value in given.items()}
+        import_listed(fields)
+        for key in RECORDS:
+            fields.pop(key, None)
+        if not isinstance(fields.get("environment"), str):
+            raise FairgymError(
+                f"environment is {fields.get('environment')!r}; it takes the name of one"
+            )
+        arguments = _arguments(fields)
+        settings = settings_of(
+            fields["environment"], fields.get("algorithm", cls.algorithm), arguments
+        )
+        sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
+        for section, content in sections.items():
+            value = fields.pop(section, {})
+            if not isinstance(value, Mapping):
+                raise FairgymError(f"{section} is {value!r}; it takes names with values")
+            known = {s.name: s for s in settings if s.section == section}
+            for key, entry in value.items():
+                name = _plain(key)
+                if name not in known:
+                    raise _unknown(name, known, section)
+                content[name] = known[name].check(entry)
+        flat = {s.name: s for s in reversed(settings)}
+        for key in [key for key in fields if key not in own]:
+            section, _, name = key.rpartition(".")
+            found = {f"{s.section}.{s.name}": s for s in settings}.get(key, flat.get(key))
+            if found is None:
+                raise _unknown(key, [*own, *flat])
+            if found.name in sections[found.section]:
+                raise FairgymError(f"{found.name} is given twice; it takes one value")
+            sections[found.section][found.name] = found.check(fields.pop(key))
+        complete: dict[str, Any] = {**fields, **sections}
+        check_fields(complete)
+        return cls(**complete)
+
+    def build(self) -> Job:
+        """Make the environment, parameters, objective, fixed policies and algorithm.
+
+        Raises:
+            FairgymError: anything unknown or out of its range.
+        """
+        known = {s.name: s for s in environment_settings(self.environment)}
+        arguments = self.environment_args.items()
+        checked = {n: known[n].check(v) if n in known else v for n, v in arguments}
+        env = make(self.environment, memory=self.memory, **checked)
+        params = with_params(env, env.default_params, self.params.items())
+        cls = algorithms.get(self.algorithm)
+        known = {s.name: s for s in algorithm_settings(self.algorithm)}
+        for name in self.algorithm_args:
+            if name not in known:
+                raise _unknown(name, known, ALGORITHM)
+        algorithm = cls(**{n: known[n].check(v) for n, v in self.algorithm_args.items()})
+        fixed = fixed_policies(env, self.fixed)
+        trained = [agent for agent in env.agents if agent not in fixed]
+        if not trained:
+            raise FairgymError(
+                f"fixed names every agent; one of {', '.join(env.agents)} is left to train"
+                " (fairgym simulate runs fixed policies without training)"
+            )
+        for agent in self.objectives:
+            if agent not in trained:
+                raise FairgymError(
+                    f"objectives names {agent!r}; the agents that are trained are:"
+                    f" {', '.join(trained)}"
+                )
+        aims = bool(self.objectives) or self.objective == OWN
+        names = named_by_agent(trained, self.objective, self.objectives)
+        given = names if aims else {"": self.objective}
+        further = read_metrics(env, given.values())
+        built = {agent: self._objective(env, name, further, agent) for agent, name in given.items()}
+        config = dataclasses.replace(
+            self,
+            environment_args=_values(env.unwrapped, environment_settings(self.environment)),
+            params=_values(params, params_settings(env)),
+            algorithm_args=_values(algorithm, list(known.values())),
+            objective=complete_objective(env, self.objective),
+            objectives={agent: complete_objective(env, name) for agent, name in names.items()}
+            if aims
+            else {},
+        )
+        measured = measuring(env, built.values())
+        objective = built if aims else built[""]
+        return Job(config, measured, params, objective, fixed, algorithm)
+
+    def _objective(
+        self, env: Environment, given: Any, further: Mapping[str, Metric], agent: str
+    ) -> Objective:
+        try:
+            objective = read_objective(env, given, further)
+        except FairgymError as error:
+            about = f"the objective of {agent!r}: " if agent else ""
+            raise FairgymError(f"{about}{error}") from error
+        return objective.bounded(self.bounds) if self.bounds else objective
+
+    def _plain(self, objective: Any) -> Any:
+        """The plain data of an `Objective`; anything else as it is."""
+        if not isinstance(objective, Objective):
+            return objective
+        return plain_objective(make(self.environment, **self.environment_args), objective)
+
+    def differences(self, other: "RunConfig") -> list[tuple[str, Any, Any]]:
+        """Differences of two complete configurations: (field, value here, value there)."""
+        return differences(self.as_json(), other.as_json())
+
+    def as_json(self) -> dict[str, Any]:
+        """The configuration as JSON values; a memory only if there is one."""
+        values = json.loads(json.dumps(dataclasses.asdict(self)))
+        if not self.memory:
+            del values["memory"]
+        return values
+
+
+def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:
+    """Take `imports` out of the keys of a file, and import these modules.
+
+    Args:
+        fields: the keys with their values.
+        outside: as for `import_plugin`.
+
+    Raises:
+        FairgymError: it is no list of names, or a module cannot be imported.
+    """
+    modules = fields.pop("imports", [])
+    if not isinstance(modules, list) or not all(isinstance(name, str) for name in modules):
+        raise FairgymError(f"imports is {modules!r}; it takes a list of names of modules")
+    for module in modules:
+        import_plugin(module, outside)
+
+
+def check_fields(fields: Mapping[str, Any]) -> None:
+    """Raise a FairgymError unless these fields of a `RunConfig` are of its types."""
+    for field in ("environment", "algorithm", "memory"):
+        if not isinstance(fields.get(field, ""), str):
+            raise FairgymError(f"{field} is {fields[field]!r}; it takes a name")
+    for field in (ENVIRONMENT, PARAMS, ALGORITHM, "objectives", "bounds", "fixed"):
+        if not isinstance(fields.get(field, {}), Mapping):
+            raise FairgymError(f"{field} is {fields[field]!r}; it takes names with values")
+    seed = fields.get("seed", 0)
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise FairgymError(f"seed is {seed!r}; it takes a whole number from 0 to {2**32 - 1}")
+    for metric, value in fields.get("bounds", {}).items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise FairgymError(f"the bound of {metric!r} is {value!r}; it takes a number from 0")
+    objectives = {f"the objective of {a!r}": o for a, o in fields.get("objectives", {}).items()}
+    for what, value in {"objective": fields.get("objective", ""), **objectives}.items():
+        check_objective(what, value)
+    for agent, value in fields.get("fixed", {}).items():
+        entries = value if isinstance(value, list | tuple) else [value]
+        number = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in entries)
+        if not (isinstance(value, str | Mapping) or (number and entries)):
+            raise FairgymError(f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}")
+
+
+def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The environment's arguments among the keys of a file, on which its parameters depend."""
+    inside = fields.get(ENVIRONMENT, {})
+    given = {**fields, **(inside if isinstance(inside, Mapping) else {})}
+    named = {_plain(str(key).removeprefix(f"{ENVIRONMENT}.")): v for key, v in given.items()}
+    known = environment_settings(fields["environment"])
+    return {s.name: s.check(named[s.name]) for s in known if s.name in named}
+
+
+def settings_of(
+    environment: str, algorithm: Any, arguments: Mapping[str, Any] | None = None
+) -> list[Setting]:
+    """All settings of a run, the environment's first; of equal names the first goes by it alone.
+
+    Args:
+        environment: name of the environment.
+        algorithm: name of the algorithm.
+        arguments: those of the environment; by default its own defaults.
+
+    Raises:
+        FairgymError: an unknown environment or algorithm, or an argument that it refuses.
+    """
+    if not isinstance(algorithm, str):
+        raise FairgymError(f"algorithm is {algorithm!r}; it takes a name")
+    return [
+        *environment_settings(environment),
+        *algorithm_settings(algorithm),
+        *params_settings(make(environment, **(arguments or {}))),
+    ]
+
+
+def _plain(key: Any) -> str:
+    name = str(key).replace("-", "_")
+    return ALIASES.get(name, name)
+
+
+def _unknown(key: str, known: Iterable[str], section: str = "") -> FairgymError:
+    """An error that names the unknown key, the nearest that exist, and all that exist."""
+    names = sorted(known)
+    near = difflib.get_close_matches(key, names, n=3)
+    hint = f" (perhaps {' or '.join(near)})" if near else ""
+    where = f"{section} takes" if section else "there are"
+    full = f"{section}.{key}" if section else key
+    return FairgymError(f"unknown key {full!r}{hint}; {where}: {', '.join(names)}")
+
+
+def _values(thing: Any, settings: list[Setting]) -> dict[str, Any]:
+    """The fields of a dataclass as JSON values."""
+
+    def plain(value: Any) -> Any:
+        if not hasattr(value, "dtype"):
+            return value
+        numbers = np.asarray(value)
+        if not numbers.ndim:
+            return numbers.tolist()
+        return [float(str(number)) for number in numbers]  # 0.1, not the float32 nearest to it
+
+    return {s.name: plain(getattr(thing, s.name)) for s in settings}
+
+
+def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Differences of two configurations as JSON values: (field, value here, value there)."""
+    ours, theirs = _flat(here), _flat(there)
+    return [
+        (key, ours.get(key), theirs.get(key))
+        for key in {**ours, **theirs}
+        if ours.get(key) != theirs.get(key)
+    ]
+
+
+def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{name}": entry for name, entry in value.items()}
+        else:
+            flat[key] = value
+    return flat

@@ -1,0 +1,172 @@
+"""Sweeps in files: a base, and the settings that differ from run to run."""
+
+import dataclasses
+import itertools
+import math
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairgym.config.files import describe, read_config_file
+from fairgym.config.run_config import RunConfig, import_listed
+from fairgym.core import FairgymError
+
+BASE, GRID, ZIP, LIST, EXCLUDE, SEEDS = "base", "grid", "zip", "list", "exclude", "seeds"
+MOST_RUNS = 100_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """Configurations with several seeds each.
+
+    Attributes:
+        configs: Settings in words -> configuration.
+        settings: The same words -> the settings that differ, by name.
+        seeds: Seeds of each configuration.
+    """
+
+    configs: Mapping[str, RunConfig]
+    settings: Mapping[str, Mapping[str, Any]]
+    seeds: tuple[int, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the settings that differ, in the order of the file."""
+        return list(dict.fromkeys(name for one in self.settings.values() for name in one))
+
+
+def read_sweep(path: str | Path) -> Sweep:
+    """Read a sweep from a TOML, YAML or JSON file.
+
+    Args:
+        path: A file with `base` (settings as in a file of one run), and any of `grid` (setting ->
+            values, all of which are combined), `zip` (setting -> values, taken side by side),
+            `list` (settings of one run each), `exclude` (settings of runs that are left out) and
+            `seeds` ("0:5", or a list). `imports` lists modules that are imported first.
+
+    Raises:
+        FairgymError: The file cannot be read, or says something that no sweep is.
+    """
+    content = read_config_file(path)
+    try:
+        return sweep_of(content)
+    except FairgymError as error:
+        raise FairgymError(f"{path}: {error}") from error
+
+
+def sweep_of(content: Mapping[str, Any]) -> Sweep:
+    """The sweep of the content of a file, as `read_sweep` takes it.
+
+    Raises:
+        FairgymError: An unknown part, a setting given twice, values that do not fit together, no
+            run or more than 100,000.
+
+    Examples:
+        >>> from fairgym.config import sweep_of
+        >>> sweep = sweep_of(
+        ...     {
+        ...         "base": {"environment": "loan_simple", "population": 100, "epochs": 2},
+        ...         "grid": {"deposit_rate": [0.01, 0.02], "objective": ["direct", "uniform"]},
+        ...         "exclude": [{"deposit_rate": 0.02, "objective": "direct"}],
+        ...         "seeds": "0:3",
+        ...     }
+        ... )
+        >>> list(sweep.configs)[0], len(sweep.configs), sweep.seeds
+        ('deposit_rate=0.01, objective=direct', 3, (0, 1, 2))
+    """
+    parts = dict(content)
+    import_listed(parts)
+    known = (BASE, GRID, ZIP, LIST, EXCLUDE, SEEDS)
+    for name in parts:
+        if name not in known:
+            raise FairgymError(f"unknown part {name!r}; a sweep takes: {', '.join(known)}, imports")
+    base = _table(parts, BASE)
+    grid, side = _lists(parts, GRID), _lists(parts, ZIP)
+    alone, left_out = _tables(parts, LIST), _tables(parts, EXCLUDE)
+    lengths = {name: len(values) for name, values in side.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name} {count}" for name, count in lengths.items())
+        raise FairgymError(f"zip has lists of different lengths ({found}); it takes equal ones")
+    listed = {name for row in alone for name in row}
+    for name in (grid.keys() & side.keys()) | (grid.keys() | side.keys()) & listed:
+        raise FairgymError(f"{name!r} is in two of grid, zip and list; it takes one of them")
+    known_settings = base.keys() | grid.keys() | side.keys() | listed
+    for name in {name for without in left_out for name in without} - known_settings:
+        raise FairgymError(f"exclude names {name!r}, which no run of the sweep sets")
+    seeds = _seeds(parts.get(SEEDS, [0]))
+    count = math.prod(map(len, grid.values())) * max(lengths.values(), default=1)
+    if count * max(1, len(alone)) * len(seeds) > MOST_RUNS:
+        raise FairgymError(f"the sweep has more than {MOST_RUNS:,} runs")
+    configs: dict[str, RunConfig] = {}
+    settings: dict[str, Mapping[str, Any]] = {}
+    for row in _rows(grid, side, alone):
+        given = {**base, **row}
+        if any(all(n in given and given[n] == v for n, v in out.items()) for out in left_out):
+            continue
+        words = ", ".join(f"{name}={_short(value)}" for name, value in row.items()) or "base"
+        try:
+            config = RunConfig.from_mapping(given)
+        except FairgymError as error:
+            raise FairgymError(f"{words}: {error}") from error
+        if words in configs:
+            words = f"{words} ({len(configs) + 1})"
+        configs[words], settings[words] = config, row
+    if not configs:
+        raise FairgymError("exclude leaves no run; a sweep takes one at least")
+    return Sweep(configs, settings, seeds)
+
+
+def _rows(
+    grid: Mapping[str, Sequence[Any]],
+    side: Mapping[str, Sequence[Any]],
+    alone: Sequence[Mapping[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    """Every combination of the grid with every row of the other two."""
+    together = [dict(zip(side, row, strict=True)) for row in zip(*side.values(), strict=True)]
+    for values in itertools.product(*grid.values()):
+        for beside, one in itertools.product(together or [{}], alone or [{}]):
+            yield {**dict(zip(grid, values, strict=True)), **beside, **one}
+
+
+def _table(parts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = parts.get(name, {})
+    if not isinstance(found, Mapping):
+        raise FairgymError(f"{name} is {describe(found)}; it takes names with values")
+    return found
+
+
+def _lists(parts: Mapping[str, Any], name: str) -> Mapping[str, Sequence[Any]]:
+    found = _table(parts, name)
+    for setting, values in found.items():
+        if not isinstance(values, list) or not values:
+            given = "an empty list" if values == [] else describe(values)
+            raise FairgymError(f"{name}.{setting} is {given}; it takes a list of values")
+    return found
+
+
+def _tables(parts: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
+    found = parts.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(one, Mapping) and one for one in found):
+        raise FairgymError(f"{name} takes a list of tables, each with names and values")
+    return found
+
+
+def _seeds(given: Any) -> tuple[int, ...]:
+    """Seeds of "0:5", or of a list."""
+    numbers: Sequence[Any] = given if isinstance(given, list) else []
+    if isinstance(given, str):
+        start, colon, stop = given.partition(":")
+        if colon and start.isdecimal() and stop.isdecimal():
+            numbers = range(int(start), min(int(stop), int(start) + MOST_RUNS + 1))
+    whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers)
+    if not numbers or not whole or len(set(numbers)) < len(numbers):
+        raise FairgymError(
+            f"seeds is {reprlib.repr(given)}; it takes START:STOP, or a list of different whole"
+            " numbers"
+        )
+    return tuple(numbers)
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else reprlib.repr(value)

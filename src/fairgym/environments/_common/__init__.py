@@ -1,0 +1,1 @@
+"""Parts that several systems share: moves of features, schedules, regions, sampled people."""

@@ -1,0 +1,154 @@
+"""Declarations of the health environment: observations, actions, metrics and baselines.
+
+Features: MAFE, table 4; metrics: MAFE, table 8, appendix G.
+"""
+
+from typing import Any
+
+from jaxtyping import Array, Float
+
+from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Shares, per_group
+from fairgym.data.populations import health
+from fairgym.environments._common.sampled import PublishedProfit
+from fairgym.environments.health.params import INFERRED_POPULATION
+from fairgym.fairness import Direct, Disparity, Metric, Rate
+
+# Table 8, in dollars.
+PROFIT = PublishedProfit(7.2e8, population=INFERRED_POPULATION, horizon=100)
+
+
+def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
+    """Four rewards and three disparities over regions (MAFE, tables 1 and 8, appendix G)."""
+    insured = Rate("insured", "people")
+    incidence = Rate("fell_ill", "healthy", sign=-1)
+    mortality = Rate("died", "illnesses_ended", sign=-1)
+    return {
+        "profit": Direct("profit", normaliser=profit_normaliser),
+        "insured_rate": insured,
+        "incidence_rate": incidence,
+        "mortality_rate": mortality,
+        "insured_disparity": Disparity(insured),
+        "incidence_disparity": Disparity(incidence),
+        "mortality_disparity": Disparity(mortality),
+    }
+
+
+# Terms of MAFE, table 1: three rewards and two disparities, incidence left out.
+TABLE_1 = ("profit", "insured_rate", "mortality_rate", "insured_disparity", "mortality_disparity")
+
+
+# Shares of the planner: hospital infrastructure, public health, insurance subsidies, rollover;
+# then one split over the four regions for each of the first three.
+_EVENLY = [0.25] * 4
+UNIFORM_PLANNER = [0.25] * 4 + _EVENLY * 3
+NO_PLANNER = [0.0, 0.0, 0.0, 1.0] + _EVENLY * 3
+
+
+def baseline_policies() -> dict[str, dict[str, Any]]:
+    """Random agents, and the card's plausible and simple fixed policies."""
+
+    def fixed(premium: Any, planner: Any) -> dict[str, Any]:
+        return {"insurer": premium, "hospital": "random", "planner": planner}
+
+    return {
+        "random": dict.fromkeys(("insurer", "hospital", "planner"), "random"),
+        "premium_half_uniform_planner": fixed(0.5, UNIFORM_PLANNER),
+        "premium_half_no_planner": fixed(0.5, NO_PLANNER),
+        "premium_full_uniform_planner": fixed(1.0, UNIFORM_PLANNER),
+    }
+
+
+REGIONS = health.GROUPS
+FIXED_COLUMNS = health.FIXED
+
+_OFTEN = "0 never to 4 all of the time"
+_PERSON = (
+    *(Feature(region, 0, 1, "", "REGION", of="region", tells_group=True) for region in REGIONS),
+    Feature("year", 2014, 2018, "calendar year", "YEAR"),
+    Feature("age", 18, 85, "years", "AGE"),
+    Feature("female", 0, 1, "", "SEX"),
+    Feature("family_size", 1, 7, "people", "FAMSIZE"),
+    Feature("race_black", 0, 1, "", "RACE", of="race"),
+    Feature("race_asian", 0, 1, "", "RACE", of="race"),
+    Feature("race_other", 0, 1, "", "RACE", of="race"),
+    Feature("born_in_us", 0, 1, "", "USBORN"),
+    Feature("education_years", 0, 20, "years", "EDUC"),
+    Feature("high_cholesterol", 0, 1, "", "CHOLHIGHEV"),
+    Feature("smokes_now", 0, 1, "", "SMOKENOW"),
+    Feature("personal_income", 1_000, 200_000, "dollars per year", "INCTOT"),
+    Feature("family_income", 1_000, 200_000, "dollars per year", "FTOTVAL"),
+    Feature("poverty_level", 0, 500, "percent", "POVLEV"),
+    Feature("effort", 0, 4, _OFTEN, "AEFFORT"),
+    Feature("nervous", 0, 4, _OFTEN, "ANERVOUS"),
+    Feature("restless", 0, 4, _OFTEN, "ARESTLESS"),
+    Feature("hopeless", 0, 4, _OFTEN, "AHOPELESS"),
+    Feature("sad", 0, 4, _OFTEN, "ASAD"),
+    Feature("worthless", 0, 4, _OFTEN, "AWORTHLESS"),
+    Feature("health_risk", 1, 5, "1 excellent to 5 poor", "HEALTH"),
+    Feature("insured", 0, 1, "", "HICOV"),
+    Feature("premium", 0, 1_000, "dollars per month", "HIPCOST, subsidised", tells_group=True),
+    Feature("needs_bed", 0, 1, "", "NEEDBED"),
+    Feature("in_hospital", 0, 1, "", "INHOSP"),
+    Feature("time_ill", 0, 10, "months", "ILLTIME up to now"),
+    Feature("time_waited", 0, 10, "months", "WAITBED up to now"),
+)
+
+# The planner's tree of shares (figure 14): the budget, then the regions' parts of three kinds.
+_SPLIT = ("hospital_infrastructure", "public_health", "insurance_subsidies")
+PLANNER = Shares(((*_SPLIT, "rollover"), *(per_group(kind, REGIONS, of=kind) for kind in _SPLIT)))
+
+# The hospital sees people without a bed only, all of whom need one.
+_UNSEEN_BY_HOSPITAL = ("needs_bed", "in_hospital")
+FEATURES = {
+    "insurer": _PERSON,
+    "hospital": tuple(f for f in _PERSON if f.name not in _UNSEEN_BY_HOSPITAL),
+    "planner": _PERSON,
+}
+
+
+def observation_spaces(
+    population: int, horizon: int, profit: float, budget: float, beds: float
+) -> dict[str, EntitySpace]:
+    """Everybody for the insurer and the planner, those who need a bed for the hospital.
+
+    Args:
+        population: rows.
+        horizon: months, the range of the time.
+        profit: dollars, the range of the insurer's total profit.
+        budget: dollars, the range of the planner's budget.
+        beds: the range of the beds of a region.
+    """
+    context = (
+        Feature("time", 0, horizon, "months"),
+        Feature("total_profit", 0, profit, "dollars"),
+        Feature("planner_budget", 0, 2 * budget, "dollars", "PLANBUDGET"),
+        Feature("hospital_cost", 0, 4_000, "dollars per month", "HOSPCOST"),
+        *_of_regions("beds", 2 * beds, "beds", "NGEOBED"),
+        *_of_regions("free_beds", beds, "beds"),
+        *_of_regions("premiums_paid", 250 * population, "dollars", "HIPFULLCOST"),
+    )
+    return {
+        agent: EntitySpace(population, features, context) for agent, features in FEATURES.items()
+    }
+
+
+def action_spaces(population: int) -> dict[str, ActionSpace]:
+    """Premiums, queue scores, and the planner's tree of shares."""
+    return {
+        "insurer": PerEntity(population, Element("premium", unit="share of the maximum")),
+        "hospital": PerEntity(population, "priority"),
+        "planner": PLANNER,
+    }
+
+
+def by_region(name: str, numbers: Float[Array, " regions"]) -> dict[str, Float[Array, ""]]:
+    """The context features of a quantity that every region has: name -> number."""
+    return {feature: numbers[i] for i, feature in enumerate(_names(name))}
+
+
+def _names(name: str) -> list[str]:
+    return [f"{name}_{region.lower()}" for region in REGIONS]
+
+
+def _of_regions(name: str, high: float, unit: str, source: str = "") -> list[Feature]:
+    return [Feature(feature, 0, high, unit, source) for feature in _names(name)]

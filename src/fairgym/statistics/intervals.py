@@ -1,0 +1,374 @@
+"""Statistics over seeds and episodes: means, interquartile means, intervals, a paired test."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairgym.core import FairgymError
+
+EXACT_PAIRS = 12  # 2^12 sign patterns are enumerated
+SAMPLED_PATTERNS = 20_000
+
+
+def mean_interval(values: Any, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean of a sample and Student's t interval of it.
+
+    Args:
+        values: independent values, such as one per episode or one per seed.
+        level: the share of such intervals that hold the true mean.
+
+    Returns:
+        `(mean, low, high)`. One value has no interval: its limits are NaN, as everything is for
+        no value at all.
+
+    Examples:
+        >>> from fairgym.statistics import mean_interval
+        >>> [round(value, 2) for value in mean_interval([1.0, 2.0, 3.0])]
+        [2.0, -0.48, 4.48]
+    """
+    sample = np.asarray(values, np.float64).reshape(-1)
+    if sample.size == 0:
+        return math.nan, math.nan, math.nan
+    mean = float(sample.mean())
+    if sample.size == 1:
+        return mean, math.nan, math.nan
+    spread = float(sample.std(ddof=1)) / math.sqrt(sample.size)
+    half = t_quantile(level, sample.size - 1) * spread
+    return mean, mean - half, mean + half
+
+
+def crossed_interval(values: Any, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean over seeds and episodes, with an interval for the luck of both.
+
+    The policies of all seeds are measured in the same episodes: a two-way random layout,
+    y[s, e] = mean + seed[s] + episode[e] + rest[s, e], whose grand mean has the variance
+    var(seed) / S + var(episode) / E + var(rest) / (S E). In mean squares that is
+    (MS_seed + MS_episode - MS_rest) / (S E) (Searle, Casella and McCulloch 1992, Variance
+    Components, section 4.3). Each source has its own Student's t, with S - 1 and E - 1 degrees of
+    freedom: half^2 = (t_S^2 MS_seed + t_E^2 max(MS_episode - MS_rest, 0)) / (S E), which holds the
+    mean at least as often as it says (Banerjee 1960, Sankhya 22), also with two or three seeds,
+    where Satterthwaite's degrees of freedom do not. It is never narrower than the interval over
+    seeds alone or over episodes alone.
+
+    Args:
+        values: one array per seed with a value per episode, in the same order; or one array.
+            A value that is undefined is NaN.
+        level: the share of such intervals that hold the true mean.
+
+    Returns:
+        `(mean, low, high)`. The mean of the seeds' means, each over the episodes in which it is
+        defined; seeds and episodes without any value are left out. Where single values are
+        missing the layout has holes, and MS_rest is taken as 0, which is cautious. One seed: as
+        `mean_interval`. A single episode has no interval: its limits are NaN.
+
+    Raises:
+        FairgymError: seeds with different numbers of episodes.
+
+    Examples:
+        >>> from fairgym.statistics import crossed_interval
+        >>> [round(x, 2) for x in crossed_interval([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])]
+        [2.0, -0.48, 4.48]
+    """
+    table = _by_seed(values, "values")
+    known = np.isfinite(table)
+    table = table[known.any(axis=1)][:, known.any(axis=0)]
+    if not table.size:
+        return math.nan, math.nan, math.nan
+    if len(table) == 1:
+        return mean_interval(table, level)
+    mean = float(np.nanmean(table, axis=1).mean())
+    half = _half_width([table], np.nanmean(table, axis=0), level)
+    return mean, mean - half, mean + half
+
+
+def paired_interval(ours: Any, theirs: Any, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean difference of two policies in the same episodes, with its interval.
+
+    Luck that both share drops out. Episodes are paired, seeds of the two are independent: the
+    variance of the difference is that of the episodes' differences of means over seeds, plus the
+    seeds' own variance on either side, without counting the rest of the layout twice; otherwise
+    as `crossed_interval`. A policy with one evaluation (a fixed policy, one training run) adds no
+    variance of seeds: the interval then speaks of that policy.
+
+    Args:
+        ours: a value per episode, or one such array per seed.
+        theirs: the same of the other policy, in the same episodes in the same order.
+        level: the share of such intervals that hold the true mean.
+
+    Returns:
+        `(mean, low, high)` of ours - theirs, over the episodes in which every value is defined.
+        NaN without such an episode; limits are NaN with a single one.
+
+    Raises:
+        FairgymError: different numbers of episodes.
+
+    Examples:
+        >>> from fairgym.statistics import paired_interval
+        >>> [round(x, 2) for x in paired_interval([11.0, 21.0, 31.0], [10.0, 20.0, 29.0])]
+        [1.33, -0.1, 2.77]
+    """
+    sides = [_by_seed(ours, "ours"), _by_seed(theirs, "theirs")]
+    counts = [side.shape[1] for side in sides]
+    if counts[0] != counts[1]:
+        raise FairgymError(
+            f"ours has {counts[0]} episodes and theirs {counts[1]}; a paired difference takes the"
+            " same episodes of both"
+        )
+    known = np.isfinite(np.concatenate(sides)).all(axis=0)
+    sides = [side[:, known] for side in sides]
+    if not known.any():
+        return math.nan, math.nan, math.nan
+    difference = sides[0].mean(axis=0) - sides[1].mean(axis=0)
+    mean = float(difference.mean())
+    half = _half_width(sides, difference, level)
+    return mean, mean - half, mean + half
+
+
+def _by_seed(values: Any, name: str) -> np.ndarray:
+    """Values as a table (seeds, episodes)."""
+    if len(values) == 0 or np.ndim(values[0]) == 0:
+        return np.asarray(values, np.float64).reshape(1, -1)
+    counts = sorted({np.size(row) for row in values})
+    if len(counts) > 1:
+        raise FairgymError(
+            f"{name} has seeds with {counts[0]} and with {counts[-1]} episodes; it takes the same"
+            " episodes of every seed"
+        )
+    return np.asarray(values, np.float64).reshape(len(values), -1)
+
+
+def _half_width(tables: Sequence[np.ndarray], episodes: np.ndarray, level: float) -> float:
+    """Half an interval for the luck of episodes, and of the seeds of each table.
+
+    Args:
+        tables: values (seeds, episodes), of one policy or of the two sides of a difference.
+        episodes: the mean (difference) of each episode.
+        level: the share of intervals that hold the mean.
+    """
+    count = episodes.size
+    if count < 2:
+        return math.nan
+    t_episodes = t_quantile(level, count - 1)
+    luck = float(episodes.var(ddof=1)) / count
+    seeds = rest = 0.0
+    for table in tables:
+        several = len(table)
+        if several < 2:
+            continue
+        means = np.nanmean(table, axis=1, keepdims=True)
+        seeds += t_quantile(level, several - 1) ** 2 * float(means.var(ddof=1)) / several
+        residual = table - means - table.mean(axis=0) + means.mean()
+        if np.isfinite(residual).all():
+            rest += float(np.sum(residual**2)) / ((several - 1) * (count - 1)) / (several * count)
+    crossed = seeds + t_episodes**2 * max(luck - rest, 0.0)
+    return math.sqrt(max(crossed, t_episodes**2 * luck))
+
+
+@functools.cache
+def t_quantile(level: float, degrees: int) -> float:
+    """The t with P(|T| < t) = level for Student's distribution with whole degrees of freedom.
+
+    The probability has a closed form in theta = atan(t / sqrt(degrees)) (Abramowitz and Stegun,
+    26.7.3 and 26.7.4); it is inverted by bisection, to float64 accuracy.
+    """
+    low, high = 0.0, math.pi / 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        if _inside(middle, degrees) < level:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(degrees) * math.tan((low + high) / 2)
+
+
+def _inside(theta: float, degrees: int) -> float:
+    """P(|T| < sqrt(degrees) tan(theta))."""
+    sine, cosine = math.sin(theta), math.cos(theta)
+    odd = degrees % 2
+    # 1 + 1/2 c^2 + 1·3/(2·4) c^4 + ... (even), 1 + 2/3 c^2 + 2·4/(3·5) c^4 + ... (odd)
+    k = np.arange(1, (degrees - 3) // 2 + 1 if odd else degrees // 2)
+    ratios = (2 * k) / (2 * k + 1) if odd else (2 * k - 1) / (2 * k)
+    series = 1.0 + float(np.sum(np.cumprod(ratios * cosine**2)))
+    if not odd:
+        return sine * series
+    if degrees == 1:
+        return 2 * theta / math.pi
+    return 2 / math.pi * (theta + sine * cosine * series)
+
+
+def interquartile_mean(values: Any, axis: int | None = None) -> Any:
+    """Mean of the middle half: a quarter of the values is cut off at each end.
+
+    A quarter of n values is rounded down (of 5 seeds one at each end, of 3 none), as by
+    `scipy.stats.trim_mean(values, 0.25)`. It depends less on one lucky seed than the mean, and
+    uses more of few seeds than the median (Agarwal et al. 2021).
+
+    Args:
+        values: numbers.
+        axis: the axis that they lie along; None for all numbers together.
+
+    Returns:
+        A number without `axis`, else an array without that axis. NaN for no values, and where
+        one of them is NaN: it must not pass for the best or the worst and be cut off.
+
+    Examples:
+        >>> from fairgym.statistics.intervals import interquartile_mean
+        >>> interquartile_mean([0.0, 2.0, 3.0, 100.0])
+        2.5
+    """
+    array = np.asarray(values, np.float64)
+    array = array.reshape(-1) if axis is None else np.moveaxis(array, axis, -1)
+    count = array.shape[-1]
+    if count == 0:
+        return math.nan if axis is None else np.full(array.shape[:-1], math.nan)
+    cut = count // 4
+    mean = np.sort(array, axis=-1)[..., cut : count - cut].mean(axis=-1)
+    mean = np.where(np.isnan(array).any(axis=-1), math.nan, mean)
+    return float(mean) if mean.ndim == 0 else mean
+
+
+def bootstrap_interval(
+    strata: Any,
+    statistic: Callable[..., Any] = interquartile_mean,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> tuple[Any, Any, Any]:
+    """A statistic over runs, with its stratified bootstrap percentile interval.
+
+    Runs are sampled anew, with replacement, within each stratum (task), so that every resample has
+    as many runs of each task as there are.
+
+    Args:
+        strata: one array with a first axis over runs, or a list of such arrays, one per task.
+            Further axes (epochs, say) are kept: each of their places has its own interval.
+        statistic: takes an array and the axis that the runs of all tasks lie along.
+        level: the share of resamples inside the interval.
+        resamples: number of resamples.
+        seed: seed of the resampling.
+
+    Returns:
+        `(estimate, low, high)`, numbers or arrays. The limits are NaN if no task has two runs.
+
+    Examples:
+        >>> from fairgym.statistics.intervals import bootstrap_interval
+        >>> estimate, low, high = bootstrap_interval([1.0, 2.0, 3.0, 4.0, 5.0])
+        >>> estimate, 1.0 <= low < 3.0 < high <= 5.0
+        (3.0, True)
+    """
+    single = not isinstance(strata, list | tuple) or not strata or np.ndim(strata[0]) == 0
+    parts = [np.asarray(part, np.float64) for part in ([strata] if single else strata)]
+    estimate = np.asarray(statistic(np.concatenate(parts), axis=0))
+    if all(len(part) < 2 for part in parts):
+        low = high = np.full(estimate.shape, math.nan)
+    else:
+        rng = np.random.default_rng(seed)
+        resampled = [part[rng.integers(len(part), size=(resamples, len(part)))] for part in parts]
+        spread = statistic(np.concatenate(resampled, axis=1), axis=1)
+        low, high = np.quantile(spread, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    if estimate.ndim == 0:
+        return float(estimate), float(low), float(high)
+    return estimate, low, high
+
+
+class PairedTest(NamedTuple):
+    """Two conditions compared over the same seeds.
+
+    Attributes:
+        difference: mean of a - b.
+        low: lower end of Student's t interval of that mean; NaN for a single pair.
+        high: upper end of that interval.
+        p: two-sided probability of a mean at least as far from 0, were the signs of the
+            differences a matter of chance. With n pairs it is never below 2 / 2^n.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def paired_test(a: Sequence[float] | Any, b: Any, level: float = 0.95, seed: int = 0) -> PairedTest:
+    """Sign-flip permutation test of paired values: is the mean of a - b different from 0?
+
+    All sign patterns are enumerated for up to 12 pairs; beyond, 20,000 are sampled.
+
+    Args:
+        a: one value per seed.
+        b: the values of the other condition with the same seeds, or one number.
+        level: probability that the interval holds the mean.
+        seed: seed of the sampled patterns.
+
+    Examples:
+        >>> from fairgym.statistics.intervals import paired_test
+        >>> test = paired_test([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
+        >>> test.difference, test.p
+        (2.0, 0.25)
+    """
+    first = np.asarray(a, np.float64).reshape(-1)
+    difference = first - np.broadcast_to(np.asarray(b, np.float64), first.shape)
+    count = difference.size
+    mean, low, high = mean_interval(difference, level)
+    if count == 0 or not np.isfinite(difference).all():
+        return PairedTest(mean, low, high, math.nan)
+    if count <= EXACT_PAIRS:
+        patterns = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+    else:
+        patterns = np.random.default_rng(seed).integers(2, size=(SAMPLED_PATTERNS, count))
+        patterns[0] = 0  # what was observed is one of the patterns
+    means = np.abs((1 - 2 * patterns) @ difference) / count
+    slack = 1e-12 * np.abs(difference).mean()  # rounding must not tell equal means apart
+    return PairedTest(mean, low, high, float(np.mean(means >= abs(mean) - slack)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Null:
+    """A disparity beside those of the same episodes whose people's groups are permuted.
+
+    All are means over the episodes of raw values: more is better, parity is the most.
+
+    Attributes:
+        value: the disparity.
+        mean: its mean over the permutations, which luck alone makes.
+        bound: the value that only the given share of the permutations stays on the fair side of.
+        excess: value - mean; what is not luck, below 0 if the groups are further apart.
+        clear: True if the value lies beyond the bound.
+    """
+
+    value: float
+    mean: float
+    bound: float
+
+    @property
+    def excess(self) -> float:
+        """Part that is not luck: the value less the mean of the permutations."""
+        return self.value - self.mean
+
+    @property
+    def clear(self) -> bool:
+        """True if the groups are further apart than in all but a few of the permutations."""
+        return self.value < self.bound
+
+
+def null_of(values: np.ndarray, permuted: np.ndarray, level: float = 0.95) -> Null:
+    """A mean disparity beside its distribution under permutations.
+
+    Args:
+        values: raw value of each episode; all of them defined.
+        permuted: the same under permutations, shape (episodes, permutations); NaN where it is
+            undefined. Those of an episode have nothing to do with those of another, so that each
+            column is one permutation of them all.
+        level: share of the permutations on the side of parity of the bound.
+    """
+    known = np.isfinite(permuted)
+    some = known.any(axis=0)
+    if not some.any():
+        return Null(np.nan, np.nan, np.nan)
+    # a permutation that leaves it undefined in every episode tells nothing
+    draws = np.mean(permuted[:, some], axis=0, where=known[:, some], dtype=np.float64)
+    value = float(np.mean(values, dtype=np.float64))
+    return Null(value, float(np.mean(draws)), float(np.quantile(draws, 1.0 - level)))

@@ -1,0 +1,270 @@
+"""Objectives as plain data: read, written, refused."""
+
+import json
+from typing import Any
+
+import pytest
+
+import fairgym
+from fairgym.config.plain import (
+    complete_objective,
+    objective_text,
+    parse_objective,
+    plain_objective,
+    read_metrics,
+    read_objective,
+)
+from fairgym.core import FairgymError
+from fairgym.fairness import (
+    Direct,
+    Disparity,
+    Gini,
+    GroupRatio,
+    LargestDeviation,
+    Objective,
+    Rate,
+    WorstGroup,
+)
+
+ENV = fairgym.make("loan_simple", population=100, horizon=10)
+ACCESS = Rate("disbursed", "applied")
+DATA = {"numerator": "disbursed", "denominator": "applied"}
+
+
+def read(given):
+    return read_objective(ENV, given, read_metrics(ENV, [given]))
+
+
+def further(data, weights=None):
+    return {"weights": weights or {"profit": 1}, "metrics": {"mine": data}}
+
+
+class TestReading:
+    def test_weights_over_the_environments_metrics(self):
+        assert read({"profit": 1, "wait_disparity": 2}) == Objective.weighted(
+            ENV, {"profit": 1.0, "wait_disparity": 2.0}
+        )
+
+    def test_names_are_what_they_were(self):
+        for name in ("uniform", "direct-fair", "frontier:0.3"):
+            assert read(name) == Objective.named(ENV, name)
+            assert complete_objective(ENV, name) == name
+
+    def test_the_order_of_the_keys_does_not_matter(self):
+        """Sums of floats depend on their order."""
+        back = read({"wait_disparity": 2, "profit": 1})
+        assert list(back.weights) == ["profit", "wait_disparity"]
+        two = {"b": {"type": "Gini", "rate": DATA}, "a": {"type": "Gini", "rate": DATA}}
+        assert list(read_metrics(ENV, [{"weights": {"a": 1}, "metrics": two}])) == ["a", "b"]
+
+    @pytest.mark.parametrize(
+        ("data", "metric"),
+        [
+            ({"type": "Direct", "component": "applied"}, Direct("applied")),
+            (
+                {"type": "Direct", "component": "applied", "normaliser": 7, "sign": -1},
+                Direct("applied", 7.0, -1),
+            ),
+            ({"type": "Rate", **DATA}, ACCESS),
+            ({"type": "Rate", **DATA, "sign": -1}, Rate("disbursed", "applied", sign=-1)),
+            ({"type": "Disparity", "rate": DATA}, Disparity(ACCESS)),
+            (
+                {"type": "Disparity", "rate": DATA, "normalise_by_sum": True},
+                Disparity(ACCESS, normalise_by_sum=True),
+            ),
+            ({"type": "WorstGroup", "rate": DATA}, WorstGroup(ACCESS)),
+            (
+                {"type": "WorstGroup", "rate": "default_rate"},
+                WorstGroup(Rate("defaulted", "ended", sign=-1)),
+            ),
+            ({"type": "GroupRatio", "rate": DATA}, GroupRatio(ACCESS)),
+            ({"type": "Gini", "rate": {**DATA, "title": "Access"}}, Gini(ACCESS)),
+            ({"type": "Rate", **DATA, "offset": 1}, Rate("disbursed", "applied", offset=1.0)),
+            ({"type": "LargestDeviation", "component": "applied"}, LargestDeviation("applied")),
+            (
+                {"type": "LargestDeviation", "component": "applied", "relative_to": "none"},
+                LargestDeviation("applied", "none"),
+            ),
+        ],
+    )
+    def test_further_metrics(self, data, metric):
+        objective = read(further(data, {"profit": 1, "mine": 0.5}))
+        assert list(objective.metrics) == [*ENV.metrics, "mine"]
+        assert objective.metrics["mine"] == metric
+        assert objective.weights == {"profit": 1.0, "mine": 0.5}
+        written = json.loads(json.dumps(plain_objective(ENV, objective)))
+        assert read(written) == objective
+        assert plain_objective(ENV, read(written)) == written
+
+    def test_titles_and_units_are_kept(self):
+        rate = {"type": "Rate", "numerator": "waited", "denominator": "disbursed"}
+        data = further({**rate, "unit": "months", "title": "Time in line"})
+        metric = read(plain_objective(ENV, read(data))).metrics["mine"]
+        assert (metric.title, getattr(metric, "unit", "")) == ("Time in line", "months")
+
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "objective is {}, without a weight; it takes a name, or weights"),
+        ({"weights": {}}, "without a weight"),
+        ({"metrics": {"mine": {"type": "Rate", **DATA}}}, "it takes a name, or weights"),
+        ({"profits": 1}, "weighs 'profits', which is no metric of loan_simple; .* profit, "),
+        ({1: 1}, "weighs 1, which is no metric"),
+        ({LONG: 1}, "which is no metric"),
+        ({"insured_rate": 1}, "weighs 'insured_rate', which is no metric of loan_simple"),
+        ({"profit": "1"}, "weight of 'profit' is '1'; it takes a number"),
+        ({"profit": LONG}, "weight of 'profit' is 'xxx"),
+        ({"profit": True}, "weight of 'profit' is True; it takes a number"),
+        ({"profit": None}, "weight of 'profit' is None; it takes a number"),
+        ({"profit": [1]}, "it takes a number"),
+        ({"profit": float("nan")}, "it takes a number"),
+        ({"profit": float("inf")}, "it takes a number"),
+        ({"profit": 10**400}, "it takes a number"),
+        ({"weights": {"profit": 1}, "metrics": {}, "profit": 1}, "unknown key 'profit'"),
+        ({"weights": {"mine": 1}}, "weighs 'mine', which is no metric"),
+        ({"weights": {"profit": 1}, "metrics": 3}, "it takes a name, or weights"),
+        (further(3), "metric 'mine' is 3; it takes a type"),
+        (further({}), "type of the metric 'mine' is None; it takes: Direct, Rate, Disparity"),
+        (further({"type": "Theil"}), "type of the metric 'mine' is 'Theil'"),
+        (further({"type": ["Gini"]}), "type of the metric 'mine' is"),
+        (further({"type": "Gini"}), "'mine' is not complete; a Gini takes: rate, and if need"),
+        (further({"type": "Rate", **DATA, "x": 1}), "unknown key 'x'; a Rate takes: numerator"),
+        (further({"type": "Rate", **DATA, LONG: 1}), "unknown key 'xxx"),
+        (
+            further({"type": "Direct", "component": "loans"}),
+            "component of the metric 'mine' is 'loans'; it takes a component: profit, applied",
+        ),
+        (further({"type": "Direct", "component": 3}), "is 3; it takes a component"),
+        (
+            further({"type": "Direct", "component": "profit", "sign": 0}),
+            "sign of the metric 'mine' is 0; it takes 1 or -1",
+        ),
+        (
+            further({"type": "Direct", "component": "profit", "normaliser": 0}),
+            "normaliser of .* is 0; it takes a number above 0",
+        ),
+        (
+            further({"type": "Disparity", "rate": DATA, "normalise_by_sum": 1}),
+            "normalise_by_sum of .* is 1; it takes true or false",
+        ),
+        (further({"type": "Rate", **DATA, "title": LONG}), "takes a text of 200 letters"),
+        (
+            further({"type": "Rate", **DATA, "offset": -1}),
+            "offset of .* is -1; it takes a number fr",
+        ),
+        (
+            further({"type": "LargestDeviation", "component": "profit"}),
+            "'mine': component is 'profit'; it takes one with an entry per place: ",
+        ),
+        (
+            further({"type": "LargestDeviation", "component": "applied", "relative_to": "x"}),
+            "relative_to of .* is 'x'; it takes sum or largest or none",
+        ),
+        (
+            further({"type": "Distance", "component": "applied"}),
+            "it takes one with an entry per group and bin: there is none",
+        ),
+        (further({"type": "Gini", "rate": "profit"}), "or one of: admission_rate, default_rate"),
+        (further({"type": "Gini", "rate": 3}), "rate of the metric 'mine' is 3; it takes a num"),
+        (
+            further({"type": "Gini", "rate": {**DATA, "numerator": "x"}}),
+            "numerator of the rate of the metric 'mine' is 'x'",
+        ),
+        (
+            further({"type": "Rate", "numerator": "waited", "denominator": "disbursed"}),
+            "'mine': the rate of 'waited' .* declares no unit",
+        ),
+        (
+            further(
+                {
+                    "type": "Gini",
+                    "rate": {"numerator": "profit", "denominator": "applied", "unit": "dollars"},
+                }
+            ),
+            "compares groups, and 'profit' is one number for all",
+        ),
+        (
+            {"weights": {"profit": 1}, "metrics": {"profit": {"type": "Rate", **DATA}}},
+            "metric 'profit' exists already",
+        ),
+        (
+            {"weights": {"profit": 1}, "metrics": {"survived": {"type": "Rate", **DATA}}},
+            "metric 'survived' exists already",
+        ),
+        (
+            {"weights": {"profit": 1}, "metrics": {"a/b": {"type": "Rate", **DATA}}},
+            "a metric is named 'a/b'; it takes lower-case letters",
+        ),
+        (
+            {"weights": {"profit": 1}, "metrics": {LONG: {"type": "Rate", **DATA}}},
+            "a metric is named 'xxx",
+        ),
+    ],
+)
+def test_refused_in_one_bounded_sentence(given, message):
+    with pytest.raises(FairgymError, match=message) as caught:
+        read(given)
+    assert len(str(caught.value)) < 500 and "\n" not in str(caught.value)
+
+
+class Own(Rate):
+    """A class that no file can name."""
+
+
+@pytest.mark.parametrize(
+    ("objective", "message"),
+    [
+        (Objective.uniform(ENV).bounded(0.1), "bounds of .*; a run takes them as its bounds"),
+        (
+            Objective({**ENV.metrics, "own": Own("disbursed", "applied")}, {"own": 1}),
+            "'own' is of the class Own, which a configuration cannot hold; it takes: Direct",
+        ),
+        (
+            Objective({**ENV.metrics, "gap": Disparity(Own("disbursed", "applied"))}, {"gap": 1}),
+            "rate of the metric 'gap' is .*, which a configuration cannot hold",
+        ),
+        (Objective({"profit": ACCESS}, {"profit": 1}), "'profit' is another one than that of loan"),
+    ],
+)
+def test_objectives_that_cannot_be_written(objective, message):
+    with pytest.raises(FairgymError, match=message):
+        plain_objective(ENV, objective)
+
+
+@pytest.mark.parametrize("field", ["weights", "bounds"])
+def test_a_number_that_no_float_holds_is_refused(field):
+    parts: dict[str, Any] = {"weights": {}, "bounds": {}} | {field: {"wait_disparity": 10**400}}
+    with pytest.raises(FairgymError, match=rf"{field} of 'wait_disparity' is 1000.*a number") as e:
+        Objective(ENV.metrics, **parts)
+    assert len(str(e.value)) < 120
+
+
+class TestText:
+    @pytest.mark.parametrize(
+        "given", ["uniform", "frontier:0.5", {"profit": 1.0, "wait_disparity": 0.1, "x": -2e-9}]
+    )
+    def test_it_is_read_as_it_is_written(self, given):
+        assert parse_objective(objective_text(given)) == given
+
+    def test_whole_numbers_look_whole(self):
+        assert objective_text({"profit": 1.0, "wait_disparity": 2}) == "profit=1,wait_disparity=2"
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("profit=", "part 'profit='; it takes METRIC=WEIGHT"),
+            ("profit=1,", "part ''; it takes"),
+            ("=1", "part '=1'"),
+            ("profit=1,wait", "part 'wait'"),
+            ("profit=nan", "part 'profit=nan'"),
+            ("profit=1=2", "part 'profit=1=2'"),
+            ("profit=1,profit=2", "weighs 'profit' twice"),
+        ],
+    )
+    def test_parts_that_are_no_weights(self, text, message):
+        with pytest.raises(FairgymError, match=message):
+            parse_objective(text)

@@ -7,7 +7,14 @@ from fairgym.core.components import ComponentInfo, Components, Memory, component
 from fairgym.core.environment import Environment, by_group, require_agent
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import Entities, EntitySpace, Feature
-from fairgym.core.params import LARGEST_NUMBER, ParamInfo, Params, param
+from fairgym.core.params import (
+    LARGEST_NUMBER,
+    ParamInfo,
+    Params,
+    check_params,
+    param,
+    params_info,
+)
 from fairgym.core.policy import AnyPolicy, Policy, RecurrentPolicy, decide, first_hidden
 from fairgym.core.population import (
     PopulationEnvironment,
@@ -56,6 +63,7 @@ __all__ = [
     "apportion",
     "by_group",
     "check_flag",
+    "check_params",
     "check_shape",
     "component",
     "count_people",
@@ -70,6 +78,7 @@ __all__ = [
     "no_components",
     "option_logits",
     "param",
+    "params_info",
     "per_group",
     "person_index",
     "record",

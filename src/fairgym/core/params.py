@@ -1,8 +1,14 @@
-"""Parameters of an environment: numbers with a unit, a meaning and an allowed range."""
+"""Declared numbers: fields with a default, a meaning, a unit and an allowed range.
+
+The parameters of an environment, its constructor arguments and the hyperparameters of an algorithm
+are declared by one helper, `param`, and checked in one place.
+"""
 
 import dataclasses
 import math
 import numbers
+import types
+import typing
 from typing import Any
 
 import equinox as eqx
@@ -11,11 +17,13 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float
 
+from fairgym.core.checks import check_flag
 from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
 
 # The largest number of single precision, in which everything is computed.
 LARGEST_NUMBER = float(np.finfo(np.float32).max)
+LARGEST_INTEGER = 2**31 - 1
 
 # A parameter that may differ over parts, such as regions: one number for all, or one for each.
 Number = float | Float[jax.Array, "..."]
@@ -23,36 +31,122 @@ Number = float | Float[jax.Array, "..."]
 
 @dataclasses.dataclass(frozen=True)
 class ParamInfo:
-    """Meaning and range of one parameter.
+    """Meaning and range of one declared field.
 
     Attributes:
-        description: meaning in plain words, with the symbol of the source.
+        description: Meaning in plain words, with the symbol of the source.
         unit: "per year", "months", ...
-        low: smallest allowed value.
-        high: largest allowed value.
-        per: parts that it may differ over, one number each: "group", the environment's word for
-            its groups, or one of its partitions ("region"); "" if it is one number for all.
+        low: Smallest allowed value.
+        high: Largest allowed value.
+        above: Whether `low` itself is refused.
+        choices: The allowed values, where they are few.
+        per: Parts that a parameter may differ over, one number each: "group", the environment's
+            word for its groups, or one of its partitions ("region"); "" for one number for all.
     """
 
     description: str
     unit: str = ""
     low: float = -math.inf
     high: float = math.inf
+    above: bool = False
+    choices: tuple[Any, ...] = ()
     per: str = ""
 
 
 def param(
-    default: float,
+    default: Any,
     description: str,
     *,
     unit: str = "",
     low: float = -math.inf,
     high: float = math.inf,
+    above: bool = False,
+    choices: tuple[Any, ...] = (),
     per: str = "",
 ) -> Any:
-    """Declare a field of a `Params` struct with its default, meaning and range, as `ParamInfo`."""
-    info = ParamInfo(description, unit, low, high, per)
+    """Declare a field with its default, meaning and range, as `ParamInfo`.
+
+    For the fields of a `Params` struct, of an environment and of an algorithm.
+    """
+    info = ParamInfo(description, unit, low, high, above, choices, per)
     return eqx.field(default=default, metadata={"param": info})
+
+
+def params_info(cls: Any) -> dict[str, ParamInfo]:
+    """Return meaning and range of each declared field of a dataclass, by name."""
+    return {
+        field.name: field.metadata["param"]
+        for field in dataclasses.fields(cls)
+        if "param" in field.metadata
+    }
+
+
+def check_params(declaring: Any) -> None:
+    """Raise a FairgymError unless every declared field of a dataclass is of its type and range.
+
+    The type is that of the annotation: `int`, `float`, `bool`, `str`, `Literal[...]`, a tuple of
+    numbers, each alone or with None. Fields that are not declared by `param` are left alone.
+
+    Args:
+        declaring: An instance, such as an environment or an algorithm.
+    """
+    hints = typing.get_type_hints(type(declaring))
+    for name, info in params_info(declaring).items():
+        _check(name, getattr(declaring, name), hints[name], info)
+
+
+def _check(name: str, value: Any, kind: Any, info: ParamInfo) -> None:
+    """Raise a FairgymError unless one value is of its type and range."""
+    kinds = (
+        typing.get_args(kind)
+        if typing.get_origin(kind) in (typing.Union, types.UnionType)
+        else (kind,)
+    )
+    if value is None and type(None) in kinds:
+        return
+    kind = next(one for one in kinds if one is not type(None))
+    choices = info.choices or (
+        typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
+    )
+    if choices:
+        if value not in choices or isinstance(value, bool) != isinstance(choices[0], bool):
+            raise FairgymError(f"{name} is {value!r}; it takes {' or '.join(map(str, choices))}")
+    elif kind is bool:
+        check_flag(name, value)
+    elif kind is str:
+        if not isinstance(value, str):
+            raise FairgymError(f"{name} is {value!r}; it takes a text")
+    elif typing.get_origin(kind) is tuple:
+        item = typing.get_args(kind)[0]
+        if not isinstance(value, tuple) or any(not _fits(one, item, info) for one in value):
+            given = list(value) if isinstance(value, tuple) else value
+            raise FairgymError(f"{name} is {given!r}; it takes {_takes(item, info, plural=True)}")
+    elif kind in (int, float) and not _fits(value, kind, info):
+        raise FairgymError(f"{name} is {value!r}; it takes {_takes(kind, info)}")
+
+
+def _bounds(kind: Any, info: ParamInfo) -> tuple[float, float]:
+    """Return the range, with the ends of the type where none are declared."""
+    most = LARGEST_INTEGER if kind is int else LARGEST_NUMBER
+    return max(info.low, -most), min(info.high, most)
+
+
+def _fits(value: Any, kind: Any, info: ParamInfo) -> bool:
+    """True for a number of this type within the range."""
+    low, high = _bounds(kind, info)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not (whole or (kind is float and isinstance(value, float))):
+        return False
+    return low <= value <= high and not (info.above and value == low)
+
+
+def _takes(kind: Any, info: ParamInfo, plural: bool = False) -> str:
+    """Return what a number takes, in words."""
+    low, high = _bounds(kind, info)
+    start = f"{'above' if info.above else 'from'} {low:g}"
+    if kind is int:
+        return f"{'whole numbers' if plural else 'a whole number'} from {int(low)} to {int(high)}"
+    return f"{'numbers' if plural else 'a number'} {start} to {high:g}"
 
 
 class Params(Struct):
@@ -98,8 +192,4 @@ class Params(Struct):
     @classmethod
     def info(cls) -> dict[str, ParamInfo]:
         """Meaning and range of each field, by name."""
-        return {
-            field.name: field.metadata["param"]
-            for field in dataclasses.fields(cls)
-            if "param" in field.metadata
-        }
+        return params_info(cls)

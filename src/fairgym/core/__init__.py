@@ -3,7 +3,14 @@
 from fairgym.core.allocation import Allocation, apportion
 from fairgym.core.checks import check_flag, check_shape
 from fairgym.core.choices import Discrete, OneEntity, option_logits
-from fairgym.core.components import ComponentInfo, Components, Memory, component, no_components
+from fairgym.core.components import (
+    ComponentInfo,
+    Components,
+    Counts,
+    Memory,
+    component,
+    no_components,
+)
 from fairgym.core.environment import Environment, by_group, require_agent
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import Entities, EntitySpace, Feature
@@ -38,6 +45,7 @@ __all__ = [
     "AnyPolicy",
     "ComponentInfo",
     "Components",
+    "Counts",
     "Discrete",
     "Element",
     "Entities",

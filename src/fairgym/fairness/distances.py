@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import ComponentInfo, FairgymError
+from fairgym.core import ComponentInfo, Counts, FairgymError
 from fairgym.fairness.metrics import Kind, label, ratio
 
 ORDERS = ("ordered", "nominal")
@@ -25,11 +24,11 @@ class _Apart:
         """Always -1: the distance, which is minus the value, is better the smaller it is."""
         return -1
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the distance."""
         raise NotImplementedError
 
-    def normalised(self, totals: Any) -> Float[Array, ""]:
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The same: the value is of order 1 already."""
         return self.value(totals)
 
@@ -82,7 +81,7 @@ class Distance(_Apart):
         _require_axes(info, self.component, 2, "group and bin")
         return self.unit or ("share" if self.order == "nominal" else "")
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the distance; of a group without anybody in it every share is 0."""
         counts = getattr(totals, self.component)
         shares = ratio(counts, jnp.sum(counts, axis=1, keepdims=True))
@@ -90,7 +89,7 @@ class Distance(_Apart):
         apart = jnp.sum(jnp.abs(each[:, None] - each[None, :]), axis=2)
         return -jnp.max(apart if self.order == "ordered" else 0.5 * apart)
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """True if there is somebody in each group."""
         return jnp.all(jnp.sum(getattr(totals, self.component), axis=1) > 0)
 
@@ -140,7 +139,7 @@ class LargestDeviation(_Apart):
         _require_axes(info, self.component, 1, "place")
         return self.unit or (info[self.component].unit if self.relative_to == "none" else "share")
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the deviation; 0/0 is 0."""
         entries = getattr(totals, self.component)
         largest = jnp.max(jnp.abs(entries - jnp.mean(entries)))
@@ -148,7 +147,7 @@ class LargestDeviation(_Apart):
             return -largest
         return -ratio(largest, self._scale(entries))
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """True if there is something to be relative to."""
         if self.relative_to == "none":
             return jnp.array(True)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import ComponentInfo, FairgymError
+from fairgym.core import ComponentInfo, Counts, FairgymError
 
 Kind = Literal["direct", "rate", "fair"]
 
@@ -44,15 +44,15 @@ class Metric(Protocol):
         """The unit of the value, given the declared components; "" for a number without one."""
         ...
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """The metric of these component sums."""
         ...
 
-    def normalised(self, totals: Any) -> Float[Array, ""]:
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The metric divided by its normaliser, of order 1."""
         ...
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """False where the value is 0/0, which counts as 0."""
         ...
 
@@ -94,15 +94,15 @@ class Direct:
         """The declared unit, else the component's."""
         return self.unit or info[self.component].unit
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """The (signed) sum, in the component's unit."""
         return self.sign * jnp.sum(getattr(totals, self.component))
 
-    def normalised(self, totals: Any) -> Float[Array, ""]:
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The sum divided by the normaliser."""
         return self.value(totals) / self.normaliser
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """Always True."""
         return jnp.array(True)
 
@@ -151,26 +151,26 @@ class Rate:
             )
         return self.unit or "share"
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """The (signed) ratio over everybody; 0/0 is 0."""
         everybody = jnp.sum(getattr(totals, self.denominator))
         return self.sign * ratio(
             jnp.sum(getattr(totals, self.numerator)), self._with_offset(everybody)
         )
 
-    def normalised(self, totals: Any) -> Float[Array, ""]:
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The same: a rate is of order 1 already."""
         return self.value(totals)
 
-    def per_group(self, totals: Any) -> Float[Array, " groups"]:
+    def per_group(self, totals: Counts) -> Float[Array, " groups"]:
         """The unsigned ratio of each group; 0/0 is 0."""
         return ratio(getattr(totals, self.numerator), self.denominators(totals))
 
-    def denominators(self, totals: Any) -> Float[Array, " groups"]:
+    def denominators(self, totals: Counts) -> Float[Array, " groups"]:
         """Divisor of each group's count."""
         return self._with_offset(getattr(totals, self.denominator))
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """True if the denominator is positive."""
         return self._with_offset(jnp.sum(getattr(totals, self.denominator))) > 0
 

@@ -102,7 +102,6 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
     """
 
     dataset: ClassVar[str]
-    counts_people: ClassVar[bool] = True
     published_profit: ClassVar[PublishedProfit]
 
     population_source: str
@@ -126,11 +125,6 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
     @cached_property
     def _data(self) -> Population:
         return load_population(self.dataset, self.population_source)
-
-    @property
-    def data_checksum(self) -> str:
-        """sha256 of the population's file."""
-        return self._data.checksum
 
     def _sample_people(
         self,
@@ -189,7 +183,7 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
         self, who: Array, state: PopulationState, rows: Int[Array, " n"] | None = None
     ) -> Float[Array, " groups"]:
         """Component of the True entries (or of the numbers): `count_people`."""
-        return count_people(who, state, len(self.groups), rows)
+        return count_people(who, state, len(self.spec.groups), rows)
 
     @property
     def _profit_scale(self) -> float:

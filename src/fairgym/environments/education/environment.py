@@ -15,7 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import ActionSpace, Components, Entities, EntitySpace, sample_rows
+from fairgym.core import (
+    ActionSpace,
+    Entities,
+    EntitySpace,
+    EnvironmentSpec,
+    sample_rows,
+)
 from fairgym.environments._common.sampled import (
     RACE_AND_SEX,
     PublishedProfit,
@@ -45,7 +51,6 @@ from fairgym.environments.education.types import (
     EducationNoise,
     EducationState,
 )
-from fairgym.fairness import Metric
 from fairgym.utils import register_environment
 
 COLUMNS = (*FIXED_COLUMNS, *(name for name in dynamics.MOVES if name != "gpa_shift"))
@@ -70,15 +75,6 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     name: ClassVar[str] = "education"
     dataset: ClassVar[str] = "education"
-    agents: ClassVar[tuple[str, ...]] = ("admissions", "university", "employer", "planner")
-    stages: ClassVar[tuple[str, ...]] = ("tertiary", "university", "workforce")
-    groups: ClassVar[tuple[str, ...]] = GROUPS
-    time_unit: ClassVar[str] = "semesters"
-    failure: ClassVar[str] = "the university or the employer fails"
-    core_attribute: ClassVar[str] = "baseline_gpa"
-    # salaries: university, employer and planner all work on what people earn
-    benefit: ClassVar[str] = "salaries"
-    components: ClassVar[type[Components]] = EducationComponents
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
     population: int = 10_000
@@ -94,6 +90,32 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     # ---------------------------------------------------------------- declarations
 
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            agents=("admissions", "university", "employer", "planner"),
+            groups=GROUPS,
+            components=EducationComponents,
+            # Rewards and disparities of MAFE, with the normalisers of table 8.
+            metrics={**published_metrics(self._profit_scale), **graduation_metrics()},
+            time_unit="semesters",
+            failure="the university or the employer fails",
+            # The nine regions, and race and sex together.
+            partitions={"region": REGIONS, "race_and_sex": RACE_AND_SEX},
+            # Those of MAFE, appendix H; table 1 has graduation once, for all programmes.
+            terms=APPENDIX_H,
+            # salaries: university, employer and planner all work on what people earn
+            benefit="salaries",
+            # The card's plausible fixed policy, and others that differ from it in one agent.
+            baselines=baseline_policies(),
+            stages=("tertiary", "university", "workforce"),
+            core_attribute="baseline_gpa",
+            counts_people=True,
+            data_checksum=self._data.checksum,
+            size_text=f"{self.population:,} people",
+        )
+
     @property
     def default_params(self) -> EducationParams:
         """Table 8 scaled to the population; bias strength and groups as in its data."""
@@ -102,26 +124,6 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             minority_share=float(np.mean(self._data.columns["group"])),
         )
         return params.at_population(self.population)
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """Rewards and disparities of MAFE, with the normalisers of table 8."""
-        return {**published_metrics(self._profit_scale), **graduation_metrics()}
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """Those of MAFE, appendix H; table 1 has graduation once, for all programmes."""
-        return APPENDIX_H
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """The card's plausible fixed policy, and others that differ from it in one agent."""
-        return baseline_policies()
-
-    @property
-    def partitions(self) -> Mapping[str, tuple[str, ...]]:
-        """The nine regions, and race and sex together."""
-        return {"region": REGIONS, "race_and_sex": RACE_AND_SEX}
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
@@ -173,7 +175,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             salary_sum=nothing,
             applicants=applicants,
             applying=applying,
-            classes=Schedule.empty(self.horizon, (3, len(self.groups))),
+            classes=Schedule.empty(self.horizon, (3, len(self.spec.groups))),
             units=jnp.asarray(params.units_at_start, jnp.float32),
             building=Construction.at_start(1, self.horizon),
             tuition_share=jnp.float32(1.0),

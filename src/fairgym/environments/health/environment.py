@@ -14,7 +14,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core import ActionSpace, Components, Entities, EntitySpace, by_group, check_shape
+from fairgym.core import (
+    ActionSpace,
+    Entities,
+    EntitySpace,
+    EnvironmentSpec,
+    by_group,
+    check_shape,
+)
 from fairgym.data.sampling import amplified_weights, group_shares, resample_rows
 from fairgym.environments._common.sampled import (
     LARGEST_NUMBER_OF_STEPS,
@@ -38,7 +45,6 @@ from fairgym.environments.health.declarations import (
 from fairgym.environments.health.params import HealthParams
 from fairgym.environments.health.steps import HEALTHY, IN_HOSPITAL, WAITING
 from fairgym.environments.health.types import HealthComponents, HealthNoise, HealthState
-from fairgym.fairness import Metric
 from fairgym.utils import register_environment
 
 COLUMNS = (*FIXED_COLUMNS, *dynamics.MOVES)
@@ -63,17 +69,6 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
 
     name: ClassVar[str] = "health"
     dataset: ClassVar[str] = "health"
-    agents: ClassVar[tuple[str, ...]] = ("insurer", "hospital", "planner")
-    stages: ClassVar[tuple[str, ...]] = ("healthy", "waiting", "in hospital")
-    groups: ClassVar[tuple[str, ...]] = REGIONS
-    group_word: ClassVar[str] = "region"
-    time_unit: ClassVar[str] = "months"
-    failure: ClassVar[str] = "the insurer fails"
-    core_attribute: ClassVar[str] = "health_risk"
-    waits: ClassVar[Mapping[str, str]] = {"waiting": "time_waited"}
-    # months in health: insurance, hospitals and public money all serve them
-    benefit: ClassVar[str] = "healthy"
-    components: ClassVar[type[Components]] = HealthComponents
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
     population: int = 10_000
@@ -89,30 +84,38 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
 
     # ---------------------------------------------------------------- declarations
 
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            agents=("insurer", "hospital", "planner"),
+            groups=REGIONS,
+            components=HealthComponents,
+            # Rewards and disparities of MAFE, appendix G, with the normalisers of table 8.
+            metrics=published_metrics(self._profit_scale),
+            group_word="region",
+            time_unit="months",
+            failure="the insurer fails",
+            # The insurer and the planner act every k months, the hospital every month (table 8).
+            periods={"insurer": self.decision_period, "planner": self.decision_period},
+            # Race and sex together.
+            partitions={"race_and_sex": RACE_AND_SEX},
+            # months in health: insurance, hospitals and public money all serve them
+            benefit="healthy",
+            # Simple fixed premiums with and without a planner who spends evenly.
+            baselines=baseline_policies(),
+            stages=("healthy", "waiting", "in hospital"),
+            core_attribute="health_risk",
+            counts_people=True,
+            data_checksum=self._data.checksum,
+            size_text=f"{self.population:,} people",
+            waits={"waiting": "time_waited"},
+        )
+
     @property
     def default_params(self) -> HealthParams:
         """Table 8 scaled to the population; bias strength as fitted on the population's data."""
         return HealthParams(bias_strength=self._data.bias_strength).at_population(self.population)
-
-    @property
-    def periods(self) -> Mapping[str, int]:
-        """The insurer and the planner act every k months, the hospital every month (table 8)."""
-        return {"insurer": self.decision_period, "planner": self.decision_period}
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """Rewards and disparities of MAFE, appendix G, with the normalisers of table 8."""
-        return published_metrics(self._profit_scale)
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """Simple fixed premiums with and without a planner who spends evenly."""
-        return baseline_policies()
-
-    @property
-    def partitions(self) -> Mapping[str, tuple[str, ...]]:
-        """Race and sex together."""
-        return {"race_and_sex": RACE_AND_SEX}
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:

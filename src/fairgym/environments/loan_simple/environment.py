@@ -16,9 +16,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
     ActionSpace,
-    Components,
     Entities,
     EntitySpace,
+    EnvironmentSpec,
     Feature,
     check_shape,
     sample_rows,
@@ -42,7 +42,6 @@ from fairgym.environments.loan_simple.types import (
     LoanSimpleParams,
     LoanSimpleState,
 )
-from fairgym.fairness import Metric
 from fairgym.utils import register_environment
 
 # Loans that the full environment can pay out at the size that the normaliser is taken to be for, by
@@ -92,6 +91,7 @@ def observation_space(applicants: int, horizon: int, profit: float) -> EntitySpa
     return EntitySpace(applicants, FEATURES, context)
 
 
+AGENTS = ("admissions", "disbursement", "debt_management")
 APPLYING = 1
 
 
@@ -117,14 +117,6 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
 
     name: ClassVar[str] = "loan_simple"
     dataset: ClassVar[str] = "loan"
-    agents: ClassVar[tuple[str, ...]] = ("admissions", "disbursement", "debt_management")
-    stages: ClassVar[tuple[str, ...]] = ("idle", "applying")
-    groups: ClassVar[tuple[str, ...]] = GROUPS
-    failure: ClassVar[str] = "the bank fails"
-    core_attribute: ClassVar[str] = "qualification_score"
-    # loans paid out: people come to the bank for a loan
-    benefit: ClassVar[str] = "disbursed"
-    components: ClassVar[type[Components]] = LoanComponents
 
     population: int = 500
     horizon: int = 50
@@ -143,6 +135,30 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
 
     # ---------------------------------------------------------------- declarations
 
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            agents=AGENTS,
+            groups=GROUPS,
+            components=LoanComponents,
+            # The rewards and disparities of `loan`, with a profit normaliser of its own.
+            metrics=published_metrics(self._profit_scale),
+            failure="the bank fails",
+            # loans paid out: people come to the bank for a loan
+            benefit="disbursed",
+            # Those of `loan`, and random actions.
+            baselines={
+                **baseline_policies(self.action_groups),
+                "random": dict.fromkeys(AGENTS, "random"),
+            },
+            stages=("idle", "applying"),
+            core_attribute="qualification_score",
+            counts_people=True,
+            data_checksum=self._data.checksum,
+            size_text=f"{self.population:,} people",
+        )
+
     @property
     def default_params(self) -> LoanSimpleParams:
         """Table 8's; what the population's data say about groups and defaults."""
@@ -156,26 +172,14 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     def _profit_scale(self) -> float:
         return profit_scale(filled(self.applicants), self.horizon)
 
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """The rewards and disparities of `loan`, with a profit normaliser of its own."""
-        return published_metrics(self._profit_scale)
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """Those of `loan`, and random actions."""
-        return {**baseline_policies(self.action_groups), **super().baselines}
-
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
         shared = observation_space(filled(self.applicants), self.horizon, self._profit_scale)
-        return dict.fromkeys(self.agents, shared)
+        return dict.fromkeys(AGENTS, shared)
 
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
-        return action_spaces(
-            filled(self.applicants), self.groups if self.action_groups == 2 else ()
-        )
+        return action_spaces(filled(self.applicants), GROUPS if self.action_groups == 2 else ())
 
     # ---------------------------------------------------------------- start
 
@@ -241,8 +245,8 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         params: LoanSimpleParams,
     ) -> tuple[LoanSimpleState, LoanComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card, in `steps.py`."""
-        threshold = for_each_group(actions["admissions"], len(self.groups))
-        relief = for_each_group(actions["debt_management"], len(self.groups))
+        threshold = for_each_group(actions["admissions"], len(self.spec.groups))
+        relief = for_each_group(actions["debt_management"], len(self.spec.groups))
         score = self._data.scores["qualification"]
 
         # 1. apply

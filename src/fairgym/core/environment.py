@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from fairgym.core.components import Components
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import Entities, EntitySpace
-from fairgym.core.params import Params
+from fairgym.core.params import Params, check_params
 from fairgym.core.spaces import ActionSpace, check_action
 from fairgym.core.spec import EnvironmentSpec
 
@@ -42,6 +42,14 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     name: ClassVar[str]
 
     horizon: int
+
+    def __post_init__(self) -> None:
+        """Check the constructor arguments that are declared by `param`.
+
+        Raises:
+            FairgymError: one is of another type or out of its range.
+        """
+        check_params(self)
 
     # ------------------------------------------------------------------ what a subclass writes
 

@@ -15,7 +15,6 @@ from fairgym.core import (
     Params,
     PopulationEnvironment,
     PopulationState,
-    check_flag,
     check_shape,
     component,
     count_people,
@@ -109,9 +108,7 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
 
     def __post_init__(self) -> None:
         """Check the arguments, load the data: a damaged file is reported here, not inside jit."""
-        check_shape("population", self.population, 2, LARGEST_POPULATION)
-        check_shape("horizon", self.horizon, 1, LARGEST_NUMBER_OF_STEPS)
-        check_flag("observe_group", self.observe_group)
+        super().__post_init__()
         self._data  # noqa: B018
 
     def _fill_in(self, field: str, default: float) -> None:

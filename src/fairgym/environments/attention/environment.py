@@ -16,8 +16,7 @@ from fairgym.core import (
     Environment,
     EnvironmentSpec,
     Feature,
-    check_flag,
-    check_shape,
+    param,
     per_group,
     require_agent,
 )
@@ -46,34 +45,32 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
     Where no unit is sent incidents become more frequent, and with every unit they become fewer. The
     published reward is the incidents found less a quarter of those missed.
 
-    Args:
-        sites: number of sites.
-        units: number of units of attention; None for 6, or 30 if `harder`.
-        history: number of steps that the dispatcher sees.
-        harder: the numbers of Xu et al. (2024), with which rates cannot all be held down.
-        horizon: number of steps.
-
     Raises:
         FairgymError: an argument out of range.
     """
 
     name: ClassVar[str] = "attention"
 
-    sites: int = 5
-    units: int | None = None
-    history: int = 8
-    harder: bool = False
-    horizon: int = 1_000
+    sites: int = param(5, "Number of sites.", low=2, high=1_000)
+    units: int | None = param(
+        None,
+        "Number of units of attention; by default 6, or 30 if `harder`.",
+        low=1,
+        high=1_000,
+    )
+    history: int = param(8, "Number of steps that the dispatcher observes.", low=1, high=1_000)
+    harder: bool = param(
+        False,
+        "Whether to use the numbers of Xu et al. (2024), with which not all rates can be held"
+        " down.",
+    )
+    horizon: int = param(1_000, "Number of steps.", low=1, high=100_000)
 
     def __post_init__(self) -> None:
-        """Check the shapes, and fill in the number of units."""
-        check_shape("sites", self.sites, 2, 1_000)
-        check_flag("harder", self.harder)
+        """Check the arguments, and fill in the number of units."""
+        super().__post_init__()
         if self.units is None:
             object.__setattr__(self, "units", HARDER_UNITS if self.harder else UNITS)
-        check_shape("units", self.units, 1, 1_000)
-        check_shape("history", self.history, 1, 1_000)
-        check_shape("horizon", self.horizon, 1, 100_000)
 
     # ---------------------------------------------------------------- declarations
 

@@ -16,8 +16,7 @@ from fairgym.core import (
     Environment,
     EnvironmentSpec,
     Feature,
-    check_flag,
-    check_shape,
+    param,
     require_agent,
 )
 from fairgym.environments.bank_loans import dynamics
@@ -52,14 +51,6 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     Whoever repays gains a better score, whoever defaults a worse one, so that decisions move the
     score distributions of the two groups. The published reward is profit.
 
-    Args:
-        horizon: number of steps; the source trains with 2,000 and evaluates with 10,000.
-        shows_cash: sight of its cash for the bank.
-        informed: sight of the groups' score distributions for the bank, as the rule
-            equal-opportunity needs it.
-        selective_labels: outcomes of its own loans alone for the bank: it sees the repayment rates
-            that it estimates from them, and so do the measures that learners are given.
-
     Raises:
         FairgymError: an argument out of range.
     """
@@ -67,17 +58,23 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     name: ClassVar[str] = "bank_loans"
     _ACTIONS: ClassVar[Discrete] = Discrete(OPTIONS)
 
-    horizon: int = 2_000
-    shows_cash: bool = True
-    informed: bool = False
-    selective_labels: bool = False
-
-    def __post_init__(self) -> None:
-        """Check the shapes."""
-        check_shape("horizon", self.horizon, 1, 1_000_000)
-        check_flag("shows_cash", self.shows_cash)
-        check_flag("informed", self.informed)
-        check_flag("selective_labels", self.selective_labels)
+    horizon: int = param(
+        2_000,
+        "Number of steps; the source trains with 2,000 and evaluates with 10,000.",
+        low=1,
+        high=1_000_000,
+    )
+    shows_cash: bool = param(True, "Whether the bank observes its cash.")
+    informed: bool = param(
+        False,
+        "Whether the bank observes the groups' score distributions, as the rule"
+        " equal-opportunity needs them.",
+    )
+    selective_labels: bool = param(
+        False,
+        "Whether the bank learns outcomes of its own loans only: it observes the repayment"
+        " rates that it estimates from them, and so do the measures that learners are given.",
+    )
 
     # ---------------------------------------------------------------- declarations
 

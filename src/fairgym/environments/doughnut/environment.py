@@ -20,8 +20,6 @@ from fairgym.core import (
     PopulationEnvironment,
     PopulationState,
     Struct,
-    check_flag,
-    check_shape,
     component,
     param,
     require_agent,
@@ -93,26 +91,15 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
     It is wasted if that person is not at the counter. The published reward is the log of Nash
     welfare of all doughnuts so far, in each step in which none is wasted.
 
-    Args:
-        population: number of people.
-        horizon: number of steps.
-        shows_time: sight of the time for the server as well.
-
     Raises:
         FairgymError: an argument out of range.
     """
 
     name: ClassVar[str] = "doughnut"
 
-    population: int = 5
-    horizon: int = 100
-    shows_time: bool = False
-
-    def __post_init__(self) -> None:
-        """Check the shapes."""
-        check_shape("population", self.population, 1, 1_000)
-        check_shape("horizon", self.horizon, 1, 100_000)
-        check_flag("shows_time", self.shows_time)
+    population: int = param(5, "Number of people.", low=1, high=1_000)
+    horizon: int = param(100, "Number of steps.", low=1, high=100_000)
+    shows_time: bool = param(False, "Whether the server observes the time.")
 
     # ---------------------------------------------------------------- declarations
 

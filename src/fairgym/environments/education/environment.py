@@ -20,9 +20,12 @@ from fairgym.core import (
     Entities,
     EntitySpace,
     EnvironmentSpec,
+    param,
     sample_rows,
 )
 from fairgym.environments._common.sampled import (
+    LARGEST_NUMBER_OF_STEPS,
+    LARGEST_POPULATION,
     RACE_AND_SEX,
     PublishedProfit,
     SampledEnvironment,
@@ -62,13 +65,6 @@ FIRST_AGE, SEMESTERS_PER_YEAR = 18.0, 2.0
 class Education(SampledEnvironment[EducationState, EducationParams, EducationComponents]):
     """The MAFE-Edu environment; see the card (`README.md` in this folder).
 
-    Args:
-        population: number of people N, up to 1,000,000.
-        horizon: T, semesters after which an episode is truncated (100 in the paper).
-        applicants: people sampled from the tertiary population each semester, N_1; by default 2%.
-        population_source: "built-in", or the name of imported data.
-        observe_group: sight of what tells a person's group, for all agents.
-
     Raises:
         FairgymError: an argument out of range (applicants lie between 1 and N).
     """
@@ -77,11 +73,21 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     dataset: ClassVar[str] = "education"
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = 10_000
-    horizon: int = 100
-    applicants: int | None = None
-    population_source: str = "built-in"
-    observe_group: bool = True
+    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
+    horizon: int = param(
+        100,
+        "T, semesters after which an episode is truncated (100 in the paper).",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    applicants: int | None = param(
+        None,
+        "People sampled from the tertiary population each semester, N_1; by default 2%.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""

@@ -17,8 +17,8 @@ from fairgym.core import (
     FairgymError,
     OneEntity,
     PopulationEnvironment,
-    check_flag,
     check_shape,
+    param,
     require_agent,
 )
 from fairgym.environments.epidemic import steps
@@ -30,6 +30,7 @@ from fairgym.environments.epidemic.declarations import (
 )
 from fairgym.environments.epidemic.graph import (
     KARATE,
+    MOST_PEOPLE,
     Edges,
     NetworkxGraph,
     check_communities,
@@ -61,23 +62,6 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
 
     The published reward is the share of people who are not infected.
 
-    Args:
-        graph: "karate", pairs of numbers of people who meet ("0-1,1-2" on the command line), or a
-            networkx graph.
-        communities: 0 or 1 for each person; if empty, the first Girvan-Newman division.
-        model: "SIR", or "SEIR" with a state of having been exposed.
-        first_infected: numbers of those who are infected at the start.
-        random_infected: number of people, drawn anew in every episode, who are infected at the
-            start instead; 0 for those of `first_infected`.
-        burn_in: number of steps before the episode in which the disease spreads and nobody is
-            vaccinated.
-        harder: immunity that wanes with a chance of 0.2, after Xu et al. (2024).
-        population: number of people, some of whom may meet nobody; 0 for those of the graph.
-        horizon: number of steps.
-        shows_contacts: sight of the number of infected contacts of everybody for the clinic, which
-            it could work out.
-        shows_time: sight of the time for the clinic as well.
-
     Raises:
         FairgymError: an argument out of range, a graph that is none or has other people than said,
             or communities that are not known.
@@ -85,20 +69,54 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
 
     name: ClassVar[str] = "epidemic"
 
-    graph: str | tuple[tuple[int, ...], ...] | list[Any] | NetworkxGraph = KARATE
-    communities: tuple[int, ...] = ()
-    model: str = "SIR"
-    first_infected: tuple[int, ...] = (0,)
-    random_infected: int = 0
-    burn_in: int = 1
-    harder: bool = False
-    population: int = 0
-    horizon: int = 20
-    shows_contacts: bool = False
-    shows_time: bool = False
+    graph: str | tuple[tuple[int, ...], ...] | list[Any] | NetworkxGraph = param(  # noqa: RUF009
+        KARATE,
+        '"karate", pairs of numbers of people who meet ("0-1,1-2" on the command line), or a'
+        " networkx graph.",
+    )
+    communities: tuple[int, ...] = param(
+        (),
+        "0 or 1 for each person; if empty, the first Girvan-Newman division.",
+    )
+    model: str = param(
+        "SIR",
+        '"SIR", or "SEIR" with a state of having been exposed.',
+        choices=tuple(MODELS),
+    )
+    first_infected: tuple[int, ...] = param((0,), "Numbers of those who are infected at the start.")
+    random_infected: int = param(
+        0,
+        "Number of people, drawn anew in every episode, who are infected at the start"
+        " instead; 0 for those of `first_infected`.",
+        low=0,
+        high=MOST_PEOPLE,
+    )
+    burn_in: int = param(
+        1,
+        "Number of steps before the episode in which the disease spreads and nobody is vaccinated.",
+        low=0,
+        high=1_000,
+    )
+    harder: bool = param(
+        False,
+        "Whether immunity wanes with a chance of 0.2, after Xu et al. (2024).",
+    )
+    population: int = param(
+        0,
+        "Number of people, some of whom may meet nobody; 0 for those of the graph.",
+        low=0,
+        high=MOST_PEOPLE,
+    )
+    horizon: int = param(20, "Number of steps.", low=1, high=100_000)
+    shows_contacts: bool = param(
+        False,
+        "Whether the clinic observes the number of infected contacts of everybody, which it"
+        " could work out.",
+    )
+    shows_time: bool = param(False, "Whether the clinic observes the time.")
 
     def __post_init__(self) -> None:
-        """Check the shapes, and write the graph in its plain form."""
+        """Check the arguments, and write the graph in its plain form."""
         graph, people = checked_graph(self.graph, self.population)
         object.__setattr__(self, "graph", graph)
         object.__setattr__(self, "population", people)
@@ -106,12 +124,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         for person in self._listed("first_infected"):
             check_shape("first_infected", person, 0, people - 1)
         check_shape("random_infected", self.random_infected, 0, people)
-        check_shape("burn_in", self.burn_in, 0, 1_000)
-        if self.model not in MODELS:
-            raise FairgymError(f"model is {self.model!r}; it takes {' or '.join(MODELS)}")
-        check_shape("horizon", self.horizon, 1, 100_000)
-        for name in ("harder", "shows_contacts", "shows_time"):
-            check_flag(name, getattr(self, name))
+        super().__post_init__()
 
     def _listed(self, name: str) -> tuple[int, ...]:
         """Numbers of people of a field, which a list does for as well."""

@@ -20,11 +20,12 @@ from fairgym.core import (
     EntitySpace,
     EnvironmentSpec,
     by_group,
-    check_shape,
+    param,
 )
 from fairgym.data.sampling import amplified_weights, group_shares, resample_rows
 from fairgym.environments._common.sampled import (
     LARGEST_NUMBER_OF_STEPS,
+    LARGEST_POPULATION,
     RACE_AND_SEX,
     PublishedProfit,
     SampledEnvironment,
@@ -56,13 +57,6 @@ CANDIDATES = 4096  # to replace the dead of a region from, sampled anew in every
 class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     """The MAFE-Health environment; see the card (`README.md` in this folder).
 
-    Args:
-        population: number of people N, up to 1,000,000.
-        horizon: T, months after which an episode is truncated (100 in the paper).
-        decision_period: k, months between actions of the insurer and of the planner.
-        population_source: "built-in", or the name of imported data.
-        observe_group: sight of what tells a person's region, for all agents.
-
     Raises:
         FairgymError: an argument out of range.
     """
@@ -71,16 +65,21 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     dataset: ClassVar[str] = "health"
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = 10_000
-    horizon: int = 100
-    decision_period: int = 6
-    population_source: str = "built-in"
-    observe_group: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the shapes."""
-        super().__post_init__()
-        check_shape("decision_period", self.decision_period, 1, LARGEST_NUMBER_OF_STEPS)
+    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
+    horizon: int = param(
+        100,
+        "T, months after which an episode is truncated (100 in the paper).",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    decision_period: int = param(
+        6,
+        "k, months between actions of the insurer and of the planner.",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    observe_group: bool = param(True, "Whether agents observe what tells a person's region.")
 
     # ---------------------------------------------------------------- declarations
 

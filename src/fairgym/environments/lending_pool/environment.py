@@ -17,9 +17,8 @@ from fairgym.core import (
     Feature,
     OneEntity,
     PopulationEnvironment,
-    check_flag,
-    check_shape,
     count_people,
+    param,
     require_agent,
 )
 from fairgym.environments.lending_pool.types import (
@@ -58,34 +57,28 @@ class LendingPool(
     loan, less penalties for an offer to somebody who did not apply and for an episode that misses
     the profit aimed at.
 
-    Args:
-        population: number of people, half of them in each group.
-        horizon: number of steps.
-        credit: "discrete" moves credit by a tenth (A.4.2), "gaussian" by a normal number (A.3).
-        shows_time: sight of the time for the bank as well.
-
     Raises:
         FairgymError: an argument out of range, or an odd number of people.
     """
 
     name: ClassVar[str] = "lending_pool"
 
-    population: int = 4
-    horizon: int = 40
-    credit: str = "discrete"
-    shows_time: bool = False
+    population: int = param(4, "Number of people, half of them in each group.", low=2, high=1_000)
+    horizon: int = param(40, "Number of steps.", low=1, high=100_000)
+    credit: str = param(
+        "discrete",
+        '"discrete" moves credit by a tenth (A.4.2), "gaussian" by a normal number (A.3).',
+        choices=CREDIT,
+    )
+    shows_time: bool = param(False, "Whether the bank observes the time.")
 
     def __post_init__(self) -> None:
-        """Check the shapes."""
-        check_shape("population", self.population, 2, 1_000)
+        """Check the arguments."""
+        super().__post_init__()
         if self.population % 2:
             raise FairgymError(
                 f"population is {self.population}; it takes an even number, half for each group"
             )
-        check_shape("horizon", self.horizon, 1, 100_000)
-        check_flag("shows_time", self.shows_time)
-        if self.credit not in CREDIT:
-            raise FairgymError(f"credit is {self.credit!r}; it takes {' or '.join(CREDIT)}")
 
     # ---------------------------------------------------------------- declarations
 

@@ -23,12 +23,18 @@ from fairgym.core import (
     EntitySpace,
     EnvironmentSpec,
     FairgymError,
-    check_flag,
     check_shape,
+    param,
 )
 from fairgym.data import Population, load_population
 from fairgym.data.populations.loan import by_race
-from fairgym.environments._common.sampled import PublishedProfit, SampledEnvironment, filled
+from fairgym.environments._common.sampled import (
+    LARGEST_NUMBER_OF_STEPS,
+    LARGEST_POPULATION,
+    PublishedProfit,
+    SampledEnvironment,
+    filled,
+)
 from fairgym.environments.loan import counts, dynamics, pool, selective, steps
 from fairgym.environments.loan.declarations import (
     DATA_COLUMNS,
@@ -57,22 +63,6 @@ _SpaceT = TypeVar("_SpaceT")
 class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     """The MAFE-Loan environment; see the card (`README.md` in this folder).
 
-    Args:
-        population: number of people N, up to 1,000,000.
-        horizon: T, months after which an episode is truncated (400 in the paper).
-        applicants: people sampled from the idle each month, N_1; by default 2% of the population.
-        disbursement_cap: loans paid out each month at most; by default 1% of the population.
-        action_groups: g, 1 for one threshold and one relief share for all; by default one for each
-            group.
-        population_source: "built-in", or the name of imported data.
-        observe_group: sight of what tells a person's group, for all agents.
-        selective_labels: outcomes of its own loans alone for the bank, whose admissions agent is
-            shown the repayment rates that it estimates from them.
-        banks: number of banks, 1 or 2. Two share the people and the cap, and have agents, money
-            and metrics of their own: `bank_1_admissions`, `bank_1_profit`.
-        group_by: "advantage" for the two groups of the advantaged and the disadvantaged, "race" for
-            four groups of the races that these are made of.
-
     Raises:
         FairgymError: an argument out of range (applicants and cap lie between 1 and N), or two
             banks with selective labels.
@@ -82,23 +72,55 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     dataset: ClassVar[str] = "loan"
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = 10_000
-    horizon: int = 400
-    applicants: int | None = None
-    disbursement_cap: int | None = None
-    action_groups: int | None = None
-    population_source: str = "built-in"
-    observe_group: bool = True
-    selective_labels: bool = False
-    banks: int = 1
-    group_by: str = "advantage"
+    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
+    horizon: int = param(
+        400,
+        "T, months after which an episode is truncated (400 in the paper).",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    applicants: int | None = param(
+        None,
+        "People sampled from the idle each month, N_1; by default 2% of the population.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    disbursement_cap: int | None = param(
+        None,
+        "Most loans paid out each month; by default 1% of the population.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    action_groups: int | None = param(
+        None,
+        "g, 1 for one threshold and one relief share for all; by default one for each group.",
+        low=1,
+        high=4,
+    )
+    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
+    selective_labels: bool = param(
+        False,
+        "Whether the bank learns outcomes of its own loans only; its admissions agent then"
+        " observes the repayment rates that it estimates from them.",
+    )
+    banks: int = param(
+        1,
+        "Number of banks. Two share the people and the cap, and have agents, money and"
+        " metrics of their own: `bank_1_admissions`, `bank_1_profit`.",
+        low=1,
+        high=pool.BANKS,
+    )
+    group_by: str = param(
+        "advantage",
+        '"advantage" for the two groups of the advantaged and the disadvantaged, "race" for'
+        " four groups of the races that these are made of.",
+        choices=tuple(GROUPINGS),
+    )
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""
-        if self.group_by not in tuple(GROUPINGS):
-            raise FairgymError(f"group_by is {self.group_by!r}; it takes {' or '.join(GROUPINGS)}")
         super().__post_init__()
-        check_flag("selective_labels", self.selective_labels)
         groups = len(self._grouping.groups)
         if self.action_groups is None:
             object.__setattr__(self, "action_groups", groups)
@@ -108,7 +130,6 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
                 f" per {self._grouping.word}"
             )
         self._fill_in("applicants", 0.02 * self.population)
-        check_shape("banks", self.banks, 1, pool.BANKS)
         if self.banks > 1 and self.selective_labels:
             raise FairgymError(
                 "selective_labels is True, but banks is 2; it takes a single bank, whose records"

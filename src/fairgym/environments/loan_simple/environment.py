@@ -20,11 +20,16 @@ from fairgym.core import (
     EntitySpace,
     EnvironmentSpec,
     Feature,
-    check_shape,
+    param,
     sample_rows,
 )
 from fairgym.data.populations.loan import GROUPS
-from fairgym.environments._common.sampled import SampledEnvironment, filled
+from fairgym.environments._common.sampled import (
+    LARGEST_NUMBER_OF_STEPS,
+    LARGEST_POPULATION,
+    SampledEnvironment,
+    filled,
+)
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan.declarations import (
     DATA_COLUMNS,
@@ -100,17 +105,6 @@ APPLYING = 1
 class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanComponents]):
     """The MAFE-Loan-S environment; see the card (`README.md` in this folder).
 
-    Args:
-        population: number of people N, up to 1,000,000.
-        horizon: T, steps after which an episode is truncated.
-        applicants: people sampled from everybody in each step, N_1; by default 10% of the
-            population.
-        disbursement_cap: loans paid out per month; by default half of the applicants. One as
-            large as the applicants lets nobody wait.
-        action_groups: g, 1 for one threshold and one relief share, 2 for one per group.
-        population_source: "built-in", or the name of imported data.
-        observe_group: sight of what tells a person's group, for all agents.
-
     Raises:
         FairgymError: an argument out of range (applicants and cap lie between 1 and N).
     """
@@ -118,18 +112,38 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     name: ClassVar[str] = "loan_simple"
     dataset: ClassVar[str] = "loan"
 
-    population: int = 500
-    horizon: int = 50
-    applicants: int | None = None
-    disbursement_cap: int | None = None
-    action_groups: int = 2
-    population_source: str = "built-in"
-    observe_group: bool = True
+    population: int = param(500, "Number of people N.", low=2, high=LARGEST_POPULATION)
+    horizon: int = param(
+        50,
+        "T, steps after which an episode is truncated.",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    applicants: int | None = param(
+        None,
+        "People sampled from everybody in each step, N_1; by default 10% of the population.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    disbursement_cap: int | None = param(
+        None,
+        "Loans paid out per month; by default half of the applicants. One as large as the"
+        " applicants lets nobody wait.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    action_groups: int = param(
+        2,
+        "g, 1 for one threshold and one relief share, 2 for one per group.",
+        low=1,
+        high=2,
+    )
+    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow others."""
         super().__post_init__()
-        check_shape("action_groups", self.action_groups, 1, 2)
         self._fill_in("applicants", 0.1 * self.population)
         self._fill_in("disbursement_cap", 0.5 * filled(self.applicants))
 

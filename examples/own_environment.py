@@ -52,21 +52,28 @@ class ClinicComponents(fg.Components):
 @dataclasses.dataclass(frozen=True)
 class Clinic(fairgym.PopulationEnvironment):
     name = "clinic"
-    agents = ("outreach", "clinic")
-    stages = ("susceptible", "protected", "ill", "recovered")
-    groups = ("town", "village")
-    time_unit = "weeks"
-    core_attribute = "risk"  # the feature whose distribution a report shows
-    components = ClinicComponents
     population: int = 1000
     horizon: int = 26
+
+    @cached_property
+    def spec(self):
+        return fg.EnvironmentSpec(
+            agents=("outreach", "clinic"),
+            groups=("town", "village"),
+            components=ClinicComponents,
+            metrics=self._metrics,
+            time_unit="weeks",
+            stages=("susceptible", "protected", "ill", "recovered"),
+            # the feature whose distribution a report shows
+            core_attribute="risk",
+        )
 
     @property
     def default_params(self):
         return ClinicParams()
 
     @property
-    def metrics(self):
+    def _metrics(self):
         cost = Direct("cost", normaliser=float(self.population), sign=-1)  # -1: less is better
         cases, doses = Rate("cases", "people", sign=-1), Rate("vaccinated", "people")
         gaps = {"incidence_disparity": Disparity(cases), "uptake_disparity": Disparity(doses)}

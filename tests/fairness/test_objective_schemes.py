@@ -1,5 +1,8 @@
 """Objectives over fairness schemes: the rewards of an episode against its score, and by hand."""
 
+import dataclasses
+from functools import cached_property
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -157,13 +160,13 @@ class TestNames:
 
     def test_the_published_objective(self):
         class Published(Toy):
-            @property
-            def schemes(self):
-                return SCHEMES
-
-            @property
-            def published(self):
-                return {"course": 1.0, "gain": -40.0}
+            @cached_property
+            def spec(self):
+                return dataclasses.replace(
+                    super().spec,
+                    schemes=SCHEMES,
+                    published={"course": 1.0, "gain": -40.0},
+                )
 
         objective = Objective.named(Published(), "published")
         assert objective.weights == {"course": 1.0, "gain": -40.0}

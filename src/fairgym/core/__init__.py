@@ -35,6 +35,7 @@ from fairgym.core.rollout import Episode, rollout
 from fairgym.core.selection import fill_places, highest, sample_rows
 from fairgym.core.shares import Shares
 from fairgym.core.spaces import ActionSpace, Element, mean_over_present, per_group
+from fairgym.core.spec import EnvironmentSpec
 from fairgym.core.struct import PopulationState, State, Struct, person_index
 from fairgym.core.unit import PerEntity, Unit
 
@@ -51,6 +52,7 @@ __all__ = [
     "Entities",
     "EntitySpace",
     "Environment",
+    "EnvironmentSpec",
     "Episode",
     "FairgymError",
     "Feature",

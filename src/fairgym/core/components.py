@@ -25,7 +25,7 @@ class ComponentInfo:
         symbol: the symbol in the source.
         used_by: agents whose reward or fairness function it belongs to; empty means all.
         per: "" for one number, otherwise the axis, or axes, with an entry for each of its things
-            ("group", "region"); see `Environment.axes`.
+            ("group", "region"); see `EnvironmentSpec.axes`.
         nonnegative: True if it can never be below zero.
         level: True for a state that is counted at every step, such as people insured: divided by
             the number of steps, its sum is a mean in the unit. False for events.

@@ -1,8 +1,7 @@
 """The base class of environments of people."""
 
 import abc
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -16,23 +15,11 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
 
     Its state is a `PopulationState`: every person has a group and a stage.
 
-    Attributes:
-        stages: names of the stages that a person can be in, by stage code.
-        core_attribute: the key of `people` whose distribution shows the groups' starting points.
-        exchangeable: False if a person's number means something, such as a place in a network, so
-            that numbering the people differently is another world.
-        waits: stage in which people wait -> the key of `people` with the whole steps that they
-            have waited so far; reports tell how many wait, and the median of their times.
-        counts_people: True if all that components count per group is counted by `count_people`,
-            so that it can be told person by person.
-        population: number of people.
-    """
+    Its `spec` names the stages and the core attribute.
 
-    stages: ClassVar[tuple[str, ...]]
-    core_attribute: ClassVar[str]
-    waits: ClassVar[Mapping[str, str]] = {}
-    exchangeable: ClassVar[bool] = True
-    counts_people: ClassVar[bool] = False
+    Attributes:
+        population: Number of people.
+    """
 
     population: int
 
@@ -40,38 +27,20 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
     def people(self, state: StateT) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name, for reports, tests and plots."""
 
-    @property
-    def partitions(self) -> Mapping[str, tuple[str, ...]]:
-        """Further partitions of the people, besides the groups, that reports have a table for.
-
-        The name of a feature in `people` -> the names of its codes 0, 1, 2, ...
-        """
-        return {}
-
-    @property
-    def axes(self) -> Mapping[str, tuple[str, ...]]:
-        """Kinds of parts: the groups, and the partitions."""
-        return {**super().axes, **self.partitions}
-
-    @property
-    def size_text(self) -> str:
-        """Number of people, in words."""
-        return f"{self.population:,} people"
-
     def counting_people(self, state: Any) -> Any:
         """The state from which on components are counted person by person, at an episode's start.
 
-        For environments with `counts_people`; one whose state keeps counts per group for later
-        makes room for those of every person.
+        For environments whose spec `counts_people`; one whose state keeps counts per group for
+        later makes room for those of every person.
         """
         return state.replace(by_person=True)
 
     def census(self, state: Any) -> dict[str, Int[Array, " groups"]]:
         """Number of people per stage (key) and group (entry)."""
-        group = jnp.arange(len(self.groups))[:, None] == state.group[None, :]
+        group = jnp.arange(len(self.spec.groups))[:, None] == state.group[None, :]
         return {
             stage: jnp.sum(group & (state.stage == code)[None, :], axis=1, dtype=jnp.int32)
-            for code, stage in enumerate(self.stages)
+            for code, stage in enumerate(self.spec.stages)
         }
 
 
@@ -99,13 +68,13 @@ def count_people(
 def counts_people(env: Environment) -> bool:
     """True if the system inside all wrappers can count its components person by person."""
     system = env.unwrapped
-    return isinstance(system, PopulationEnvironment) and system.counts_people
+    return isinstance(system, PopulationEnvironment) and system.spec.counts_people
 
 
 def group_counts(env: Environment) -> tuple[str, ...]:
     """Names of the components that have one number per group."""
-    words = (("group",), (env.group_word,))
-    return tuple(name for name, info in env.component_info.items() if info.axes in words)
+    words = (("group",), (env.spec.group_word,))
+    return tuple(name for name, info in env.spec.component_info.items() if info.axes in words)
 
 
 def in_groups(
@@ -119,15 +88,15 @@ def in_groups(
         group: group of each person, theirs or any other.
         groups: number of groups; that of the environment's if None.
     """
-    groups = len(env.groups) if groups is None else groups
+    groups = len(env.spec.groups) if groups is None else groups
     sums = {name: by_group(getattr(counts, name), group, groups) for name in group_counts(env)}
     return counts.replace(**sums)
 
 
 def in_parts(env: Any, counts: ComponentsT, state: Any) -> dict[str, ComponentsT]:
     """Such components, summed up within the parts of each partition, as they are in this state."""
-    people = env.people(state) if env.partitions else {}
+    people = env.people(state) if env.spec.partitions else {}
     return {
         name: in_groups(env, counts, people[name].astype(jnp.int32), len(parts))
-        for name, parts in env.partitions.items()
+        for name, parts in env.spec.partitions.items()
     }

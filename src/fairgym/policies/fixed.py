@@ -96,7 +96,7 @@ class Function(eqx.Module):
 def fixed_policies(
     env: Any, specification: Mapping[str, Any], params: Any = None
 ) -> dict[str, Any]:
-    """Build fixed policies from plain values, as in `env.baselines` and in run configurations.
+    """Build fixed policies from plain values, as in `env.spec.baselines` and in run configurations.
 
     Args:
         env: the environment.

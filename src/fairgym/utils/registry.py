@@ -201,9 +201,7 @@ def _public_modules(package: str) -> list[tuple[pkgutil.ModuleInfo, str]]:
     return [(m, f"{package}.{m.name}") for m in modules if not m.name.startswith("_")]
 
 
-environments = Registry(
-    "fairgym.environments", "environment", members=("name", "agents", "reset", "component_info")
-)
+environments = Registry("fairgym.environments", "environment", members=("name", "reset", "spec"))
 
 
 def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
@@ -213,7 +211,7 @@ def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
         name: a folder of `fairgym.environments`, a name registered with
             `fairgym.register_environment`, or an entry point of an installed distribution in
             the group "fairgym.environments".
-        memory: a memory that agents are shown, by its name in `env.memories`; "" or "none" for
+        memory: a memory that agents are shown, by its name in `env.spec.memories`; "" or "none" for
             none.
         **shapes: constructor arguments (population, horizon, ...).
 

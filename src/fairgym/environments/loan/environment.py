@@ -21,13 +21,20 @@ from fairgym.core import (
     Components,
     Entities,
     EntitySpace,
+    EnvironmentSpec,
     FairgymError,
-    check_flag,
     check_shape,
+    param,
 )
 from fairgym.data import Population, load_population
 from fairgym.data.populations.loan import by_race
-from fairgym.environments._common.sampled import PublishedProfit, SampledEnvironment, filled
+from fairgym.environments._common.sampled import (
+    LARGEST_NUMBER_OF_STEPS,
+    LARGEST_POPULATION,
+    PublishedProfit,
+    SampledEnvironment,
+    filled,
+)
 from fairgym.environments.loan import counts, dynamics, pool, selective, steps
 from fairgym.environments.loan.declarations import (
     DATA_COLUMNS,
@@ -56,22 +63,6 @@ _SpaceT = TypeVar("_SpaceT")
 class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     """The MAFE-Loan environment; see the card (`README.md` in this folder).
 
-    Args:
-        population: number of people N, up to 1,000,000.
-        horizon: T, months after which an episode is truncated (400 in the paper).
-        applicants: people sampled from the idle each month, N_1; by default 2% of the population.
-        disbursement_cap: loans paid out each month at most; by default 1% of the population.
-        action_groups: g, 1 for one threshold and one relief share for all; by default one for each
-            group.
-        population_source: "built-in", or the name of imported data.
-        observe_group: sight of what tells a person's group, for all agents.
-        selective_labels: outcomes of its own loans alone for the bank, whose admissions agent is
-            shown the repayment rates that it estimates from them.
-        banks: number of banks, 1 or 2. Two share the people and the cap, and have agents, money
-            and metrics of their own: `bank_1_admissions`, `bank_1_profit`.
-        group_by: "advantage" for the two groups of the advantaged and the disadvantaged, "race" for
-            four groups of the races that these are made of.
-
     Raises:
         FairgymError: an argument out of range (applicants and cap lie between 1 and N), or two
             banks with selective labels.
@@ -79,41 +70,66 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     name: ClassVar[str] = "loan"
     dataset: ClassVar[str] = "loan"
-    stages: ClassVar[tuple[str, ...]] = ("idle", "waiting", "repaying")
-    time_unit: ClassVar[str] = "months"
-    core_attribute: ClassVar[str] = "qualification_score"
-    waits: ClassVar[Mapping[str, str]] = {"waiting": "time_waited"}
-    # loans paid out: people come to the bank for a loan
-    benefit: ClassVar[str] = "disbursed"
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = 10_000
-    horizon: int = 400
-    applicants: int | None = None
-    disbursement_cap: int | None = None
-    action_groups: int | None = None
-    population_source: str = "built-in"
-    observe_group: bool = True
-    selective_labels: bool = False
-    banks: int = 1
-    group_by: str = "advantage"
+    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
+    horizon: int = param(
+        400,
+        "T, months after which an episode is truncated (400 in the paper).",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    applicants: int | None = param(
+        None,
+        "People sampled from the idle each month, N_1; by default 2% of the population.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    disbursement_cap: int | None = param(
+        None,
+        "Most loans paid out each month; by default 1% of the population.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    action_groups: int | None = param(
+        None,
+        "g, 1 for one threshold and one relief share for all; by default one for each group.",
+        low=1,
+        high=4,
+    )
+    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
+    selective_labels: bool = param(
+        False,
+        "Whether the bank learns outcomes of its own loans only; its admissions agent then"
+        " observes the repayment rates that it estimates from them.",
+    )
+    banks: int = param(
+        1,
+        "Number of banks. Two share the people and the cap, and have agents, money and"
+        " metrics of their own: `bank_1_admissions`, `bank_1_profit`.",
+        low=1,
+        high=pool.BANKS,
+    )
+    group_by: str = param(
+        "advantage",
+        '"advantage" for the two groups of the advantaged and the disadvantaged, "race" for'
+        " four groups of the races that these are made of.",
+        choices=tuple(GROUPINGS),
+    )
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""
-        if self.group_by not in tuple(GROUPINGS):
-            raise FairgymError(f"group_by is {self.group_by!r}; it takes {' or '.join(GROUPINGS)}")
         super().__post_init__()
-        check_flag("selective_labels", self.selective_labels)
-        groups = len(self.groups)
+        groups = len(self._grouping.groups)
         if self.action_groups is None:
             object.__setattr__(self, "action_groups", groups)
         if check_shape("action_groups", self.action_groups, 1, groups) not in (1, groups):
             raise FairgymError(
                 f"action_groups is {self.action_groups}; it takes 1 for all, or {groups} for one"
-                f" per {self.group_word}"
+                f" per {self._grouping.word}"
             )
         self._fill_in("applicants", 0.02 * self.population)
-        check_shape("banks", self.banks, 1, pool.BANKS)
         if self.banks > 1 and self.selective_labels:
             raise FairgymError(
                 "selective_labels is True, but banks is 2; it takes a single bank, whose records"
@@ -129,31 +145,11 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         """Partition of the people into the groups asked for."""
         return GROUPINGS[self.group_by]
 
-    @property
-    def groups(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Advantaged and disadvantaged; or the races."""
-        return self._grouping.groups
-
-    @property
-    def group_word(self) -> str:  # type: ignore[override]
-        """A group, or a race."""
-        return self._grouping.word
-
     @cached_property
     def _data(self) -> Population:
         """The population of the source, in the groups asked for."""
         data = load_population(self.dataset, self.population_source)
         return by_race(data) if self.group_by == "race" else data
-
-    @property
-    def agents(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Admissions, disbursement and debt management of every bank."""
-        return tuple(f"{bank}{role}" for bank in self._prefixes for role in ROLES)
-
-    @property
-    def failure(self) -> str:  # type: ignore[override]
-        """The bank's, or that of either."""
-        return "the bank fails" if self.banks == 1 else "a bank fails"
 
     @cached_property
     def _prefixes(self) -> tuple[str, ...]:
@@ -161,11 +157,42 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         return ("",) if self.banks == 1 else tuple(pool.named(b, "") for b in range(self.banks))
 
     @property
-    def components(self) -> type[Components]:  # type: ignore[override]
+    def _components(self) -> type[Components]:
         """Those of a month; with labels and estimates where labels are selective; of each bank."""
         if self.banks > 1:
             return pool.PoolComponents
         return selective.SelectiveComponents if self.selective_labels else QueueComponents
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            # Admissions, disbursement and debt management of every bank.
+            agents=tuple(f"{bank}{role}" for bank in self._prefixes for role in ROLES),
+            # Advantaged and disadvantaged; or the races.
+            groups=self._grouping.groups,
+            components=self._components,
+            metrics=self._metrics,
+            # A group, or a race.
+            group_word=self._grouping.word,
+            time_unit="months",
+            # The bank's, or that of either.
+            failure="the bank fails" if self.banks == 1 else "a bank fails",
+            # The rewards and disparities of MAFE, table 1; of each bank.
+            terms=tuple(self._published_of_banks),
+            # loans paid out: people come to the bank for a loan
+            benefit="disbursed",
+            # Two simple rules, and the paper's grid-searched fixed policy (appendix D.3).
+            baselines=baseline_policies(
+                filled(self.action_groups), self._prefixes, self._grouping.disadvantaged
+            ),
+            stages=("idle", "waiting", "repaying"),
+            core_attribute="qualification_score",
+            counts_people=True,
+            data_checksum=self._data.checksum,
+            size_text=f"{self.population:,} people",
+            waits={"waiting": "time_waited"},
+        )
 
     @property
     def default_params(self) -> LoanParams:
@@ -179,7 +206,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         )
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
+    def _metrics(self) -> Mapping[str, Metric]:
         """Those of MAFE, appendix F, normalised as in table 8; and those that see the queue.
 
         With selective labels those of labels too, by the truth and by the bank's estimates. With
@@ -190,27 +217,15 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         return {**everywhere, **self._published_of_banks}
 
     @property
-    def terms(self) -> tuple[str, ...]:
-        """The rewards and disparities of MAFE, table 1; of each bank."""
-        return tuple(self._published_of_banks)
-
-    @property
     def _published_of_banks(self) -> dict[str, Metric]:
         """The published metrics of each bank, whose profit is normalised by its share of loans."""
         return published_of_banks(self._profit_scale / self.banks, self._prefixes)
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """Two simple rules, and the paper's grid-searched fixed policy (appendix D.3)."""
-        return baseline_policies(
-            filled(self.action_groups), self._prefixes, self._grouping.disadvantaged
-        )
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
         more = {"admissions": selective.ESTIMATES} if self.selective_labels else {}
         if self.banks > 1:
-            more = dict.fromkeys(ROLES, pool.other_terms(self.groups))
+            more = dict.fromkeys(ROLES, pool.other_terms(self._grouping.groups))
         scale = self._profit_scale / self.banks
         telling = self._grouping.features
         spaces = observation_spaces(
@@ -221,7 +236,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
         spaces = action_spaces(
-            self.population, self.groups if filled(self.action_groups) > 1 else ()
+            self.population, self._grouping.groups if filled(self.action_groups) > 1 else ()
         )
         return self._for_every_bank(spaces)
 
@@ -253,7 +268,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         )
         if self.banks > 1:
             choice_key = jax.random.fold_in(applicants_key, 1)
-            return pool.at_start(state, choice_key, self.banks, len(self.groups))
+            return pool.at_start(state, choice_key, self.banks, len(self.spec.groups))
         return selective.at_start(state) if self.selective_labels else state
 
     @cached_property
@@ -274,7 +289,9 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     def observe(self, state: LoanState, params: LoanParams) -> dict[str, Entities]:
         """Applicants of this month, the queue, the borrowers: to each bank its own."""
         spaces = self._observation_spaces
-        return observations(state, params, self._seen(state), spaces, self._prefixes, self.groups)
+        return observations(
+            state, params, self._seen(state), spaces, self._prefixes, self.spec.groups
+        )
 
     # ---------------------------------------------------------------- one month
 
@@ -293,7 +310,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         threshold = self._offered(actions, "admissions")
         relief = self._offered(actions, "debt_management")
         scores, record = self._data.scores, steps.current_record(state)
-        groups = len(self.groups)
+        groups = len(self.spec.groups)
 
         # 1. apply (sampled at the end of the last step, so that agents could see it), 2. admit
         admission = steps.admit(state, record, scores["qualification"], threshold)
@@ -350,7 +367,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         """Terms by bank and group: the order of `LoanState.offer`."""
         return jnp.concatenate(
             [
-                for_each_group(actions[f"{prefix}{role}"], len(self.groups))
+                for_each_group(actions[f"{prefix}{role}"], len(self.spec.groups))
                 for prefix in self._prefixes
             ]
         )

@@ -45,7 +45,7 @@ class AlternateGroups(Chooser):
             FairgymError: the agent does not choose one row, or does not see groups or merit.
         """
         super().__init__(env, agent, params)
-        self.groups = len(env.groups)
+        self.groups = len(env.spec.groups)
         self.group, self.merit = column_of(env, agent, "group"), column_of(env, agent, merit)
 
     def initial(self) -> Float[Array, " groups"]:

@@ -1,34 +1,37 @@
 """Features of the people by name, and the part of them that each agent of a bank observes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import Entities, EntitySpace
 from fairgym.data import Score
-from fairgym.environments.loan import dynamics, pool, selective, steps
+from fairgym.environments.loan import dynamics, steps
 from fairgym.environments.loan.groups import Grouping
+from fairgym.environments.loan.market import Market
 from fairgym.environments.loan.params import LoanParams
+from fairgym.environments.loan.selective import AllLabels
 from fairgym.environments.loan.steps import REPAYING, WAITING
 from fairgym.environments.loan.types import LoanState
 
 
 def features(
-    state: LoanState, grouping: Grouping, scores: Mapping[str, Score]
+    state: LoanState, market: Market[Any], grouping: Grouping, scores: Mapping[str, Score]
 ) -> dict[str, Float[Array, " people"]]:
     """Every feature of every person by name, the fitted scores included.
 
     Args:
         state: the present state.
+        market: the market in which they borrow.
         grouping: the groups that people are in.
         scores: the fitted scores of the data, by name.
     """
     record = steps.current_record(state)
     waiting, repaying = state.stage == WAITING, state.stage == REPAYING
-    of_pool = isinstance(state, pool.PoolState)
     return {
-        **({"bank": 1.0 + state.bank} if of_pool else {}),
+        **market.features(state),
         **grouping.columns(state.group),
         **record,
         "qualification_score": dynamics.qualification_score(scores["qualification"], record),
@@ -52,8 +55,8 @@ def observations(
     params: LoanParams,
     people: Mapping[str, Float[Array, " people"]],
     spaces: Mapping[str, EntitySpace],
-    prefixes: Sequence[str],
-    groups: Sequence[str],
+    market: Market[Any],
+    labelling: AllLabels[Any],
 ) -> dict[str, Entities]:
     """Applicants of this month, the queue, the borrowers: to each bank its own.
 
@@ -62,17 +65,14 @@ def observations(
         params: the parameters.
         people: features of the people, as agents may see them.
         spaces: the observation spaces, by agent.
-        prefixes: beginnings of the names of each bank's agents.
-        groups: names of the groups.
+        market: the market.
+        labelling: what the banks learn from their loans.
     """
     seen: dict[str, Entities] = {}
-    known: dict[str, Array] = {}
-    if isinstance(state, selective.RecordingState):
-        known = selective.shown(state, params)
-    for bank, prefix in enumerate(prefixes):
-        context = {"time": state.time, "total_profit": pool.entry(state.total_profit, bank)}
-        if isinstance(state, pool.PoolState):
-            context |= pool.shown(state, bank, groups)
+    known = labelling.shown(state, params)
+    for bank, prefix in enumerate(market.prefixes):
+        context = {"time": state.time, "total_profit": market.entry(state.total_profit, bank)}
+        context |= market.shown(state, bank)
         applying = state.of_bank(bank, state.applying, state.applicants)
         waiting = state.of_bank(bank, state.stage == WAITING)
         repaying = state.of_bank(bank, state.stage == REPAYING)

@@ -1,4 +1,4 @@
-"""What environments declare: components, which a step counts, memories of them, and `EnvironmentSpec`.
+"""What environments declare: components, which a step counts, memories, and `EnvironmentSpec`.
 
 An environment never computes a rate, a reward or a disparity. It counts; `fairgym.fairness`
 turns sums of these counts into measures.

@@ -48,8 +48,7 @@ from fairgym.environments.loan.declarations import (
     queue_metrics,
 )
 from fairgym.environments.loan.groups import GROUPINGS, Grouping
-from fairgym.environments.loan.market import Market, Month
-from fairgym.environments.loan.observations import features, observations
+from fairgym.environments.loan.market import Market, Month, features, observations
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.selective import AllLabels, SelectiveLabels
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
@@ -276,7 +275,8 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     def observe(self, state: LoanState, params: LoanParams) -> dict[str, Entities]:
         """Applicants of this month, the queue, the borrowers: to each bank its own."""
         spaces, people = self._observation_spaces, self._seen(state)
-        return observations(state, params, people, spaces, self._market, self._labelling)
+        known = self._labelling.shown(state, params)
+        return observations(state, people, spaces, self._market, known)
 
     # ---------------------------------------------------------------- one month
 

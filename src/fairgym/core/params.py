@@ -105,10 +105,9 @@ def _check(name: str, value: Any, kind: Any, info: ParamInfo) -> None:
     )
     if value is None and type(None) in kinds:
         return
-    kinds = tuple(one for one in kinds if one is not type(None))
-    if len(kinds) > 1:  # the owner checks it itself
+    kind, *others = [one for one in kinds if one is not type(None)]
+    if others:  # the owner checks it itself
         return
-    kind = kinds[0]
     choices = info.choices or (
         typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
     )

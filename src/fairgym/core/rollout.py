@@ -11,10 +11,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.checks import check_shape
 from fairgym.core.components import Memory, add_compensated
-from fairgym.core.environment import Environment, require_agents
+from fairgym.core.environment import Environment, counts_people, in_groups, in_parts, require_agents
 from fairgym.core.errors import FairgymError
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
-from fairgym.core.population import counts_people, in_groups, in_parts
 from fairgym.core.struct import Struct
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, PRNGKeyArray
 
 from fairgym.core import ActionSpace, Entities, FairgymError, require_agent
 from fairgym.policies.named import named_action, option_of
-from fairgym.policies.rules import rules
+from fairgym.utils import rules
 from fairgym.utils.plugins import load_object, reason_of
 
 # What a fixed policy may be, in the words of messages.

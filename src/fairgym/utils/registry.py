@@ -34,6 +34,8 @@ class Registry:
             dataclass that can be made without arguments.
         grouped: the modules of sub-packages register the things, not the sub-packages: `fig6` in
             `mafe` registers "mafe-fig6".
+        modules: modules of fairgym that register several things each, in place of a folder; they
+            are imported when a name is first looked up.
 
     Examples:
         >>> from fairgym.utils import Registry
@@ -46,9 +48,16 @@ class Registry:
     """
 
     def __init__(
-        self, package: str, what: str, *, members: Sequence[str] = (), grouped: bool = False
+        self,
+        package: str,
+        what: str,
+        *,
+        members: Sequence[str] = (),
+        grouped: bool = False,
+        modules: Sequence[str] = (),
     ) -> None:
         self.package, self.what, self.members, self.grouped = package, what, members, grouped
+        self.modules, self._imported = modules, False
         self._things: dict[str, Any] = {}
         self._registered_by: dict[str, str] = {}  # name -> module
         self._installed_by: dict[str, str] = {}  # name -> distribution and version
@@ -61,7 +70,8 @@ class Registry:
         """
 
         def add(thing: T) -> T:
-            module, own = _module_that_runs(), self._modules().get(name)
+            module = _module_that_runs()
+            own = None if module in self.modules else self._modules().get(name)
             if own is not None and not f"{module}.".startswith(f"{own}."):
                 raise FairgymError(
                     f"the name {name!r} is that of fairgym's own {self.what}; {module} takes"
@@ -150,7 +160,13 @@ class Registry:
         return found
 
     def _modules(self) -> dict[str, str]:
-        """Name -> the module or package that registers it; only the folders are read."""
+        """Name -> the module or package of fairgym that registers it."""
+        if self.modules:
+            if not self._imported:
+                self._imported = True
+                for path in self.modules:
+                    importlib.import_module(path)
+            return {name: m for name, m in self._registered_by.items() if m in self.modules}
         found = {}
         for module, path in _public_modules(self.package):
             if module.ispkg and self.grouped:
@@ -202,6 +218,17 @@ def _public_modules(package: str) -> list[tuple[pkgutil.ModuleInfo, str]]:
 
 
 environments = Registry("fairgym.environments", "environment", members=("name", "reset", "spec"))
+
+rules = Registry(
+    "fairgym.policies.rules",
+    "rule",
+    modules=(
+        "fairgym.policies.rules",
+        "fairgym.environments.attention.rules",
+        "fairgym.environments.bank_loans.rules",
+        "fairgym.environments.epidemic.rules",
+    ),
+)
 
 
 def make(name: str, *, memory: str = "", **shapes: Any) -> Any:

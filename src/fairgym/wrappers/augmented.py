@@ -7,12 +7,10 @@ from typing import Any, Protocol, runtime_checkable
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.components import Components, Memory, no_components
-from fairgym.core.environment import Actions, Environment, Observations, require_agent
+from fairgym.core.components import Components, EnvironmentSpec, Memory, no_components
+from fairgym.core.environment import Actions, Environment, Observations, in_groups, require_agent
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import Entities, EntitySpace, Feature
-from fairgym.core.population import in_groups
-from fairgym.core.spec import EnvironmentSpec
 from fairgym.core.struct import Struct
 from fairgym.wrappers.wrappers import Wrapper
 

@@ -12,13 +12,12 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, PRNGKeyArray
 
-from fairgym.core.components import Components
+from fairgym.core.components import Components, EnvironmentSpec
 from fairgym.core.environment import Actions, Environment, Observations
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import EntitySpace
 from fairgym.core.params import Params
 from fairgym.core.spaces import ActionSpace
-from fairgym.core.spec import EnvironmentSpec
 
 
 @dataclasses.dataclass(frozen=True)

@@ -69,6 +69,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     """
 
     name: ClassVar[str] = "education"
+    version: ClassVar[int] = 2
     dataset: ClassVar[str] = "education"
     agents: ClassVar[tuple[str, ...]] = ("admissions", "university", "employer", "planner")
     stages: ClassVar[tuple[str, ...]] = ("tertiary", "university", "workforce")

@@ -62,6 +62,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     """
 
     name: ClassVar[str] = "health"
+    version: ClassVar[int] = 2
     dataset: ClassVar[str] = "health"
     agents: ClassVar[tuple[str, ...]] = ("insurer", "hospital", "planner")
     stages: ClassVar[tuple[str, ...]] = ("healthy", "waiting", "in hospital")

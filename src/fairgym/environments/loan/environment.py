@@ -78,6 +78,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     """
 
     name: ClassVar[str] = "loan"
+    version: ClassVar[int] = 2
     dataset: ClassVar[str] = "loan"
     stages: ClassVar[tuple[str, ...]] = ("idle", "waiting", "repaying")
     time_unit: ClassVar[str] = "months"

@@ -116,6 +116,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     """
 
     name: ClassVar[str] = "loan_simple"
+    version: ClassVar[int] = 2
     dataset: ClassVar[str] = "loan"
     agents: ClassVar[tuple[str, ...]] = ("admissions", "disbursement", "debt_management")
     stages: ClassVar[tuple[str, ...]] = ("idle", "applying")

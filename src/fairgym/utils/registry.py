@@ -27,11 +27,13 @@ class Registry:
 
     Args:
         package: the package whose modules (or sub-packages) register one thing each, under
-            their own name; a hyphen in a name stands for the underscore of the module. It is
-            also the name of the group of entry points.
+            their own name; a hyphen in a name stands for the underscore of the module. Or a
+            module, when things are registered where they are written. It is also the name of the
+            group of entry points.
         what: word for the things in messages.
-        members: what a thing has to have: given, it is a class whose fields are settings, a
-            dataclass that can be made without arguments.
+        members: what a thing has to have: given, it is a class whose fields are settings, a frozen
+            dataclass.
+        defaults: True if such a class can be made without arguments.
         grouped: the modules of sub-packages register the things, not the sub-packages: `fig6` in
             `mafe` registers "mafe-fig6".
 
@@ -46,9 +48,16 @@ class Registry:
     """
 
     def __init__(
-        self, package: str, what: str, *, members: Sequence[str] = (), grouped: bool = False
+        self,
+        package: str,
+        what: str,
+        *,
+        members: Sequence[str] = (),
+        defaults: bool = True,
+        grouped: bool = False,
     ) -> None:
-        self.package, self.what, self.members, self.grouped = package, what, members, grouped
+        self.package, self.what, self.grouped = package, what, grouped
+        self.members, self.defaults = members, defaults
         self._things: dict[str, Any] = {}
         self._registered_by: dict[str, str] = {}  # name -> module
         self._installed_by: dict[str, str] = {}  # name -> distribution and version
@@ -57,11 +66,11 @@ class Registry:
         """Decorator: make a thing known under this name.
 
         Raises:
-            FairgymError: the name is that of a module in the package's folder.
+            FairgymError: the name is that of one of fairgym's own.
         """
 
         def add(thing: T) -> T:
-            module, own = _module_that_runs(), self._modules().get(name)
+            module, own = _module_that_runs(), self._own(name)
             if own is not None and not f"{module}.".startswith(f"{own}."):
                 raise FairgymError(
                     f"the name {name!r} is that of fairgym's own {self.what}; {module} takes"
@@ -99,10 +108,11 @@ class Registry:
                 f"unknown {self.what} {name!r}; there are: {', '.join(self.names())}"
             )
         thing = self._things[name]
-        if self.members and (fault := _fault(thing, self.members)):
+        if self.members and (fault := _fault(thing, self.members, self.defaults)):
+            kind = "dataclass" + (" whose fields all have defaults" if self.defaults else "")
             raise FairgymError(
                 f"the {self.what} {name!r} is {getattr(thing, '__qualname__', thing)!r}, which"
-                f" {fault}; it takes a dataclass whose fields all have defaults"
+                f" {fault}; it takes a {kind}"
             )
         return thing
 
@@ -111,8 +121,15 @@ class Registry:
 
         "__main__" for a script or a notebook, which cannot be imported again.
         """
-        found_without = name in self._modules() or name in self._installed_by
+        found_without = self._own(name) is not None or name in self._installed_by
         return None if found_without else self._registered_by.get(name)
+
+    def name_of(self, thing: Any) -> str | None:
+        """The name that a thing is registered or installed under; None without."""
+        path = f"{thing.__module__}:{thing.__qualname__}"
+        known = (name for name, one in self._things.items() if one is thing)
+        installed = (name for name, entry in self._entry_points().items() if entry.value == path)
+        return next(known, None) or next(installed, None)
 
     def distribution_of(self, name: str) -> str | None:
         """Name and version of the distribution whose entry point names a thing; None without."""
@@ -120,6 +137,13 @@ class Registry:
             return self._installed_by.get(name)
         entry = self._entry_points().get(name)
         return None if entry is None else _distribution(entry)
+
+    def _own(self, name: str) -> str | None:
+        """The module of fairgym's own that registers a name; None without."""
+        registered_by = self._registered_by.get(name, "")
+        return self._modules().get(name) or (
+            registered_by if registered_by.startswith("fairgym.") else None
+        )
 
     def _load(self, name: str, entry: metadata.EntryPoint) -> None:
         """Load what an entry point names: the class itself, or a module that registers it."""
@@ -162,17 +186,19 @@ class Registry:
         return found
 
 
-def _fault(thing: Any, members: Sequence[str]) -> str:
+def _fault(thing: Any, members: Sequence[str], defaults: bool) -> str:
     """Reason why a thing cannot be made from settings; "" for none."""
     if not (isinstance(thing, type) and dataclasses.is_dataclass(thing)):
         return "is no dataclass"
-    missing = [name for name in members if not hasattr(thing, name)]
+    fields = [field for field in dataclasses.fields(thing) if field.init]
+    there = {field.name for field in fields}
+    missing = [name for name in members if not (hasattr(thing, name) or name in there)]
     missing += sorted(getattr(thing, "__abstractmethods__", ()))
     if missing:
         return f"has no {', '.join(missing)}"
     none = dataclasses.MISSING
-    for field in dataclasses.fields(thing):
-        if field.init and field.default is none and field.default_factory is none:
+    for field in fields if defaults else ():
+        if field.default is none and field.default_factory is none:
             return f"has no default for its field {field.name!r}"
     return ""
 
@@ -197,7 +223,7 @@ def _distribution(entry: metadata.EntryPoint) -> str:
 def _public_modules(package: str) -> list[tuple[pkgutil.ModuleInfo, str]]:
     """Modules of a package's folder without a leading underscore, each with its path."""
     folder = importlib.import_module(package)
-    modules = pkgutil.iter_modules(folder.__path__)
+    modules = pkgutil.iter_modules(getattr(folder, "__path__", ()))
     return [(m, f"{package}.{m.name}") for m in modules if not m.name.startswith("_")]
 
 

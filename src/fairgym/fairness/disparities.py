@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import ComponentInfo, Counts
-from fairgym.fairness.metrics import Kind, Rate, label, ratio
+from fairgym.fairness.metrics import Kind, Rate, label, metric_classes, ratio
 
 
 class _OfGroups:
@@ -33,6 +33,7 @@ class _OfGroups:
         return jnp.all(self.rate.denominators(totals) > 0)
 
 
+@metric_classes.register("Disparity")
 @dataclasses.dataclass(frozen=True)
 class Disparity(_OfGroups):
     """Difference of a rate between groups (MAFE, equations 3 and 4); 0 is parity.
@@ -81,6 +82,7 @@ class Disparity(_OfGroups):
         return -ratio(-self.value(totals), jnp.sum(self.rate.per_group(totals)))
 
 
+@metric_classes.register("WorstGroup")
 @dataclasses.dataclass(frozen=True)
 class WorstGroup(_OfGroups):
     """Rate of the group that fares worst: min_g r_g, or max_g r_g where less is better.
@@ -131,6 +133,7 @@ class _Relative(_OfGroups):
         return super().defined(totals) & (jnp.max(self.rate.per_group(totals)) > 0)
 
 
+@metric_classes.register("GroupRatio")
 @dataclasses.dataclass(frozen=True)
 class GroupRatio(_Relative):
     """Ratio of a rate between groups: min_g r_g / max_g r_g, from 0 to 1; 1 is parity.
@@ -169,6 +172,7 @@ class GroupRatio(_Relative):
         return ratio(jnp.min(rates), jnp.max(rates))
 
 
+@metric_classes.register("Gini")
 @dataclasses.dataclass(frozen=True)
 class Gini(_Relative):
     """Gini coefficient over the groups' rates, G = sum_gh |r_g - r_h| / (2 n sum_g r_g).

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import ComponentInfo, Counts, FairgymError
-from fairgym.fairness.metrics import Kind, label, ratio
+from fairgym.fairness.metrics import Kind, label, metric_classes, ratio
 
 ORDERS = ("ordered", "nominal")
 SCALES = ("sum", "largest", "none")
@@ -33,6 +33,7 @@ class _Apart:
         return self.value(totals)
 
 
+@metric_classes.register("Distance")
 @dataclasses.dataclass(frozen=True)
 class Distance(_Apart):
     """Distance between the groups' distributions over bins; of several pairs the largest.
@@ -94,6 +95,7 @@ class Distance(_Apart):
         return jnp.all(jnp.sum(getattr(totals, self.component), axis=1) > 0)
 
 
+@metric_classes.register("LargestDeviation")
 @dataclasses.dataclass(frozen=True)
 class LargestDeviation(_Apart):
     """Largest deviation of an entry from the mean of all, max_k |x_k - mean x| / s.

@@ -5,6 +5,7 @@ Every metric is written so that more is better (MAFE, appendix B): a rate that s
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -12,6 +13,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import ComponentInfo, Counts, FairgymError
+from fairgym.utils.registry import Registry
+
+metric_classes = Registry(
+    "fairgym.fairness.metrics",
+    "class of metric",
+    members=("kind", "sign", "title", "unit_in", "value", "normalised", "defined"),
+    defaults=False,
+    modules=tuple(f"fairgym.fairness.{name}" for name in ("metrics", "disparities", "distances")),
+)
 
 Kind = Literal["direct", "rate", "fair"]
 
@@ -62,6 +72,7 @@ def ratio(numerator: Array, denominator: Array) -> Array:
     return jnp.where(denominator > 0, numerator / jnp.where(denominator > 0, denominator, 1.0), 0.0)
 
 
+@metric_classes.register("Direct")
 @dataclasses.dataclass(frozen=True)
 class Direct:
     """A sum of a component over time, such as profit (MAFE, equation 2, first term).
@@ -107,6 +118,7 @@ class Direct:
         return jnp.array(True)
 
 
+@metric_classes.register("Rate")
 @dataclasses.dataclass(frozen=True)
 class Rate:
     """A ratio of two summed components (MAFE, equation 2, second term).
@@ -135,6 +147,11 @@ class Rate:
     kind: Kind = dataclasses.field(default="rate", init=False)
     title: str = label()
     unit: str = label()
+
+    def __post_init__(self) -> None:
+        """Check the offset."""
+        if not 0.0 <= self.offset < math.inf:
+            raise FairgymError(f"offset is {self.offset!r}; it takes a number from 0")
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
         """The declared unit, else "share".

@@ -251,7 +251,7 @@ def test_bad_values(given, message):
 
 def test_flags_are_read_by_their_type():
     def read(kind, text):
-        return Setting("", "x", kind, None, "").parse(text)
+        return Setting("", "x", kind, None).parse(text)
 
     assert read(int | None, "3") == 3 and read(int | None, "none") is None
     assert read(float, "1e-3") == 0.001

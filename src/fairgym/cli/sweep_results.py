@@ -7,99 +7,115 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.cli.parsing import Names, parse, typed
-from fairgym.cli.printing import plain
-from fairgym.cli.sweep_plan import PROG, plan_of
+from fairgym.cli.common import plain
+from fairgym.cli.parsing import flag, names, parse
 from fairgym.core import FairgymError
-from fairgym.utils.files import require_path, write_whole
+from fairgym.utils.files import require_folder, require_path, write_whole
 
+PROG = "fairgym sweep"
 RUN_ROWS, SETTING_ROWS = "run", "setting"
 
 
-@typed(metavars={"out": "FOLDER", "file": "FILE", "rows": "run|setting"})
 @dataclasses.dataclass(frozen=True)
 class TableFlags:
-    """Write a table with a row for each run, or for each setting, of a plan.
+    """Write a table with a row for each run, or for each setting, of a plan."""
 
-    Attributes:
-        names: the plan.
-        out: folder of the sweep; runs/PLAN by default.
-        rows: "run"; or "setting" for interquartile means and intervals over the seeds of each.
-        episodes: number of episodes that policies are measured in anew, which gives the signed
-            gaps of groups too; 0 for the measures after the last epoch.
-        file: the table, .csv or .parquet; table.csv or settings.csv in the folder by
-            default.
-    """
+    names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
+    out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
+    rows: str = flag(
+        RUN_ROWS,
+        '"run"; or "setting" for interquartile means and intervals over the seeds of each.',
+        choices=(RUN_ROWS, SETTING_ROWS),
+    )
+    episodes: int = flag(
+        0,
+        "Episodes to measure policies in anew, which gives the signed gaps of groups too; 0 for the"
+        " measures after the last epoch.",
+    )
+    file: str | None = flag(
+        None,
+        "The table, .csv or .parquet; table.csv or settings.csv in the folder by default.",
+        metavar="FILE",
+    )
 
-    names: Names
-    out: str | None = None
-    rows: str = RUN_ROWS
-    episodes: int = 0
-    file: str | None = None
 
-
-@typed(metavars={"out": "FOLDER", "x": "MEASURE", "y": "MEASURE", "reference": "X,Y"})
 @dataclasses.dataclass(frozen=True)
 class ParetoFlags:
-    """Tell which settings of a plan no other one beats in two measures, and how surely.
+    """Pareto front of two metrics, with the bootstrap probability that each setting is on it."""
 
-    Attributes:
-        names: the plan.
-        out: folder of the sweep; runs/PLAN by default.
-        x: measure such as profit, a column of the table; more is better.
-        y: the other measure, such as admission_disparity.
-        reference: point that the hypervolume is counted from; the worst of all settings in each
-            measure by default.
-        episodes: number of episodes that policies are measured in anew; 0 for the measures after
-            the last epoch.
-    """
+    names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
+    out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
+    x: str | None = flag(
+        None,
+        "Measure such as profit, a column of the table; more is better.",
+        metavar="MEASURE",
+    )
+    y: str | None = flag(None, "The other measure, such as admission_disparity.", metavar="MEASURE")
+    reference: str | None = flag(
+        None,
+        "Point that the hypervolume is counted from; the worst of all settings in each measure by"
+        " default.",
+        metavar="X,Y",
+    )
+    episodes: int = flag(
+        0, "Episodes to measure policies in anew; 0 for the measures after the last epoch."
+    )
 
-    names: Names
-    out: str | None = None
-    x: str | None = None
-    y: str | None = None
-    reference: str | None = None
-    episodes: int = 0
 
-
-@typed(metavars={"out": "FOLDER", "measure": "MEASURE"})
 @dataclasses.dataclass(frozen=True)
 class EffectFlags:
-    """Tell how much of the variance of each measure every setting of a plan makes.
+    """Share of each metric's variance explained by each setting of a plan (ANOVA)."""
 
-    Attributes:
-        names: the plan.
-        out: folder of the sweep; runs/PLAN by default.
-        measure: column of the table; may be repeated; the score and all metrics by default.
-        episodes: number of episodes that policies are measured in anew; 0 for the measures after
-            the last epoch.
-    """
-
-    names: Names
-    out: str | None = None
-    measure: tuple[str, ...] = ()
-    episodes: int = 0
+    names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
+    out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
+    measure: tuple[str, ...] = flag(
+        (),
+        "Column of the table; may be repeated; the score and all metrics by default.",
+        metavar="MEASURE",
+    )
+    episodes: int = flag(
+        0, "Episodes to measure policies in anew; 0 for the measures after the last epoch."
+    )
 
 
-@typed(metavars={"out": "FOLDER", "measure": "MEASURE", "file": "FILE"})
 @dataclasses.dataclass(frozen=True)
 class PageFlags:
-    """Write a page about a plan: small multiples, what matters how much, all settings.
+    """Write a page about a plan: small multiples, what matters how much, all settings."""
 
-    Attributes:
-        names: the plan.
-        out: folder of the sweep; runs/PLAN by default.
-        measure: column of the table; may be repeated; the score and all metrics by default.
-        episodes: number of episodes that policies are measured in anew; 0 for the measures after
-            the last epoch.
-        file: the page; page.html in the folder by default.
+    names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
+    out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
+    measure: tuple[str, ...] = flag(
+        (),
+        "Column of the table; may be repeated; the score and all metrics by default.",
+        metavar="MEASURE",
+    )
+    episodes: int = flag(
+        0, "Episodes to measure policies in anew; 0 for the measures after the last epoch."
+    )
+    file: str | None = flag(None, "The page; page.html in the folder by default.", metavar="FILE")
+
+
+def plan_of(flags: Any) -> tuple[Any, Path]:
+    """The sweep of a file, and its folder.
+
+    Args:
+        flags: parsed flags of an action: `names` has the file, `out` the folder.
+
+    Raises:
+        FairgymError: there is not one file, it has no plan, or the folder cannot be one.
     """
+    from fairgym.config import read_sweep
 
-    names: Names
-    out: str | None = None
-    measure: tuple[str, ...] = ()
-    episodes: int = 0
-    file: str | None = None
+    if len(flags.names) != 1:
+        given = " ".join(flags.names) or "nothing"
+        raise FairgymError(f"the plan is {given!r}; it takes one file, such as sweep.toml")
+    path = Path(flags.names[0])
+    if flags.out is not None:
+        require_path(flags.out, "out")
+    found = read_sweep(path)
+    out = Path("runs") / path.stem if flags.out is None else Path(flags.out)
+    require_folder(out)
+    return found, out
 
 
 def _rows(flags: Any, found: Any, out: Path) -> list[dict[str, Any]]:
@@ -115,9 +131,7 @@ def _rows(flags: Any, found: Any, out: Path) -> list[dict[str, Any]]:
 
 def tabulate(arguments: Sequence[str]) -> None:
     """Write a table of a plan: a row for each run, or for each setting."""
-    flags: Any = parse(TableFlags, arguments, f"{PROG} table")
-    if flags.rows not in (RUN_ROWS, SETTING_ROWS):
-        raise FairgymError(f"rows is {flags.rows!r}; it takes {RUN_ROWS} or {SETTING_ROWS}")
+    flags = parse(TableFlags, arguments, f"{PROG} table")
     if flags.file is not None:
         require_path(flags.file, "file")
     found, out = plan_of(flags)
@@ -139,7 +153,7 @@ def tabulate(arguments: Sequence[str]) -> None:
 
 def print_front(arguments: Sequence[str]) -> None:
     """Print the settings that no other one beats in two measures, and keep them as a table."""
-    flags: Any = parse(ParetoFlags, arguments, f"{PROG} pareto")
+    flags = parse(ParetoFlags, arguments, f"{PROG} pareto")
     reference = None if flags.reference is None else _point(flags.reference)
     found, out = plan_of(flags)
     if flags.x is None or flags.y is None:
@@ -181,7 +195,7 @@ def _point(text: str) -> tuple[float, float]:
 
 def print_effects(arguments: Sequence[str]) -> None:
     """Print the share of the variance that every setting makes, and keep it as a table."""
-    flags: Any = parse(EffectFlags, arguments, f"{PROG} effects")
+    flags = parse(EffectFlags, arguments, f"{PROG} effects")
     found, out = plan_of(flags)
     rows = _rows(flags, found, out)
     from fairgym.sweeps import effects
@@ -214,7 +228,7 @@ def _measures(rows: Sequence[dict[str, Any]], given: Sequence[str]) -> list[str]
 
 def write_page(arguments: Sequence[str]) -> None:
     """Write a page about a plan."""
-    flags: Any = parse(PageFlags, arguments, f"{PROG} page")
+    flags = parse(PageFlags, arguments, f"{PROG} page")
     if flags.file is not None:
         require_path(flags.file, "file")
     found, out = plan_of(flags)

@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.common import IMPORT_HELP, as_words, plain
-from fairgym.cli.parsing import flag, names, parse
+from fairgym.cli.parsing import flag, parse
 from fairgym.cli.sweep_results import (
     PROG,
+    PlanFlags,
     plan_of,
     print_effects,
     print_front,
     tabulate,
     write_page,
 )
+from fairgym.config import Sweep
 from fairgym.core import FairgymError
 from fairgym.utils import interrupts
 
@@ -57,11 +59,9 @@ def sweep(arguments: Sequence[str]) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class RunFlags:
+class RunFlags(PlanFlags):
     """Train the runs of a plan that are not finished; what was begun goes on."""
 
-    names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
-    out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
     engine: str = flag(
         "",
         "local, one run after another in this process; processes, each one run at a time; vmap,"
@@ -81,11 +81,9 @@ class RunFlags:
 
 
 @dataclasses.dataclass(frozen=True)
-class StatusFlags:
+class StatusFlags(PlanFlags):
     """Tell how far the runs of a plan are."""
 
-    names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
-    out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
     watch: bool = flag(False, "Tell it again every few seconds, until all runs are finished.")
 
 
@@ -134,7 +132,7 @@ def _run(arguments: Sequence[str]) -> None:
     print(f"{done} runs are finished in {where}")
 
 
-def _say_count(found: Any, entries: Sequence[Any]) -> None:
+def _say_count(found: Sweep, entries: Sequence[Any]) -> None:
     states = collections.Counter(entry.status for entry in entries)
     settings = len({entry.words for entry in entries})
     print(f"{len(entries)} runs: {settings} settings, seeds {_span(found.seeds)}")
@@ -159,7 +157,7 @@ def _status(arguments: Sequence[str]) -> None:
         print()
 
 
-def _say_status(found: Any, entries: Sequence[Any]) -> bool:
+def _say_status(found: Sweep, entries: Sequence[Any]) -> bool:
     """Tell how far the runs are; True if all of them are finished."""
     from fairgym.sweeps.sweeping import FAILED
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairgym.cli.common import plain
 from fairgym.cli.parsing import flag, names, parse
+from fairgym.config import Sweep, read_sweep
 from fairgym.core import FairgymError
 from fairgym.utils.files import require_folder, require_path, write_whole
 
@@ -17,11 +18,26 @@ RUN_ROWS, SETTING_ROWS = "run", "setting"
 
 
 @dataclasses.dataclass(frozen=True)
-class TableFlags:
-    """Write a table with a row for each run, or for each setting, of a plan."""
+class PlanFlags:
+    """Flags of every action."""
 
     names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
     out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
+
+
+@dataclasses.dataclass(frozen=True)
+class ResultFlags(PlanFlags):
+    """Flags of the actions on results."""
+
+    episodes: int = flag(
+        0, "Episodes to measure policies in anew; 0 for the measures after the last epoch."
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class TableFlags(PlanFlags):
+    """Write a table with a row for each run, or for each setting, of a plan."""
+
     rows: str = flag(
         RUN_ROWS,
         '"run"; or "setting" for interquartile means and intervals over the seeds of each.',
@@ -40,11 +56,9 @@ class TableFlags:
 
 
 @dataclasses.dataclass(frozen=True)
-class ParetoFlags:
+class ParetoFlags(ResultFlags):
     """Pareto front of two metrics, with the bootstrap probability that each setting is on it."""
 
-    names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
-    out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
     x: str | None = flag(
         None,
         "Measure such as profit, a column of the table; more is better.",
@@ -57,45 +71,27 @@ class ParetoFlags:
         " default.",
         metavar="X,Y",
     )
-    episodes: int = flag(
-        0, "Episodes to measure policies in anew; 0 for the measures after the last epoch."
-    )
 
 
 @dataclasses.dataclass(frozen=True)
-class EffectFlags:
+class EffectFlags(ResultFlags):
     """Share of each metric's variance explained by each setting of a plan (ANOVA)."""
 
-    names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
-    out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
     measure: tuple[str, ...] = flag(
         (),
         "Column of the table; may be repeated; the score and all metrics by default.",
         metavar="MEASURE",
-    )
-    episodes: int = flag(
-        0, "Episodes to measure policies in anew; 0 for the measures after the last epoch."
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class PageFlags:
+class PageFlags(EffectFlags):
     """Write a page about a plan: small multiples, what matters how much, all settings."""
 
-    names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
-    out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
-    measure: tuple[str, ...] = flag(
-        (),
-        "Column of the table; may be repeated; the score and all metrics by default.",
-        metavar="MEASURE",
-    )
-    episodes: int = flag(
-        0, "Episodes to measure policies in anew; 0 for the measures after the last epoch."
-    )
     file: str | None = flag(None, "The page; page.html in the folder by default.", metavar="FILE")
 
 
-def plan_of(flags: Any) -> tuple[Any, Path]:
+def plan_of(flags: PlanFlags) -> tuple[Sweep, Path]:
     """The sweep of a file, and its folder.
 
     Args:
@@ -104,8 +100,6 @@ def plan_of(flags: Any) -> tuple[Any, Path]:
     Raises:
         FairgymError: there is not one file, it has no plan, or the folder cannot be one.
     """
-    from fairgym.config import read_sweep
-
     if len(flags.names) != 1:
         given = " ".join(flags.names) or "nothing"
         raise FairgymError(f"the plan is {given!r}; it takes one file, such as sweep.toml")
@@ -118,15 +112,15 @@ def plan_of(flags: Any) -> tuple[Any, Path]:
     return found, out
 
 
-def _rows(flags: Any, found: Any, out: Path) -> list[dict[str, Any]]:
+def _rows(episodes: int, found: Sweep, out: Path) -> list[dict[str, Any]]:
     """The rows of a sweep in a folder."""
     from fairgym.sweeps import entries_of, results_of
     from fairgym.training import devices
 
-    if flags.episodes:
+    if episodes:
         devices.configure()
     entries = entries_of(found, out)
-    return results_of(entries, flags.episodes, lambda text: print(f"measuring {plain(text)}"))
+    return results_of(entries, episodes, lambda text: print(f"measuring {plain(text)}"))
 
 
 def tabulate(arguments: Sequence[str]) -> None:
@@ -135,7 +129,7 @@ def tabulate(arguments: Sequence[str]) -> None:
     if flags.file is not None:
         require_path(flags.file, "file")
     found, out = plan_of(flags)
-    rows = _rows(flags, found, out)
+    rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import by_setting
     from fairgym.sweeps.results import write_table
 
@@ -161,7 +155,7 @@ def print_front(arguments: Sequence[str]) -> None:
         raise FairgymError(
             f"{given}; pareto takes two measures, such as --x profit --y admission_disparity"
         )
-    rows = _rows(flags, found, out)
+    rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import measure_named, pareto
     from fairgym.sweeps.results import write_table
 
@@ -197,7 +191,7 @@ def print_effects(arguments: Sequence[str]) -> None:
     """Print the share of the variance that every setting makes, and keep it as a table."""
     flags = parse(EffectFlags, arguments, f"{PROG} effects")
     found, out = plan_of(flags)
-    rows = _rows(flags, found, out)
+    rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import effects
     from fairgym.sweeps.results import write_table
 
@@ -232,7 +226,7 @@ def write_page(arguments: Sequence[str]) -> None:
     if flags.file is not None:
         require_path(flags.file, "file")
     found, out = plan_of(flags)
-    rows = _rows(flags, found, out)
+    rows = _rows(flags.episodes, found, out)
     from fairgym.report.sweep import sweep_page
 
     text = sweep_page(Path(flags.names[0]).stem, rows, found.names, _measures(rows, flags.measure))

@@ -771,7 +771,9 @@ FLAGS = {
     f"{cls.__name__}.{setting.name}": setting
     for name in WITH_FLAGS.split()
     for cls in vars(importlib.import_module(f"fairgym.cli.{name}")).values()
-    if dataclasses.is_dataclass(cls) and cls.__module__ == f"fairgym.cli.{name}"
+    if isinstance(cls, type)
+    and dataclasses.is_dataclass(cls)
+    and cls.__module__ == f"fairgym.cli.{name}"
     for setting in fields_of(cls)
     if cls.__name__ != "Plan"
 }

@@ -67,7 +67,7 @@ FILES = {
     "single.yaml": ("init_std: 1e300\n", r"init_std is 1e\+300; it takes .* to 3\.40282e\+38"),
     "out.yaml": ("out: [a]\n", r"out is \['a'\]; it takes a folder"),
     "empty-out.yaml": ("out: ''\n", "out is ''; it takes a path"),
-    "seeds.yaml": ("seeds: {a: 1}\n", r"seeds is \"{'a': 1}\"; it takes START:STOP"),
+    "seeds.yaml": ("seeds: {a: 1}\n", "seeds is {'a': 1}; it takes START:STOP"),
     "words.yaml": (f"objective: {LONG * 20}\n", "objective is 'x+[.]{3}x+'; it takes: uniform"),
 }
 

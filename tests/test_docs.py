@@ -11,7 +11,7 @@ import cards
 import pytest
 
 from fairgym.cli import COMMANDS, main
-from fairgym.cli.imports import without_imports
+from fairgym.cli.common import without_imports
 from fairgym.cli.train import plan_of
 
 ROOT = Path(__file__).parents[1]

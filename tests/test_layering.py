@@ -135,6 +135,6 @@ def test_the_start_is_light():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {module.split(".")[0] for module in json.loads(done.stdout)}
     heavy = {IMPORTED_AS.get(name, name) for name in named_distributions() - LIGHT}
-    assert {"matplotlib", "pandas", "pyarrow", "rich", "tyro", "yaml"} <= heavy
+    assert {"matplotlib", "pandas", "pyarrow", "rich", "yaml"} <= heavy
     assert {"fairgym", "jax", "equinox"} <= loaded
     assert loaded & heavy == set()

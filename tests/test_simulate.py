@@ -13,7 +13,7 @@ import pytest
 
 import fairgym
 from fairgym.cli import main
-from fairgym.cli.effect_tables import difference_text
+from fairgym.cli.effects import difference_text
 from fairgym.cli.simulate import plan_of
 from fairgym.policies import fixed_policies
 from fairgym.report.results import Estimate

@@ -173,7 +173,11 @@ def flag_cases(number: int) -> list[Case]:
             names += ("the name of a scenario", "population is")
             if kind is bool:
                 contrary = flag.replace("--", "--no-", 1)
-                cases += [Case((*words, f"{flag}=yes"), names), Case((*words, contrary), names)]
+                cases += [
+                    Case((*words, f"{flag}=yes"), names),
+                    Case((*words, f"{contrary}=1"), names),
+                ]
+                cases.append(Case((*words, flag.replace("--", "--non-", 1)), names))
                 continue
             for value in some(WRONG.get(kind, []), 3 * number, place + index):
                 cases.append(Case((*words, f"{flag}={value}"), names))

@@ -139,7 +139,8 @@ def test_parameters_are_those_of_the_form_of_the_system(form, params):
         assert RunConfig.from_mapping(mapping).build().config == complete
     ((argument, setting),) = form.items()
     number = f"Black={value['Black']}" if isinstance(value, dict) else str(value)
-    words = ["--population", "60", f"--{argument.replace('_', '-')}", str(setting).lower()]
+    words = ["--population", "60", f"--{argument.replace('_', '-')}"]
+    words += [] if setting is True else [str(setting)]
     words += [f"--params.{name.replace('_', '-')}", number]
     assert train.plan_of(["loan", *words]).config.build().config == complete
 
@@ -251,7 +252,7 @@ def test_bad_values(given, message):
 
 def test_flags_are_read_by_their_type():
     def read(kind, text):
-        return Setting("", "x", kind, None, "").parse(text)
+        return Setting("", "x", kind, None).parse(text)
 
     assert read(int | None, "3") == 3 and read(int | None, "none") is None
     assert read(float, "1e-3") == 0.001

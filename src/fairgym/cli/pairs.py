@@ -1,45 +1,40 @@
 """Flags of `fairgym train` that may be given several times, as NAME=VALUE."""
 
-from collections.abc import Mapping, Sequence
+import argparse
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
-from fairgym.cli.parsing import repeated
+from fairgym.cli.parsing import flag
 from fairgym.config.plain import parse_objective
 from fairgym.config.run_config import RunConfig, check_fields
-from fairgym.core import ActionSpace, Environment, FairgymError
+from fairgym.config.settings import fields_of
+from fairgym.config.text import read_pairs
+from fairgym.core import ActionSpace, Environment
 from fairgym.policies import with_fixed
 from fairgym.utils import make
 from fairgym.utils.changes import slug
 
-# Name -> metavar, key of the configuration, help.
-PAIRS = {
-    "fix": (
-        "AGENT[.ELEMENT]=POLICY",
-        "fixed",
-        "policy of an agent that is not trained: random, a rule by name (first-come) or as"
+
+@dataclasses.dataclass(frozen=True)
+class Pairs:
+    """Flags that may be repeated, each time with one pair."""
+
+    fix: tuple[str, ...] = flag(
+        (),
+        "Policy of an agent that is not trained: random, a rule by name (first-come) or as"
         " module:function, the name of an option, a number or several; or one of its numbers, by"
         " the name of an element or a group.",
-    ),
-    "bound": (
-        "METRIC=EPSILON",
-        "bounds",
-        "upper bound epsilon of a disparity, which then no longer weighs.",
-    ),
-    "agent_objective": ("AGENT=OBJECTIVE", "objectives", "objective of an agent that has its own."),
-}
-
-
-def pair_fields(env: Environment | None) -> list[Any]:
-    """The fields of these flags for a flags class.
-
-    Args:
-        env: the environment whose elements of actions the help names; None for no names.
-    """
-    names = "" if env is None else f" Elements: {describe_elements(env)}."
-    return [
-        repeated(name, metavar, about + (names if name == "fix" else ""))
-        for name, (metavar, _, about) in PAIRS.items()
-    ]
+        metavar="AGENT[.ELEMENT]=POLICY",
+    )
+    bound: tuple[str, ...] = flag(
+        (),
+        "Constrain a disparity to stay below EPSILON instead of weighting it in the objective.",
+        metavar="METRIC=EPSILON",
+    )
+    agent_objective: tuple[str, ...] = flag(
+        (), "Objective of an agent that has its own.", metavar="AGENT=OBJECTIVE"
+    )
 
 
 def describe_elements(env: Environment) -> str:
@@ -58,7 +53,9 @@ def _elements(space: ActionSpace) -> str:
     return ", ".join(names) + (f" (groups: {', '.join(groups)})" if groups else "")
 
 
-def read_pairs(config: RunConfig, given: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def changed_by(
+    config: RunConfig, given: argparse.Namespace, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
     """The keys of a configuration that these flags change, with what they leave as it was.
 
     Args:
@@ -70,7 +67,7 @@ def read_pairs(config: RunConfig, given: Any, arguments: Mapping[str, Any]) -> d
         FairgymError: a flag that is no pair, an unknown agent or element, or a wrong value.
     """
     fixed, bounds, objectives = (
-        split_pairs(name, takes, getattr(given, name)) for name, (takes, *_) in PAIRS.items()
+        read_pairs(pair.name, pair.metavar, getattr(given, pair.name)) for pair in fields_of(Pairs)
     )
     changed: dict[str, Any] = {
         "fixed": dict(config.fixed),
@@ -84,30 +81,6 @@ def read_pairs(config: RunConfig, given: Any, arguments: Mapping[str, Any]) -> d
         changed["fixed"] = with_fixed(make(config.environment, **arguments), config.fixed, fixed)
     check_fields(changed)
     return changed
-
-
-def split_pairs(name: str, takes: str, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """KEY=VALUE texts, each key once, whatever its capital letters.
-
-    Args:
-        name: name of the flag.
-        takes: form of its value, for messages.
-        given: the texts.
-
-    Raises:
-        FairgymError: a text without a key or a value, or a key twice.
-    """
-    pairs: list[tuple[str, str]] = []
-    for text in given:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not (key and equals and value):
-            raise FairgymError(f"{name.replace('_', '-')} is {text!r}; it takes {takes}")
-        if slug(key) in {slug(known) for known, _ in pairs}:
-            raise FairgymError(
-                f"{name.replace('_', '-')} names {key} twice; it takes each name once"
-            )
-        pairs.append((key, value))
-    return tuple(pairs)
 
 
 def _number(text: str) -> float | str:

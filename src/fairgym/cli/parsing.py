@@ -1,191 +1,253 @@
-"""Flags from dataclasses, by tyro, with errors in one sentence."""
+"""Flags from declared fields, by argparse, with errors in one sentence."""
 
-import contextlib
+import argparse
 import dataclasses
 import difflib
-import functools
-import io
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Never, TypeVar
 
-import tyro
-from tyro.constructors import PrimitiveConstructorSpec
-
-from fairgym.cli.imports import FLAG, IMPORT_HELP
-from fairgym.config.settings import ENVIRONMENT, Setting, field_docs, members
-from fairgym.core import FairgymError
+from fairgym.cli.common import FLAG, IMPORT_HELP
+from fairgym.config.settings import ENVIRONMENT, Setting, fields_of, members
+from fairgym.core import FairgymError, ParamInfo
 
 T = TypeVar("T")
-Runs = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN ...")]
-Names = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME ...")]
-
-# Key in the metadata of a field: the names of its flag that take a value, and those that do not.
-_VALUED, _BARE = "flags with a value", "flags without a value"
-
-
-class _BadValue(Exception):
-    """Carries a sentence through tyro, which would print a ValueError in a box."""
+_METAVARS = {int: "INT", float: "NUMBER", str: "NAME"}
 
 
 def flag(
-    setting: Setting,
-    default: Any,
-    name: str = "",
-    *aliases: str,
-    shown: Any = None,
-    metavar: str | None = None,
+    default: Any, description: str, *, metavar: str = "", choices: tuple[str, ...] = ()
 ) -> Any:
-    """A field of a flags class, for `dataclasses.make_dataclass`.
+    """Declare a flag as a field of a dataclass; the field's type says what the flag takes.
 
     Args:
-        setting: the setting that the flag is for.
-        default: value when the flag is not given.
-        name: name of the flag, without the dashes in front; "" for the setting's own.
-        *aliases: other names, dashes included.
-        shown: default that the help shows; `default` if None.
-        metavar: placeholder of the value in the help; the value's type if None.
+        default: Value when the flag is not given; () for a flag that may be repeated.
+        description: Help of the flag.
+        metavar: Placeholder of the value in the help; that of the type if empty.
+        choices: The allowed values, where they are few.
     """
-    names = (f"--{name or setting.name.replace('_', '-')}", *aliases)
-    shown = default if shown is None else shown
-    if isinstance(shown, (tuple, list)):  # as the flag takes them
-        shown = ",".join(map(str, shown))
-    about = tyro.conf.arg(
-        name=name or None,
-        aliases=aliases,
-        metavar=metavar,
-        help=setting.help,
-        help_behavior_hint="" if shown in (None, "") else f"(default: {shown})",
-    )
-    if members(setting.kind) != (bool,) or setting.section == ENVIRONMENT:
-        # a shape of the environment takes a value, also true or false: it may not be given at all
-        kind, metadata = Annotated[Any, _spec(setting), about], {_VALUED: names}
-    elif setting.section:
-        kind = Annotated[bool, about]
-        metadata = {_BARE: (*names, *(flag.replace("--", "--no-", 1) for flag in names))}
-    else:
-        kind, metadata = Annotated[bool, about, tyro.conf.FlagCreatePairsOff], {_BARE: names}
-    return setting.name, kind, dataclasses.field(default=default, metadata=metadata)
+    metadata = {
+        "param": ParamInfo(description, choices=choices),
+        "metavar": metavar or "|".join(choices),
+    }
+    return dataclasses.field(default=default, metadata=metadata)
 
 
-def repeated(name: str, metavar: str, about: str) -> Any:
-    """A field of a flags class whose flag may be given several times, each time with one text.
-
-    Args:
-        name: name of the field.
-        metavar: placeholder of the value in the help.
-        about: meaning of the flag.
-    """
-    kind = Annotated[tuple[str, ...], tyro.conf.arg(metavar=metavar, help=about)]
-    metadata = {_VALUED: (f"--{name.replace('_', '-')}",)}
-    return name, kind, dataclasses.field(default=(), metadata=metadata)
+def names(description: str, metavar: str) -> Any:
+    """Declare the words of a command that are no flags, as a field `tuple[str, ...]`."""
+    return dataclasses.field(metadata={"param": ParamInfo(description), "metavar": metavar})
 
 
-def _value(setting: Setting, texts: list[str]) -> Any:
-    """The value of a flag by the setting's own parser: its errors name the field and its values."""
-    try:
-        return setting.parse(texts[0])
-    except FairgymError as error:
-        raise _BadValue(str(error)) from error
-
-
-def _spec(setting: Setting) -> PrimitiveConstructorSpec[Any]:
-    """The setting's type, for tyro."""
-    words = {int: "INT", float: "NUMBER", str: "NAME", bool: "true|false"}
-    kinds = [kind for kind in members(setting.kind) if kind is not type(None)]
-    return PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="|".join(words.get(kind, "VALUE") for kind in kinds),
-        instance_from_str=functools.partial(_value, setting),
-        is_instance=lambda _: True,
-        str_from_instance=lambda value: [str(value)],
+def scheme_flag() -> Any:
+    """Declare `--scheme`, of the commands that score policies."""
+    return flag(
+        (),
+        "Further fairness scheme to score all by: nash, max-min, gini or alpha:ALPHA, and if need"
+        " be :COMPONENT, as for the objective of training.",
+        metavar="NAME",
     )
 
 
-def typed(
-    metavars: Mapping[str, str] | None = None,
-) -> Callable[[type[Any]], type[Any]]:
-    """Decorator: the same dataclass with every field that has a default parsed by our own rules.
+class Parser(argparse.ArgumentParser):
+    """Reads flags; what is wrong is a FairgymError."""
 
-    Args:
-        metavars: field -> placeholder of its value in the help, instead of the value's type; a
-            field of several texts, whose flag may be repeated, needs one.
-    """
+    def __init__(self, prog: str, about: str = "", takes: str = "", *, helps: bool = True) -> None:
+        """Begin without flags.
 
-    def decorate(cls: type[Any]) -> type[Any]:
-        docs, fields = field_docs(cls), []
-        for field in dataclasses.fields(cls):
-            if field.default is dataclasses.MISSING:
-                kind = Annotated[
-                    field.type,
-                    tyro.conf.arg(help=docs.get(field.name, ""), help_behavior_hint="(required)"),
-                ]
-                fields.append((field.name, kind))
+        Args:
+            prog: The command.
+            about: What it does, for its help.
+            takes: The words that it takes besides flags, for its help.
+            helps: Whether `--help` prints the help and ends.
+        """
+        super().__init__(
+            prog=prog,
+            usage=" ".join(filter(None, [prog, takes, "[flags]"])),
+            description=about,
+            epilog=IMPORT_HELP,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            argument_default=argparse.SUPPRESS,
+            add_help=helps,
+            allow_abbrev=False,
+            exit_on_error=False,
+        )
+        self._values: dict[str, Any] = {}
+        self._flags = ["--help", FLAG]
+
+    def add(
+        self, setting: Setting, *flags: str, dest: str = "", shown: Any = dataclasses.MISSING
+    ) -> None:
+        """Add the flag of a setting.
+
+        Args:
+            setting: The setting, with the default that counts.
+            *flags: Names of the flag; that of the setting if none is given, with its section in
+                front where another flag has that name.
+            dest: Name of the value among those that are read; the setting's if empty.
+            shown: Default that the help shows; the setting's if not given.
+        """
+        dest = dest or setting.name
+        self._values[dest] = setting.default
+        flags = flags or (flag_of(setting.name),)
+        if flags[0] in self._flags:  # of equal names the first goes by it alone
+            flags = (f"--{setting.section}.{flag_of(setting.name)[2:]}",)
+        about = _help(setting, setting.default if shown is dataclasses.MISSING else shown)
+        kinds = [kind for kind in members(setting.kind) if kind is not type(None)]
+        metavar = setting.metavar or "|".join(_METAVARS.get(kind, "VALUE") for kind in kinds)
+        if kinds == [bool]:
+            added = self.add_argument(
+                *flags, dest=dest, action=argparse.BooleanOptionalAction, help=about
+            )
+        elif not setting.section and setting.kind == tuple[str, ...]:
+            self._values[dest] = list(setting.default)
+            added = self.add_argument(
+                *flags, dest=dest, action="append", metavar=metavar, help=about
+            )
+        else:
+            added = self.add_argument(
+                *flags, dest=dest, action=_parsed_by(setting), metavar=metavar, help=about
+            )
+        self._flags += added.option_strings
+
+    def add_fields(self, cls: type[Any], defaults: Mapping[str, Any] | None = None) -> None:
+        """Add the flags that a dataclass declares by `flag` and `names`.
+
+        Args:
+            cls: The dataclass.
+            defaults: Other defaults than it declares, by name.
+        """
+        for setting in fields_of(cls):
+            if setting.default is dataclasses.MISSING:
+                self.add_argument(
+                    setting.name, nargs="*", default=(), metavar=setting.metavar, help=setting.help
+                )
                 continue
-            about = docs.get(field.name, "")
-            if field.type == tuple[str, ...]:
-                fields.append(repeated(field.name, (metavars or {})[field.name], about))
-                continue
-            setting = Setting("", field.name, field.type, field.default, about)
-            metavar = (metavars or {}).get(field.name)
-            fields.append(flag(setting, field.default, metavar=metavar))
-        namespace = {"__doc__": (cls.__doc__ or "").split("\n")[0]}
-        return dataclasses.make_dataclass(cls.__name__, fields, namespace=namespace)
+            default = (defaults or {}).get(setting.name, setting.default)
+            self.add(dataclasses.replace(setting, default=default))
 
-    return decorate
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Return the values of the flags, by name.
+
+        Raises:
+            FairgymError: An unknown flag, or a missing or wrong value.
+            SystemExit: The help was asked for, and is printed.
+        """
+        given, rest = self.read_known(words)
+        unknown = [word for word in rest if word != "--"]
+        if unknown:
+            name = unknown[0].partition("=")[0]
+            near = difflib.get_close_matches(name, self._flags, n=1, cutoff=0.7)
+            hint = f"; perhaps {near[0]} is meant" if near else ""
+            what = "flag" if unknown[0].startswith("-") else "argument"
+            raise FairgymError(
+                f"unknown {what} {unknown[0]!r}{hint}; {self.prog} --help lists all flags"
+            )
+        return given
+
+    def read_known(self, words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+        """Return the values of the flags, by name, and the words that are not known."""
+        given = argparse.Namespace(**self._values)
+        try:
+            return self.parse_known_intermixed_args(_spelled(words), given)
+        except argparse.ArgumentError as error:
+            if error.message.startswith("expected"):
+                text = "is given without a value; it takes one"
+            else:  # "ignored explicit argument 'yes'"
+                value = error.message.removeprefix("ignored explicit argument ")
+                text = f"is given with the value {value}; it takes none"
+            raise FairgymError(f"{error.argument_name} {text}") from error
+
+    def error(self, message: str) -> Never:
+        """Raise what argparse would print."""
+        raise FairgymError(message)
 
 
 def parse(cls: type[T], arguments: Sequence[str], prog: str) -> T:
     """Read the arguments of a command.
 
     Args:
-        cls: a dataclass whose fields are made by `flag` and `repeated`.
-        arguments: the words after the command.
-        prog: the command, for the help.
+        cls: A dataclass that declares its flags by `flag` and `names`; its docstring is the help's
+            beginning.
+        arguments: The words after the command.
+        prog: The command, for the help.
 
     Raises:
-        FairgymError: an unknown flag, or a missing or wrong value.
-        SystemExit: the help was asked for, and is printed.
+        FairgymError: An unknown flag, or a missing or wrong value.
+        SystemExit: The help was asked for, and is printed.
     """
-    valued, bare = _flags(cls, _VALUED), _flags(cls, _BARE)
-    _check_values(arguments, valued, bare)
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):  # where tyro would draw a box
-            result, unknown = tyro.cli(
-                cls,
-                prog=prog,
-                description=f"{cls.__doc__ or ''}\n\n{IMPORT_HELP}",
-                args=list(arguments),
-                return_unknown_args=True,
-                config=(tyro.conf.UseAppendAction,),
-            )
-    except _BadValue as error:
-        raise FairgymError(str(error)) from error
-    except SystemExit as stop:
-        if not stop.code:
-            raise
-        text = " ".join(arguments)
-        raise FairgymError(f"{text!r} is not understood; {prog} --help lists all flags") from stop
-    if unknown:
-        name = unknown[0].partition("=")[0]
-        near = difflib.get_close_matches(name, [*valued, *bare, FLAG], n=1, cutoff=0.7)
-        hint = f"; perhaps {near[0]} is meant" if near else ""
-        what = "flag" if unknown[0].startswith("-") else "argument"
-        raise FairgymError(f"unknown {what} {unknown[0]!r}{hint}; {prog} --help lists all flags")
-    return result
+    positional = [s.metavar for s in fields_of(cls) if s.default is dataclasses.MISSING]
+    takes = "".join(f"{metavar} ..." for metavar in positional)
+    parser = Parser(prog, inspect.cleandoc(cls.__doc__ or ""), takes)
+    parser.add_fields(cls)
+    given = vars(parser.read(arguments))
+    return cls(**{n: tuple(v) if isinstance(v, list) else v for n, v in given.items()})
 
 
-def _flags(cls: Any, key: str) -> list[str]:
-    return [flag for field in dataclasses.fields(cls) for flag in field.metadata.get(key, ())]
+def flag_of(name: str) -> str:
+    """Return the flag of a field: "elite_share" -> "--elite-share"."""
+    return f"--{name.replace('_', '-')}"
 
 
-def _check_values(arguments: Sequence[str], valued: list[str], bare: list[str]) -> None:
-    """Raise a FairgymError if a flag has no value though it takes one, or one that it does not."""
-    for word, following in itertools.zip_longest(arguments, arguments[1:]):
+def add_environment(
+    parser: Parser,
+    settings: Sequence[Setting],
+    defaults: Mapping[str, Any],
+    shown: Mapping[str, Any],
+) -> None:
+    """Add the flags of an environment's arguments.
+
+    Args:
+        parser: What reads them, as `environment_args__NAME`.
+        settings: All settings; those of the environment are taken.
+        defaults: Values of arguments whose flag is not given; None for those that are not named.
+        shown: Defaults that the help shows; the settings' own for those that are not named.
+    """
+    for setting in settings:
+        if setting.section == ENVIRONMENT:
+            name = setting.name
+            own = dataclasses.replace(setting, default=defaults.get(name))
+            population = ("--population-size", "--population") if name == "population" else ()
+            dest, default = f"{ENVIRONMENT}__{name}", shown.get(name, setting.default)
+            parser.add(own, *population, dest=dest, shown=default)
+
+
+def peek(words: Sequence[str], name: str) -> str | None:
+    """Return the value of a flag before the flags are parsed; the last one counts."""
+    found = None
+    for index, word in enumerate(words):
+        if word == name and index + 1 < len(words) and not words[index + 1].startswith("--"):
+            found = words[index + 1]
+        elif word.startswith(f"{name}="):
+            found = word.partition("=")[2]
+    return found
+
+
+def _spelled(words: Sequence[str]) -> list[str]:
+    """The words with flags in hyphens, and a value such as -10% joined to its flag."""
+    spelled: list[str] = []
+    for word in words:
         name, equals, value = word.partition("=")
-        name = name.replace("_", "-")
-        alone = following is None or following.startswith("--") or following == "-h"
-        if name in valued and not equals and alone:
-            raise FairgymError(f"{name} is given without a value; it takes one")
-        if name in bare and equals:
-            raise FairgymError(f"{name} is given with the value {value!r}; it takes none")
+        if re.match(r"-[\d.]", word) and spelled and re.fullmatch("--[^=]+", spelled[-1]):
+            spelled[-1] += f"={word}"
+        else:
+            flagged = name.startswith("--")
+            spelled.append(f"{name.replace('_', '-')}{equals}{value}" if flagged else word)
+    return spelled
+
+
+def _help(setting: Setting, shown: Any) -> str:
+    if isinstance(shown, tuple | list):  # as the flag takes them
+        shown = ",".join(map(str, shown))
+    default = "" if shown in (None, "") else f" (default: {shown})"
+    return f"{setting.help}{default}".strip().replace("%", "%%")
+
+
+def _parsed_by(setting: Setting) -> type[argparse.Action]:
+    """An action by the setting's own parser: its errors name the field and its values."""
+
+    class Parsed(argparse.Action):
+        def __call__(self, _: Any, given: Any, text: Any, flag: str | None = None) -> None:
+            setattr(given, self.dest, setting.parse(text))
+
+    return Parsed

@@ -3,32 +3,24 @@
 import dataclasses
 import sys
 from collections.abc import Sequence
-from typing import Any
 
-from fairgym.cli.parsing import Runs, parse, typed
-from fairgym.cli.printing import plain
+from fairgym.cli.common import plain
+from fairgym.cli.parsing import flag, names, parse, scheme_flag
 
 
-@typed(metavars={"out": "FILE", "scheme": "NAME"})
 @dataclasses.dataclass(frozen=True)
 class ReportFlags:
-    """Write one HTML page about runs, which opens without a network.
+    """Write one HTML page about runs, which opens without a network."""
 
-    Attributes:
-        folders: run folders, or folders that hold seed-N folders.
-        out: page to write, with its figures beside it; report.html in the first folder by
-            default.
-        episodes: number of episodes that each policy is measured in.
-        seed: seed of these episodes.
-        scheme: further fairness scheme to score all by: nash, max-min, gini or alpha:ALPHA, and if
-            need be :COMPONENT, as for the objective of training.
-    """
-
-    folders: Runs
-    out: str | None = None
-    episodes: int = 16
-    seed: int = 1
-    scheme: tuple[str, ...] = ()
+    folders: tuple[str, ...] = names("Run folders, or folders that hold seed-N folders.", "RUN")
+    out: str | None = flag(
+        None,
+        "Page to write, with its figures beside it; report.html in the first folder by default.",
+        metavar="FILE",
+    )
+    episodes: int = flag(16, "Number of episodes that each policy is measured in.")
+    seed: int = flag(1, "Seed of these episodes.")
+    scheme: tuple[str, ...] = scheme_flag()
 
 
 def report(arguments: Sequence[str]) -> None:
@@ -37,7 +29,7 @@ def report(arguments: Sequence[str]) -> None:
     from fairgym.training.run import load_runs
 
     devices.configure()
-    flags: Any = parse(ReportFlags, arguments, "fairgym report")
+    flags = parse(ReportFlags, arguments, "fairgym report")
     load_runs(
         *flags.folders, schemes=flags.scheme
     )  # what is wrong is said before matplotlib is imported

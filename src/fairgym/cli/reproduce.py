@@ -6,50 +6,47 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from fairgym.cli.imports import as_words
-from fairgym.cli.parsing import Names, parse, typed
-from fairgym.cli.printing import plain
+from fairgym.cli.common import as_words, plain
+from fairgym.cli.parsing import flag, names, parse
 from fairgym.core import FairgymError
 from fairgym.utils import interrupts
 
 PROG = "fairgym reproduce"
 
 
-@typed(
-    metavars={"scale": "quick|paper|large", "out": "FOLDER", "pages": "FOLDER", "engine": "NAME"}
-)
 @dataclasses.dataclass(frozen=True)
 class ReproduceFlags:
-    """Train what a published figure or table takes, plot it, and judge its claim.
+    """Train what a published figure or table takes, plot it, and judge its claim."""
 
-    Attributes:
-        names: experiments, such as mafe-fig8; --list names them.
-        scale: size of the runs: quick takes minutes, paper is as long as published, large has
-            10,000 people (of some experiments).
-        seeds: number of seeds; that of the scale by default.
-        out: folder for runs, pages and figures; runs in it are reused and resumed.
-        pages: folder for pages and figures, instead of OUT.
-        workers: number of runs at a time; the engine's own by default.
-        engine: local, processes, vmap or ray, as for `fairgym sweep run`; by default processes if
-            there are several workers.
-        gpus: graphics cards, or the share of one, for each run of the engine ray.
-        list: names of the experiments, and nothing else.
-    """
-
-    names: Names
-    scale: str = "quick"
-    seeds: int | None = None
-    out: str = "runs/reproduce"
-    pages: str | None = None
-    workers: int | None = None
-    engine: str = ""
-    gpus: float = 0.0
-    list: bool = False
+    names: tuple[str, ...] = names("Experiments, such as mafe-fig8; --list names them.", "NAME")
+    scale: str = flag(
+        "quick",
+        "Size of the runs: quick takes minutes, paper is as long as published, large has 10,000"
+        " people (of some experiments).",
+        metavar="quick|paper|large",
+    )
+    seeds: int | None = flag(None, "Number of seeds; that of the scale by default.")
+    out: str = flag(
+        "runs/reproduce",
+        "Folder for runs, pages and figures; runs in it are reused and resumed.",
+        metavar="FOLDER",
+    )
+    pages: str | None = flag(
+        None, "Folder for pages and figures, instead of OUT.", metavar="FOLDER"
+    )
+    workers: int | None = flag(None, "Number of runs at a time; the engine's own by default.")
+    engine: str = flag(
+        "",
+        "local, processes, vmap or ray, as for `fairgym sweep run`; by default processes if there"
+        " are several workers.",
+    )
+    gpus: float = flag(0.0, "Graphics cards, or the share of one, for each run of the engine ray.")
+    list: bool = flag(False, "List the names of the experiments, and do nothing else.")
 
 
 def reproduce(arguments: Sequence[str]) -> None:
     """Reproduce experiments, or name them."""
-    flags: Any = parse(ReproduceFlags, arguments, PROG)
+    flags = parse(ReproduceFlags, arguments, PROG)
     if flags.list:
         if flags.names:
             raise FairgymError(f"names is {' '.join(flags.names)!r}; --list takes none")

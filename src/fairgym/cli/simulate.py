@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.cli.pairs import describe_elements, split_pairs
-from fairgym.cli.parsing import flag, parse, repeated, typed
-from fairgym.cli.train import peek
+from fairgym.cli.pairs import describe_elements
+from fairgym.cli.parsing import Parser, add_environment, flag, peek
 from fairgym.config.differences import words
-from fairgym.config.settings import Setting, environment_settings
-from fairgym.core import FairgymError, check_shape
+from fairgym.config.settings import ENVIRONMENT, Setting, environment_settings, fields_of
+from fairgym.config.text import read_pairs
+from fairgym.core import FairgymError, ParamInfo, check_shape
 from fairgym.training.scenario_file import EPISODES, Plan, read_keys, read_scenarios
 from fairgym.training.scenarios import (
     Scenario,
@@ -28,47 +28,44 @@ HINT = "fairgym simulate ENVIRONMENT [flags]"
 CHANGED = "changed"  # name of the scenario that flags describe
 
 
-@typed(metavars={"scenarios": "FILE", "csv": "FILE"})
 @dataclasses.dataclass(frozen=True)
 class Common:
-    """Flags of every simulation.
+    """Flags of every simulation."""
 
-    Attributes:
-        baseline: fixed policies that the changes are made to; by default the environment's first
-            that is not all random.
-        scenarios: YAML, JSON or TOML file with named scenarios; episodes, seed, reference and the
-            environment's flags override it, the other changes have their place in the file.
-        reference: scenario that the others are compared with.
-        episodes: number of episodes of each scenario; 32 by default.
-        seed: seed of the episodes; 0 by default.
-        json: output as JSON: raw values.
-        csv: file for a table of every number, for a spreadsheet.
-    """
-
-    baseline: str = ""
-    scenarios: str = ""
-    reference: str = ""
-    episodes: int | None = None
-    seed: int | None = None
-    json: bool = False
-    csv: str = ""
+    baseline: str = flag(
+        "",
+        "Fixed policies that the changes are made to; by default the environment's first that is"
+        " not all random.",
+    )
+    scenarios: str = flag(
+        "",
+        "YAML, JSON or TOML file with named scenarios; episodes, seed, reference and the"
+        " environment's flags override it, the other changes have their place in the file.",
+        metavar="FILE",
+    )
+    reference: str = flag("", "Scenario that the others are compared with.")
+    episodes: int | None = flag(None, "Number of episodes of each scenario; 32 by default.")
+    seed: int | None = flag(None, "Seed of the episodes; 0 by default.")
+    json: bool = flag(False, "Print JSON: raw values.")
+    csv: str = flag("", "File for a table of every number, for a spreadsheet.", metavar="FILE")
 
 
-# Flags that may be given several times: name -> field of a scenario, metavar, help.
-CHANGES = {
-    "fix": (
-        "fixed",
-        "AGENT[.ELEMENT]=VALUE",
-        "changed decision of an agent, or of one element or group of it: a number, a change such"
+@dataclasses.dataclass(frozen=True)
+class Changes:
+    """Flags of changes, which may be repeated, each time with one pair."""
+
+    fix: tuple[str, ...] = flag(
+        (),
+        "Changed decision of an agent, or of one element or group of it: a number, a change such"
         " as +30%, the name of an option, random, a rule by name (first-come), or one as"
         " module:function.",
-    ),
-    "params": (
-        "params",
-        "NAME[.GROUP]=VALUE",
-        "changed parameter, or that of one group: a number, or a change such as +30%.",
-    ),
-}
+        metavar="AGENT[.ELEMENT]=VALUE",
+    )
+    params: tuple[str, ...] = flag(
+        (),
+        "Changed parameter, or that of one group: a number, or a change such as +30%.",
+        metavar="NAME[.GROUP]=VALUE",
+    )
 
 
 def simulate(arguments: Sequence[str]) -> None:
@@ -77,8 +74,7 @@ def simulate(arguments: Sequence[str]) -> None:
 
     devices.configure()
     plan, for_programs, csv = plan_of(arguments)
-    from fairgym.cli.effect_data import as_csv, as_json
-    from fairgym.cli.effect_tables import print_simulation, say
+    from fairgym.cli.effects import as_csv, as_json, print_simulation, say
     from fairgym.training.scenarios import simulate as run
 
     found = run(
@@ -114,15 +110,15 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, bool, Path | None]:
             f" scenarios: {HINT}"
         )
     settings = environment_settings(name) if name else []
-    given: Any = parse(_flags(settings, name), words, f"{PROG} {name or 'ENVIRONMENT'}")
+    given = _parser(settings, name).read(words)
     for field in dataclasses.fields(Common):
         if getattr(given, field.name) == "" == peek(words, f"--{field.name}"):
             raise FairgymError(f"{field.name} is ''; it takes a text")
-    own = {setting.name: getattr(given, f"env__{setting.name}") for setting in settings}
+    own = {setting.name: getattr(given, f"{ENVIRONMENT}__{setting.name}") for setting in settings}
     own = {key: value for key, value in own.items() if value is not None}
     changes = {
-        field: split_pairs(flag, takes, getattr(given, flag))
-        for flag, (field, takes, _) in CHANGES.items()
+        change.name: read_pairs(change.name, change.metavar, getattr(given, change.name))
+        for change in fields_of(Changes)
     }
     assert name is not None
     if not given.scenarios:
@@ -162,7 +158,7 @@ def _from_flags(
         scenarios = [Scenario(words(baseline), (), (), arguments, baseline)]
         if any(changes.values()):
             scenarios.append(
-                Scenario(CHANGED, changes["fixed"], changes["params"], arguments, baseline)
+                Scenario(CHANGED, changes["fix"], changes["params"], arguments, baseline)
             )
     return Plan(
         name,
@@ -173,25 +169,17 @@ def _from_flags(
     )
 
 
-def _flags(settings: Sequence[Setting], name: str | None) -> type[Any]:
-    """The class of all flags."""
-    names = {} if name is None else _names(name)
-    fields: list[Any] = [
-        (field.name, field.type, dataclasses.field(default=field.default, metadata=field.metadata))
-        for field in dataclasses.fields(Common)
-    ]
-    fields += [
-        repeated(flag, metavar, f"{about}{names.get(flag, '')}")
-        for flag, (_, metavar, about) in CHANGES.items()
-    ]
-    for setting in settings:
-        shown, aliases = setting.name.replace("_", "-"), []
-        if setting.name == "population":
-            shown, aliases = "population-size", ["--population"]
-        own = flag(setting, None, shown, *aliases, shown=setting.default)
-        fields.append((f"env__{setting.name}", *own[1:]))
-    doc = f"Simulate {name or 'an environment'} with fixed policies, without training.\n\n{HINT}"
-    return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc})
+def _parser(settings: Sequence[Setting], name: str | None) -> Parser:
+    """The parser of all flags."""
+    about = f"Simulate {name or 'an environment'} with fixed policies, without training."
+    parser = Parser(f"{PROG} {name or 'ENVIRONMENT'}", about)
+    parser.add_fields(Common)
+    known = {} if name is None else _names(name)
+    for change in fields_of(Changes):
+        about = f"{change.info.description}{known.get(change.name, '')}"
+        parser.add(dataclasses.replace(change, info=ParamInfo(about)))
+    add_environment(parser, settings, {}, {})
+    return parser
 
 
 def _names(environment: str) -> dict[str, str]:

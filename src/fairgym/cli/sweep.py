@@ -4,16 +4,24 @@ import collections
 import dataclasses
 import reprlib
 import shlex
+import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from fairgym.cli.imports import IMPORT_HELP, as_words
-from fairgym.cli.parsing import Names, parse, typed
-from fairgym.cli.printing import plain
-from fairgym.cli.sweep_plan import PROG, plan_of
-from fairgym.cli.sweep_results import print_effects, print_front, tabulate, write_page
-from fairgym.cli.sweep_time import say_time
+from fairgym.cli.common import IMPORT_HELP, as_words, plain
+from fairgym.cli.parsing import flag, parse
+from fairgym.cli.sweep_results import (
+    PROG,
+    PlanFlags,
+    plan_of,
+    print_effects,
+    print_front,
+    tabulate,
+    write_page,
+)
+from fairgym.config import Sweep
 from fairgym.core import FairgymError
 from fairgym.utils import interrupts
 
@@ -21,8 +29,9 @@ ACTIONS = {
     "run": "train the runs of a plan that are not finished",
     "status": "tell how far the runs of a plan are",
     "table": "write a table of all runs or settings: metrics, intervals, seeds, folders",
-    "pareto": "tell which settings no other one beats in two measures, and how surely",
-    "effects": "tell how much of the variance of each measure every setting makes",
+    "pareto": "Pareto front of two metrics, with the bootstrap probability that each setting is on"
+    " it",
+    "effects": "share of each metric's variance explained by each setting (ANOVA)",
     "page": "write a page with all of it in small multiples",
 }
 WATCH_SECONDS = 5.0
@@ -49,46 +58,33 @@ def sweep(arguments: Sequence[str]) -> None:
     actions[arguments[0]](arguments[1:])
 
 
-@typed(metavars={"out": "FOLDER", "engine": "NAME", "shard": "K/N"})
 @dataclasses.dataclass(frozen=True)
-class RunFlags:
-    """Train the runs of a plan that are not finished; what was begun goes on.
+class RunFlags(PlanFlags):
+    """Train the runs of a plan that are not finished; what was begun goes on."""
 
-    Attributes:
-        names: the plan, a TOML, YAML or JSON file.
-        out: folder of the sweep; runs/PLAN by default.
-        engine: local, one run after another in this process; processes, each one run at a time;
-            vmap, runs that share a program in one vectorised update; ray, tasks of a cluster. By
-            default processes if there are several workers.
-        workers: number of runs at a time; the engine's own by default.
-        gpus: graphics cards, or the share of one, for each run of the engine ray.
-        shard: the K-th of N equal parts of the runs, for several machines with one folder.
-        dry_run: count of the runs and an estimate of the time they take, and nothing else.
-    """
-
-    names: Names
-    out: str | None = None
-    engine: str = ""
-    workers: int | None = None
-    gpus: float = 0.0
-    shard: str = "1/1"
-    dry_run: bool = False
+    engine: str = flag(
+        "",
+        "local, one run after another in this process; processes, each one run at a time; vmap,"
+        " runs that share a program in one vectorised update; ray, tasks of a cluster. By default"
+        " processes if there are several workers.",
+    )
+    workers: int | None = flag(None, "Number of runs at a time; the engine's own by default.")
+    gpus: float = flag(0.0, "Graphics cards, or the share of one, for each run of the engine ray.")
+    shard: str = flag(
+        "1/1",
+        "The K-th of N equal parts of the runs, for several machines with one folder.",
+        metavar="K/N",
+    )
+    dry_run: bool = flag(
+        False, "Count the runs and estimate the time they take, and do nothing else."
+    )
 
 
-@typed(metavars={"out": "FOLDER"})
 @dataclasses.dataclass(frozen=True)
-class StatusFlags:
-    """Tell how far the runs of a plan are.
+class StatusFlags(PlanFlags):
+    """Tell how far the runs of a plan are."""
 
-    Attributes:
-        names: the plan.
-        out: folder of the sweep; runs/PLAN by default.
-        watch: telling it again every few seconds, until all runs are finished.
-    """
-
-    names: Names
-    out: str | None = None
-    watch: bool = False
+    watch: bool = flag(False, "Tell it again every few seconds, until all runs are finished.")
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -100,7 +96,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _run(arguments: Sequence[str]) -> None:
-    flags: Any = parse(RunFlags, arguments, f"{PROG} run")
+    flags = parse(RunFlags, arguments, f"{PROG} run")
     found, out = plan_of(flags)
     from fairgym.sweeps import engine_of, entries_of, failure_of, run_sweep
     from fairgym.training import devices
@@ -111,7 +107,7 @@ def _run(arguments: Sequence[str]) -> None:
     entries = entries_of(found, out, _shard(flags.shard))
     _say_count(found, entries)
     if flags.dry_run:
-        say_time(entries, engine)
+        _say_time(entries, engine)
         return
     again = f"interrupted; continue with: {shlex.join([*PROG.split(), 'run', *arguments])}"
     again = " ".join([again, *as_words()])
@@ -136,7 +132,7 @@ def _run(arguments: Sequence[str]) -> None:
     print(f"{done} runs are finished in {where}")
 
 
-def _say_count(found: Any, entries: Sequence[Any]) -> None:
+def _say_count(found: Sweep, entries: Sequence[Any]) -> None:
     states = collections.Counter(entry.status for entry in entries)
     settings = len({entry.words for entry in entries})
     print(f"{len(entries)} runs: {settings} settings, seeds {_span(found.seeds)}")
@@ -151,7 +147,7 @@ def _span(seeds: Sequence[int]) -> str:
 
 
 def _status(arguments: Sequence[str]) -> None:
-    flags: Any = parse(StatusFlags, arguments, f"{PROG} status")
+    flags = parse(StatusFlags, arguments, f"{PROG} status")
     found, out = plan_of(flags)
     from fairgym.sweeps import entries_of
 
@@ -161,7 +157,7 @@ def _status(arguments: Sequence[str]) -> None:
         print()
 
 
-def _say_status(found: Any, entries: Sequence[Any]) -> bool:
+def _say_status(found: Sweep, entries: Sequence[Any]) -> bool:
     """Tell how far the runs are; True if all of them are finished."""
     from fairgym.sweeps.sweeping import FAILED
 
@@ -178,3 +174,73 @@ def _say_status(found: Any, entries: Sequence[Any]) -> bool:
             if entry.status == FAILED:
                 print(f"    seed {entry.run.config.seed} failed: {plain(entry.failure)}")
     return all(entry.run.finished for entry in entries)
+
+
+def _say_time(entries: Sequence[Any], engine: Any) -> None:
+    """Time the first run that is not finished, in a folder that goes, and tell of all of them."""
+    waiting = [entry for entry in entries if not entry.run.finished]
+    if not waiting:
+        print("nothing is left to train")
+        return
+    config = waiting[0].run.config
+    algorithm = config.build().algorithm
+    if not algorithm.extended_by:
+        print(f"{len(waiting)} runs to train; {config.algorithm} has no epochs to time")
+        return
+    first, epoch, busy = _timed(config, algorithm.extended_by)
+    compiling = max(0.0, first - epoch)
+    left = sum(max(0, algorithm.num_updates - entry.epochs) for entry in waiting)
+    programs = len({entry.run.program for entry in waiting})
+    workers, gain, assumed = _gain(engine, len(waiting), busy)
+    seconds = compiling * programs / min(workers, programs) + left * epoch / gain
+    length = f"{seconds / 60:,.0f} minutes" if seconds > 120 else f"{seconds:,.0f} seconds"
+    print(f"{len(waiting)} runs to train: about {length} {assumed}")
+    print(
+        f"assumed: every epoch takes {epoch:.2f} s and {busy:.1f} processors, and each of"
+        f" {programs} programs {compiling:.0f} s to compile, as with {plain(waiting[0].run.label)}"
+    )
+
+
+def _timed(config: Any, epochs: str) -> tuple[float, float, float]:
+    """Seconds of the first epoch and of the second, and processors that the second keeps busy."""
+    from fairgym.training import devices
+    from fairgym.training.loop import train
+
+    short = dataclasses.replace(config, algorithm_args={**config.algorithm_args, epochs: 2})
+    clocks = [(time.perf_counter(), time.process_time())]
+
+    def progress(done: int, total: int, line: Any) -> None:
+        clocks.append((time.perf_counter(), time.process_time()))
+
+    with tempfile.TemporaryDirectory() as folder:
+        train(short, Path(folder) / "run", progress=progress)
+    (began, _), *_, (first, work), (second, all_work) = clocks
+    epoch = max(1e-6, second - first)
+    busy = min(max(1.0, (all_work - work) / epoch), float(devices.cores()))
+    return first - began, epoch, busy
+
+
+def _gain(engine: Any, runs: int, busy: float) -> tuple[int, float, str]:
+    """Runs at a time, how many times faster they are than one after another, and in words.
+
+    Args:
+        engine: What would train.
+        runs: Number of runs that are left.
+        busy: Processors that one run keeps busy: a run that takes all of a machine leaves none to
+            other workers there.
+    """
+    from fairgym.sweeps import Processes, Ray, Vmap
+    from fairgym.training import devices
+
+    cores = devices.cores()
+    if isinstance(engine, Processes):
+        workers = min(engine.workers, runs)
+        words = f"in {workers} processes that share {cores} processors"
+        return workers, min(float(workers), max(1.0, cores / busy)), words
+    if isinstance(engine, Ray):
+        workers = min(engine.workers or cores, runs)
+        words = f"on a cluster of {workers} processors like those of this machine"
+        return workers, max(1.0, workers / busy), words
+    if isinstance(engine, Vmap):
+        return 1, 1.0, "if vmap is as fast as one after another"
+    return 1, 1.0, "one after another"

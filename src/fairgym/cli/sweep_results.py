@@ -7,121 +7,129 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.cli.parsing import Names, parse, typed
-from fairgym.cli.printing import plain
-from fairgym.cli.sweep_plan import PROG, plan_of
+from fairgym.cli.common import plain
+from fairgym.cli.parsing import flag, names, parse
+from fairgym.config import Sweep, read_sweep
 from fairgym.core import FairgymError
-from fairgym.utils.files import require_path, write_whole
+from fairgym.utils.files import require_folder, require_path, write_whole
 
+PROG = "fairgym sweep"
 RUN_ROWS, SETTING_ROWS = "run", "setting"
 
 
-@typed(metavars={"out": "FOLDER", "file": "FILE", "rows": "run|setting"})
 @dataclasses.dataclass(frozen=True)
-class TableFlags:
-    """Write a table with a row for each run, or for each setting, of a plan.
+class PlanFlags:
+    """Flags of every action."""
 
-    Attributes:
-        names: the plan.
-        out: folder of the sweep; runs/PLAN by default.
-        rows: "run"; or "setting" for interquartile means and intervals over the seeds of each.
-        episodes: number of episodes that policies are measured in anew, which gives the signed
-            gaps of groups too; 0 for the measures after the last epoch.
-        file: the table, .csv or .parquet; table.csv or settings.csv in the folder by
-            default.
-    """
-
-    names: Names
-    out: str | None = None
-    rows: str = RUN_ROWS
-    episodes: int = 0
-    file: str | None = None
+    names: tuple[str, ...] = names("The plan, a TOML, YAML or JSON file.", "PLAN")
+    out: str | None = flag(None, "Folder of the sweep; runs/PLAN by default.", metavar="FOLDER")
 
 
-@typed(metavars={"out": "FOLDER", "x": "MEASURE", "y": "MEASURE", "reference": "X,Y"})
 @dataclasses.dataclass(frozen=True)
-class ParetoFlags:
-    """Tell which settings of a plan no other one beats in two measures, and how surely.
+class ResultFlags(PlanFlags):
+    """Flags of the actions on results."""
 
-    Attributes:
-        names: the plan.
-        out: folder of the sweep; runs/PLAN by default.
-        x: measure such as profit, a column of the table; more is better.
-        y: the other measure, such as admission_disparity.
-        reference: point that the hypervolume is counted from; the worst of all settings in each
-            measure by default.
-        episodes: number of episodes that policies are measured in anew; 0 for the measures after
-            the last epoch.
-    """
-
-    names: Names
-    out: str | None = None
-    x: str | None = None
-    y: str | None = None
-    reference: str | None = None
-    episodes: int = 0
+    episodes: int = flag(
+        0, "Episodes to measure policies in anew; 0 for the measures after the last epoch."
+    )
 
 
-@typed(metavars={"out": "FOLDER", "measure": "MEASURE"})
 @dataclasses.dataclass(frozen=True)
-class EffectFlags:
-    """Tell how much of the variance of each measure every setting of a plan makes.
+class TableFlags(PlanFlags):
+    """Write a table with a row for each run, or for each setting, of a plan."""
 
-    Attributes:
-        names: the plan.
-        out: folder of the sweep; runs/PLAN by default.
-        measure: column of the table; may be repeated; the score and all metrics by default.
-        episodes: number of episodes that policies are measured in anew; 0 for the measures after
-            the last epoch.
-    """
+    rows: str = flag(
+        RUN_ROWS,
+        '"run"; or "setting" for interquartile means and intervals over the seeds of each.',
+        choices=(RUN_ROWS, SETTING_ROWS),
+    )
+    episodes: int = flag(
+        0,
+        "Episodes to measure policies in anew, which gives the signed gaps of groups too; 0 for the"
+        " measures after the last epoch.",
+    )
+    file: str | None = flag(
+        None,
+        "The table, .csv or .parquet; table.csv or settings.csv in the folder by default.",
+        metavar="FILE",
+    )
 
-    names: Names
-    out: str | None = None
-    measure: tuple[str, ...] = ()
-    episodes: int = 0
 
-
-@typed(metavars={"out": "FOLDER", "measure": "MEASURE", "file": "FILE"})
 @dataclasses.dataclass(frozen=True)
-class PageFlags:
-    """Write a page about a plan: small multiples, what matters how much, all settings.
+class ParetoFlags(ResultFlags):
+    """Pareto front of two metrics, with the bootstrap probability that each setting is on it."""
 
-    Attributes:
-        names: the plan.
-        out: folder of the sweep; runs/PLAN by default.
-        measure: column of the table; may be repeated; the score and all metrics by default.
-        episodes: number of episodes that policies are measured in anew; 0 for the measures after
-            the last epoch.
-        file: the page; page.html in the folder by default.
+    x: str | None = flag(
+        None,
+        "Measure such as profit, a column of the table; more is better.",
+        metavar="MEASURE",
+    )
+    y: str | None = flag(None, "The other measure, such as admission_disparity.", metavar="MEASURE")
+    reference: str | None = flag(
+        None,
+        "Point that the hypervolume is counted from; the worst of all settings in each measure by"
+        " default.",
+        metavar="X,Y",
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class EffectFlags(ResultFlags):
+    """Share of each metric's variance explained by each setting of a plan (ANOVA)."""
+
+    measure: tuple[str, ...] = flag(
+        (),
+        "Column of the table; may be repeated; the score and all metrics by default.",
+        metavar="MEASURE",
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class PageFlags(EffectFlags):
+    """Write a page about a plan: small multiples, what matters how much, all settings."""
+
+    file: str | None = flag(None, "The page; page.html in the folder by default.", metavar="FILE")
+
+
+def plan_of(flags: PlanFlags) -> tuple[Sweep, Path]:
+    """The sweep of a file, and its folder.
+
+    Args:
+        flags: parsed flags of an action: `names` has the file, `out` the folder.
+
+    Raises:
+        FairgymError: there is not one file, it has no plan, or the folder cannot be one.
     """
+    if len(flags.names) != 1:
+        given = " ".join(flags.names) or "nothing"
+        raise FairgymError(f"the plan is {given!r}; it takes one file, such as sweep.toml")
+    path = Path(flags.names[0])
+    if flags.out is not None:
+        require_path(flags.out, "out")
+    found = read_sweep(path)
+    out = Path("runs") / path.stem if flags.out is None else Path(flags.out)
+    require_folder(out)
+    return found, out
 
-    names: Names
-    out: str | None = None
-    measure: tuple[str, ...] = ()
-    episodes: int = 0
-    file: str | None = None
 
-
-def _rows(flags: Any, found: Any, out: Path) -> list[dict[str, Any]]:
+def _rows(episodes: int, found: Sweep, out: Path) -> list[dict[str, Any]]:
     """The rows of a sweep in a folder."""
     from fairgym.sweeps import entries_of, results_of
     from fairgym.training import devices
 
-    if flags.episodes:
+    if episodes:
         devices.configure()
     entries = entries_of(found, out)
-    return results_of(entries, flags.episodes, lambda text: print(f"measuring {plain(text)}"))
+    return results_of(entries, episodes, lambda text: print(f"measuring {plain(text)}"))
 
 
 def tabulate(arguments: Sequence[str]) -> None:
     """Write a table of a plan: a row for each run, or for each setting."""
-    flags: Any = parse(TableFlags, arguments, f"{PROG} table")
-    if flags.rows not in (RUN_ROWS, SETTING_ROWS):
-        raise FairgymError(f"rows is {flags.rows!r}; it takes {RUN_ROWS} or {SETTING_ROWS}")
+    flags = parse(TableFlags, arguments, f"{PROG} table")
     if flags.file is not None:
         require_path(flags.file, "file")
     found, out = plan_of(flags)
-    rows = _rows(flags, found, out)
+    rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import by_setting
     from fairgym.sweeps.results import write_table
 
@@ -139,7 +147,7 @@ def tabulate(arguments: Sequence[str]) -> None:
 
 def print_front(arguments: Sequence[str]) -> None:
     """Print the settings that no other one beats in two measures, and keep them as a table."""
-    flags: Any = parse(ParetoFlags, arguments, f"{PROG} pareto")
+    flags = parse(ParetoFlags, arguments, f"{PROG} pareto")
     reference = None if flags.reference is None else _point(flags.reference)
     found, out = plan_of(flags)
     if flags.x is None or flags.y is None:
@@ -147,7 +155,7 @@ def print_front(arguments: Sequence[str]) -> None:
         raise FairgymError(
             f"{given}; pareto takes two measures, such as --x profit --y admission_disparity"
         )
-    rows = _rows(flags, found, out)
+    rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import measure_named, pareto
     from fairgym.sweeps.results import write_table
 
@@ -181,9 +189,9 @@ def _point(text: str) -> tuple[float, float]:
 
 def print_effects(arguments: Sequence[str]) -> None:
     """Print the share of the variance that every setting makes, and keep it as a table."""
-    flags: Any = parse(EffectFlags, arguments, f"{PROG} effects")
+    flags = parse(EffectFlags, arguments, f"{PROG} effects")
     found, out = plan_of(flags)
-    rows = _rows(flags, found, out)
+    rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import effects
     from fairgym.sweeps.results import write_table
 
@@ -214,11 +222,11 @@ def _measures(rows: Sequence[dict[str, Any]], given: Sequence[str]) -> list[str]
 
 def write_page(arguments: Sequence[str]) -> None:
     """Write a page about a plan."""
-    flags: Any = parse(PageFlags, arguments, f"{PROG} page")
+    flags = parse(PageFlags, arguments, f"{PROG} page")
     if flags.file is not None:
         require_path(flags.file, "file")
     found, out = plan_of(flags)
-    rows = _rows(flags, found, out)
+    rows = _rows(flags.episodes, found, out)
     from fairgym.report.sweep import sweep_page
 
     text = sweep_page(Path(flags.names[0]).stem, rows, found.names, _measures(rows, flags.measure))

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.cli.imports import as_words
-from fairgym.cli.pairs import pair_fields, read_pairs
-from fairgym.cli.parsing import flag, parse, typed
-from fairgym.cli.printing import plain
-from fairgym.config.files import read_config_file
-from fairgym.config.parameters import Parameter
+from fairgym.cli.common import as_words, plain
+from fairgym.cli.pairs import Pairs, changed_by, describe_elements
+from fairgym.cli.parsing import Parser, add_environment, flag, flag_of, peek
+from fairgym.config.files import import_listed, read_config_file
+from fairgym.config.parameters import settings_of
 from fairgym.config.plain import objective_slug, objective_text, parse_objective
-from fairgym.config.run_config import RunConfig, import_listed, settings_of
+from fairgym.config.run_config import RunConfig
 from fairgym.config.settings import (
     ALGORITHM,
     ENVIRONMENT,
@@ -21,50 +20,55 @@ from fairgym.config.settings import (
     Setting,
     algorithm_settings,
     environment_settings,
+    fields_of,
 )
-from fairgym.core import FairgymError
+from fairgym.config.text import read_seeds
+from fairgym.core import Environment, FairgymError, ParamInfo
 from fairgym.training.folder import RunFolder, run_folders
 from fairgym.utils import interrupts, make
 from fairgym.utils.files import require_path
 from fairgym.utils.registry import NO_MEMORY
 
 PROG = "fairgym train"
-MOST_SEEDS = 10_000
 HINT = "fairgym train ENVIRONMENT [flags]"
 
 
-@typed(metavars={"seeds": "START:STOP", "out": "FOLDER", "config": "FILE"})
 @dataclasses.dataclass(frozen=True)
 class Common:
-    """Flags of every training.
+    """Flags of every training."""
 
-    Attributes:
-        algorithm: name of the algorithm; fairgym list shows all.
-        objective: objective of the trained agents: uniform, direct, direct-fair, direct-fair-rate,
-            half-direct, published, frontier:LAMBDA, or own for the terms that concern each agent;
-            the welfare nash, max-min, gini or alpha:ALPHA, of the system's benefit or as in
-            nash:COMPONENT; or weights: METRIC=WEIGHT,METRIC=WEIGHT.
-        memory: memory that agents are shown, by its name in the environment; none for none.
-        seed: seed of everything random in the run.
-        seeds: seeds of several runs, in OUT/seed-N: START:STOP or a list such as 0,3,7.
-        out: run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default, with the memory after
-            it where there is one.
-        config: YAML, JSON or TOML file with settings; flags override it.
-        resume: continuation of the run in OUT, whose settings are read from there.
-        overwrite: replacement of the run in OUT, which stays until the new one is finished.
-        workers: number of processes that train several seeds, each one at a time.
-    """
-
-    algorithm: str = "f-macem"
-    objective: str = ""
-    memory: str = "none"
-    seed: int | None = None
-    seeds: str | None = None
-    out: str | None = None
-    config: str | None = None
-    resume: bool = False
-    overwrite: bool = False
-    workers: int = 1
+    algorithm: str = flag("f-macem", "Name of the algorithm; fairgym list shows all.")
+    objective: str = flag(
+        "",
+        "Objective of the trained agents: uniform, direct, direct-fair, direct-fair-rate,"
+        " half-direct, published, frontier:LAMBDA, or own for the terms that concern each agent;"
+        " the welfare nash, max-min, gini or alpha:ALPHA, of the system's benefit or as in"
+        " nash:COMPONENT; or weights: METRIC=WEIGHT,METRIC=WEIGHT.",
+    )
+    memory: str = flag(
+        "none", "Memory that agents are shown, by its name in the environment; none for none."
+    )
+    seed: int | None = flag(None, "Seed of everything random in the run.")
+    seeds: str | None = flag(
+        None,
+        "Seeds of several runs, in OUT/seed-N: START:STOP or a list such as 0,3,7.",
+        metavar="START:STOP|N,N,...",
+    )
+    out: str | None = flag(
+        None,
+        "Run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default, with the memory after it"
+        " where there is one.",
+        metavar="FOLDER",
+    )
+    config: str | None = flag(
+        None, "YAML, JSON or TOML file with settings; flags override it.", metavar="FILE"
+    )
+    resume: bool = flag(False, "Continue the run in OUT with its saved settings.")
+    overwrite: bool = flag(
+        False,
+        "Replace the run in OUT. The old run is kept until the new one has finished.",
+    )
+    workers: int = flag(1, "Number of processes that train several seeds, each one at a time.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,7 +172,7 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         if helping:
             env = make(config.environment, **shapes)
     prog = f"{PROG} {config.environment}"
-    given: Any = parse(_flags(settings, config, base, env), words, prog)
+    given = _parser(prog, settings, config, base, env).read(words)
 
     sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
     for setting in settings:
@@ -176,8 +180,8 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         if setting.section != PARAMS or value is not None:
             sections[setting.section][setting.name] = value
     sections[PARAMS] = {**config.params, **sections[PARAMS]}
-    pairs = read_pairs(config, given, sections[ENVIRONMENT])
-    seeds = None if given.seeds is None else parse_seeds(given.seeds)
+    pairs = changed_by(config, given, sections[ENVIRONMENT])
+    seeds = None if given.seeds is None else read_seeds(given.seeds)
     if seeds is None and given.workers != 1:
         raise FairgymError(f"workers is {given.workers}; one run takes 1, several seeds more")
     if seeds is not None and given.seed is not None:
@@ -234,58 +238,63 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     return base
 
 
-def _flags(
-    settings: Sequence[Setting], config: RunConfig, base: Mapping[str, Any], env: Any
-) -> type[Any]:
-    """The class of all flags, with the file's values as defaults."""
-    fields: list[Any] = []
-    for field in dataclasses.fields(Common):
-        default = {
-            "algorithm": config.algorithm,
-            "objective": objective_text(config.objective),
-            "memory": config.memory or NO_MEMORY,
-        }.get(field.name, base.get(field.name, field.default))
-        if field.name == "seed":
-            default = None  # so that --seed beside --seeds is noticed; the file's is in `config`
-        if field.name == "seeds" and default is not None:
-            default = ",".join(map(str, default)) if isinstance(default, list) else str(default)
-        if field.name == "out" and default is not None and not isinstance(default, str):
-            raise FairgymError(f"out is {default!r}; it takes a folder")
-        again = dataclasses.field(default=default, metadata=field.metadata)
-        fields.append((field.name, field.type, again))
-    fields += pair_fields(env)
-    taken = {field[0] for field in fields}
+def _parser(
+    prog: str,
+    settings: Sequence[Setting],
+    config: RunConfig,
+    base: Mapping[str, Any],
+    env: Environment | None,
+) -> Parser:
+    """The parser of all flags, with the file's values as defaults.
+
+    Args:
+        prog: the command, for the help.
+        settings: those of the environment, its parameters and the algorithm.
+        config: the configuration of the file.
+        base: the keys of the file.
+        env: the environment whose elements of actions the help names; None for no names.
+    """
+    defaults = {field.name: base[field.name] for field in fields_of(Common) if field.name in base}
+    defaults |= {
+        "algorithm": config.algorithm,
+        "objective": objective_text(config.objective),
+        "memory": config.memory or NO_MEMORY,
+        "seed": None,  # so that --seed beside --seeds is noticed; the file's is in `config`
+    }
+    if not isinstance(defaults.get("out", ""), str | None):
+        raise FairgymError(f"out is {defaults['out']!r}; it takes a folder")
+    parser = Parser(prog, f"Train policies in {config.environment} and write a run folder.")
+    parser.add_fields(Common, defaults)
+    for pair in fields_of(Pairs):
+        names = "" if env is None else f" Elements: {describe_elements(env)}."
+        about = pair.info.description + (names if pair.name == "fix" else "")
+        parser.add(dataclasses.replace(pair, info=ParamInfo(about)))
+    add_environment(
+        parser,
+        settings,
+        {s.name: s.default for s in settings if s.section == ENVIRONMENT}
+        | dict(config.environment_args),
+        config.environment_args,
+    )
     for setting in settings:
-        plain, aliases = setting.name.replace("_", "-"), []
+        dest = f"{setting.section}__{setting.name}"
         if setting.section == PARAMS:
-            name, default = f"params.{plain}", None
-        else:
-            name = plain if setting.name not in taken else f"{setting.section}.{plain}"
-            taken.add(setting.name)
-            default = getattr(config, setting.section).get(setting.name, setting.default)
-        if (setting.section, setting.name) == (ENVIRONMENT, "population"):
-            name, aliases = "population-size", ["--population"]
-        about = dataclasses.replace(setting, name=f"{setting.section}__{setting.name}")
-        shown = setting.default if default is None else default
-        metavar = None
-        if isinstance(setting, Parameter):
-            shown = config.params.get(setting.name, shown)
-            metavar = setting.metavar
-        field = flag(setting, default, name, *aliases, shown=shown, metavar=metavar)
-        fields.append((about.name, *field[1:]))
-    doc = f"Train policies in {config.environment} and leave a run folder.\n\n{HINT}"
-    return dataclasses.make_dataclass("Flags", fields, namespace={"__doc__": doc})
+            own = dataclasses.replace(setting, default=None)
+            shown = config.params.get(setting.name, setting.default)
+            parser.add(own, f"--params.{flag_of(setting.name)[2:]}", dest=dest, shown=shown)
+        elif setting.section == ALGORITHM:
+            default = config.algorithm_args.get(setting.name, setting.default)
+            parser.add(dataclasses.replace(setting, default=default), dest=dest)
+    return parser
 
 
 def _shapes(config: RunConfig, words: Sequence[str]) -> dict[str, Any]:
     """The environment's arguments in this file and these flags, before the flags are parsed."""
-    arguments = dict(config.environment_args)
-    for setting in environment_settings(config.environment):
-        names = [f"--{setting.name.replace('_', '-')}"]
-        names += ["--population-size"] if setting.name == "population" else []
-        for text in filter(None, (peek(words, name) for name in names)):
-            arguments[setting.name] = setting.parse(text)
-    return arguments
+    early = Parser(PROG, helps=False)
+    add_environment(early, environment_settings(config.environment), {}, {})
+    given = vars(early.read_known(words)[0])
+    found = {name.removeprefix(f"{ENVIRONMENT}__"): value for name, value in given.items()}
+    return {**config.environment_args, **{n: v for n, v in found.items() if v is not None}}
 
 
 def begun(out: str | Path) -> bool:
@@ -298,42 +307,6 @@ def _nothing_to_resume(out: str | Path) -> FairgymError:
         f"{out} holds no run to resume; out takes the folder of one, or leave --resume away to"
         " begin one"
     )
-
-
-def peek(words: Sequence[str], name: str) -> str | None:
-    """The value of a flag before the flags are parsed; the last one counts, a flag is no value."""
-    found = None
-    for index, word in enumerate(words):
-        if word == name and index + 1 < len(words) and not words[index + 1].startswith("--"):
-            found = words[index + 1]
-        elif word.startswith(f"{name}="):
-            found = word.partition("=")[2]
-    return found
-
-
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """Read 0:5 as 0, 1, 2, 3, 4 and 0,3,7 as these three; both may be mixed.
-
-    Raises:
-        FairgymError: it is neither, or names no seed or one twice.
-    """
-    seeds: list[int] = []
-    try:
-        for part in str(text).split(","):
-            start, colon, stop = part.partition(":")
-            first = int(start or 0) if colon else int(start)
-            last = int(stop) if colon else first + 1
-            if last - first > MOST_SEEDS or not 0 <= first < last <= 2**32:
-                raise ValueError
-            seeds += range(first, last)
-    except ValueError:
-        seeds = []
-    if not seeds or len(set(seeds)) < len(seeds) or len(seeds) > MOST_SEEDS:
-        raise FairgymError(
-            f"seeds is {text!r}; it takes START:STOP or a list such as 0,3,7, each seed once,"
-            f" at most {MOST_SEEDS:,} from 0 to {2**32 - 1}"
-        )
-    return tuple(seeds)
 
 
 def _again(arguments: Sequence[str], has_begun: bool) -> str:

@@ -4,11 +4,13 @@ import json
 import re
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from fairgym.core import FairgymError
 from fairgym.utils.files import read_regular, require_path
+from fairgym.utils.plugins import import_plugin
 
 LARGEST = 2**20  # bytes
 MOST_VALUES = 10_000
@@ -45,6 +47,23 @@ def read_config_file(path: str | Path) -> dict[str, Any]:
     return values
 
 
+def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:
+    """Take `imports` out of the keys of a file, and import these modules.
+
+    Args:
+        fields: the keys with their values.
+        outside: as for `import_plugin`.
+
+    Raises:
+        FairgymError: it is no list of names, or a module cannot be imported.
+    """
+    modules = fields.pop("imports", [])
+    if not isinstance(modules, list) or not all(isinstance(name, str) for name in modules):
+        raise FairgymError(f"imports is {modules!r}; it takes a list of names of modules")
+    for module in modules:
+        import_plugin(module, outside)
+
+
 def parse_json(content: bytes) -> Any:
     """The values of a JSON text of bounded depth and numbers.
 
@@ -61,6 +80,26 @@ def describe(values: Any) -> str:
     """Kind of a value in a file, in words."""
     kinds = {list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
     return kinds.get(type(values), "a number" if isinstance(values, int | float) else "a value")
+
+
+def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Differences of two configurations as JSON values: (field, value here, value there)."""
+    ours, theirs = _flat(here), _flat(there)
+    return [
+        (key, ours.get(key), theirs.get(key))
+        for key in {**ours, **theirs}
+        if ours.get(key) != theirs.get(key)
+    ]
+
+
+def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{name}": entry for name, entry in value.items()}
+        else:
+            flat[key] = value
+    return flat
 
 
 def _parsed(text: str, suffix: str) -> Any:

@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 import jax.numpy as jnp
 import numpy as np
 
-from fairgym.config.settings import PARAMS, Setting
+from fairgym.config.settings import PARAMS, PLAIN, Setting, algorithm_settings, environment_settings
+from fairgym.config.text import split_list, split_pair
 from fairgym.core import Environment, FairgymError, Params
+from fairgym.utils import make
 from fairgym.utils.changes import changed_number, is_relative, nearest, slug
 
 P = TypeVar("P", bound=Params)
@@ -23,24 +25,22 @@ class Parameter(Setting):
     that are not named keep the default.
 
     Attributes:
-        per: word for the parts; "" if it is one number for all.
-        parts: names of the parts.
+        parts: Names of the parts; none if it is one number for all.
     """
 
-    per: str = ""
     parts: tuple[str, ...] = ()
+
+    @property
+    def help(self) -> str:
+        """Meaning of the parameter, its unit, and that it may differ over parts."""
+        return super().help + (f"; one number, or one per {self.info.per}" if self.parts else "")
 
     @property
     def takes(self) -> str:
         """Values that it takes, in words."""
         if not self.parts:
             return "a number"
-        return f"one number, or one per {self.per}: {', '.join(self.parts)}"
-
-    @property
-    def metavar(self) -> str:
-        """Placeholder of the value in the help of its flag."""
-        return f"NUMBER|{self.per.upper()}=NUMBER,..." if self.parts else "NUMBER"
+        return f"one number, or one per {self.info.per}: {', '.join(self.parts)}"
 
     def check(self, value: Any) -> Any:
         """The value of a configuration; names of parts are spelled as they are declared.
@@ -68,10 +68,9 @@ class Parameter(Setting):
         Raises:
             FairgymError: the text is no such value.
         """
-        parts = text.split(",")
+        parts = split_list(text)
         if self.parts and "=" in text:
-            pairs = [part.partition("=") for part in parts]
-            return self._by_name((name.strip(), entry) for name, _, entry in pairs)
+            return self._by_name(map(split_pair, parts))
         if self.parts and len(parts) > 1:
             return self.check(parts)
         try:
@@ -106,11 +105,13 @@ class Parameter(Setting):
         for part, entry in pairs:
             if slug(part) not in known:
                 raise FairgymError(
-                    f"unknown {self.per} {str(part)!r}{nearest(str(part), self.parts)} of"
+                    f"unknown {self.info.per} {str(part)!r}{nearest(str(part), self.parts)} of"
                     f" {self.name}; it takes {self.takes}"
                 )
             if known[slug(part)] in found:
-                raise FairgymError(f"{self.name} names {part} twice; it takes each {self.per} once")
+                raise FairgymError(
+                    f"{self.name} names {part} twice; it takes each {self.info.per} once"
+                )
             found[known[slug(part)]] = self._one(part, entry)
         return found
 
@@ -133,21 +134,37 @@ def params_settings(env: Environment) -> list[Setting]:
             " subclass of fairgym.core.Params"
         )
     for field in dataclasses.fields(params):
-        info = field.metadata.get("param")
+        info = field.metadata.get("param", PLAIN)
         default = getattr(params, field.name)
-        about = "" if info is None else info.description
-        if info is not None and info.unit:
-            about += f" [{info.unit}]"
-        per = "" if info is None else info.per
-        if np.ndim(default) and not per:
-            kind = tuple[float, ...]
-            settings.append(Setting(PARAMS, field.name, kind, default, about))
+        if np.ndim(default) and not info.per:
+            settings.append(Setting(PARAMS, field.name, tuple[float, ...], default, info))
             continue
-        if per:
-            about += f"; one number, or one per {per}"
-        parts = env.spec.parts_of(per) if per else ()
-        settings.append(Parameter(PARAMS, field.name, float, default, about, per, parts))
+        parts = env.spec.parts_of(info.per) if info.per else ()
+        metavar = f"NUMBER|{info.per.upper()}=NUMBER,..." if parts else "NUMBER"
+        settings.append(Parameter(PARAMS, field.name, float, default, info, metavar, parts))
     return settings
+
+
+def settings_of(
+    environment: str, algorithm: Any, arguments: Mapping[str, Any] | None = None
+) -> list[Setting]:
+    """All settings of a run, the environment's first; of equal names the first goes by it alone.
+
+    Args:
+        environment: name of the environment.
+        algorithm: name of the algorithm.
+        arguments: those of the environment; by default its own defaults.
+
+    Raises:
+        FairgymError: an unknown environment or algorithm, or an argument that it refuses.
+    """
+    if not isinstance(algorithm, str):
+        raise FairgymError(f"algorithm is {algorithm!r}; it takes a name")
+    return [
+        *environment_settings(environment),
+        *algorithm_settings(algorithm),
+        *params_settings(make(environment, **(arguments or {}))),
+    ]
 
 
 def with_params(env: Environment, params: P, changes: Iterable[tuple[str, Any]]) -> P:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairgym.config.settings import check_kind, describe_kind, field_types
+from fairgym.config.text import split_list, split_pair
 from fairgym.core import Environment, FairgymError
 from fairgym.core.checks import is_number
 from fairgym.fairness import Metric, Rate, metric_classes
@@ -321,9 +322,8 @@ def parse_objective(text: str) -> str | dict[str, float]:
     if "=" not in text:
         return text
     weights: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, number = part.partition("=")
-        name = name.strip()
+    for part in split_list(text):
+        name, number = split_pair(part)
         try:
             weight = float(number)
         except ValueError:

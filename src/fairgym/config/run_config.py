@@ -6,13 +6,13 @@ import difflib
 import json
 import numbers
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairgym.algorithms import Algorithm, algorithms
-from fairgym.config.parameters import params_settings, with_params
+from fairgym.config.files import differences, import_listed
+from fairgym.config.parameters import params_settings, settings_of, with_params
 from fairgym.config.plain import (
     check_objective,
     complete_objective,
@@ -36,7 +36,6 @@ from fairgym.fairness.weights import OWN, named_by_agent
 from fairgym.policies import fixed_policies
 from fairgym.policies.fixed import TAKES
 from fairgym.utils import make
-from fairgym.utils.plugins import import_plugin
 from fairgym.utils.registry import NO_MEMORY, Registry, environments
 
 ALIASES = {"population_size": "population"}
@@ -263,23 +262,6 @@ def registered(config: RunConfig) -> list[tuple[str, str, Registry]]:
     ]
 
 
-def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:
-    """Take `imports` out of the keys of a file, and import these modules.
-
-    Args:
-        fields: the keys with their values.
-        outside: as for `import_plugin`.
-
-    Raises:
-        FairgymError: it is no list of names, or a module cannot be imported.
-    """
-    modules = fields.pop("imports", [])
-    if not isinstance(modules, list) or not all(isinstance(name, str) for name in modules):
-        raise FairgymError(f"imports is {modules!r}; it takes a list of names of modules")
-    for module in modules:
-        import_plugin(module, outside)
-
-
 def check_fields(fields: Mapping[str, Any]) -> None:
     """Raise a FairgymError unless these fields of a `RunConfig` are of its types."""
     for field in ("environment", "algorithm", "memory"):
@@ -313,28 +295,6 @@ def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {s.name: s.check(named[s.name]) for s in known if s.name in named}
 
 
-def settings_of(
-    environment: str, algorithm: Any, arguments: Mapping[str, Any] | None = None
-) -> list[Setting]:
-    """All settings of a run, the environment's first; of equal names the first goes by it alone.
-
-    Args:
-        environment: name of the environment.
-        algorithm: name of the algorithm.
-        arguments: those of the environment; by default its own defaults.
-
-    Raises:
-        FairgymError: an unknown environment or algorithm, or an argument that it refuses.
-    """
-    if not isinstance(algorithm, str):
-        raise FairgymError(f"algorithm is {algorithm!r}; it takes a name")
-    return [
-        *environment_settings(environment),
-        *algorithm_settings(algorithm),
-        *params_settings(make(environment, **(arguments or {}))),
-    ]
-
-
 def _plain(key: Any) -> str:
     name = str(key).replace("-", "_")
     return ALIASES.get(name, name)
@@ -362,23 +322,3 @@ def _values(thing: Any, settings: list[Setting]) -> dict[str, Any]:
         return [float(str(number)) for number in numbers]  # 0.1, not the float32 nearest to it
 
     return {s.name: plain(getattr(thing, s.name)) for s in settings}
-
-
-def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Differences of two configurations as JSON values: (field, value here, value there)."""
-    ours, theirs = _flat(here), _flat(there)
-    return [
-        (key, ours.get(key), theirs.get(key))
-        for key in {**ours, **theirs}
-        if ours.get(key) != theirs.get(key)
-    ]
-
-
-def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        if isinstance(value, dict):
-            flat |= {f"{key}.{name}": entry for name, entry in value.items()}
-        else:
-            flat[key] = value
-    return flat

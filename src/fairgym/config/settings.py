@@ -1,24 +1,25 @@
 """Settings of a run: the fields of its environment, parameters and algorithm.
 
 One table, made from the dataclasses themselves, serves the configuration files and the flags of
-the command line: adding a field to an environment or an algorithm adds a key and a flag. The
-settings of parameters are in `parameters.py`.
+the command line: adding a field to an environment or an algorithm adds a key and a flag. What
+`param` declares of a field is its help. The settings of parameters are in `parameters.py`.
 """
 
 import contextlib
 import dataclasses
 import inspect
-import re
 import types
 import typing
 from typing import Any
 
 from fairgym.algorithms import algorithms
-from fairgym.core import FairgymError
+from fairgym.config.text import split_list
+from fairgym.core import FairgymError, ParamInfo
 from fairgym.utils.plugins import reason_of
 from fairgym.utils.registry import environments
 
 ENVIRONMENT, PARAMS, ALGORITHM = "environment_args", "params", "algorithm_args"
+PLAIN = ParamInfo("")  # what is known of a field that is not declared by `param`
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -27,23 +28,30 @@ class Setting:
     """Field that can be set.
 
     Attributes:
-        section: "environment_args", "params" or "algorithm_args".
-        name: name of the field.
-        kind: type of the field.
-        default: default value; of a parameter: with the environment's default arguments.
-        help: meaning of the field.
+        section: "environment_args", "params" or "algorithm_args"; "" for a flag of a command.
+        name: Name of the field.
+        kind: Type of the field.
+        default: Default value; of a parameter: with the environment's default arguments.
+        info: Meaning, unit, range and choices, as declared; all empty for a plain field.
+        metavar: Placeholder of the value in the help of its flag; that of its type if empty.
     """
 
     section: str
     name: str
     kind: Any
     default: Any
-    help: str
+    info: ParamInfo = PLAIN
+    metavar: str = ""
+
+    @property
+    def help(self) -> str:
+        """Meaning of the field, with its unit."""
+        return f"{self.info.description} [{self.info.unit}]".removesuffix(" []")
 
     @property
     def takes(self) -> str:
         """Values that it takes, in words."""
-        return describe_kind(self.kind)
+        return " or ".join(map(str, self.info.choices)) or describe_kind(self.kind)
 
     def check(self, value: Any) -> Any:
         """The value of a configuration, brought to the setting's type.
@@ -60,10 +68,11 @@ class Setting:
             FairgymError: the text is no such value.
         """
         for kind in members(self.kind):
-            try:
-                return _from_text(text, kind)
-            except (ValueError, KeyError, TypeError):  # TypeError: a type that is made otherwise
-                continue
+            # TypeError: a type that is made otherwise
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                value = _from_text(text, kind)
+                if not self.info.choices or value in self.info.choices:
+                    return value
         raise FairgymError(f"{self.name} is {text!r}; it takes {self.takes}")
 
 
@@ -120,31 +129,35 @@ def _from_text(text: str, kind: Any) -> Any:
     if origin is typing.Literal:
         return {str(choice): choice for choice in typing.get_args(kind)}[text]
     if origin in (tuple, list):
-        return origin(_from_text(part, typing.get_args(kind)[0]) for part in text.split(","))
+        return origin(_from_text(part, typing.get_args(kind)[0]) for part in split_list(text))
     return kind(text)
 
 
 def environment_settings(name: str) -> list[Setting]:
     """The constructor's fields of an environment."""
-    return _of_dataclass(environments.get(name), ENVIRONMENT)
+    return fields_of(environments.get(name), ENVIRONMENT)
 
 
 def algorithm_settings(name: str) -> list[Setting]:
     """The hyperparameters of an algorithm."""
-    return _of_dataclass(algorithms.get(name), ALGORITHM)
+    return fields_of(algorithms.get(name), ALGORITHM)
 
 
-def _of_dataclass(cls: Any, section: str) -> list[Setting]:
-    docs, hints, settings = field_docs(cls), field_types(cls), []
+def fields_of(cls: Any, section: str = "") -> list[Setting]:
+    """Return the fields of a dataclass that its constructor takes.
+
+    A field without a default has `dataclasses.MISSING` as its default.
+    """
+    settings, hints = [], field_types(cls)
     for field in dataclasses.fields(cls):
         if not field.init or field.name.startswith("_"):
             continue
         default = field.default
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
-        declared = field.metadata.get("param")
-        about = docs.get(field.name, "") if declared is None else declared.description
-        settings.append(Setting(section, field.name, hints[field.name], default, about))
+        info = field.metadata.get("param", PLAIN)
+        metavar = field.metadata.get("metavar", "")
+        settings.append(Setting(section, field.name, hints[field.name], default, info, metavar))
     return settings
 
 
@@ -161,36 +174,6 @@ def field_types(cls: Any) -> dict[str, Any]:
             f"the types of the fields of {cls.__qualname__} cannot be read ({reason_of(error)}); it"
             " takes types that its module imports"
         ) from error
-
-
-def field_docs(cls: Any) -> dict[str, str]:
-    """Field name -> its line in the Args or Attributes section of the docstring of its class.
-
-    Fields that a class inherits are described where they are declared, unless it says more of them.
-    """
-    docs: dict[str, str] = {}
-    for base in reversed(cls.__mro__):
-        docs |= _documented(base.__dict__.get("__doc__") or "")
-    return docs
-
-
-def _documented(docstring: str) -> dict[str, str]:
-    """Name -> description in the Args and Attributes sections of a docstring."""
-    docs: dict[str, str] = {}
-    section, name = "", ""
-    for line in inspect.cleandoc(docstring).splitlines():
-        if re.fullmatch(r"[A-Z][a-z]+:", line):
-            section = line[:-1]
-        elif line and not line.startswith(" "):
-            section = ""
-        elif section in ("Args", "Attributes"):
-            found = re.match(r"    ([\w, ]+?): (.*)", line)
-            if found and not line.startswith("     "):
-                name = found[1]
-                docs[name] = found[2]
-            elif line.strip() and name:
-                docs[name] += f" {line.strip()}"
-    return docs
 
 
 def summary_line(documented: Any) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.config.files import describe, read_config_file
-from fairgym.config.run_config import RunConfig, import_listed
+from fairgym.config.files import describe, import_listed, read_config_file
+from fairgym.config.run_config import RunConfig
+from fairgym.config.text import read_seeds
 from fairgym.core import FairgymError
 
 BASE, GRID, ZIP, LIST, EXCLUDE, SEEDS = "base", "grid", "zip", "list", "exclude", "seeds"
@@ -43,7 +44,7 @@ def read_sweep(path: str | Path) -> Sweep:
         path: A file with `base` (settings as in a file of one run), and any of `grid` (setting ->
             values, all of which are combined), `zip` (setting -> values, taken side by side),
             `list` (settings of one run each), `exclude` (settings of runs that are left out) and
-            `seeds` ("0:5", or a list). `imports` lists modules that are imported first.
+            `seeds` ("0:5", "0,3,7", or a list). `imports` lists modules that are imported first.
 
     Raises:
         FairgymError: The file cannot be read, or says something that no sweep is.
@@ -94,7 +95,7 @@ def sweep_of(content: Mapping[str, Any]) -> Sweep:
     known_settings = base.keys() | grid.keys() | side.keys() | listed
     for name in {name for without in left_out for name in without} - known_settings:
         raise FairgymError(f"exclude names {name!r}, which no run of the sweep sets")
-    seeds = _seeds(parts.get(SEEDS, [0]))
+    seeds = read_seeds(parts.get(SEEDS, [0]))
     count = math.prod(map(len, grid.values())) * max(lengths.values(), default=1)
     if count * max(1, len(alone)) * len(seeds) > MOST_RUNS:
         raise FairgymError(f"the sweep has more than {MOST_RUNS:,} runs")
@@ -150,22 +151,6 @@ def _tables(parts: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
     if not isinstance(found, list) or not all(isinstance(one, Mapping) and one for one in found):
         raise FairgymError(f"{name} takes a list of tables, each with names and values")
     return found
-
-
-def _seeds(given: Any) -> tuple[int, ...]:
-    """Seeds of "0:5", or of a list."""
-    numbers: Sequence[Any] = given if isinstance(given, list) else []
-    if isinstance(given, str):
-        start, colon, stop = given.partition(":")
-        if colon and start.isdecimal() and stop.isdecimal():
-            numbers = range(int(start), min(int(stop), int(start) + MOST_RUNS + 1))
-    whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers)
-    if not numbers or not whole or len(set(numbers)) < len(numbers):
-        raise FairgymError(
-            f"seeds is {reprlib.repr(given)}; it takes START:STOP, or a list of different whole"
-            " numbers"
-        )
-    return tuple(numbers)
 
 
 def _short(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import equinox as eqx
 
-from fairgym.config.run_config import differences
+from fairgym.config.files import differences
 from fairgym.core import FairgymError
 from fairgym.utils.files import read_regular, write_whole
 

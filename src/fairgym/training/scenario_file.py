@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.config.differences import words
-from fairgym.config.files import describe, read_config_file
-from fairgym.config.run_config import ALIASES, import_listed
+from fairgym.config.files import describe, import_listed, read_config_file
+from fairgym.config.run_config import ALIASES
 from fairgym.core import FairgymError, check_shape
 from fairgym.training.scenarios import Scenario, default_baseline, make_checked, pairs_of
 from fairgym.utils.files import require_path

@@ -1,4 +1,4 @@
-"""`--import MODULE`, which every command takes: modules of a user's own, before all else."""
+"""What every command shares: `--import MODULE`, and texts of users on the screen."""
 
 from collections.abc import Sequence
 
@@ -51,3 +51,14 @@ def import_first(modules: Sequence[str]) -> None:
 def as_words() -> list[str]:
     """The arguments by which the same command is given the same modules again."""
     return [word for module in _given for word in (FLAG, module)]
+
+
+def plain(text: object) -> str:
+    r"""A text on one line, whose control characters and invisible signs are shown, not obeyed.
+
+    Examples:
+        >>> from fairgym.cli.common import plain
+        >>> plain("runs/a\x1b[31mb")
+        'runs/a\\x1b[31mb'
+    """
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(text))

@@ -1,0 +1,80 @@
+"""Texts of flags and files that are read in one way everywhere: seeds, NAME=VALUE, lists."""
+
+import reprlib
+from collections.abc import Sequence
+from typing import Any
+
+from fairgym.core import FairgymError
+from fairgym.utils.changes import slug
+
+MOST_SEEDS = 10_000
+
+
+def read_seeds(given: Any) -> tuple[int, ...]:
+    """Return the seeds of a text, or of a list in a file.
+
+    Args:
+        given: "0:5" for 0, 1, 2, 3, 4; "0,3,7" for these three; both may be mixed; or a list of
+            such parts, or of whole numbers.
+
+    Raises:
+        FairgymError: It is none of these, or names no seed, or one twice.
+
+    Examples:
+        >>> from fairgym.config.text import read_seeds
+        >>> read_seeds("0:3,7"), read_seeds([0, 3])
+        ((0, 1, 2, 7), (0, 3))
+    """
+    seeds: list[int] = []
+    try:
+        for part in split_list(
+            ",".join(map(str, given)) if isinstance(given, list) else str(given)
+        ):
+            start, colon, stop = part.partition(":")
+            first = int(start or 0) if colon else int(start)
+            last = int(stop) if colon else first + 1
+            if last - first > MOST_SEEDS or not 0 <= first < last <= 2**32:
+                raise ValueError
+            seeds += range(first, last)
+    except ValueError:
+        seeds = []
+    if not seeds or len(set(seeds)) < len(seeds) or len(seeds) > MOST_SEEDS:
+        raise FairgymError(
+            f"seeds is {reprlib.repr(given)}; it takes START:STOP or a list such as 0,3,7, each"
+            f" seed once, at most {MOST_SEEDS:,} from 0 to {2**32 - 1}"
+        )
+    return tuple(seeds)
+
+
+def split_list(text: str) -> list[str]:
+    """Return the parts of a list in a text, such as "1,2,3"."""
+    return [part.strip() for part in text.split(",")]
+
+
+def split_pair(text: str) -> tuple[str, str]:
+    """Return the two sides of NAME=VALUE; the second is empty where there is no equals sign."""
+    name, _, value = text.partition("=")
+    return name.strip(), value.strip()
+
+
+def read_pairs(name: str, takes: str, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return NAME=VALUE texts as pairs, each name once, whatever its capital letters.
+
+    Args:
+        name: Name of the flag.
+        takes: Form of its value, for messages.
+        given: The texts.
+
+    Raises:
+        FairgymError: A text without a name or a value, or a name twice.
+    """
+    pairs: dict[str, tuple[str, str]] = {}
+    flag = name.replace("_", "-")
+    for text in given:
+        key, value = split_pair(text)
+        if not (key and value):
+            raise FairgymError(f"{flag} is {text!r}; it takes {takes}")
+        if slug(key) in pairs:
+            raise FairgymError(f"{flag} names {key} twice; it takes each name once")
+        pairs[slug(key)] = key, value
+    return tuple(pairs.values())

@@ -278,7 +278,7 @@ def learned(name: str, seeds: int, numbers: Collection[str]) -> Iterator[str]:
 
 def policies_of(env: Any, changed: dict[str, Any]) -> Any:
     """The plausible fixed policy with some agents changed."""
-    return fixed_policies(env, {**env.baselines[PLAUSIBLE[env.name]], **changed})
+    return fixed_policies(env, {**env.spec.baselines[PLAUSIBLE[env.name]], **changed})
 
 
 def others(name: str, population: int, seeds: int) -> list[str]:
@@ -347,7 +347,7 @@ def first_loans(population: int, share: float) -> tuple[np.ndarray, np.ndarray, 
         return score, start.fico_low, lax.scan(month, start, jnp.arange(env.horizon))[1]
 
     score, fico, stage, later = map(np.asarray, jax.tree.leaves(run(jax.random.key(0))))
-    repaying = env.stages.index("repaying")
+    repaying = env.spec.stages.index("repaying")
     ended = (stage[:-1] == repaying) & (stage[1:] != repaying)
     assert ended.any(axis=0).all(), "every first loan has ended"
     when = ended.argmax(axis=0)
@@ -381,13 +381,13 @@ def qualification_by_group(population: int, score: np.ndarray) -> list[str]:
     """Markdown lines: mean qualification score of each group at the start and in the data."""
     env: Any = make("loan", population=population)
     start = jax.jit(lambda params: env.people(env.initial_state(jax.random.key(0), params)))
-    lines = [f"| qualification score | {' | '.join(env.groups)} | difference, standardised |"]
+    lines = [f"| qualification score | {' | '.join(env.spec.groups)} | difference, standardised |"]
     lines.append("| --- " * 4 + "|")
 
     def add(label: str, score: Any, group: Any) -> None:
         score, group = np.asarray(score, np.float64), np.asarray(group).astype(int)
         gap = standardised_mean_difference(score, group)
-        means = " | ".join(f"{score[group == g].mean():.3f}" for g in range(len(env.groups)))
+        means = " | ".join(f"{score[group == g].mean():.3f}" for g in range(len(env.spec.groups)))
         lines.append(f"| {label} | {means} | {gap:.2f} |")
 
     add("score in the data", score, load_population("loan").columns["group"])
@@ -425,11 +425,11 @@ def health_beside_data(population: int) -> list[str]:
     """
     data: dict[str, Any] = load_population("health").columns
     env: Any = make("health", population=population)
-    lines = [f"| | {' | '.join(env.groups)} |", "| --- " * (len(env.groups) + 1) + "|"]
-    shares = [data["insured"][data["group"] == g].mean() for g in range(len(env.groups))]
+    lines = [f"| | {' | '.join(env.spec.groups)} |", "| --- " * (len(env.spec.groups) + 1) + "|"]
+    shares = [data["insured"][data["group"] == g].mean() for g in range(len(env.spec.groups))]
     lines.append(f"| insured, data | {' | '.join(f'{share:.2f}' for share in shares)} |")
     for label in (PLAUSIBLE["health"], "premium_half_no_planner"):
-        policies = fixed_policies(env, env.baselines[label])
+        policies = fixed_policies(env, env.spec.baselines[label])
         totals = jax.jit(
             lambda p, policies=policies: rollout(env, p, policies, jax.random.key(0)).totals
         )(env.default_params)
@@ -437,7 +437,7 @@ def health_beside_data(population: int) -> list[str]:
             rates = env.metrics[f"{name}_disparity"].rate.per_group(totals)
             cells = " | ".join(f"{float(rate):.2f}" for rate in rates)
             lines.append(f"| {name}, {label.replace('_', ' ')} | {cells} |")
-    lines.append("| mortality, data " + "| none " * len(env.groups) + "|")
+    lines.append("| mortality, data " + "| none " * len(env.spec.groups) + "|")
     return [*lines, "", "A survey of the living: no data on illness, hospital stays or death ship."]
 
 

@@ -51,7 +51,7 @@ def main() -> None:
     for name, theirs in THEIR_STEPS.items():
         for count in (1, arguments.episodes):
             env = fairgym.make(name)
-            policies = fixed_policies(env, env.baselines["random"])
+            policies = fixed_policies(env, env.spec.baselines["random"])
             speed = steps_per_second(env, policies, count, arguments.repetitions)
             label = f"{name}, {count:,} episode{'s' * (count > 1)} together"
             print(f"{label:45s} {speed:>12,.0f} steps/s {speed / theirs:>9.1f} x", flush=True)

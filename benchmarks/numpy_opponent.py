@@ -37,7 +37,7 @@ def opponent(workload: Workload) -> Callable[[], float] | None:
     def act(system: Any, policies: Mapping[str, Any], step: int) -> dict[str, np.ndarray]:
         chosen = {}
         for agent, policy in policies.items():
-            if step % env.periods.get(agent, 1):
+            if step % env.spec.periods.get(agent, 1):
                 chosen[agent] = actions[agent]  # ignored in this step
                 continue
             rows, features, context = system.observe(agent)

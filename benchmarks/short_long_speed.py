@@ -48,7 +48,7 @@ def main() -> None:
     configure()
     for name in arguments.environments:
         env = fairgym.make(name)
-        policies = fixed_policies(env, env.baselines[POLICY[name]])
+        policies = fixed_policies(env, env.spec.baselines[POLICY[name]])
         for episodes in (1, arguments.episodes):
             speed = steps_per_second(env, policies, episodes, arguments.repetitions)
             label = f"{name}, {episodes:,} episode{'s' * (episodes > 1)} together"

@@ -52,25 +52,28 @@ class ClinicComponents(fg.Components):
 @dataclasses.dataclass(frozen=True)
 class Clinic(fairgym.PopulationEnvironment):
     name = "clinic"
-    agents = ("outreach", "clinic")
-    stages = ("susceptible", "protected", "ill", "recovered")
-    groups = ("town", "village")
-    time_unit = "weeks"
-    core_attribute = "risk"  # the feature whose distribution a report shows
-    components = ClinicComponents
-    population: int = 1000
-    horizon: int = 26
+    population: int = fg.param(1000, "Number of people.", low=2, high=1_000_000)
+    horizon: int = fg.param(26, "Number of weeks.", low=1, high=1_000)
+
+    @cached_property
+    def spec(self):  # what it declares: words for flags, logs and reports among it
+        cost = Direct("cost", normaliser=float(self.population), sign=-1)  # -1: less is better
+        cases, doses = Rate("cases", "people", sign=-1), Rate("vaccinated", "people")
+        gaps = {"incidence_disparity": Disparity(cases), "uptake_disparity": Disparity(doses)}
+        return fg.EnvironmentSpec(
+            agents=("outreach", "clinic"),
+            groups=("town", "village"),
+            components=ClinicComponents,
+            metrics={"cost": cost, "incidence": cases, **gaps},
+            time_unit="weeks",
+            stages=("susceptible", "protected", "ill", "recovered"),
+            core_attribute="risk",  # the feature whose distribution a report shows
+            size_text=f"{self.population:,} people",
+        )
 
     @property
     def default_params(self):
         return ClinicParams()
-
-    @property
-    def metrics(self):
-        cost = Direct("cost", normaliser=float(self.population), sign=-1)  # -1: less is better
-        cases, doses = Rate("cases", "people", sign=-1), Rate("vaccinated", "people")
-        gaps = {"incidence_disparity": Disparity(cases), "uptake_disparity": Disparity(doses)}
-        return {"cost": cost, "incidence": cases, **gaps}
 
     @cached_property  # spaces are the same objects at every call
     def _spaces(self):

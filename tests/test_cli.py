@@ -451,10 +451,10 @@ def test_seeds_then_evaluate_them(run, capsys, here):
     assert [entry["policy"] for entry in found] == [
         "many/seed-0",
         "many/seed-1",
-        *env.baselines,
+        *env.spec.baselines,
         "random",
     ]
-    assert "admit_all_no_relief" in env.baselines  # a slug in JSON, words in the table below
+    assert "admit_all_no_relief" in env.spec.baselines  # a slug in JSON, words in the table below
     first = found[0]["measures"]
     for entry in found:
         assert list(entry["measures"]) == ["objective", *env.metrics, "survived"]
@@ -520,7 +520,10 @@ def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
             discount=loaded.discount,
         )
         for loaded in [load(run)]
-        for policies in (loaded.policies, fixed_policies(loaded.env, loaded.env.baselines[rule]))
+        for policies in (
+            loaded.policies,
+            fixed_policies(loaded.env, loaded.env.spec.baselines[rule]),
+        )
     )
     gaps = np.asarray(theirs.metrics["profit"] - ours.metrics["profit"], float)
     half = stats.t.ppf(0.975, 5) * gaps.std(ddof=1) / math.sqrt(6)

@@ -206,7 +206,7 @@ def test_the_page_on_schemes_shows_code_that_runs():
         "(0.0, 0.6)": "(0.6,)",
         "epochs=100": "epochs=8",
         "jax.random.key(1), 200,": "jax.random.key(1), 10,",
-        "in shop.baselines.items()}": 'in shop.baselines.items() if name == "random"}',
+        "in shop.spec.baselines.items()}": 'in shop.spec.baselines.items() if name == "random"}',
     }
     exec(page("own-scheme", smaller), names)
     means = {name: one.interval("less_envy")[0] for name, one in names["learned"].items()}

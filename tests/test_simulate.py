@@ -105,7 +105,7 @@ def test_what_does_20_percent_relief_change(capsys, here):
     assert float(profit["mean"]) - float(profit["reference_mean"]) == pytest.approx(
         float(profit["difference"]), rel=1e-6
     )
-    assert {r["group"] for r in rows} == {"", *env.groups}
+    assert {r["group"] for r in rows} == {"", *env.spec.groups}
     reference = [r for r in rows if r["scenario"] == "admit all no relief"]
     assert len(reference) == len(rows) / 2
     assert {r["difference"] for r in reference} == {""}

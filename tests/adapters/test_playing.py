@@ -104,7 +104,7 @@ def test_step_rewards_of_direct_terms_average_to_the_objective():
 @pytest.mark.parametrize("name", ["loan_simple", "health", "doughnut", "lending_pool"])
 def test_a_vector_reward_weighed_is_the_scalar_one(name):
     env = small(name)
-    objective = "published" if env.published else "uniform"
+    objective = "published" if env.spec.published else "uniform"
     weights = Objective.named(env, objective).weights
     rewards = []
     for vector in (False, True):

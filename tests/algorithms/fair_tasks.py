@@ -16,6 +16,7 @@ from fairgym.core import (
     Entities,
     EntitySpace,
     Environment,
+    EnvironmentSpec,
     Feature,
     Params,
     PerEntity,
@@ -28,7 +29,6 @@ from fairgym.fairness import (
     Disparity,
     Distance,
     LargestDeviation,
-    Metric,
     Rate,
     Windowed,
 )
@@ -67,34 +67,29 @@ class Desk(Environment[DeskState, NoParams, Decided]):
     """
 
     name: ClassVar[str] = "desk"
-    agents: ClassVar[tuple[str, ...]] = ("clerk",)
-    groups: ClassVar[tuple[str, ...]] = ("first", "second")
-    components: ClassVar[type[Components]] = Decided
 
     horizon: int = 40
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        gap = Disparity(Rate("approved", "applicants"))
+        return EnvironmentSpec(
+            agents=("clerk",),
+            groups=("first", "second"),
+            components=Decided,
+            metrics={"points": Direct("points"), "gap": gap},
+            parts={"bin": ("badly", "well")},
+            measures={
+                "short_term": Windowed(gap, 10),
+                "long_term": Windowed(Distance("standing"), 1),
+                "long_term_window": Windowed(Distance("standing"), 10),
+            },
+            foresee=self._foresee,
+        )
 
     @property
     def default_params(self) -> NoParams:
         return NoParams()
-
-    @property
-    def axes(self) -> Mapping[str, tuple[str, ...]]:
-        return {**super().axes, "bin": ("badly", "well")}
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        return {
-            "points": Direct("points"),
-            "gap": Disparity(Rate("approved", "applicants")),
-        }
-
-    @property
-    def measures(self) -> Mapping[str, Any]:
-        return {
-            "short_term": Windowed(self.metrics["gap"], 10),
-            "long_term": Windowed(Distance("standing"), 1),
-            "long_term_window": Windowed(Distance("standing"), 10),
-        }
 
     @cached_property
     def _spaces(self) -> tuple[EntitySpace, Discrete]:
@@ -123,7 +118,7 @@ class Desk(Environment[DeskState, NoParams, Decided]):
         found = self._components(state.group, actions["clerk"], state.standing)
         return DeskState(state.time + 1, noise, found.standing), found, jnp.array(False)
 
-    def foresee(self, observations: Any, actions: Any, params: Any) -> Decided:
+    def _foresee(self, observations: Any, actions: Any, params: Any) -> Decided:
         group = observations["clerk"].features[0, 0].astype(jnp.int32)
         return self._components(group, actions["clerk"], jnp.zeros((2, 2)))
 
@@ -155,28 +150,32 @@ class Depot(Environment[DepotState, NoParams, Sent]):
     """Six units a step, for three places."""
 
     name: ClassVar[str] = "depot"
-    agents: ClassVar[tuple[str, ...]] = ("driver",)
-    groups: ClassVar[tuple[str, ...]] = ("a", "b", "c")
-    components: ClassVar[type[Components]] = Sent
 
     horizon: int = 10
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            agents=("driver",),
+            groups=("a", "b", "c"),
+            components=Sent,
+            metrics={"unevenness": LargestDeviation("sent")},
+            measures=self._measures,
+            foresee=self._foresee,
+        )
 
     @property
     def default_params(self) -> NoParams:
         return NoParams()
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
-        return {"unevenness": LargestDeviation("sent")}
-
-    @property
-    def measures(self) -> Mapping[str, Any]:
-        uneven = Windowed(self.metrics["unevenness"], 4)
+    def _measures(self) -> Mapping[str, Any]:
+        uneven = Windowed(LargestDeviation("sent"), 4)
         return {"short_term": uneven, "long_term": uneven, "long_term_window": uneven}
 
     @cached_property
     def _spaces(self) -> tuple[EntitySpace, Allocation]:
-        return EntitySpace(1, (Feature("nothing", 0, 1),)), Allocation(6, self.groups)
+        return EntitySpace(1, (Feature("nothing", 0, 1),)), Allocation(6, self.spec.groups)
 
     def observation_space(self, agent: str) -> EntitySpace:
         return self._spaces[0]
@@ -196,9 +195,9 @@ class Depot(Environment[DepotState, NoParams, Sent]):
     def transition(
         self, noise: Any, state: DepotState, actions: Any, params: Any
     ) -> tuple[DepotState, Sent, Bool[Array, ""]]:
-        return DepotState(state.time + 1), self.foresee({}, actions, params), jnp.array(False)
+        return DepotState(state.time + 1), self._foresee({}, actions, params), jnp.array(False)
 
-    def foresee(self, observations: Any, actions: Any, params: Any) -> Sent:
+    def _foresee(self, observations: Any, actions: Any, params: Any) -> Sent:
         return Sent(sent=actions["driver"].astype(jnp.float32))
 
 
@@ -218,22 +217,25 @@ class TwoArms(Environment[DepotState, NoParams, Costly]):
     """
 
     name: ClassVar[str] = "two_arms"
-    agents: ClassVar[tuple[str, ...]] = ("chooser",)
-    groups: ClassVar[tuple[str, ...]] = ("all",)
-    components: ClassVar[type[Components]] = Costly
 
     horizon: int = 1
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            agents=("chooser",),
+            groups=("all",),
+            components=Costly,
+            metrics={"points": Direct("points")},
+            measures=self._measures,
+        )
 
     @property
     def default_params(self) -> NoParams:
         return NoParams()
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
-        return {"points": Direct("points")}
-
-    @property
-    def measures(self) -> Mapping[str, Any]:
+    def _measures(self) -> Mapping[str, Any]:
         cost = Windowed(Direct("cost", sign=-1), 1)
         return {"short_term": cost, "long_term": cost, "long_term_window": cost}
 
@@ -280,24 +282,26 @@ class Office(Environment[DepotState, NoParams, Paid]):
     """
 
     name: ClassVar[str] = "office"
-    agents: ClassVar[tuple[str, ...]] = ("judge", "clerk")
-    groups: ClassVar[tuple[str, ...]] = ("first", "second")
-    components: ClassVar[type[Components]] = Paid
 
     horizon: int = 10
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            agents=("judge", "clerk"),
+            groups=("first", "second"),
+            components=Paid,
+            metrics={"points": Direct("points"), "gap": Disparity(Rate("benefit", "demand"))},
+        )
 
     @property
     def default_params(self) -> NoParams:
         return NoParams()
 
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        return {"points": Direct("points"), "gap": Disparity(Rate("benefit", "demand"))}
-
     @cached_property
     def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
         people = EntitySpace(4, (Feature("group", 0, 1, levels=2),))
-        return people, {"judge": PerEntity(4), "clerk": Unit(self.groups)}
+        return people, {"judge": PerEntity(4), "clerk": Unit(self.spec.groups)}
 
     def observation_space(self, agent: str) -> EntitySpace:
         return self._spaces[0]

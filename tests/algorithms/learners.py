@@ -1,6 +1,7 @@
 """Learners whose epochs take no time, and the steps that they collect."""
 
 import dataclasses
+from functools import cached_property
 from typing import Any
 
 import equinox as eqx
@@ -75,7 +76,9 @@ def pulled(gradient: Any) -> set[str]:
 class Backwards(Toy):
     """Agents that act in another order than that of their names, as in the real systems."""
 
-    agents = ("split", "level", "rank")
+    @cached_property
+    def spec(self):
+        return dataclasses.replace(super().spec, agents=("split", "level", "rank"))
 
 
 OWN = Backwards(population=8, horizon=5, places=3)

@@ -16,6 +16,7 @@ from fairgym.core import (
     Entities,
     EntitySpace,
     Environment,
+    EnvironmentSpec,
     Feature,
     OneEntity,
     Params,
@@ -26,7 +27,6 @@ from fairgym.core import (
 from fairgym.fairness import (
     Direct,
     Full,
-    Metric,
     Min,
     Nash,
     RelaxedParity,
@@ -62,21 +62,23 @@ class TaskState(Struct):
 class Task(Environment[TaskState, NoParams, Points]):
     """One agent sees a number and chooses an option; subclasses say what comes of it."""
 
-    agents: ClassVar[tuple[str, ...]] = ("chooser",)
-    groups: ClassVar[tuple[str, ...]] = ("all",)
-    components: ClassVar[type[Components]] = Points
     options: ClassVar[int] = 2
     numbers: ClassVar[int] = 2
 
     horizon: int = 1
 
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            agents=("chooser",),
+            groups=("all",),
+            components=Points,
+            metrics={"points": Direct("points")},
+        )
+
     @property
     def default_params(self) -> NoParams:
         return NoParams()
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        return {"points": Direct("points")}
 
     @cached_property
     def _spaces(self) -> tuple[EntitySpace, Discrete]:
@@ -195,31 +197,28 @@ class Shop(Environment[ShopState, NoParams, Handed]):
     """
 
     name: ClassVar[str] = "shop"
-    agents: ClassVar[tuple[str, ...]] = ("server",)
-    groups: ClassVar[tuple[str, ...]] = ("all",)
-    components: ClassVar[type[Components]] = Handed
 
     horizon: int = 5
     people: int = 2
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            agents=("server",),
+            groups=("all",),
+            components=Handed,
+            metrics={},
+            parts={"person": tuple(f"person_{i}" for i in range(self.people))},
+            schemes=self._schemes,
+            memories={"full": Full("given"), "min": Min("given"), "reset": Reset("given")},
+        )
 
     @property
     def default_params(self) -> NoParams:
         return NoParams()
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
-        return {}
-
-    @property
-    def axes(self) -> Mapping[str, tuple[str, ...]]:
-        return {**super().axes, "person": tuple(f"person_{i}" for i in range(self.people))}
-
-    @property
-    def memories(self) -> Mapping[str, Any]:
-        return {"full": Full("given"), "min": Min("given"), "reset": Reset("given")}
-
-    @property
-    def schemes(self) -> Mapping[str, Any]:
+    def _schemes(self) -> Mapping[str, Any]:
         given = Full("given")
         return {
             "welfare": Scheme.bounded(given, Nash(), When("given")),

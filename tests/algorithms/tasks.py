@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -16,6 +15,7 @@ from fairgym.core import (
     Components,
     Entities,
     EntitySpace,
+    EnvironmentSpec,
     Feature,
     Params,
     PerEntity,
@@ -25,7 +25,7 @@ from fairgym.core import (
     Unit,
     component,
 )
-from fairgym.fairness import Direct, Metric
+from fairgym.fairness import Direct
 
 
 class NoParams(Params):
@@ -58,22 +58,24 @@ class Crowd(PopulationEnvironment):
     """
 
     name: ClassVar[str] = "crowd"
-    agents: ClassVar[tuple[str, ...]] = ("judge", "split")
-    stages: ClassVar[tuple[str, ...]] = ("there",)
-    groups: ClassVar[tuple[str, ...]] = ("all",)
-    core_attribute: ClassVar[str] = "worth"
-    components: ClassVar[type[Components]] = GainComponents
 
     population: int = 12
     horizon: int = 5
 
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            agents=("judge", "split"),
+            groups=("all",),
+            components=GainComponents,
+            metrics={"gain": Direct("gain", normaliser=float(self.horizon))},
+            stages=("there",),
+            core_attribute="worth",
+        )
+
     @property
     def default_params(self) -> NoParams:
         return NoParams()
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        return {"gain": Direct("gain", normaliser=float(self.horizon))}
 
     @cached_property
     def _spaces(self) -> tuple[EntitySpace, dict[str, ActionSpace]]:
@@ -142,22 +144,24 @@ class Spread(PopulationEnvironment):
     """
 
     name: ClassVar[str] = "spread"
-    agents: ClassVar[tuple[str, ...]] = ("first", "second")
-    stages: ClassVar[tuple[str, ...]] = ("there",)
-    groups: ClassVar[tuple[str, ...]] = ("all",)
-    core_attribute: ClassVar[str] = "x"
-    components: ClassVar[type[Components]] = GainComponents
 
     population: int = 2
     horizon: int = 12
 
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            agents=("first", "second"),
+            groups=("all",),
+            components=GainComponents,
+            metrics={"gain": Direct("gain", normaliser=float(self.horizon))},
+            stages=("there",),
+            core_attribute="x",
+        )
+
     @property
     def default_params(self) -> NoParams:
         return NoParams()
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        return {"gain": Direct("gain", normaliser=float(self.horizon))}
 
     @cached_property
     def _spaces(self) -> tuple[EntitySpace, Unit]:

@@ -138,7 +138,7 @@ def test_it_finds_the_known_optimum(learned, seed):
     first, last = logs[0], logs[-1]
     assert last["objective"] > -0.02
     assert last["objective"] > first["objective"]
-    found = [last[f"actions/level/level_{group}"] for group in ENV.groups]
+    found = [last[f"actions/level/level_{group}"] for group in ENV.spec.groups]
     np.testing.assert_allclose(found, ENV.optimum["level"], atol=0.12)
     assert last["actions/split/first"] == pytest.approx(0.7, abs=0.12)
     assert last["spread"] < first["spread"] < 1.0

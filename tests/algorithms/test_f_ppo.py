@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from functools import cached_property
 
 import equinox as eqx
 import jax
@@ -53,7 +54,7 @@ def massage_by(env, measure, memory, agent, seen, logits, raw, threshold):
     """Massaging by what the environment foresees after what has happened."""
 
     def unfairness(action):
-        expected = env.foresee({agent: seen}, {agent: action}, None)
+        expected = env.spec.foresee({agent: seen}, {agent: action}, None)
         return -measure.value_after(measure.remaining(memory), expected)
 
     return massage(env.action_space(agent), seen, logits, raw, threshold, unfairness)
@@ -62,7 +63,7 @@ def massage_by(env, measure, memory, agent, seen, logits, raw, threshold):
 class TestMassaging:
     def test_of_an_option_by_enumeration(self):
         """The other option where it is fairer and its probability near enough (equation 6)."""
-        measure = DESK.measures["short_term"]
+        measure = DESK.spec.measures["short_term"]
 
         @eqx.filter_jit
         def run(group, raw, logits, memory, threshold):
@@ -96,7 +97,7 @@ class TestMassaging:
     def test_of_an_allocation_by_enumeration(self):
         """The best of all moves of a unit between places of like probability (section 6.2)."""
         env, threshold = Depot(), 0.25
-        measure = env.measures["short_term"]
+        measure = env.spec.measures["short_term"]
         seen = env.observe(env.initial_state(jax.random.key(0), None), None)["driver"]
 
         @eqx.filter_jit
@@ -176,7 +177,9 @@ class TestMassaging:
 
         @dataclasses.dataclass(frozen=True)
         class TwoDesks(Desk):
-            agents = ("clerk", "porter")
+            @cached_property
+            def spec(self):
+                return dataclasses.replace(super().spec, agents=("clerk", "porter"))
 
             def observe(self, state, params):
                 return super().observe(state, params) | {
@@ -208,7 +211,7 @@ class TestMassaging:
             outside, env.default_params, fairer, jax.random.key(0), trace=True
         )
         np.testing.assert_allclose(episode.mean_actions["porter"], [0.75, 0.25])
-        gaps = env.measures["short_term"].of_trace(episode.trace)
+        gaps = env.spec.measures["short_term"].of_trace(episode.trace)
         # at its own wish the clerk has a gap of 1
         assert float(jnp.min(gaps[12:])) > -0.5
 

@@ -1,7 +1,7 @@
 """F-MAPPO and F-MADDPG keep the contract of algorithms and of gradient learners."""
 
 import dataclasses
-from functools import cache
+from functools import cache, cached_property
 
 import equinox as eqx
 import jax
@@ -82,9 +82,9 @@ def test_exploration_of_f_mappo_has_a_limit(begun):
 class Slow(Toy):
     """The first agent acts at every third step only."""
 
-    @property
-    def periods(self):
-        return {"level": 3}
+    @cached_property
+    def spec(self):
+        return dataclasses.replace(super().spec, periods={"level": 3})
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -1,6 +1,7 @@
 """Learners whose reward depends on history, against NumPy and a welfare optimum by hand."""
 
 import dataclasses
+from functools import cached_property
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -30,21 +31,22 @@ class Heat(Components):
 class Stove(Room):
     """One stove for two rooms, twice as warm for the first; and somebody who does nothing."""
 
-    agents: ClassVar = ("heater", "guest")
-    groups: ClassVar = ("first", "second")
-    components: ClassVar[Any] = Heat
     SEEN: ClassVar = EntitySpace(1, (Feature("constant"),))
     SPLIT: ClassVar = Shares((("first", "second"),))
 
     horizon: int = 4
 
-    @property
-    def schemes(self):
-        return {"course": Scheme.anytime(Full("heat"), Nash())}
-
-    @property
-    def metrics(self):
-        return {"heat": Direct("heat")}
+    @cached_property
+    def spec(self):
+        return dataclasses.replace(
+            super().spec,
+            agents=("heater", "guest"),
+            groups=("first", "second"),
+            components=Heat,
+            metrics={"heat": Direct("heat")},
+            terms=(),
+            schemes={"course": Scheme.anytime(Full("heat"), Nash())},
+        )
 
     def observation_space(self, agent):
         return self.SEEN
@@ -80,7 +82,7 @@ ENV = Stove()
 def test_rewards_of_running_worlds_are_gains_of_the_episode():
     """A fold in NumPy that begins anew with every episode; the heater itself is not trained."""
     some = learner("f-mappo")
-    objective = Objective(ENV.metrics, {"course": 2.0}, schemes=ENV.schemes)
+    objective = Objective(ENV.metrics, {"course": 2.0}, schemes=ENV.spec.schemes)
     state = some.init(KEY, ENV, objective, fixed={"heater": Alternating()})
     world = jax.tree.map(lambda x: x[0], state.worlds)
 
@@ -111,7 +113,7 @@ def test_worlds_are_stacked_and_empty_without_schemes():
     objectives = (("heater", Objective.direct(ENV)),)
     world = first_worlds(ENV, ENV.default_params, objectives, {}, keys)
     assert world.judged == ({},) and world.hidden == {}
-    objectives = (("heater", Objective(ENV.metrics, {"course": 1.0}, schemes=ENV.schemes)),)
+    objectives = (("heater", Objective(ENV.metrics, {"course": 1.0}, schemes=ENV.spec.schemes)),)
     world = first_worlds(ENV, ENV.default_params, objectives, {"guest": Alternating()}, keys)
     assert world.judged[0]["course"].status.shape == (3, 2) and world.hidden["guest"].shape == (3,)
 
@@ -147,7 +149,7 @@ def test_the_welfare_optimum_is_learned(name):
     best = np.log(1 + 8 * 9 / 16) + np.log(1 + 4 * 7 / 16)
     assert float(log["metrics/nash:heat"]) == pytest.approx(best, abs=0.02)
     assert float(log["actions/heater/first"]) == pytest.approx(9 / 16, abs=0.08)
-    scheme = state.env.schemes["nash:heat"]
+    scheme = state.env.spec.schemes["nash:heat"]
     assert float(log["objective"]) == pytest.approx(
         float(log["metrics/nash:heat"]) / scheme.normaliser, rel=1e-5
     )

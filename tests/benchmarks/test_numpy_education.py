@@ -186,7 +186,7 @@ def test_the_same_luck_gives_the_same_semesters(env, params, programs, rewrite, 
         before = np.asarray(state.stage)
         state, ours, failed = transition(noise, state, actions, params)
         theirs, also_failed = country.step(actions)
-        assert set(theirs) == set(env.component_info)
+        assert set(theirs) == set(env.spec.component_info)
         for name, value in theirs.items():
             np.testing.assert_allclose(
                 getattr(ours, name), value, rtol=1e-4, atol=1e-3, err_msg=name
@@ -267,7 +267,7 @@ def ours(env, params):
     for place, (name, policy) in enumerate(POLICIES.items()):
         keys = jax.random.split(jax.random.key(place), EPISODES)
         totals, length, units = run(*(jnp.array(x) for x in policy), keys)
-        columns = {n: np.asarray(getattr(totals, n)) for n in env.component_info}
+        columns = {n: np.asarray(getattr(totals, n)) for n in env.spec.component_info}
         found[name] = summary(columns, np.asarray(length), np.asarray(units))
     return found
 

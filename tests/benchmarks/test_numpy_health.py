@@ -145,7 +145,7 @@ def test_the_same_luck_gives_the_same_months(env, params, programs, rewrite, obs
         actions = random_actions(env.action_space("planner"), rng)
         state, ours, failed = transition(noise, state, actions, params)
         theirs, also_failed = country.step(actions)
-        assert set(theirs) == set(env.component_info)
+        assert set(theirs) == set(env.spec.component_info)
         for name, value in theirs.items():
             np.testing.assert_allclose(getattr(ours, name), value, rtol=1e-4, atol=1, err_msg=name)
             total[name] = total.get(name, 0) + value
@@ -215,7 +215,7 @@ def ours(env, params):
     for place, (name, (premium, planner)) in enumerate(POLICIES.items()):
         keys = jax.random.split(jax.random.key(place), EPISODES)
         trace = run(jnp.array(premium), jnp.array(planner), keys)
-        found[name] = {n: np.asarray(getattr(trace, n)) for n in env.component_info}
+        found[name] = {n: np.asarray(getattr(trace, n)) for n in env.spec.component_info}
     return found
 
 

@@ -197,7 +197,7 @@ def ours(env, params):
         )
 
     def columns(struct, trace=False):
-        found = {name: np.asarray(getattr(struct, name)) for name in env.component_info}
+        found = {name: np.asarray(getattr(struct, name)) for name in env.spec.component_info}
         ndim = 3 if trace else 2
         return {n: v if v.ndim == ndim else v[..., None] for n, v in found.items()}
 

@@ -68,8 +68,8 @@ def test_the_objective_is_the_environments_if_none_is_named():
 def test_welfare_is_measured_beside_the_schemes_of_the_system():
     keys = {"environment": "doughnut", "objective": {"nash": 1, "welfare": 0.5}}
     job = RunConfig.from_mapping(keys).build()
-    own = job.env.unwrapped.schemes
-    assert list(job.env.schemes) == [*own, "nash"]
+    own = job.env.unwrapped.spec.schemes
+    assert list(job.env.spec.schemes) == [*own, "nash"]
     assert job.config.objective == {"welfare": 0.5, "nash": 1.0}
     assert folder_name(RunConfig("loan", objective="nash:approved")).startswith(
         "loan-f-macem-nash-approved"

@@ -55,7 +55,7 @@ def test_one_number_stays_one_number():
 
 def test_parts_of_a_partition():
     params = with_params(EDUCATION, EDUCATION.default_params, [("improve_gain.pacific", 0.8)])
-    names = EDUCATION.partitions["region"]
+    names = EDUCATION.spec.partitions["region"]
     expected = [0.8 if name.lower() == "pacific" else 0.4 for name in names]
     np.testing.assert_allclose(params.improve_gain, expected)
 
@@ -131,7 +131,7 @@ BASELINES = {HEALTH: "premium_half_uniform_planner", EDUCATION: "plausible_fixed
 
 @functools.partial(jax.jit, static_argnums=0)
 def episode(env, params):
-    policies = fixed_policies(env, env.baselines[BASELINES[env]])
+    policies = fixed_policies(env, env.spec.baselines[BASELINES[env]])
     return fairgym.rollout(env, params, policies, jax.random.key(0))
 
 

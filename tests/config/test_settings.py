@@ -11,7 +11,7 @@ from fairgym.utils.registry import environments
 
 # A noun phrase does not open with a genitive or a question, nor with what stands before a noun.
 NO_NOUN = set(
-    "of what how who whose whether which when where why if for to by from in on at with as is are"
+    "of what how who whose which when where why if for to by from in on at with as is are"
     " added set true false none told only".split()
 )
 SETTINGS = {

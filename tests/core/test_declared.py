@@ -170,7 +170,7 @@ class TestLogKeys:
 
 def test_systems_of_people_are_known_from_others():
     env = make("loan_simple", population=20)
-    assert isinstance(env, PopulationEnvironment) and env.size_text == "20 people"
+    assert isinstance(env, PopulationEnvironment) and env.spec.size_text == "20 people"
     assert not issubclass(Environment, PopulationEnvironment)
     assert not hasattr(Environment, "people") and not hasattr(Environment, "census")
 

@@ -1,6 +1,7 @@
 """Memories and hidden states in rollouts and records, against loops in plain Python."""
 
 import dataclasses
+from functools import cached_property
 
 import equinox as eqx
 import jax
@@ -45,18 +46,18 @@ class Counting(eqx.Module):
 class Slow(Room):
     """A heater that acts every other step."""
 
-    @property
-    def periods(self):
-        return {"heater": 2}
+    @cached_property
+    def spec(self):
+        return dataclasses.replace(super().spec, periods={"heater": 2})
 
 
 @dataclasses.dataclass(frozen=True)
 class Measured(Room):
     """A room with a scheme."""
 
-    @property
-    def schemes(self):
-        return {"comforts": Comforts()}
+    @cached_property
+    def spec(self):
+        return dataclasses.replace(super().spec, schemes={"comforts": Comforts()})
 
 
 def test_memories_are_folds_over_the_trace():

@@ -1,5 +1,7 @@
 """A record against the same steps made one by one."""
 
+import dataclasses
+from functools import cached_property
 from typing import ClassVar
 
 import equinox as eqx
@@ -101,9 +103,9 @@ def test_agents_that_rest_change_nothing():
     """What their policies say in between is recorded and ignored by the environment."""
 
     class Resting(Toy):
-        @property
-        def periods(self):
-            return {"level": 2}
+        @cached_property
+        def spec(self):
+            return dataclasses.replace(super().spec, periods={"level": 2})
 
         def transition(self, noise, state, actions, params):
             acts = state.time % 2 == 0

@@ -1,6 +1,7 @@
 """An episode against the same steps made one by one in Python."""
 
 import dataclasses
+from functools import cached_property
 
 import equinox as eqx
 import jax
@@ -189,9 +190,9 @@ def test_vmap_over_params_policies_and_keys_is_a_loop():
 class Periodic(Fated):
     """One agent for the whole group acts every third step, one that scores people every other."""
 
-    @property
-    def periods(self):
-        return {"level": 3, "rank": 2}
+    @cached_property
+    def spec(self):
+        return dataclasses.replace(super().spec, periods={"level": 3, "rank": 2})
 
 
 class TestPeriods:
@@ -205,7 +206,7 @@ class TestPeriods:
             actions = {}
             for agent in self.env.agents:
                 action = POLICIES[agent](observations[agent], KEY)
-                acts = number % self.env.periods.get(agent, 1) == 0
+                acts = number % self.env.spec.periods.get(agent, 1) == 0
                 actions[agent] = action if acts else jnp.zeros_like(action)
                 mask = observations[agent].mask
                 if acts:
@@ -247,7 +248,7 @@ class TestPeriods:
         }
 
     def test_environments_without_periods_act_always(self):
-        assert dict(ENV.periods) == {}
+        assert dict(ENV.spec.periods) == {}
 
     def test_several_episodes_at_once(self):
         keys = jax.random.split(jax.random.key(2), 3)
@@ -282,8 +283,8 @@ class TestStep:
 
     def test_the_census_counts_everybody_by_stage_and_group(self):
         census = ENV.census(self.state)
-        assert list(census) == list(ENV.stages)
-        for code, stage in enumerate(ENV.stages):
+        assert list(census) == list(ENV.spec.stages)
+        for code, stage in enumerate(ENV.spec.stages):
             for group in (0, 1):
                 expected = int(((self.state.stage == code) & (self.state.group == group)).sum())
                 assert int(census[stage][group]) == expected

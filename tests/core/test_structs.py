@@ -100,7 +100,7 @@ def unchecked(**values):
 
 
 def test_component_info():
-    info = Toy().component_info
+    info = Toy().spec.component_info
     assert list(info) == [f.name for f in dataclasses.fields(ToyComponents)]
     assert info["served"].used_by == ("rank",) and info["served"].per == "group"
     assert not info["gain"].nonnegative and info["gain"].per == ""

@@ -34,8 +34,12 @@ def env(request):
 )
 def test_a_step_a_group_and_an_early_end_have_a_word(name, time_unit, group_word, failure):
     env = fairgym.make(name, population=60, horizon=10)
-    assert (env.time_unit, env.group_word, env.failure) == (time_unit, group_word, failure)
-    assert EndsAfter(env, 5).failure == failure, "wrappers, too"
+    assert (env.spec.time_unit, env.spec.group_word, env.spec.failure) == (
+        time_unit,
+        group_word,
+        failure,
+    )
+    assert EndsAfter(env, 5).spec.failure == failure, "wrappers, too"
     time = next(f for f in env.observation_space(env.agents[0]).context if f.name == "time")
     assert time.unit == time_unit
 
@@ -51,7 +55,7 @@ def test_a_step_a_group_and_an_early_end_have_a_word(name, time_unit, group_word
 )
 def test_components_that_count_a_state_are_levels(name, levels):
     env = fairgym.make(name, population=60, horizon=10)
-    assert {key for key, info in env.component_info.items() if info.level} == levels
+    assert {key for key, info in env.spec.component_info.items() if info.level} == levels
 
 
 @pytest.mark.parametrize("wrong", ["no", "", 2, 0, None])
@@ -69,7 +73,10 @@ def test_flags_are_true_or_false(name, wrong):
 def test_elements_are_slugs_for_groups_and_regions(env):
     for agent in env.agents:
         elements = env.action_space(agent).elements
-        places = {*env.groups, *(part for parts in env.partitions.values() for part in parts)}
+        places = {
+            *env.spec.groups,
+            *(part for parts in env.spec.partitions.values() for part in parts),
+        }
         for element in elements:
             assert element.name == element.name.lower() and " " not in element.name
             assert not element.group or element.group in places
@@ -112,7 +119,7 @@ def test_columns_of_one_variable_say_so():
 
 
 def test_every_metric_has_a_unit(env):
-    units = {name: metric.unit_in(env.component_info) for name, metric in env.metrics.items()}
+    units = {name: metric.unit_in(env.spec.component_info) for name, metric in env.metrics.items()}
     assert all(units.values())
     if "wait_disparity" in units:
         assert units["wait_disparity"] == "months"
@@ -132,7 +139,7 @@ def test_a_state_after_a_step_has_the_types_of_the_first(env):
 
 
 def test_baselines_have_slugs(env):
-    for name in env.baselines:
+    for name in env.spec.baselines:
         assert name.isidentifier() and name == name.lower()
 
 

@@ -43,7 +43,7 @@ def told(name: str, observe_group: bool) -> dict[str, float]:
     env: Any = fairgym.make(name, population=2_000, horizon=50, observe_group=observe_group)
     params = env.default_params.replace(**EQUAL[name])
     rule = POLICIES[name]
-    policies = fixed_policies(env, env.baselines[rule] if isinstance(rule, str) else rule)
+    policies = fixed_policies(env, env.spec.baselines[rule] if isinstance(rule, str) else rule)
     state = rollout(EndsAfter(env, MONTHS), params, policies, jax.random.key(0)).final_state
     group, found = np.asarray(state.group), {}
     for agent, seen in env.observe(state, params).items():
@@ -55,7 +55,7 @@ def told(name: str, observe_group: bool) -> dict[str, float]:
         half = np.random.default_rng(0).permutation(y.size) < y.size // 2
         tree: Any = DecisionTreeClassifier(max_depth=5, min_samples_leaf=20, random_state=0)
         chance = tree.fit(x[half], y[half]).predict_proba(x[~half])
-        chance = chance[:, 1] if len(env.groups) == 2 else chance
+        chance = chance[:, 1] if len(env.spec.groups) == 2 else chance
         found[agent] = float(roc_auc_score(y[~half], chance, multi_class="ovr"))
     return found
 

@@ -65,6 +65,6 @@ def test_the_examples_of_a_card_are_understood(name):
             changed = simulate.plan_of(words)[0].scenarios[-1]
             fixed, params = pairs_of(changed.fixed), pairs_of(changed.params)
         assert fixed and params
-        base = env.baselines[default_baseline(env)]
+        base = env.spec.baselines[default_baseline(env)]
         assert with_fixed(env, base, fixed) != base
         assert with_params(env, env.default_params, params) != env.default_params

@@ -62,7 +62,7 @@ def test_race_and_sex_together(name):
     env: Any = fairgym.make(name, population=2_000)
     state = jax.jit(env.initial_state)(jax.random.key(0), env.default_params)
     people = {n: np.asarray(x) for n, x in jax.jit(env.people)(state).items()}
-    parts = env.partitions["race_and_sex"]
+    parts = env.spec.partitions["race_and_sex"]
     counts = np.bincount(people["race_and_sex"].astype(int), minlength=8)
     women, black = people["female"] == 1, people["race_black"] == 1
     white = ~black & (people["race_asian"] == 0) & (people["race_other"] == 0)

@@ -78,12 +78,12 @@ def changes(now, then):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_version_says_what_is_simulated(name):
-    version, then = environments.get(name).version, json.loads(FILE.read_text())[name]
+    version, then = environments.get(name)().spec.version, json.loads(FILE.read_text())[name]
     now = facts_of(name)
     if version == then["version"]:
         different = "\n  ".join(changes(now, then["facts"]))
         assert not different, (
-            f"{name} simulates something else by default; raise `version` of its class to"
+            f"{name} simulates something else by default; raise `version` of its spec to"
             f" {version + 1} and run `{RECORD}`:\n  {different}"
         )
     assert (version, now.keys()) == (then["version"], then["facts"].keys()), (
@@ -106,7 +106,7 @@ def record():
     known = json.loads(FILE.read_text()) if FILE.exists() else {}
     found = {}
     for name in NAMES:
-        version, facts = environments.get(name).version, facts_of(name)
+        version, facts = environments.get(name)().spec.version, facts_of(name)
         then = known.get(name, {"version": None, "facts": {}})
         if version == then["version"] and (different := changes(facts, then["facts"])):
             sys.exit(f"{name} differs, and has the same version: raise it\n" + "\n".join(different))

@@ -685,7 +685,7 @@ def test_arms_of_interventions_differ_and_can_be_built(one):
     assert one.without != one.given
     for arm in (one.without, one.given):
         assert set(arm.params) <= {field.name for field in dataclasses.fields(env.default_params)}
-        policies = fixed_policies(env, {**env.baselines[one.baseline], **arm.policy})
+        policies = fixed_policies(env, {**env.spec.baselines[one.baseline], **arm.policy})
         assert set(policies) == set(env.agents)
 
 

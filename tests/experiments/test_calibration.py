@@ -31,7 +31,7 @@ def test_stays_by_hand():
 def test_stays_are_those_that_the_components_count(name):
     """Loans that ended and were lost, and degrees, by group."""
     env = make(name, population=300, horizon=60)
-    rules = RULES[name] if name == "loan" else env.baselines[RULES[name]]
+    rules = RULES[name] if name == "loan" else env.spec.baselines[RULES[name]]
     policies, params, seed = fixed_policies(env, rules), env.default_params, 5
     found = spells(env, params, policies, seed, 1)
     good = outcomes(env, found)

@@ -115,7 +115,7 @@ def test_courses_are_those_of_the_trace(name):
     if name == "fppo-fig1":
         figure.evaluated_in = lambda **more: make("bank_loans", horizon=400, **more)
     env = figure.evaluated_in()
-    policies = fixed_policies(env, env.baselines["random"])
+    policies = fixed_policies(env, env.spec.baselines["random"])
     courses = figure.courses({5: (env, policies)}, 2)
     trace = held_out(env, env.default_params, policies, 5, 2).trace
     loops = {"fppo-fig1": of_loans, "fppo-fig3": of_sites, "fppo-fig4": of_communities}[name]

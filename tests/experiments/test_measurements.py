@@ -28,7 +28,7 @@ def bank(relief):
 
 
 def test_a_bank_that_treats_all_alike_is_as_unfair_as_luck_makes_it():
-    fair = [name for name in ENV.terms if ENV.metrics[name].kind == "fair"]
+    fair = [name for name in ENV.spec.terms if ENV.metrics[name].kind == "fair"]
     alike, apart = bank([0.3, 0.3]), bank([0.3, 0.0])
     for found, excess in ((alike, False), (apart, True)):
         objective = Objective.weighted(ENV, dict.fromkeys(fair, 1.0))
@@ -143,7 +143,9 @@ def test_a_policy_in_anothers_place():
     env = make("health", population=100, horizon=6)
 
     def run(premium):
-        policies = fixed_policies(env, next(iter(env.baselines.values())) | {"insurer": premium})
+        policies = fixed_policies(
+            env, next(iter(env.spec.baselines.values())) | {"insurer": premium}
+        )
         config = SimpleNamespace(seed=0)
         return SimpleNamespace(env=env, params=env.default_params, policies=policies, config=config)
 

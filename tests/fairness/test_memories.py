@@ -1,6 +1,8 @@
 """Memories against plain NumPy: what they hold, show, and could have held."""
 
+import dataclasses
 import itertools
+from functools import cached_property
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,7 @@ import pytest
 from jax import lax
 
 import fairgym
-from fairgym.core import Components, FairgymError, Memory, component
+from fairgym.core import Components, EnvironmentSpec, FairgymError, Memory, component
 from fairgym.fairness import Counter, Filter, Full, Min, Recent, Reset, Status
 from fairgym.wrappers import Wrapper, augmented
 
@@ -133,13 +135,13 @@ class Got(Components):
 class Shop(Wrapper):
     """An environment with a component per person."""
 
-    @property
-    def components(self):
-        return Got
-
-    @property
-    def axes(self):
-        return {"person": ("0", "1", "2")}
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return dataclasses.replace(
+            super().spec,
+            components=Got,
+            parts={"person": ("0", "1", "2")},
+        )
 
 
 class TestShown:
@@ -152,7 +154,7 @@ class TestShown:
             "remembered_disbursed_1",
         ]
         assert all(f.high == 60.0 and f.levels == 61 and f.unit == "people" for f in features)
-        assert all(g in f.source for g, f in zip(self.ENV.groups, features, strict=True))
+        assert all(g in f.source for g, f in zip(self.ENV.spec.groups, features, strict=True))
         shown = Full("disbursed").shown(jnp.array([1.0, 2.0]))
         assert shown["remembered_disbursed"].tolist() == [1.0, 2.0]
 

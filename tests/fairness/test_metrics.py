@@ -258,7 +258,7 @@ class TestLabels:
     @pytest.mark.parametrize("environment", ["loan", "loan_simple", "health", "education", "toy"])
     def test_the_environments_declare_what_does_not_follow(self, environment):
         env = TOY if environment == "toy" else fairgym.make(environment)
-        units = {name: m.unit_in(env.component_info) for name, m in env.metrics.items()}
+        units = {name: m.unit_in(env.spec.component_info) for name, m in env.metrics.items()}
         assert set(units) == set(env.metrics)
         if environment == "loan":
             assert units == {

@@ -1,5 +1,8 @@
 """Objectives over fairness schemes: the rewards of an episode against its score, and by hand."""
 
+import dataclasses
+from functools import cached_property
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -123,7 +126,7 @@ class TestNames:
         objective = Objective.named(self.loan, name)
         assert objective.weights == {name: 1.0} and list(objective.schemes) == [name]
         measured = measuring(self.loan, [objective])
-        assert measured.schemes == objective.schemes and measured.metrics == self.loan.metrics
+        assert measured.spec.schemes == objective.schemes and measured.metrics == self.loan.metrics
         assert read_objective(self.loan, complete_objective(self.loan, name), {}) == objective
 
     def test_welfare_weighs_beside_metrics(self):
@@ -157,13 +160,13 @@ class TestNames:
 
     def test_the_published_objective(self):
         class Published(Toy):
-            @property
-            def schemes(self):
-                return SCHEMES
-
-            @property
-            def published(self):
-                return {"course": 1.0, "gain": -40.0}
+            @cached_property
+            def spec(self):
+                return dataclasses.replace(
+                    super().spec,
+                    schemes=SCHEMES,
+                    published={"course": 1.0, "gain": -40.0},
+                )
 
         objective = Objective.named(Published(), "published")
         assert objective.weights == {"course": 1.0, "gain": -40.0}

@@ -115,7 +115,7 @@ def ways(request):
         )
     )(jax.random.key(3))
     counts = np.asarray(getattr(episode.trace, component))
-    stakeholders = env.parts_of(env.component_info[component].axes[0])
+    stakeholders = env.spec.parts_of(env.spec.component_info[component].axes[0])
     # the same episode as a log: a row for each that was handed out, in no order
     log = [
         (step, stakeholders[place])

@@ -1,13 +1,15 @@
 """Welfare by name, against NumPy; names that there are not."""
 
 import dataclasses
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pytest
 from sized import of_size
 from toys import Toy
 
-from fairgym.core import FairgymError
+from fairgym.core import Components, EnvironmentSpec, FairgymError, component
 from fairgym.fairness import component_rows
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
 from fairgym.utils.registry import environments
@@ -39,9 +41,9 @@ def test_welfare_at_the_end_over_that_of_equal_shares(name):
 class Useful(Wrapper):
     """A toy whose benefit is declared."""
 
-    @property
-    def benefit(self):
-        return "served"
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return dataclasses.replace(super().spec, benefit="served")
 
 
 def test_without_a_component_it_is_of_the_benefit():
@@ -63,9 +65,9 @@ def test_every_environment_declares_its_benefit(name):
     people = 4 if name == "lending_pool" else 60
     env = of_size(name, people, horizon=24)
     people = getattr(env, "population", 24)  # one in each step, where there are none
-    scheme, info = welfare_scheme(env, "max-min"), env.component_info[env.benefit]
+    scheme, info = welfare_scheme(env, "max-min"), env.spec.component_info[env.spec.benefit]
     steps = 24 if info.level else 1
-    stakeholders = len(env.parts_of(info.axes[0]))
+    stakeholders = len(env.spec.parts_of(info.axes[0]))
     assert scheme.normaliser == pytest.approx(steps * people / stakeholders)
 
 
@@ -97,11 +99,13 @@ def test_other_names_are_refused_in_a_sentence(name, message):
 def test_losses_have_no_welfare():
     """The log of a negative number."""
 
+    class Lost(Components):
+        treated: Any = component("losses", unit="", per="group", nonnegative=False)
+
     class Loss(Wrapper):
-        @property
-        def component_info(self):
-            info = self.env.component_info
-            return info | {"treated": dataclasses.replace(info["treated"], nonnegative=False)}
+        @cached_property
+        def spec(self):
+            return dataclasses.replace(self.env.spec, components=Lost)
 
     with pytest.raises(FairgymError, match="'nash:treated', of 'treated', which may be negative"):
         welfare_scheme(Loss(ENV), "nash:treated")

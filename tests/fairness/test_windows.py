@@ -101,8 +101,8 @@ def test_agents_are_shown_the_sums_of_the_window(name, window, high, components)
     trace = fairgym.rollout(env, params, policies, key, trace=True, memories={}).trace
     rows = np.concatenate([np.array(getattr(trace, one)) for one in components], axis=1)
     world, (agent,) = env.initial_state(key, params), env.agents
-    for steps, most in ((window, high), (4, 4 * env.memories["window"].most)):
-        measure = dataclasses.replace(env.memories["window"], steps=steps)
+    for steps, most in ((window, high), (4, 4 * env.spec.memories["window"].most)):
+        measure = dataclasses.replace(env.spec.memories["window"], steps=steps)
         augment = augmented(env, measure)
         features = augment.observation_space(agent).context[-rows.shape[1] :]
         assert {one.high for one in features} == {most}

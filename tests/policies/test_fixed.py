@@ -1,7 +1,9 @@
 """Fixed policies, and building them from plain values."""
 
+import dataclasses
 import os
 import sys
+from functools import cached_property
 
 import jax
 import jax.numpy as jnp
@@ -187,12 +189,14 @@ class TestRules:
 
     def test_a_baseline_may_be_a_rule(self, rules):
         class WithRule(Queue):
-            @property
-            def baselines(self):
-                return {"strict": {"level": f"{rules}:levels"}}
+            @cached_property
+            def spec(self):
+                return dataclasses.replace(
+                    super().spec, baselines={"strict": {"level": f"{rules}:levels"}}
+                )
 
         env = WithRule()
-        assert isinstance(fixed_policies(env, env.baselines["strict"])["level"], Function)
+        assert isinstance(fixed_policies(env, env.spec.baselines["strict"])["level"], Function)
 
     @pytest.mark.parametrize(
         ("rule", "message"),
@@ -246,5 +250,5 @@ class TestFixedPolicies:
     def test_the_baselines_of_the_loan_environment(self):
         for groups in (1, 2):
             env = fairgym.make("loan", population=40, action_groups=groups)
-            for specification in env.baselines.values():
+            for specification in env.spec.baselines.values():
                 assert set(fixed_policies(env, specification)) == set(env.agents)

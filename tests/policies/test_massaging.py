@@ -96,7 +96,7 @@ def test_what_is_drawn_is_massaged():
             np.testing.assert_array_equal(courses.values("profit"), plain.values("profit"))
     assert gaps[1] < 0.5 * gaps[0]
     with pytest.raises(FairgymError, match="policies has none of bank_loans that chooses"):
-        sampled(bank, fixed_policies(bank, bank.baselines["threshold"]))
+        sampled(bank, fixed_policies(bank, bank.spec.baselines["threshold"]))
 
 
 def test_units_are_those_of_an_enumeration():
@@ -104,7 +104,7 @@ def test_units_are_those_of_an_enumeration():
     system = fairgym.make("attention", horizon=40)
     params, window, threshold = system.default_params, 6, 0.15
     learned = equivariant(system, jax.random.key(1))
-    measure = Windowed(system.measures["short_term"].metric, window)
+    measure = Windowed(system.spec.measures["short_term"].metric, window)
     env, policies = massaged(system, params, learned, threshold, measure)
     policy, rows, changed = learned["dispatcher"], [], 0
     own_action, logits_of = eqx.filter_jit(policy), eqx.filter_jit(policy.logits)

@@ -179,7 +179,7 @@ class TestWithFixed:
     def test_changes_of_an_agent_hold_together(self):
         """Each as given: the second one does not scale the first."""
         env = fairgym.make("health", population=60)
-        base = env.baselines["premium_half_uniform_planner"]
+        base = env.spec.baselines["premium_half_uniform_planner"]
         changes = [("planner.public_health_south", "0.4"), ("planner.public_health_west", 0.3)]
         changed = with_fixed(env, base, changes)
         np.testing.assert_allclose(changed["planner"][8:12], [0.15, 0.15, 0.4, 0.3])

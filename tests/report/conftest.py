@@ -5,6 +5,7 @@ import json
 import shutil
 import types
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,14 +16,16 @@ from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
 from fairgym.core import (
     ActionSpace,
-    ComponentInfo,
+    Components,
     Element,
     EntitySpace,
+    EnvironmentSpec,
     Feature,
     PerEntity,
     PopulationEnvironment,
     Shares,
     Unit,
+    component,
     per_group,
 )
 from fairgym.fairness import Disparity, Rate
@@ -141,6 +144,14 @@ def made_up_result(made_up_evaluation) -> Callable[..., Result]:
     return make
 
 
+class Counted(Components):
+    """Counts of a step in each region."""
+
+    ill: Any = component("people ill", unit="people", per="region")
+    seen: Any = component("people seen", unit="people", per="region")
+    paid: Any = component("sum of pay", unit="maximum salaries", per="region")
+
+
 @dataclasses.dataclass(frozen=True)
 class Country(PopulationEnvironment):
     """An environment, as far as reports ask: four regions as groups, a further partition, stages.
@@ -149,22 +160,12 @@ class Country(PopulationEnvironment):
     """
 
     name: ClassVar[str] = "country"
-    agents: ClassVar[tuple[str, ...]] = ("insurer", "planner", "employer")
-    groups: ClassVar[tuple[str, ...]] = ("North", "East", "South", "West")
-    stages: ClassVar[tuple[str, ...]] = ("well", "waiting", "in hospital")
-    core_attribute: ClassVar[str] = "risk"
-    group_word: ClassVar[str] = "region"
-    time_unit: ClassVar[str] = "months"
 
     population: int = 8
     horizon: int = 5
 
     @property
-    def partitions(self) -> Mapping[str, tuple[str, ...]]:
-        return {"place": ("town", "village", "desert")}
-
-    @property
-    def metrics(self) -> Mapping[str, Any]:
+    def _metrics(self) -> Mapping[str, Any]:
         ill, pay = (
             Rate("ill", "seen", sign=-1),
             Rate("paid", "seen", unit="maximum salaries per person"),
@@ -176,13 +177,20 @@ class Country(PopulationEnvironment):
             "pay_disparity": Disparity(pay),
         }
 
-    @property
-    def component_info(self) -> dict[str, ComponentInfo]:
-        return {
-            "ill": ComponentInfo("people ill", "people", per="region"),
-            "seen": ComponentInfo("people seen", "people", per="region"),
-            "paid": ComponentInfo("sum of pay", "maximum salaries", per="region"),
-        }
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            components=Counted,
+            size_text=f"{self.population} people",
+            agents=("insurer", "planner", "employer"),
+            groups=("North", "East", "South", "West"),
+            metrics=self._metrics,
+            group_word="region",
+            time_unit="months",
+            partitions={"place": ("town", "village", "desert")},
+            stages=("well", "waiting", "in hospital"),
+            core_attribute="risk",
+        )
 
     @property
     def default_params(self) -> Any:
@@ -205,7 +213,7 @@ class Country(PopulationEnvironment):
 
     def observation_space(self, agent: str) -> EntitySpace:
         """Everybody, with a column per region."""
-        regions = tuple(Feature(name, of="region") for name in self.groups)
+        regions = tuple(Feature(name, of="region") for name in self.spec.groups)
         rest = (Feature("risk", 1, 5, "1 good to 5 bad"), Feature("premium", 0, 9, "dollars"))
         return EntitySpace(8, (*regions, *rest), (Feature("time", 0, 9, "months"),))
 
@@ -216,7 +224,7 @@ class Country(PopulationEnvironment):
         if agent == "employer":
             return Unit(("salary", "hours"))
         kinds = ("beds", "public_health", "rollover")
-        return Shares((kinds, *(per_group(k, self.groups, of=k) for k in kinds[:2])))
+        return Shares((kinds, *(per_group(k, self.spec.groups, of=k) for k in kinds[:2])))
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """What the agents decide: panels of lines, budgets and their splits, and the sentences on them."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Planners:
     """An environment, as far as figures ask, with one agent that divides two budgets."""
 
     agents = ("planner",)
-    groups = ("north", "south")
+    spec = SimpleNamespace(groups=("north", "south"))
     name = "made up"
 
     def action_space(self, agent: str) -> Any:
@@ -41,11 +42,11 @@ class Dispatchers:
     """An environment, as far as figures ask, with one agent that divides units over sites."""
 
     agents = ("dispatcher",)
-    groups = ("north", "south")
+    spec = SimpleNamespace(groups=("north", "south"))
     name = "made up"
 
     def action_space(self, agent: str) -> Any:
-        return Allocation(6, per_group("units", self.groups, unit="units"))
+        return Allocation(6, per_group("units", self.spec.groups, unit="units"))
 
 
 def test_units_are_lines_on_a_scale_of_units(bare_run):
@@ -94,7 +95,7 @@ class Clinics:
     """An environment, as far as figures ask, with one agent that chooses among many people."""
 
     agents = ("clinic",)
-    groups = ("north", "south")
+    spec = SimpleNamespace(groups=("north", "south"))
     name = "made up"
 
     def action_space(self, agent: str) -> Any:
@@ -220,7 +221,7 @@ def test_one_number_per_agent_is_a_panel_each():
         agents = ("employer",)
 
         def action_space(self, agent: str) -> Any:
-            return Unit((*per_group("threshold", self.groups), "relief"))
+            return Unit((*per_group("threshold", self.spec.groups), "relief"))
 
     found = actions.line_panels(Plain())
     assert [(panel.title, len(panel.elements)) for panel in found] == [

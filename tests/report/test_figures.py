@@ -110,7 +110,7 @@ def test_mean_actions_have_a_line_per_group(env, made_up_run):
         "Disbursement: mean priority",
         "Debt management: relief",
     ]
-    for index, group in enumerate(env.groups):
+    for index, group in enumerate(env.spec.groups):
         line = labelled(panels["Admissions: threshold"], f"threshold, {group}")
         np.testing.assert_allclose(line.get_ydata(), [0.3, 0.4])
         assert line.get_color() == style.group_colour(index)
@@ -136,8 +136,8 @@ def test_configurations_share_the_scale_of_an_action(made_up_run):
 
 def test_the_core_attribute_is_a_histogram_per_group(env, made_up_evaluation):
     group = np.array([[0, 0, 0, 0, 1, 1]])
-    start = {"group": group, env.core_attribute: np.array([[0.0, 0.0, 0.5, 1.0, 0.0, 0.0]])}
-    end = {"group": group, env.core_attribute: np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 0.8]])}
+    start = {"group": group, env.spec.core_attribute: np.array([[0.0, 0.0, 0.5, 1.0, 0.0, 0.0]])}
+    end = {"group": group, env.spec.core_attribute: np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 0.8]])}
     found = made_up_evaluation(0.5, people_start=start, people_end=end)
     figure = core_attribute_distribution(found, env)
     panels = titled(figure)
@@ -160,7 +160,7 @@ def test_the_core_attribute_is_a_histogram_per_group(env, made_up_evaluation):
 
 def test_policies_share_the_start_if_it_is_the_same(env, made_up_evaluation):
     def moment(values):
-        return {"group": np.array([[0, 0, 1, 1]]), env.core_attribute: np.array([values])}
+        return {"group": np.array([[0, 0, 1, 1]]), env.spec.core_attribute: np.array([values])}
 
     same, other = moment([0.1, 0.3, 0.1, 0.2]), moment([0.5, 0.6, 0.5, 0.6])
     one = made_up_evaluation(0.5, people_start=same, people_end=other)
@@ -179,7 +179,7 @@ def test_policies_share_the_start_if_it_is_the_same(env, made_up_evaluation):
 def trace_of(env, approved, applied) -> types.SimpleNamespace:
     """A component trace with nothing but admissions, shape (episodes, steps, groups)."""
     shape = np.shape(applied)
-    fields = {name: np.zeros(shape) for name in env.component_info}
+    fields = {name: np.zeros(shape) for name in env.spec.component_info}
     return types.SimpleNamespace(
         **(fields | {"approved": np.array(approved), "applied": np.array(applied)})
     )
@@ -196,7 +196,7 @@ def test_group_rates_are_counted_from_the_start(env, made_up_evaluation):
     rates = ["Admission rate", "Wait", "Default rate", "Time in the queue", served]
     assert list(panels) == rates
     panel = panels["Admission rate"]
-    first, second = (labelled(panel, group) for group in env.groups)
+    first, second = (labelled(panel, group) for group in env.spec.groups)
     np.testing.assert_allclose(first.get_ydata(), [0.25, 0.5])
     np.testing.assert_allclose(second.get_xdata(), [2])  # undefined before
     np.testing.assert_allclose(second.get_ydata(), [0.25])

@@ -2,23 +2,29 @@
 
 import dataclasses
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import pytest
 
 from fairgym.config.differences import small
-from fairgym.core import ComponentInfo, Element, FairgymError, Shares
+from fairgym.core import Components, Element, FairgymError, Shares, component
 from fairgym.fairness import Direct, Disparity, Rate
 from fairgym.report import labels
 from fairgym.report.labels import those
 from fairgym.wrappers import EndsAfter
 
-INFO = {
-    "ill": ComponentInfo("people ill", "people"),
-    "seen": ComponentInfo("people seen", "people"),
-    "waited": ComponentInfo("time waited", "people x months"),
-    "balance": ComponentInfo("money left", "dollars", nonnegative=False),
-}
+
+class Counted(Components):
+    """Components of several units."""
+
+    ill: Any = component("people ill", unit="people")
+    seen: Any = component("people seen", unit="people")
+    waited: Any = component("time waited", unit="people x months")
+    balance: Any = component("money left", unit="dollars", nonnegative=False)
+
+
+INFO = Counted.info()
 
 
 @pytest.fixture
@@ -27,8 +33,9 @@ def system(country) -> Callable[..., Any]:
 
     def make(**given: Any) -> Any:
         class System(type(country)):
-            metrics = given
-            component_info = INFO
+            @cached_property
+            def spec(self) -> Any:
+                return dataclasses.replace(super().spec, metrics=given, components=Counted)
 
         return System()
 
@@ -71,7 +78,7 @@ def test_the_rate_of_a_disparity_goes_by_its_title_or_by_its_metric(system):
 
 
 def test_parts_go_by_the_word_that_is_declared_for_them(country):
-    assert labels.parts_word(country, country.groups) == "region"
+    assert labels.parts_word(country, country.spec.groups) == "region"
     assert labels.parts_word(country, ["town", "village", "desert"]) == "place"
     assert labels.parts_word(country, ["town", "village"]) == ""
 
@@ -81,7 +88,9 @@ def test_the_core_attribute_has_the_unit_of_its_feature(country):
 
     @dataclasses.dataclass(frozen=True)
     class Other(type(country)):
-        core_attribute = "height"  # nobody observes it
+        @cached_property
+        def spec(self) -> Any:  # nobody observes the core attribute
+            return dataclasses.replace(super().spec, core_attribute="height")
 
     assert labels.core_attribute_unit(Other()) == ""
 

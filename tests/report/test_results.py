@@ -215,7 +215,7 @@ def people(env, advantaged: float, disadvantaged: float) -> dict[str, np.ndarray
     values = np.concatenate([advantaged + spread, disadvantaged + spread])
     return {
         "group": np.tile([0, 0, 0, 1, 1, 1], (2, 1)),
-        env.core_attribute: np.stack([values, values + 0.001]),
+        env.spec.core_attribute: np.stack([values, values + 0.001]),
     }
 
 
@@ -258,7 +258,7 @@ def test_undefined_measures_are_told(env, made_up_result):
 
 def test_the_rates_behind_a_disparity_are_told(env, made_up_result):
     shape = np.ones((4, 3, 2))
-    fields = {name: shape for name in env.component_info}
+    fields = {name: shape for name in env.spec.component_info}
     trace = types.SimpleNamespace(**(fields | {"approved": shape * [0.75, 0.5]}))
     text = findings.metric_sentence(
         "admission_disparity", [made_up_result("a", True, -0.25, trace=trace)], None, env

@@ -4,7 +4,7 @@ import dataclasses
 import html
 import json
 import re
-from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,15 @@ import fairgym
 from fairgym.cli import main
 from fairgym.cli.scheme_rows import scheme_rows
 from fairgym.config import RunConfig
-from fairgym.core import Components, Discrete, Environment, FairgymError, OneEntity, component
+from fairgym.core import (
+    Components,
+    Discrete,
+    Environment,
+    EnvironmentSpec,
+    FairgymError,
+    OneEntity,
+    component,
+)
 from fairgym.fairness import (
     Disparity,
     Full,
@@ -62,25 +70,21 @@ class Bakery(Environment):
     """An environment, as far as schemes ask."""
 
     name: ClassVar[str] = "bakery"
-    agents: ClassVar[tuple[str, ...]] = ("baker",)
-    groups: ClassVar[tuple[str, ...]] = ("all",)
-    time_unit: ClassVar[str] = "hours"
-    components: ClassVar[type[Components]] = Given
 
     own: tuple[tuple[str, Scheme], ...] = tuple(SCHEMES.items())
     horizon: int = STEPS
 
-    @property
-    def axes(self) -> Mapping[str, tuple[str, ...]]:
-        return {**super().axes, "person": ("ann", "ben", "cy")}
-
-    @property
-    def schemes(self) -> Mapping[str, Scheme]:
-        return dict(self.own)
-
-    @property
-    def metrics(self) -> Mapping[str, Any]:
-        return {"apart": Disparity(Rate("cakes", "visits", unit="cakes per visit"))}
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            agents=("baker",),
+            groups=("all",),
+            components=Given,
+            metrics={"apart": Disparity(Rate("cakes", "visits", unit="cakes per visit"))},
+            time_unit="hours",
+            parts={"person": ("ann", "ben", "cy")},
+            schemes=dict(self.own),
+        )
 
     @property
     def default_params(self) -> Any:
@@ -239,12 +243,12 @@ def test_schemes_have_labels_beside_metrics():
     assert [label.name for label in metric_labels(env)] == [
         "objective",
         *env.metrics,
-        *env.schemes,
+        *env.spec.schemes,
     ]
     label = metric_label(env, "worst_off")
     assert (label.title, label.kind, label.better) == ("Worst off", "scheme", "higher is better")
     assert label.axis_label == "score" and label.key == "metrics/worst_off"
-    titled = dataclasses.replace(env.schemes["welfare"], title="log of Nash welfare")
+    titled = dataclasses.replace(env.spec.schemes["welfare"], title="log of Nash welfare")
     assert metric_label(Bakery((("nash", titled),)), "nash").title == "Log of Nash welfare"
 
 

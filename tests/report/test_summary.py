@@ -40,7 +40,7 @@ def test_the_first_lines_say_who_decided_and_what_came_out(page):
         "A computer learned by trial and error (algorithm f-macem) how they should decide; it was"
         " told to raise one score, the objective “uniform”, made of profit, admission rate, "
     )
-    count = len(fairgym.make("loan", population=60, horizon=20).baselines)
+    count = len(fairgym.make("loan", population=60, horizon=20).spec.baselines)
     assert next(told) == (
         f"The learned policy was then tried beside {count} baselines, which are fixed rules, in the"
         " same 4 episodes: the same people with the same luck for all."
@@ -164,7 +164,7 @@ def test_failures_come_first_and_say_what_failed_and_when(made_up_run, made_up_r
 def test_what_is_better_for_whom(env, made_up_evaluation):
     def result(name: str, learned: bool, approved: tuple[float, float], profit: float) -> Result:
         shape = np.ones((4, 3, 2)) * np.array([1.0, 1.1, 0.9, 1.0])[:, None, None]
-        fields = dict.fromkeys(env.component_info, shape)
+        fields = dict.fromkeys(env.spec.component_info, shape)
         trace = types.SimpleNamespace(**(fields | {"approved": shape * approved}))
         metrics = dict.fromkeys(env.metrics, np.full(4, 0.5))
         metrics |= {

@@ -141,7 +141,7 @@ def test_parts_of_a_wide_table_of_groups_repeat_measure_and_policy(country, pair
     monkeypatch.setattr(template, "MOST_COLUMNS", 5)
     whole = tables.group_table(pair, country)
     parts = [cells_of(part) for part in whole.split("</table>")[:-1]]
-    names = [*country.groups, "disparity|standard deviation"]
+    names = [*country.spec.groups, "disparity|standard deviation"]
     assert [rows[0] for rows in parts] == [["", "policy", *names[:2]], ["", "policy", *names[2:]]]
     for rows in parts:
         assert [row[-len(rows[0]) + 1] for row in rows[2:4]] == ["learned policy", "good"]
@@ -149,7 +149,7 @@ def test_parts_of_a_wide_table_of_groups_repeat_measure_and_policy(country, pair
 
 def test_each_group_has_its_own_rate(country, pair):
     head, size, mine, rule, pay, _ = cells_of(tables.group_table(pair, country))
-    assert head == ["", "policy", *country.groups, "disparity|standard deviation"]
+    assert head == ["", "policy", *country.spec.groups, "disparity|standard deviation"]
     assert size == ["People", "", "3", "2", "2", "1", ""]
     assert mine[:2] == ["Illness rate|share, ↓ lower is better", "learned policy"]
     # two episodes 0.04 apart: t with one degree of freedom times 0.04 / 2
@@ -276,11 +276,11 @@ def test_sections_of_the_page(country, pair):
 
 def test_education_tells_its_regions():
     env: Any = fairgym.make("education", population=60, horizon=10)
-    assert len(env.partitions["region"]) == 9 and env.partitions["region"][8] == "Pacific"
-    assert env.group_word == "group"
-    assert fairgym.make("health", population=60, horizon=10).group_word == "region"
+    assert len(env.spec.partitions["region"]) == 9 and env.spec.partitions["region"][8] == "Pacific"
+    assert env.spec.group_word == "group"
+    assert fairgym.make("health", population=60, horizon=10).spec.group_word == "region"
     loan: Any = fairgym.make("loan", population=60, horizon=10)
-    assert loan.partitions == {}
+    assert loan.spec.partitions == {}
 
 
 # ---------------------------------------------------------------- four groups elsewhere
@@ -304,7 +304,7 @@ def test_four_groups_are_drawn_in_lanes_of_their_own(country, pair):
     figure = core_attribute_distribution(list(mine.evaluations), country)
     first, second = figure.axes
     labels = [label.get_text() for label in first.get_yticklabels()]
-    assert labels == list(country.groups) and not figure.legends
+    assert labels == list(country.spec.groups) and not figure.legends
     stairs = [patch for patch in first.patches if isinstance(patch, StepPatch)]
     floors = [patch.get_data()[2] for patch in stairs if patch.get_fill()]
     assert floors == [3, 2, 1, 0]
@@ -321,7 +321,7 @@ def test_lines_of_groups_differ_in_colour_and_dash(country, pair):
     assert len({look["color"] for look in looks}) == len(set(GROUP_DASHES)) == 6
     ((mine, _),) = pair
     figure = group_rates(list(mine.evaluations), country)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(country.groups)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(country.spec.groups)
     panel = figure.axes[0]
     assert len(panel.get_lines()) == 4
     low, high = panel.get_ylim()

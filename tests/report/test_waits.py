@@ -1,5 +1,6 @@
 """Who waits at the end and on the way: made-up waits of two episodes, one of which ends early."""
 
+import dataclasses
 import types
 
 import numpy as np
@@ -21,7 +22,8 @@ MEDIAN[1, 3] = [4.0, 0.0, 0.0, 2.0, 3.0]
 @pytest.fixture
 def clinic(country, monkeypatch):
     """The made-up country, in which people wait."""
-    monkeypatch.setattr(type(country), "waits", {"waiting": "time_waited"})
+    waits = {"waiting": "time_waited"}
+    monkeypatch.setitem(vars(country), "spec", dataclasses.replace(country.spec, waits=waits))
     return country
 
 
@@ -66,5 +68,5 @@ def test_only_environments_in_which_people_wait_have_a_section(country, clinic, 
     ((name, heading, content),) = wait_sections({"mine": result("mine")}, clinic)
     assert (name, heading) == ("waiting-at-the-end", "Who is waiting at the end")
     assert "leaves these people out" in content
-    monkeypatch.setattr(type(country), "waits", {})
+    monkeypatch.setitem(vars(country), "spec", dataclasses.replace(country.spec, waits={}))
     assert wait_sections({"mine": result("mine")}, country) == []

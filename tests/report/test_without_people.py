@@ -4,6 +4,7 @@ import dataclasses
 import html
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from fairgym.core import (
     Components,
     EntitySpace,
     Environment,
+    EnvironmentSpec,
     Feature,
     Params,
     State,
@@ -57,35 +59,38 @@ class Sites(Environment):
     """Incidents at two sites, found by a share of watchfulness."""
 
     name: ClassVar[str] = "sites"
-    agents: ClassVar[tuple[str, ...]] = ("guard",)
-    groups: ClassVar[tuple[str, ...]] = SITES
-    group_word: ClassVar[str] = "site"
-    time_unit: ClassVar[str] = "hours"
-    failure: ClassVar[str] = "the alarm breaks"
-    components: ClassVar[type[Components]] = Incidents
 
     horizon: int = 4
     compares: bool = False
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            agents=("guard",),
+            groups=SITES,
+            components=Incidents,
+            metrics=self._metrics,
+            group_word="site",
+            time_unit="hours",
+            failure="the alarm breaks",
+            baselines={"sleep": {"guard": 0.0}} if self.compares else {},
+        )
 
     @property
     def default_params(self) -> SiteParams:
         return SiteParams()
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
+    def _metrics(self) -> Mapping[str, Metric]:
         rate = Rate("found", "occurred")
         fair = {"found_disparity": Disparity(rate)} if self.compares else {}
         return {"found": Direct("found"), "found_rate": rate, **fair}
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        return {"sleep": {"guard": 0.0}} if self.compares else {}
 
     def observation_space(self, agent: str) -> EntitySpace:
         return EntitySpace(1, (Feature("incidents", 0, 4),), (Feature("time", 0, 4),))
 
     def action_space(self, agent: str) -> ActionSpace:
-        return Unit(per_group("watch", self.groups))
+        return Unit(per_group("watch", self.spec.groups))
 
     def initial_state(self, key: Any, params: Any) -> State:
         return State(time=jnp.int32(0))

@@ -82,7 +82,7 @@ def test_the_page_is_whole_and_offline(written):
 def test_the_page_tells_what_was_trained(written, seeds):
     words = Page(written.read_text(encoding="utf-8")).text
     run = load(seeds / "seed-0")
-    assert run.env.data_checksum in words
+    assert run.env.spec.data_checksum in words
     assert run.provenance["versions"]["jax"] in words
     assert "60 people: advantaged, disadvantaged" in words and "20 months" in words
     assert "seeds 0, 1" in words and "Lines are means over 2 seeds" in words
@@ -97,7 +97,7 @@ def test_the_page_carries_the_numbers(written, seeds):
     measured = measure_all(groups, 4, 1)
     assert [r.name for r in measured.shown] == [
         "learned policy",
-        *(name.replace("_", " ") for name in groups[0].env.baselines),
+        *(name.replace("_", " ") for name in groups[0].env.spec.baselines),
     ]
     for result in measured.shown:
         for metric in metric_labels(groups[0].env):

@@ -44,13 +44,13 @@ def test_people_add_up_to_their_groups(form):
     """And counting them changes no count, nor anything that happens."""
     name, shape = FORMS[form]
     env = fairgym.make(name, **shape)
-    policies = fixed_policies(env, list(env.baselines.values())[-1])
+    policies = fixed_policies(env, list(env.spec.baselines.values())[-1])
     plain = rolled(env, policies, trace=True)
     told = rolled(env, policies, trace=True, tally=True)
     for ours, theirs in ((plain.totals, told.totals), (plain.trace, told.trace)):
-        for name in env.component_info:
+        for name in env.spec.component_info:
             # a sum of dollars or chances may be rounded in another order
-            counted = env.component_info[name].unit == "people"
+            counted = env.spec.component_info[name].unit == "people"
             exact = counted and not name.startswith("estimated")
             np.testing.assert_allclose(
                 getattr(ours, name),
@@ -64,7 +64,7 @@ def test_people_add_up_to_their_groups(form):
     group = np.asarray(told.final_state.group)
     for count in group_counts(env):
         own = np.asarray(getattr(told.tallies, count), np.float64)
-        sums = [own[group == code].sum() for code in range(len(env.groups))]
+        sums = [own[group == code].sum() for code in range(len(env.spec.groups))]
         np.testing.assert_allclose(getattr(told.totals, count), sums, rtol=1e-6)
 
 
@@ -72,12 +72,12 @@ def test_people_add_up_to_their_groups(form):
 def test_parts_add_up_to_everybody(name):
     """Counted as the parts are at each step: in health others take the places of the dead."""
     env = fairgym.make(name, **SIZES[name])
-    policies = fixed_policies(env, list(env.baselines.values())[-1])
+    policies = fixed_policies(env, list(env.spec.baselines.values())[-1])
     found = evaluate(
         env, env.default_params, policies, jax.random.key(3), 2, trace=True, permutations=1
     )
-    assert found.part_totals.keys() == env.partitions.keys()
-    for partition, parts in env.partitions.items():
+    assert found.part_totals.keys() == env.spec.partitions.keys()
+    for partition, parts in env.spec.partitions.items():
         totals = found.part_totals[partition]
         for count in group_counts(env):
             own, all_groups = getattr(totals, count), getattr(found.totals, count)
@@ -101,7 +101,7 @@ def gap_of_parts(applied, admitted, code):
 def test_parts_beside_those_that_luck_makes():
     """NumPy's permutations of the eight parts of race and sex in education; 2,000 of either."""
     env = fairgym.make("education", population=1000, horizon=20)
-    policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
+    policies = fixed_policies(env, env.spec.baselines["plausible_fixed_policy"])
     found = evaluate(env, env.default_params, policies, jax.random.key(3), 2, permutations=2000)
     name, partition = "admission_disparity", "race_and_sex"
     told = fairgym.rollout(
@@ -138,7 +138,7 @@ def test_parts_beside_those_that_luck_makes():
 
 def test_a_memory_remembers_groups():
     env = augmented(fairgym.make("lending_pool"), Full("loans"))
-    policies = fixed_policies(env, next(iter(env.baselines.values())))
+    policies = fixed_policies(env, next(iter(env.spec.baselines.values())))
     plain, told = rolled(env, policies), rolled(env, policies, tally=True)
     assert np.array_equal(plain.final_state.memory, told.final_state.memory)
     assert np.array_equal(plain.totals.loans, told.totals.loans)

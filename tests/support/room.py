@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 import jax
@@ -14,6 +15,7 @@ from fairgym.core import (
     Entities,
     EntitySpace,
     Environment,
+    EnvironmentSpec,
     Feature,
     Params,
     State,
@@ -21,7 +23,7 @@ from fairgym.core import (
     component,
     require_agent,
 )
-from fairgym.fairness import Direct, Metric
+from fairgym.fairness import Direct
 
 
 class RoomState(State):
@@ -45,24 +47,26 @@ class Room(Environment[RoomState, Params, RoomComponents]):
     """
 
     name: ClassVar[str] = "room"
-    agents: ClassVar[tuple[str, ...]] = ("heater",)
-    groups: ClassVar[tuple[str, ...]] = ("room",)
-    group_word: ClassVar[str] = "room"
-    components: ClassVar[type[Components]] = RoomComponents
     _SEEN: ClassVar[EntitySpace] = EntitySpace(1, (Feature("warmth", 0.0, 40.0, "degrees"),))
     _POWER: ClassVar[Unit] = Unit(("power",))
 
     horizon: int = 6
 
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            agents=("heater",),
+            groups=("room",),
+            components=RoomComponents,
+            metrics={"comfort": Direct("comfort", normaliser=20.0 * self.horizon)},
+            group_word="room",
+        )
+
     @property
     def default_params(self) -> Params:
         """No numbers at all."""
         return Params()
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """The comfort."""
-        return {"comfort": Direct("comfort", normaliser=20.0 * self.horizon)}
 
     def observation_space(self, agent: str) -> EntitySpace:
         """The warmth, in one row."""

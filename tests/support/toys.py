@@ -19,6 +19,7 @@ from fairgym.core import (
     Components,
     Entities,
     EntitySpace,
+    EnvironmentSpec,
     Feature,
     Params,
     PerEntity,
@@ -109,11 +110,6 @@ class Toy(PopulationEnvironment[ToyState, ToyParams, ToyComponents]):
     """
 
     name: ClassVar[str] = "toy"
-    agents: ClassVar[tuple[str, ...]] = ("level", "rank", "split")
-    stages: ClassVar[tuple[str, ...]] = ("idle", "queued", "served")
-    groups: ClassVar[tuple[str, ...]] = ("first", "second")
-    core_attribute: ClassVar[str] = "skill"
-    components: ClassVar[type[Components]] = ToyComponents
 
     population: int = 12
     horizon: int = 6
@@ -127,6 +123,19 @@ class Toy(PopulationEnvironment[ToyState, ToyParams, ToyComponents]):
         check_shape("places", self.places, 1, self.population)
         check_shape("seats", self.seats, 1, self.places)
 
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            agents=("level", "rank", "split"),
+            groups=("first", "second"),
+            components=ToyComponents,
+            metrics=self._metrics,
+            stages=("idle", "queued", "served"),
+            core_attribute="skill",
+            size_text=f"{self.population:,} people",
+        )
+
     @property
     def default_params(self) -> ToyParams:
         """Targets 0.3 and 0.8 for the levels, 0.7 for the first share."""
@@ -138,7 +147,7 @@ class Toy(PopulationEnvironment[ToyState, ToyParams, ToyComponents]):
         return {"level": np.array([0.3, 0.8]), "split": np.array([0.7, 0.3])}
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
+    def _metrics(self) -> Mapping[str, Metric]:
         """The gain, two rates and their disparities."""
         treated, served = Rate("treated", "members"), Rate("served", "queued")
         return {
@@ -154,7 +163,7 @@ class Toy(PopulationEnvironment[ToyState, ToyParams, ToyComponents]):
         context = (Feature("time", 0.0, self.horizon, "steps"),)
         everybody = EntitySpace(self.population, _PERSON, context)
         return {
-            "level": (everybody, Unit(per_group("level", self.groups))),
+            "level": (everybody, Unit(per_group("level", self.spec.groups))),
             "rank": (EntitySpace(self.places, _PERSON, context), PerEntity(self.places)),
             "split": (everybody, Shares((("first", "rest"),))),
         }
@@ -226,7 +235,7 @@ class Toy(PopulationEnvironment[ToyState, ToyParams, ToyComponents]):
         stage = stage.at[queue].set(jnp.where(next_queued, QUEUED, stage[queue]))
 
         def per_group(values: Array, group: Array = state.group) -> Array:
-            return by_group(values.astype(jnp.float32), group, len(self.groups))
+            return by_group(values.astype(jnp.float32), group, len(self.spec.groups))
 
         components = ToyComponents(
             gain=-jnp.sum((level - targets) ** 2) - (share - params.target_share) ** 2,

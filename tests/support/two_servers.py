@@ -31,27 +31,31 @@ class Jobs(core.Components):
 @dataclasses.dataclass(frozen=True)
 class TwoServers(core.Environment):
     name: ClassVar[str] = "two_servers"
-    agents: ClassVar[tuple[str, ...]] = ("router",)
-    groups: ClassVar[tuple[str, ...]] = ("left", "right")
-    group_word: ClassVar[str] = "queue"
-    time_unit: ClassVar[str] = "minutes"
-    components: ClassVar = Jobs
 
     horizon: int = 6
+
+    @cached_property
+    def spec(self) -> core.EnvironmentSpec:
+        """What is declared."""
+        return core.EnvironmentSpec(
+            agents=("router",),
+            groups=("left", "right"),
+            components=Jobs,
+            metrics=self._metrics,
+            group_word="queue",
+            time_unit="minutes",
+            baselines={"only_left": {"router": 1.0}, "random": {"router": "random"}},
+        )
 
     @property
     def default_params(self):
         return Demand()
 
     @property
-    def metrics(self):
+    def _metrics(self):
         served = Rate("served", "arrived")
         waiting = Direct("waiting", normaliser=10.0, sign=-1)
         return {"waiting": waiting, "served_rate": served, "served_gap": Disparity(served)}
-
-    @property
-    def baselines(self):
-        return {"only_left": {"router": 1.0}, **super().baselines}
 
     @cached_property
     def _spaces(self):

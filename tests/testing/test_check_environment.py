@@ -1,6 +1,7 @@
 """`check_environment` passes what is sound and catches every kind of defect."""
 
 import dataclasses
+from functools import cached_property
 
 import equinox as eqx
 import jax
@@ -223,13 +224,13 @@ def remembering(name="warmest", **change):
 
     @dataclasses.dataclass(frozen=True)
     class Remembering(Room):
-        @property
-        def memories(self):
-            return {name: memory}
-
-        @property
-        def schemes(self):
-            return {name: memory}
+        @cached_property
+        def spec(self):
+            return dataclasses.replace(
+                super().spec,
+                schemes={name: memory},
+                memories={name: memory},
+            )
 
     return Remembering()
 

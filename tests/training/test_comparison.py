@@ -4,6 +4,7 @@ All ask for four episodes and their traces, so that they run the same programs.
 """
 
 import dataclasses
+from functools import cached_property
 
 import jax
 import numpy as np
@@ -71,7 +72,7 @@ def test_it_measures_what_evaluate_does(runs):
         for one in found.policies:
             policies = run.policies
             if not one.learned:
-                policies = fixed_policies(env, env.baselines[one.name])
+                policies = fixed_policies(env, env.spec.baselines[one.name])
             elif one.runs[0] is not run:
                 policies = one.runs[0].policies
             alone = evaluate(
@@ -103,9 +104,9 @@ def test_other_discounts_are_other_settings(runs, monkeypatch):
 
 def test_the_random_policy_is_added_if_asked_for():
     class Plain(TwoServers):
-        @property
-        def baselines(self):
-            return {"only_left": {"router": 1.0}}
+        @cached_property
+        def spec(self):
+            return dataclasses.replace(super().spec, baselines={"only_left": {"router": 1.0}})
 
     assert list(baselines_of(Plain())) == ["only_left"]
     assert list(baselines_of(Plain(), random=True)) == ["only_left", "random"]

@@ -56,7 +56,7 @@ def test_schemes_are_measured_beside_metrics():
         objective=objective,
         trace=True,
     )
-    assert list(found.metrics) == [*env.metrics, *env.schemes, "nash"]
+    assert list(found.metrics) == [*env.metrics, *env.spec.schemes, "nash"]
     got = np.asarray(found.trace.handed_out)
     status = np.cumsum(got, axis=1)
     nash = np.sum(np.log(status + 1), axis=2)
@@ -181,14 +181,14 @@ def test_missing_agent(env):
 def test_the_parts_of_the_people_at_every_step():
     """Regions of the education environment: numbers, stages and baseline GPA, counted by hand."""
     env = fairgym.make("education", population=200, horizon=12)
-    policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
+    policies = fixed_policies(env, env.spec.baselines["plausible_fixed_policy"])
     params = env.default_params.replace(faculty_salary=0.0)
     found = evaluate(env, params, policies, jax.random.key(2), 2, trace=True, people_episodes=2)
     parts = found.parts["region"]
-    assert set(parts) == {"people", *env.stages, env.core_attribute}
+    assert set(parts) == {"people", *env.spec.stages, env.spec.core_attribute}
     assert all(rows.shape == (2, 13, 9) for rows in parts.values())
     np.testing.assert_array_equal(parts["people"].sum(axis=2), 200)
-    stages = sum(parts[stage] for stage in env.stages)
+    stages = sum(parts[stage] for stage in env.spec.stages)
     np.testing.assert_array_equal(stages, parts["people"])
     for moment, people in ((0, found.people_start), (12, found.people_end)):
         for code in range(9):
@@ -204,7 +204,7 @@ def test_the_parts_of_the_people_at_every_step():
 def test_the_groups_at_the_start_and_at_the_end(env, measured, monkeypatch):
     """Numbers, stages and scores, counted by hand; alone they are the same."""
     ends = measured.ends
-    assert set(ends) == {"people", *env.stages, env.core_attribute}
+    assert set(ends) == {"people", *env.spec.stages, env.spec.core_attribute}
     assert all(rows.shape == (5, 2, 2) for rows in ends.values())
     for moment, people in enumerate((measured.people_start, measured.people_end)):
         for code in range(2):
@@ -217,7 +217,7 @@ def test_the_groups_at_the_start_and_at_the_end(env, measured, monkeypatch):
     owing = (measured.people_end["balance"] > 0).sum(axis=1)
     np.testing.assert_array_equal(ends["repaying"][:, 1].sum(axis=1), owing)
     assert owing.all()
-    stages = sum(ends[stage] for stage in env.stages)
+    stages = sum(ends[stage] for stage in env.spec.stages)
     np.testing.assert_array_equal(stages, ends["people"])
     policies = fixed_policies(env, ADMIT_ALL)
     monkeypatch.setattr(_measuring, "_parts", None)  # which only a trace calls
@@ -230,7 +230,7 @@ def test_the_groups_at_the_start_and_at_the_end(env, measured, monkeypatch):
 
 def test_an_episode_that_failed_counts_nobody_afterwards():
     env = fairgym.make("education", population=200, horizon=12)
-    policies = fixed_policies(env, env.baselines["plausible_fixed_policy"])
+    policies = fixed_policies(env, env.spec.baselines["plausible_fixed_policy"])
     ruined = env.default_params.replace(faculty_salary=1e7)
     found = evaluate(env, ruined, policies, jax.random.key(2), 2, trace=True, people_episodes=2)
     assert (found.lengths == 1).all()
@@ -260,7 +260,7 @@ def test_another_objective_scores_the_same_episodes(env, measured):
 def test_totals_are_the_discounted_sums_of_the_trace(env):
     found = everything(env, ADMIT_ALL, discount=0.9)
     weights = 0.9 ** np.arange(20)
-    for name in env.component_info:
+    for name in env.spec.component_info:
         summed = np.tensordot(getattr(found.trace, name), weights, (1, 0))
         np.testing.assert_allclose(getattr(found.totals, name), summed, rtol=1e-5, atol=1e-4)
 

@@ -161,7 +161,7 @@ def test_the_window_is_shown_by_name(name, command, tmp_path, capsys):
     (agent,) = loaded.env.agents
     context = loaded.env.observation_space(agent).context
     parts = {"attention": ["sent"], "epidemic": ["newly_infected", "vaccinated"]}[name]
-    entries = range(len(loaded.env.groups))
+    entries = range(len(loaded.env.spec.groups))
     assert [one.name for one in context] == [f"window_{x}_{i}" for x in parts for i in entries]
     assert command(["train", name, "--memory", "windows", "--algorithm", "ppo"]) == 2
     assert "memory is 'windows'; it takes: window" in capsys.readouterr().err

@@ -176,10 +176,12 @@ def test_another_version_of_the_environment_is_noticed(tmp_path, monkeypatch):
     """Its dynamics or defaults are others, so that the rest of the run would be another run's."""
     run = train(toy_config(), tmp_path)
     stored = json.loads((tmp_path / "config.json").read_text())
-    assert stored["environment_version"] == run.environment_version == type(run.env).version == 1
+    assert stored["environment_version"] == run.environment_version == run.env.spec.version == 1
     assert RunConfig.from_mapping(stored) == run.config, "config.json is a configuration file too"
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
-    monkeypatch.setattr(type(run.env), "version", 2)
+    spec = type(run.env).spec
+    newer = property(lambda env: dataclasses.replace(spec.__get__(env), version=2))
+    monkeypatch.setattr(type(run.env), "spec", newer)
     with pytest.raises(
         FairgymError,
         match=r"two_servers has version 2, but the run in .* began in version 1; resume takes",

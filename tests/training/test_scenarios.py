@@ -1,6 +1,8 @@
 """Scenarios: the same people and luck, differences by pairs, files, and what is refused."""
 
+import dataclasses
 import json
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -221,7 +223,7 @@ def test_the_default_baseline_is_one_in_which_somebody_decides():
     plain = [one.baseline for one in baseline_scenarios("health", {"population": 100})]
     assert plain == [
         names["health"],
-        *(n for n in fairgym.make("health").baselines if n != names["health"]),
+        *(n for n in fairgym.make("health").spec.baselines if n != names["health"]),
     ]
 
 
@@ -231,7 +233,7 @@ def test_states_are_told_as_means_over_the_steps():
     insured = told["count", "insured", "South"]
     assert (insured.title, insured.unit) == ("people insured, on average", "people")
     assert told["count", "died", ""].title == "people who died"
-    south = np.array([group == "South" for group in fairgym.make("health").groups])
+    south = np.array([group == "South" for group in fairgym.make("health").spec.groups])
     insured_months = np.where(south, [[40.0], [20.0]], 3.0)
     evaluation = Evaluation(
         metrics={},
@@ -371,9 +373,9 @@ def test_a_policy_is_missing():
 
     @fairgym.register_environment("half_a_baseline")
     class Half(TwoServers):
-        @property
-        def baselines(self):
-            return {"nobody": {}}
+        @cached_property
+        def spec(self):
+            return dataclasses.replace(super().spec, baselines={"nobody": {}})
 
     try:
         with pytest.raises(FairgymError, match=r"scenario 'a': no policy for 'router'; .*'nobody'"):

@@ -35,12 +35,12 @@ def test_who_waits_and_how_long_at_every_moment(world):
     """Of each group and of everybody, from the stages and from when people began to wait."""
     env = fairgym.make(world if world == "health" else "loan", **WORLDS[world])
     since, code = "ill_since" if world == "health" else "waiting_since", 1
-    assert env.stages[code] == "waiting" and set(env.waits) == {"waiting"}
-    policies = fixed_policies(env, next(iter(env.baselines.values())))
+    assert env.spec.stages[code] == "waiting" and set(env.spec.waits) == {"waiting"}
+    policies = fixed_policies(env, next(iter(env.spec.baselines.values())))
     key = jax.random.key(3)
     found = evaluate(env, env.default_params, policies, key, 2, trace=True)
     waits = found.waits["waiting"]
-    shape = (2, env.horizon + 1, len(env.groups) + 1)
+    shape = (2, env.horizon + 1, len(env.spec.groups) + 1)
     assert waits["share"].shape == waits["median"].shape == shape
 
     @jax.jit
@@ -54,8 +54,8 @@ def test_who_waits_and_how_long_at_every_moment(world):
     for episode, own in enumerate(jax.random.split(key, 2)):
         stage, began, group = map(np.asarray, states(own))
         for moment in range(found.lengths[episode] + 1):
-            for part in range(len(env.groups) + 1):
-                of_part = (group[moment] == part) | (part == len(env.groups))
+            for part in range(len(env.spec.groups) + 1):
+                of_part = (group[moment] == part) | (part == len(env.spec.groups))
                 there = of_part & (stage[moment] == code)
                 expected = np.median(moment - began[moment][there]) if there.any() else 0.0
                 several += len(set(began[moment][there])) > 1

@@ -283,7 +283,7 @@ class TestCommandLine:
         """Insurer, hospital and planner of health: what the components are declared for."""
         job = RunConfig("health", {"population": 200}, objective="own").build()
         weighed = {agent: dict(own.weights) for agent, own in cast(Any, job.objective).items()}
-        of_the_planner = [name for name in job.env.terms if name != "profit"]
+        of_the_planner = [name for name in job.env.spec.terms if name != "profit"]
         assert weighed == {
             "insurer": dict.fromkeys(["profit", "insured_rate", "insured_disparity"], 1 / 3),
             "hospital": dict.fromkeys(["mortality_rate", "mortality_disparity"], 1 / 2),

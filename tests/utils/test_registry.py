@@ -201,7 +201,7 @@ class NoDataclass:
 
 
 class Half(fairgym.Environment):
-    name, agents = "half", ()
+    name = "half"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,7 +220,7 @@ class NoDefault(Toy):
         (NoDataclass, "the environment 'odd' is 'NoDataclass', which is no dataclass; it takes"),
         (lambda: Toy(), "which is no dataclass"),
         (Toy(), "which is no dataclass"),
-        (dataclasses.make_dataclass("Other", []), "'Other', which has no name, agents, reset"),
+        (dataclasses.make_dataclass("Other", []), "'Other', which has no name, reset, spec"),
         (Unfinished, "'Unfinished', which has no action_space, .*transition"),
         (NoDefault, "'NoDefault', which has no default for its field 'wells'"),
     ],

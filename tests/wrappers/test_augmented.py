@@ -1,6 +1,7 @@
 """Memory-augmented environments against the environment inside and a memory folded by hand."""
 
 import dataclasses
+from functools import cached_property
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -68,21 +69,19 @@ class HouseComponents(Components):
 class House(Room):
     """Three rooms that are told apart, the last of which is not seen and heats itself."""
 
-    components: ClassVar[Any] = HouseComponents
     SEEN: ClassVar[EntitySpace] = EntitySpace(3, (Feature("warmth"),), (Feature("time"),))
     HEAT: ClassVar[PerEntity] = PerEntity(3)
 
-    @property
-    def axes(self):
-        return {"person": ("kitchen", "hall", "attic")}
-
-    @property
-    def metrics(self):
-        return {"heat": Direct("heat")}
-
-    @property
-    def memories(self):
-        return {"heat": Sums("heat", "person", ("sum",))}
+    @cached_property
+    def spec(self):
+        return dataclasses.replace(
+            super().spec,
+            components=HouseComponents,
+            metrics={"heat": Direct("heat")},
+            parts={"person": ("kitchen", "hall", "attic")},
+            terms=(),
+            memories={"heat": Sums("heat", "person", ("sum",))},
+        )
 
     def observation_space(self, agent):
         return self.SEEN

@@ -68,7 +68,7 @@ class Game:
     @property
     def reward_names(self) -> tuple[str, ...]:
         """Names of the numbers of a vector reward: the terms, then the schemes."""
-        return (*self.env.terms, *self.env.schemes)
+        return (*self.env.spec.terms, *self.env.spec.schemes)
 
     @functools.cached_property
     def _alone(self) -> tuple[Objective, ...]:
@@ -119,7 +119,7 @@ class Game:
                 before = hidden.get(agent)
                 taken[agent], after = decide(policies[agent], seen[agent], key, before)
                 if agent in hidden:
-                    acts = play.state.time % env.periods.get(agent, 1) == 0
+                    acts = play.state.time % env.spec.periods.get(agent, 1) == 0
                     hidden[agent] = jax.tree.map(
                         lambda x, y, acts=acts: jnp.where(acts, x, y), after, before
                     )

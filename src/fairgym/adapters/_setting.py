@@ -77,7 +77,7 @@ def set_up(
             raise FairgymError(
                 f"objectives names {agent!r}; the agents that play are: {', '.join(playing)}"
             )
-    given = env.default_objective if objective is None else objective
+    given = env.spec.default_objective if objective is None else objective
     names = named_by_agent(playing, given, objectives or {})
     further = read_metrics(env, [x for x in names.values() if not isinstance(x, Objective)])
     aims = {

@@ -212,7 +212,7 @@ class Table:
             for row, values in enumerate(np.asarray(seen.features)):
                 lines.append(" ".join([str(row), *(f"{value:g}" for value in values)]))
         else:
-            lines.append(" ".join(["stage", *env.groups]))
+            lines.append(" ".join(["stage", *env.spec.groups]))
             for stage, counts in census.items():
                 lines.append(" ".join([stage, *(str(int(count)) for count in counts)]))
         return "\n".join(lines)

@@ -87,7 +87,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         require_agent(env, agent)
         if agent in fixed:
             raise FairgymError(f"fixed names {agent!r}, the agent that learns; it takes the others")
-        others = next(iter(env.baselines.values()))
+        others = next(iter(env.spec.baselines.values()))
         fixed = {a: others[a] for a in env.agents if a != agent and a not in fixed} | dict(fixed)
         self._table = Table(
             set_up(

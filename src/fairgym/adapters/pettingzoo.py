@@ -20,7 +20,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
     Observations, actions and rewards are those of `fairgym.adapters.gymnasium.GymnasiumEnv`, for
     every agent that is not fixed. All of them end together. An agent that does not act in every
-    step (`Environment.periods`) gives an action all the same, which is ignored.
+    step (`EnvironmentSpec.periods`) gives an action all the same, which is ignored.
 
     Args:
         env: environment, or the name of one.

@@ -130,8 +130,8 @@ def check_memory(
     found = augmented_env(env)
     if found is None:
         raise FairgymError(
-            f"{env.name} remembers nothing; {name} takes a memory ({', '.join(env.memories)})"
-            if env.memories
+            f"{env.name} remembers nothing; {name} takes a memory ({', '.join(env.spec.memories)})"
+            if env.spec.memories
             else f"{env.name} has no memories; {name} takes an environment with a memory"
         )
     memory: Any = found.memory

@@ -115,9 +115,10 @@ def log_metrics(
 ) -> dict[str, Array]:
     """Means over episodes of every metric and scheme ("metrics/NAME") and of the sums of terms.
 
-    The terms are `Environment.terms`, normalised and summed by kind ("terms/direct", "terms/rate",
-    "terms/fair"), and the normalised scores of schemes ("terms/scheme"). They do not follow from
-    the raw means: some normalisers are the episode's own (`Disparity.normalise_by_sum`).
+    The terms are `EnvironmentSpec.terms`, normalised and summed by kind ("terms/direct",
+    "terms/rate", "terms/fair"), and the normalised scores of schemes ("terms/scheme"). They do not
+    follow from the raw means: some normalisers are the episode's own
+    (`Disparity.normalise_by_sum`).
 
     Args:
         env: the environment.
@@ -129,12 +130,12 @@ def log_metrics(
         log_keys.metric(name): jnp.mean(jax.vmap(metric.value)(totals))
         for name, metric in env.metrics.items()
     }
-    for metric in (env.metrics[name] for name in env.terms):
+    for metric in (env.metrics[name] for name in env.spec.terms):
         mean = jnp.mean(jax.vmap(metric.normalised)(totals))
         key = log_keys.term(metric.kind)
         log[key] = log.get(key, 0.0) + mean
     for name, judged in (memories or {}).items():
-        scheme = env.schemes[name]
+        scheme = env.spec.schemes[name]
         score = jnp.mean(jax.vmap(scheme.score)(judged))
         log[log_keys.metric(name)] = score
         key = log_keys.term("scheme")

@@ -360,10 +360,10 @@ def check_agent(name: str, env: Environment, objectives: tuple[tuple[str, Object
             f"the action of {agent!r} is {space.takes}; {name} takes an agent that chooses one of"
             " several options"
         )
-    if env.periods.get(agent, 1) > 1:
+    if env.spec.periods.get(agent, 1) > 1:
         raise FairgymError(
-            f"{agent!r} acts every {env.periods[agent]} steps; {name} takes an agent that acts at"
-            " every step"
+            f"{agent!r} acts every {env.spec.periods[agent]} steps; {name} takes an agent that acts"
+            " at every step"
         )
     if objective.bounds:
         raise FairgymError(

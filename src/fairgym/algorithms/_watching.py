@@ -19,7 +19,7 @@ from fairgym.wrappers import StepOutcome
 
 
 def measure_of(env: Environment, what: str, name: str, window: int) -> Windowed:
-    """The measure of this name: one of `env.measures`, or a metric over a window.
+    """The measure of this name: one of `env.spec.measures`, or a metric over a window.
 
     Args:
         env: the environment.
@@ -30,11 +30,11 @@ def measure_of(env: Environment, what: str, name: str, window: int) -> Windowed:
     Raises:
         FairgymError: there is neither.
     """
-    if name in env.measures:
-        return env.measures[name]
+    if name in env.spec.measures:
+        return env.spec.measures[name]
     if name in env.metrics:
         return Windowed(env.metrics[name], window)
-    known = [*env.measures, *env.metrics]
+    known = [*env.spec.measures, *env.metrics]
     raise FairgymError(
         f"{what} is {name!r}, which {env.name} does not measure; it takes: {', '.join(known)}"
     )
@@ -62,7 +62,7 @@ class WatchingPpo(FlatPpo[StateT]):
 
     Attributes:
         needed: the measures that the learner does not do without.
-        short_term: the measure of short-term fairness: one of `env.measures`, or a metric.
+        short_term: the measure of short-term fairness: one of `env.spec.measures`, or a metric.
         long_term: the measure of long-term fairness, likewise. "long_term_window" is estimated from
             the last steps, as the paper trains; "long_term" is the truth; "" is none, for learners
             that only log it.

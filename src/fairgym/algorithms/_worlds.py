@@ -170,7 +170,7 @@ def observe_sampled(
 
 def acting(env: Environment, agent: str, world: Any) -> Bool[Array, ""]:
     """True if the agent acts in this step, in a world with this state."""
-    return world.time % env.periods.get(agent, 1) == 0
+    return world.time % env.spec.periods.get(agent, 1) == 0
 
 
 def fixed_actions(

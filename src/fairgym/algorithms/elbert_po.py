@@ -85,7 +85,7 @@ class ElbertPo(FlatPpo[NormalisedState]):
 
     def _values(self, env: Environment, trained: int) -> int:
         """Those of the agents, and of each group's benefit and demand."""
-        return trained + 2 * len(env.groups)
+        return trained + 2 * len(env.spec.groups)
 
     def _state(self, fields: dict[str, Any]) -> NormalisedState:
         return NormalisedState(**fields)
@@ -125,7 +125,7 @@ class ElbertPo(FlatPpo[NormalisedState]):
         advantage: Float[Array, "worlds steps values"],
     ) -> Float[Array, "worlds steps agents"]:
         """A - 2 alpha b sum_g db/dr_g (A_U_g / B_g - U_g A_B_g / B_g^2), with r_g = U_g / B_g."""
-        agents, groups = len(state.trained), len(state.env.groups)
+        agents, groups = len(state.trained), len(state.env.spec.groups)
         own, of_benefit, of_demand = jnp.split(advantage, [agents, agents + groups], axis=2)
         # sums over an episode that lasts to its horizon, from the steps of all worlds
         benefit, demand = (

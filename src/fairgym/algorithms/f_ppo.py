@@ -130,7 +130,8 @@ class FPpo(RegularisedPpo[WatchingState]):
                 everybody = {**actions, agent: action}
                 step = AutoReset(env).step_autoreset(key, world.state, everybody, params)[1]
                 return -measure.value_after(remaining, step.components)
-            expected = env.foresee({agent: seen}, {agent: action}, params)
+            assert env.spec.foresee is not None
+            expected = env.spec.foresee({agent: seen}, {agent: action}, params)
             return -measure.value_after(remaining, expected)
 
         tau = self.tau(state.rounds)

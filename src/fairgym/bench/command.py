@@ -117,5 +117,5 @@ def _table_line(line: Measurement) -> str:
 def _sizes(name: str, populations: Sequence[int]) -> Sequence[int | None]:
     """The populations for a system of people, None for another or one with its own number."""
     system = registry.get(name)
-    sized = issubclass(system, PopulationEnvironment) and system.exchangeable
+    sized = issubclass(system, PopulationEnvironment) and system().spec.exchangeable
     return populations if sized else [None]

@@ -47,8 +47,8 @@ def opening(simulation: Simulation) -> list[str]:
     begins = "" if own else f" (from the baseline {words(base.baseline)})"
     reference = f"; reference: {base.name}{begins}" if simulation.others else f"; {base.name}"
     sentences = [
-        f"{simulation.environment}: {env.size_text}, up to {env.horizon:,} {env.time_unit},"
-        f" {episodes}{several}{reference}.",
+        f"{simulation.environment}: {env.spec.size_text}, up to {env.horizon:,}"
+        f" {env.spec.time_unit}, {episodes}{several}{reference}.",
         *_failures(simulation),
     ]
     others = [one.name for one in simulation.others if not simulation.same_people(one.name)]
@@ -65,7 +65,7 @@ def _failures(simulation: Simulation) -> list[str]:
     """Episodes that failed, and what they do to sums."""
     env, evaluations = simulation.base.env, simulation.evaluations
     failed = {name: int(e.terminated.sum()) for name, e in evaluations.items()}
-    what = f"{env.failure[:1].upper()}{env.failure[1:]}"
+    what = f"{env.spec.failure[:1].upper()}{env.spec.failure[1:]}"
     if not any(failed.values()):
         return [f"{what} in none of the episodes."]
     of, before = f"of {simulation.episodes:,} episodes", failed[simulation.reference]
@@ -77,7 +77,7 @@ def _failures(simulation: Simulation) -> list[str]:
     return [
         *(sentences or [f"{what} in {before} {of}."]),
         "A failure ends the episode: what is counted over it is then counted over fewer"
-        f" {env.time_unit} (on average {', '.join(steps)}).",
+        f" {env.spec.time_unit} (on average {', '.join(steps)}).",
     ]
 
 

@@ -66,7 +66,7 @@ def evaluate(arguments: Sequence[str]) -> None:
     check_shape("seed", flags.seed, 0, 2**32 - 1)
     runs = load_runs(*flags.folders, schemes=flags.scheme)
     named = [(name, [run]) for name, run in zip(_names(runs), runs, strict=True)]
-    schemes = any(run.env.schemes for run in runs)
+    schemes = any(run.env.spec.schemes for run in runs)
     comparisons = compare(
         named,
         flags.episodes,
@@ -129,7 +129,7 @@ def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
         "level": LEVEL,
         "measures": measures,
         "mean_actions": {a: x.mean(axis=0).tolist() for a, x in evaluation.mean_actions.items()},
-        **({"schemes": schemes_json(env, evaluation, _interval_json)} if env.schemes else {}),
+        **({"schemes": schemes_json(env, evaluation, _interval_json)} if env.spec.schemes else {}),
     }
 
 
@@ -159,8 +159,8 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
     same = "the same people and the same luck" if has_people else "the same luck"
     table = Table(
         title=Text(
-            f"{plain(config.environment)}, {run.env.size_text}, {first.episodes} episodes of up to"
-            f" {run.env.horizon} {run.env.time_unit}{plain(setting and f'; {setting}')}"
+            f"{plain(config.environment)}, {run.env.spec.size_text}, {first.episodes} episodes of"
+            f" up to {run.env.horizon} {run.env.spec.time_unit}{plain(setting and f'; {setting}')}"
         ),
         caption=f"mean ± half of the 95% interval over episodes; {same} for every policy; ↑ more is"
         " better, ↓ less is better",
@@ -178,7 +178,7 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
             shown.add_column(Text(plain(title)), justify="right", overflow="fold")
     notes: dict[str, list[str]] = {}
     aim = config.objective if isinstance(config.objective, str) else "weighted"
-    for name in ("objective", *run.env.metrics, *run.env.schemes, "survived"):
+    for name in ("objective", *run.env.metrics, *run.env.spec.schemes, "survived"):
         label, sign = _label(run.env, name, aim)
         cells = []
         for title, evaluation in columns.items():
@@ -206,7 +206,7 @@ def print_table(comparison: Comparison, setting: str = "") -> None:
         console.print(differences)
     if first.nulls:
         console.print(_luck(columns, run.env))
-    if run.env.schemes:
+    if run.env.spec.schemes:
         over_time = Table(title=Text("Fairness over an episode"), caption=CAPTION)
         over_time.add_column("")
         for title in columns:
@@ -257,10 +257,10 @@ def _label(env: Environment, name: str, objective: str) -> tuple[str, int]:
         return f"objective ({objective}) ↑", 1
     if name == "survived":
         return "share of episodes that did not fail ↑", 1
-    if name in env.schemes:
-        return f"{env.schemes[name].title or name.replace('_', ' ')} ↑", 1
+    if name in env.spec.schemes:
+        return f"{env.spec.schemes[name].title or name.replace('_', ' ')} ↑", 1
     metric = env.metrics[name]
-    unit = metric.unit_in(env.component_info)
+    unit = metric.unit_in(env.spec.component_info)
     shown_unit = "" if unit in ("", "share") else f" ({unit})"
     label = small(metric.title) or name.replace("_", " ")
     return f"{label}{shown_unit} {'↑' if metric.sign > 0 else '↓'}", metric.sign

@@ -29,14 +29,14 @@ def scheme_rows(
         env: the environment whose schemes they are.
         evaluations: one per policy, made with `trace=True`.
     """
-    found = [courses(evaluation, env.schemes) for evaluation in evaluations]
+    found = [courses(evaluation, env.spec.schemes) for evaluation in evaluations]
     quarters = (env.horizon * quarter // _QUARTERS for quarter in range(1, _QUARTERS))
     ends = [end for end in dict.fromkeys(quarters) if end]
     sections: dict[str, dict[str, list[np.ndarray]]] = {}
-    for name, scheme in env.schemes.items() if ends else ():
+    for name, scheme in env.spec.schemes.items() if ends else ():
         heading = f"{scheme.title or name.replace('_', ' ')}, so far ↑"
         sections[heading] = {
-            f"  after {end} of {env.horizon} {env.time_unit}": [
+            f"  after {end} of {env.horizon} {env.spec.time_unit}": [
                 course[name].scores[:, end - 1] for course in found
             ]
             for end in ends
@@ -68,7 +68,7 @@ def schemes_json(
         evaluation: made with `trace=True`.
         as_json: plain data of a mean and its interval.
     """
-    course = courses(evaluation, env.schemes)
+    course = courses(evaluation, env.spec.schemes)
     found: dict[str, Any] = {}
     for vector in status_vectors(env, course):
         for name in vector.schemes:
@@ -80,4 +80,4 @@ def schemes_json(
                     for place, who in enumerate(vector.stakeholders)
                 },
             }
-    return {name: found[name] for name in env.schemes}
+    return {name: found[name] for name in env.spec.schemes}

@@ -145,7 +145,7 @@ def params_settings(env: Environment) -> list[Setting]:
             continue
         if per:
             about += f"; one number, or one per {per}"
-        parts = env.parts_of(per) if per else ()
+        parts = env.spec.parts_of(per) if per else ()
         settings.append(Parameter(PARAMS, field.name, float, default, about, per, parts))
     return settings
 

@@ -50,7 +50,7 @@ def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) 
         named = Objective.named(env, given)
         return dataclasses.replace(named, metrics=metrics) if further else named
     weights, _ = _parts(given)
-    schemes = {**env.schemes, **read_schemes(env, [given])}
+    schemes = {**env.spec.schemes, **read_schemes(env, [given])}
     known = {**metrics, **schemes}
     for name, weight in weights.items():
         if name not in known:
@@ -120,7 +120,7 @@ def read_schemes(env: Environment, given: Iterable[Any]) -> dict[str, Scheme]:
         else:
             weights, further = _parts(objective)
             names |= {name for name in weights if isinstance(name, str)} - set(further)
-    names -= {*env.metrics, *env.schemes}
+    names -= {*env.metrics, *env.spec.schemes}
     return {name: welfare_scheme(env, name) for name in sorted(names) if is_welfare(name)}
 
 
@@ -159,13 +159,13 @@ def _read_metric(env: Environment, name: str, data: Any) -> Metric:
     metric = _make(env, f"the metric {name!r}", metric_classes.get(kind), data)
     rate = getattr(metric, "rate", None)
     for part in (rate.numerator, rate.denominator) if isinstance(rate, Rate) else ():
-        if not env.component_info[part].per:
+        if not env.spec.component_info[part].per:
             raise FairgymError(
                 f"the metric {name!r} compares groups, and {part!r} is one number for all; it"
-                f" takes: {', '.join(n for n, info in env.component_info.items() if info.per)}"
+                f" takes: {', '.join(n for n, info in env.spec.component_info.items() if info.per)}"
             )
     try:
-        metric.unit_in(env.component_info)
+        metric.unit_in(env.spec.component_info)
     except FairgymError as error:
         raise FairgymError(f"the metric {name!r}: {error}") from error
     return metric
@@ -203,8 +203,8 @@ def _field(env: Environment, what: str, key: str, value: Any, kind: Any) -> Any:
             )
         return rates[value]
     if key in _COMPONENTS:
-        if not isinstance(value, str) or value not in env.component_info:
-            raise FairgymError(f"{named} a component: {', '.join(env.component_info)}")
+        if not isinstance(value, str) or value not in env.spec.component_info:
+            raise FairgymError(f"{named} a component: {', '.join(env.spec.component_info)}")
     elif key == "sign":
         if isinstance(value, bool) or value not in (1, -1):
             raise FairgymError(f"{named} 1 or -1")
@@ -247,7 +247,7 @@ def plain_objective(env: Environment, objective: Objective) -> dict[str, Any]:
                 " another name"
             )
     weights = {name: float(weight) for name, weight in objective.weights.items()}
-    there = {**env.schemes, **read_schemes(env, [weights])}
+    there = {**env.spec.schemes, **read_schemes(env, [weights])}
     for name, scheme in objective.weighed_schemes.items():
         if there.get(name) != scheme:
             raise FairgymError(

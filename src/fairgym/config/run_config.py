@@ -120,7 +120,7 @@ class RunConfig:
         check_fields({field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
         if self.objective == "":
             with contextlib.suppress(FairgymError):  # an unknown environment is told by `build`
-                default = environments.get(self.environment).default_objective
+                default = environments.get(self.environment)().spec.default_objective
                 object.__setattr__(self, "objective", default)
 
     @classmethod

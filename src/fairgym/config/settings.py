@@ -142,7 +142,8 @@ def _of_dataclass(cls: Any, section: str) -> list[Setting]:
         default = field.default
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
-        about = docs.get(field.name, "")
+        declared = field.metadata.get("param")
+        about = docs.get(field.name, "") if declared is None else declared.description
         settings.append(Setting(section, field.name, hints[field.name], default, about))
     return settings
 

@@ -7,11 +7,21 @@ from fairgym.core.components import (
     ComponentInfo,
     Components,
     Counts,
+    EnvironmentSpec,
     Memory,
     component,
     no_components,
 )
-from fairgym.core.environment import Environment, by_group, require_agent
+from fairgym.core.environment import (
+    Environment,
+    PopulationEnvironment,
+    by_group,
+    count_people,
+    counts_people,
+    group_counts,
+    in_groups,
+    require_agent,
+)
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import Entities, EntitySpace, Feature
 from fairgym.core.params import (
@@ -23,13 +33,6 @@ from fairgym.core.params import (
     params_info,
 )
 from fairgym.core.policy import AnyPolicy, Policy, RecurrentPolicy, decide, first_hidden
-from fairgym.core.population import (
-    PopulationEnvironment,
-    count_people,
-    counts_people,
-    group_counts,
-    in_groups,
-)
 from fairgym.core.recording import RecordedStep, record
 from fairgym.core.rollout import Episode, rollout
 from fairgym.core.selection import fill_places, highest, sample_rows
@@ -51,6 +54,7 @@ __all__ = [
     "Entities",
     "EntitySpace",
     "Environment",
+    "EnvironmentSpec",
     "Episode",
     "FairgymError",
     "Feature",

@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from fairgym.core.environment import Environment
-from fairgym.core.population import PopulationEnvironment
+from fairgym.core.environment import Environment, PopulationEnvironment
 
 T = TypeVar("T")
 FEW = 36  # people (the karate club), up to which episodes are vmapped on a CPU as well

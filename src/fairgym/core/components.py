@@ -1,10 +1,11 @@
-"""Components, the counts and sums that a step emits, and memories, which are folded over them.
+"""What environments declare: components, which a step counts, memories, and `EnvironmentSpec`.
 
 An environment never computes a rate, a reward or a disparity. It counts; `fairgym.fairness`
 turns sums of these counts into measures.
 """
 
 import dataclasses
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
@@ -12,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
 
 
@@ -25,7 +27,7 @@ class ComponentInfo:
         symbol: the symbol in the source.
         used_by: agents whose reward or fairness function it belongs to; empty means all.
         per: "" for one number, otherwise the axis, or axes, with an entry for each of its things
-            ("group", "region"); see `Environment.axes`.
+            ("group", "region"); see `EnvironmentSpec.axes`.
         nonnegative: True if it can never be below zero.
         level: True for a state that is counted at every step, such as people insured: divided by
             the number of steps, its sum is a mean in the unit. False for events.
@@ -172,3 +174,128 @@ def no_components(env: Any, params: Any) -> Any:
 
     shapes = jax.eval_shape(step, jax.random.key(0))
     return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+
+
+# Stands for random actions of all agents.
+ALL_RANDOM: Mapping[str, Mapping[str, Any]] = {}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EnvironmentSpec:
+    """Declaration of an environment, which a class fills in and a wrapper replaces in part.
+
+    Attributes:
+        agents: Names of the agents, in acting order.
+        groups: Names of the groups that components have entries for.
+        components: The struct that `step` emits.
+        metrics: The published metrics by name: functions of summed components
+            (`fairgym.fairness`).
+        version: Number raised by one whenever the dynamics or defaults change, so that results of
+            different versions are not taken for the same.
+        group_word: Kind of the groups, in a word ("region").
+        time_unit: Length of a step, in the plural ("months").
+        failure: Meaning of an end before the horizon ("the bank fails").
+        size_text: Size of the system in words, for titles; by default the number of groups.
+        data_checksum: sha256 of the data behind the system; "" without data.
+        periods: Number of steps between an agent's actions; agents not named act at every step.
+            Such an agent acts in steps 0, k, 2k, ...; what is given for it in between is ignored.
+        partitions: Further partitions of the people, besides the groups, that reports have a
+            table for: the name of a feature in `people` -> the names of its codes 0, 1, 2, ...
+        parts: Further kinds of parts that components and parameters have an entry each for: the
+            word of a kind ("person") -> names of its parts.
+        terms: Names of the metrics that objectives such as "uniform" weigh; the others are
+            measured. By default all metrics.
+        schemes: Fairness schemes by name (`fairgym.fairness.Scheme`), scored in every rollout.
+        measures: Measures of fairness in the course of an episode (`fairgym.fairness.Windowed`),
+            by name. Learners that use them take "short_term", "long_term" as it really is, and
+            "long_term_window" as it can be estimated from the last steps.
+        memories: Memories by name that a run may put into the state
+            (`fairgym.wrappers.augmented`).
+        published: Weights of the published objective, over metrics and schemes by name.
+        default_objective: Name of the objective of runs that do not name one
+            (`fairgym.fairness.Objective.named`).
+        benefit: Component that measures what each stakeholder received, the default of welfare
+            objectives; "" where there is none.
+        baselines: Fixed joint policies to compare with: name -> agent -> specification. Names are
+            slugs. A specification is "random", the name of a rule ("first-come"), a rule
+            "module:function", the name of an option, one number, one number per element of the
+            action, or numbers by the names of the elements (`fairgym.policies.fixed_policies`
+            builds them). By default random actions of all agents.
+        foresee: Function of (observations, actions, params) that returns the expected components
+            of a step, as far as what the agents see tells them, and 0 for the others. None where
+            nothing can be foreseen.
+        stages: Names of the stages that a person can be in, by stage code.
+        core_attribute: Key of `people` whose distribution shows the groups' starting points.
+        waits: Stage in which people wait -> the key of `people` with the whole steps that they
+            have waited so far; reports tell how many wait, and the median of their times.
+        exchangeable: Whether people may be numbered differently; False if a person's number means
+            something, such as a place in a network.
+        counts_people: Whether all that components count per group is counted by `count_people`,
+            so that it can be told person by person.
+    """
+
+    agents: tuple[str, ...]
+    groups: tuple[str, ...]
+    components: type[Components]
+    metrics: Mapping[str, Any]
+    version: int = 1
+    group_word: str = "group"
+    time_unit: str = "steps"
+    failure: str = "the system fails"
+    size_text: str = ""
+    data_checksum: str = ""
+    periods: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    partitions: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    parts: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    terms: tuple[str, ...] = ()
+    schemes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    measures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    memories: Mapping[str, Memory] = dataclasses.field(default_factory=dict)
+    published: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    default_objective: str = "uniform"
+    benefit: str = ""
+    baselines: Mapping[str, Mapping[str, Any]] = dataclasses.field(
+        default_factory=lambda: ALL_RANDOM
+    )
+    foresee: Callable[[Any, Any, Any], Any] | None = None
+    stages: tuple[str, ...] = ()
+    core_attribute: str = ""
+    waits: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    exchangeable: bool = True
+    counts_people: bool = False
+
+    def __post_init__(self) -> None:
+        """Fill in what follows from other fields."""
+        if not self.terms:
+            object.__setattr__(self, "terms", tuple(self.metrics))
+        if self.baselines is ALL_RANDOM:
+            object.__setattr__(self, "baselines", {"random": dict.fromkeys(self.agents, "random")})
+        if not self.size_text:
+            object.__setattr__(self, "size_text", f"{len(self.groups)} {self.group_word}s")
+
+    @property
+    def component_info(self) -> dict[str, ComponentInfo]:
+        """For each component its description, unit, symbol and the agents that it concerns."""
+        return self.components.info()
+
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """Kinds of parts that components and parameters may have an entry each for.
+
+        The word of a kind ("group", "person") -> names of its parts, in the order of the entries.
+        """
+        groups = {"group": self.groups, self.group_word: self.groups}
+        return {**groups, **self.partitions, **self.parts}
+
+    def parts_of(self, kind: str) -> tuple[str, ...]:
+        """Names of the parts of a kind that parameters may differ over, one number each.
+
+        Args:
+            kind: A word of `axes`, such as "group".
+
+        Raises:
+            FairgymError: There is no such kind.
+        """
+        if kind not in self.axes:
+            raise FairgymError(f"no parts of the kind {kind!r}; there are: {', '.join(self.axes)}")
+        return self.axes[kind]

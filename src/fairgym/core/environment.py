@@ -1,21 +1,23 @@
 """The base class of all environments.
 
 A subclass writes four pure functions (`initial_state`, `observe`, `noise`, `transition`) and
-declares its agents, spaces and components; the rest, `reset` and `step` with it, is here.
+declares the rest in `spec` and the spaces; `reset` and `step` are here.
 """
 
 import abc
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.components import ComponentInfo, Components, Memory
+from fairgym.core.components import Components, EnvironmentSpec
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import Entities, EntitySpace
-from fairgym.core.params import Params
+from fairgym.core.params import Params, check_params
 from fairgym.core.spaces import ActionSpace, check_action
+from fairgym.core.struct import PopulationState
 
 Observations = dict[str, Entities]
 Actions = Mapping[str, Array]
@@ -33,46 +35,33 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     `PopulationEnvironment`.
 
     Attributes:
-        name: the name it is registered under.
-        version: raised by one whenever its dynamics or defaults change, so that results of
-            different versions are not taken for the same.
-        agents: names of the agents, in acting order.
-        groups: names of the groups that components have entries for.
-        group_word: kind of the groups, in a word ("region").
-        time_unit: length of a step, in the plural ("months").
-        failure: what it means that an episode ends before its horizon ("the bank fails").
-        components: the struct that `step` emits.
-        default_objective: name of the objective of runs that do not name one
-            (`fairgym.fairness.Objective.named`).
-        benefit: component with one entry per stakeholder whose sums are what each of them has
-            got, the status of welfare objectives that name no component; "" where there is none.
-        horizon: number of steps after which an episode is truncated.
+        name: Name that it is registered under.
+        horizon: Number of steps after which an episode is truncated.
     """
 
     name: ClassVar[str]
-    version: ClassVar[int] = 1
-    agents: ClassVar[tuple[str, ...]]
-    groups: ClassVar[tuple[str, ...]]
-    group_word: ClassVar[str] = "group"
-    time_unit: ClassVar[str] = "steps"
-    failure: ClassVar[str] = "the system fails"
-    components: ClassVar[type[Components]]
-    default_objective: ClassVar[str] = "uniform"
-    benefit: ClassVar[str] = ""
 
     horizon: int
 
+    def __post_init__(self) -> None:
+        """Check the constructor arguments that are declared by `param`.
+
+        Raises:
+            FairgymError: one is of another type or out of its range.
+        """
+        check_params(self)
+
     # ------------------------------------------------------------------ what a subclass writes
+
+    @cached_property
+    @abc.abstractmethod
+    def spec(self) -> EnvironmentSpec:
+        """What is declared: agents, groups, components, metrics, baselines, words for reports."""
 
     @property
     @abc.abstractmethod
     def default_params(self) -> ParamsT:
         """The published numbers."""
-
-    @property
-    @abc.abstractmethod
-    def metrics(self) -> Mapping[str, Any]:
-        """The published metrics by name: functions of summed components (`fairgym.fairness`)."""
 
     @abc.abstractmethod
     def observation_space(self, agent: str) -> EntitySpace:
@@ -111,100 +100,17 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         Actions are inside their spaces already. Advances `state.time` by one.
         """
 
-    @property
-    def data_checksum(self) -> str:
-        """sha256 of the data behind the system; "" without data."""
-        return ""
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """Fixed joint policies to compare with: name -> agent -> specification.
-
-        Names are slugs. A specification is "random", the name of a rule ("first-come"), a rule
-        "module:function", the name of an option, one number, one number per element of the action,
-        or numbers by the names of the elements (`fairgym.policies.fixed_policies` builds them).
-        """
-        return {"random": dict.fromkeys(self.agents, "random")}
-
-    @property
-    def periods(self) -> Mapping[str, int]:
-        """Number of steps between an agent's actions; agents not named act at every step.
-
-        Such an agent acts in steps 0, k, 2k, ...; what is given for it in between is ignored.
-        """
-        return {}
-
-    @property
-    def size_text(self) -> str:
-        """Size of the system in words, for titles."""
-        return f"{len(self.groups)} {self.group_word}s"
-
-    @property
-    def axes(self) -> Mapping[str, tuple[str, ...]]:
-        """Kinds of parts that components and parameters may have an entry each for.
-
-        The word of a kind ("group", "person") -> names of its parts, in the order of the entries.
-        """
-        return {"group": self.groups, self.group_word: self.groups}
-
-    @property
-    def schemes(self) -> Mapping[str, Any]:
-        """Fairness schemes by name (`fairgym.fairness.Scheme`), scored in every rollout."""
-        return {}
-
-    @property
-    def measures(self) -> Mapping[str, Any]:
-        """Measures of fairness in the course of an episode (`fairgym.fairness.Windowed`), by name.
-
-        Learners that care for them take "short_term", "long_term" as it really is, and
-        "long_term_window" as it can be estimated from the last steps.
-        """
-        return {}
-
-    @property
-    def memories(self) -> Mapping[str, Memory]:
-        """Memories by name that a run may put into the state (`fairgym.wrappers.augmented`)."""
-        return {}
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """Names of the metrics that objectives such as "uniform" weigh; the others are measured."""
-        return tuple(self.metrics)
-
-    @property
-    def published(self) -> Mapping[str, float]:
-        """Weights of the published objective, over metrics and schemes by name."""
-        return {}
-
-    def foresee(
-        self, observations: Observations, actions: Actions, params: ParamsT
-    ) -> ComponentsT | None:
-        """The expected components of a step, as far as what the agents see tells them.
-
-        Args:
-            observations: what each agent sees before the step.
-            actions: one per agent, inside their spaces.
-            params: as `default_params`.
-
-        Returns:
-            Components of which those that cannot be foreseen are 0; None where nothing can be.
-        """
-        return None
-
-    def parts_of(self, kind: str) -> tuple[str, ...]:
-        """Names of the parts of a kind that parameters may differ over, one number each.
-
-        Args:
-            kind: a word of `axes`, such as "group".
-
-        Raises:
-            FairgymError: there is no such kind.
-        """
-        if kind not in self.axes:
-            raise FairgymError(f"{self.name} has no parts of the kind {kind!r}")
-        return self.axes[kind]
-
     # ------------------------------------------------------------------ what everybody calls
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Names of the agents, in acting order (`spec.agents`)."""
+        return self.spec.agents
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        """The published metrics by name (`spec.metrics`)."""
+        return self.spec.metrics
 
     @property
     def unwrapped(self) -> "Environment":
@@ -263,11 +169,6 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         truncated = time_of(state) >= self.horizon
         return self.observe(state, params), state, components, terminated, truncated, {}
 
-    @property
-    def component_info(self) -> dict[str, ComponentInfo]:
-        """For each component its description, unit, symbol and the agents that it concerns."""
-        return self.components.info()
-
 
 def time_of(state: Any) -> Int[Array, ""]:
     """Number of steps made, which every state has (`State.time`)."""
@@ -278,10 +179,10 @@ def check_parts(env: Environment, params: Params) -> None:
     """Raise a FairgymError unless parameters with several numbers have one for each part."""
     for name, info in params.info().items():
         shape = jnp.shape(getattr(params, name))
-        if info.per and shape and shape != (len(env.parts_of(info.per)),):
+        if info.per and shape and shape != (len(env.spec.parts_of(info.per)),):
             raise FairgymError(
                 f"{name} has the shape {shape}; it takes one number, or one per {info.per}:"
-                f" {', '.join(env.parts_of(info.per))}"
+                f" {', '.join(env.spec.parts_of(info.per))}"
             )
 
 
@@ -323,3 +224,95 @@ def by_group(
     """Sum of `values` within each group."""
     member = (jnp.arange(groups)[:, None] == group).astype(jnp.float32)
     return jnp.dot(member, values, precision="highest")
+
+
+class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
+    """A society of people in which several agents act.
+
+    Its state is a `PopulationState`: every person has a group and a stage.
+
+    Its `spec` names the stages and the core attribute.
+
+    Attributes:
+        population: Number of people.
+    """
+
+    population: int
+
+    @abc.abstractmethod
+    def people(self, state: StateT) -> dict[str, Float[Array, " population"]]:
+        """Every feature of every person by name, for reports, tests and plots."""
+
+    def counting_people(self, state: Any) -> Any:
+        """The state from which on components are counted person by person, at an episode's start.
+
+        For environments whose spec `counts_people`; one whose state keeps counts per group for
+        later makes room for those of every person.
+        """
+        return state.replace(by_person=True)
+
+    def census(self, state: Any) -> dict[str, Int[Array, " groups"]]:
+        """Number of people per stage (key) and group (entry)."""
+        group = jnp.arange(len(self.spec.groups))[:, None] == state.group[None, :]
+        return {
+            stage: jnp.sum(group & (state.stage == code)[None, :], axis=1, dtype=jnp.int32)
+            for code, stage in enumerate(self.spec.stages)
+        }
+
+
+def count_people(
+    who: Array, state: PopulationState, groups: int, rows: Int[Array, " n"] | None = None
+) -> Float[Array, " groups"]:
+    """Number of people (or sum of a number of theirs) in each group, for the components.
+
+    One number per person where the state says so (`PopulationState.by_person`).
+
+    Args:
+        who: one entry per person.
+        state: the state, for the groups.
+        groups: number of groups.
+        rows: the people of the entries, if these are not everybody; nobody twice.
+    """
+    values = who.astype(jnp.float32)
+    if not state.by_person:
+        return by_group(values, state.group if rows is None else state.group[rows], groups)
+    if rows is None:
+        return values
+    return jnp.zeros(state.group.shape, jnp.float32).at[rows].add(values)
+
+
+def counts_people(env: Environment) -> bool:
+    """True if the system inside all wrappers can count its components person by person."""
+    system = env.unwrapped
+    return isinstance(system, PopulationEnvironment) and system.spec.counts_people
+
+
+def group_counts(env: Environment) -> tuple[str, ...]:
+    """Names of the components that have one number per group."""
+    words = (("group",), (env.spec.group_word,))
+    return tuple(name for name, info in env.spec.component_info.items() if info.axes in words)
+
+
+def in_groups(
+    env: Environment, counts: ComponentsT, group: Int[Array, " people"], groups: int | None = None
+) -> ComponentsT:
+    """Components that were counted person by person, summed up within groups.
+
+    Args:
+        env: the environment.
+        counts: components, or sums of them, with one number per person in place of each group's.
+        group: group of each person, theirs or any other.
+        groups: number of groups; that of the environment's if None.
+    """
+    groups = len(env.spec.groups) if groups is None else groups
+    sums = {name: by_group(getattr(counts, name), group, groups) for name in group_counts(env)}
+    return counts.replace(**sums)
+
+
+def in_parts(env: Any, counts: ComponentsT, state: Any) -> dict[str, ComponentsT]:
+    """Such components, summed up within the parts of each partition, as they are in this state."""
+    people = env.people(state) if env.spec.partitions else {}
+    return {
+        name: in_groups(env, counts, people[name].astype(jnp.int32), len(parts))
+        for name, parts in env.spec.partitions.items()
+    }

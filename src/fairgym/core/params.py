@@ -90,8 +90,9 @@ def check_params(declaring: Any) -> None:
     Args:
         declaring: An instance, such as an environment or an algorithm.
     """
-    hints = typing.get_type_hints(type(declaring))
-    for name, info in params_info(declaring).items():
+    declared = params_info(declaring)
+    hints = typing.get_type_hints(type(declaring)) if declared else {}
+    for name, info in declared.items():
         _check(name, getattr(declaring, name), hints[name], info)
 
 
@@ -104,7 +105,9 @@ def _check(name: str, value: Any, kind: Any, info: ParamInfo) -> None:
     )
     if value is None and type(None) in kinds:
         return
-    kind = next(one for one in kinds if one is not type(None))
+    kind, *others = [one for one in kinds if one is not type(None)]
+    if others:  # the owner checks it itself
+        return
     choices = info.choices or (
         typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
     )

@@ -21,7 +21,7 @@ class RecordedStep(Struct):
         before: the state before the step.
         noise: the step's random numbers.
         actions: the clipped action of every agent; that of an agent which does not act in this
-            step (`Environment.periods`) is what its policy says, and changes nothing.
+            step (`EnvironmentSpec.periods`) is what its policy says, and changes nothing.
         after: the state after the step.
         components: the step's components.
         terminated: True if the episode would end with this step; the record goes on.
@@ -100,7 +100,7 @@ def record(
                     policies[agent], observations[agent], agent_key, hidden.get(agent)
                 )
                 if agent in hidden:  # kept by an agent that does not act in this step
-                    acts = before.time % env.periods.get(agent, 1) == 0
+                    acts = before.time % env.spec.periods.get(agent, 1) == 0
                     hidden[agent] = _where(acts, new, hidden[agent])
             actions[agent] = env.action_space(agent).clip(action)
         noise = env.noise(noise_key, params)

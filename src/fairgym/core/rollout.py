@@ -11,10 +11,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.checks import check_shape
 from fairgym.core.components import Memory, add_compensated
-from fairgym.core.environment import Environment, require_agents
+from fairgym.core.environment import Environment, counts_people, in_groups, in_parts, require_agents
 from fairgym.core.errors import FairgymError
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
-from fairgym.core.population import counts_people, in_groups, in_parts
 from fairgym.core.struct import Struct
 
 
@@ -36,7 +35,7 @@ class Episode(Struct):
         tallies: the totals with one number per person in place of each group's; None unless asked
             for.
         part_totals: the totals with one number per part in place of each group's, for each of
-            `env.partitions`: everything counts for the part that a person is in when the step
+            `env.spec.partitions`: everything counts for the part that a person is in when the step
             begins. Empty without tallies.
     """
 
@@ -103,8 +102,8 @@ def rollout(
         discount: gamma of the sums, 1 for plain sums.
         trace: True if to return the components of every step.
         watch: a pure function of the state whose result is to be returned for every step.
-        memories: memories by name that are folded over the components of the steps; `env.schemes`
-            by default.
+        memories: memories by name that are folded over the components of the steps;
+            `env.spec.schemes` by default.
         tally: True if to return the component sums person by person too, which takes an
             environment with `counts_people`.
 
@@ -130,7 +129,7 @@ def rollout(
             f"tally is True in {env.name}, which counts by group only; it takes an environment"
             " that counts person by person (counts_people)"
         )
-    folded: Mapping[str, Memory] = env.schemes if memories is None else memories
+    folded: Mapping[str, Memory] = env.spec.schemes if memories is None else memories
     reset_key, policy_key, noise_key = episode_keys(key)
     act = functools.partial(_act, env, params, policies)
 
@@ -246,7 +245,7 @@ def _act(
         act_now = functools.partial(
             _act_now, env, params, policies, agent, state, before, agent_key
         )
-        period = env.periods.get(agent, 1)
+        period = env.spec.periods.get(agent, 1)
         if period > 1:
             # an agent that does not act now costs nothing, its observation included
             nothing = jax.tree.map(

@@ -57,8 +57,8 @@ class PopulationState(State):
     """State of an environment of people. Per-person fields have the axis name "people".
 
     Attributes:
-        group: place of each person's group in `env.groups`.
-        stage: place of each person's stage in `env.stages`.
+        group: place of each person's group in `env.spec.groups`.
+        stage: place of each person's stage in `env.spec.stages`.
         by_person: True to count components with a number per group person by person instead
             (`PopulationEnvironment.counting_people`); what happens does not depend on it.
     """

@@ -96,7 +96,7 @@ def by_luck(evaluation: Evaluation, env: Any, names: Iterable[str] = ()) -> np.n
         Means over the episodes, never above 0, shape (permutations,).
     """
     totals, found = evaluation.totals, np.zeros(())
-    for name in names or [term for term in env.terms if env.metrics[term].kind == "fair"]:
+    for name in names or [term for term in env.spec.terms if env.metrics[term].kind == "fair"]:
         metric = env.metrics[name]
         raw, scaled = (np.asarray(jax.vmap(f)(totals)) for f in (metric.value, metric.normalised))
         scale = np.where(raw == 0.0, 1.0, scaled / np.where(raw == 0.0, 1.0, raw))
@@ -138,7 +138,7 @@ def beyond(values: Any, luck: Any) -> np.ndarray:
 
 def category(env: Any, kind: str) -> Objective:
     """Sum of the normalised terms of one kind: "direct", "fair" or "rate"."""
-    names = [name for name in env.terms if env.metrics[name].kind == kind]
+    names = [name for name in env.spec.terms if env.metrics[name].kind == kind]
     return Objective.weighted(env, dict.fromkeys(names, 1.0))
 
 

@@ -24,7 +24,7 @@ def measuring(env: Environment, objectives: Iterable[Objective]) -> Environment:
     """
     objectives = tuple(objectives)
     schemes = {n: scheme for one in objectives for n, scheme in one.weighed_schemes.items()}
-    schemes |= env.schemes
+    schemes |= env.spec.schemes
     for one in objectives:
         for name, scheme in one.weighed_schemes.items():
             if _folds(scheme) != _folds(schemes[name]):
@@ -52,7 +52,7 @@ def with_measures(
     In an augmented environment they stand inside, so that it stays one.
     """
     more = tuple((name, metric) for name, metric in metrics.items() if name not in env.metrics)
-    too = tuple((name, scheme) for name, scheme in schemes.items() if name not in env.schemes)
+    too = tuple((name, scheme) for name, scheme in schemes.items() if name not in env.spec.schemes)
     if not more and not too:
         return env
     if isinstance(env, Augmented):

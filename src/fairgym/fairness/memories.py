@@ -116,7 +116,7 @@ class _Shown:
             return PERSON, (feature(name, info.description),)
         return "", tuple(
             feature(f"{name}_{place}", f"{info.description}: {part}")
-            for place, part in enumerate(env.parts_of(info.per))
+            for place, part in enumerate(env.spec.parts_of(info.per))
         )
 
 
@@ -306,7 +306,7 @@ class Counter:
                 "steps_in_period",
                 0.0,
                 float(max(self.period - 1, 1)),
-                env.time_unit,
+                env.spec.time_unit,
                 levels=max(self.period, 2),
             ),
         )
@@ -318,10 +318,10 @@ def stakeholder_component(env: Environment, component: str) -> Any:
     Raises:
         FairgymError: the environment has no such component.
     """
-    per = [name for name, info in env.component_info.items() if info.per in env.axes]
+    per = [name for name, info in env.spec.component_info.items() if info.per in env.spec.axes]
     if component not in per:
         raise FairgymError(
             f"component is {component!r}; of {env.name} it takes one with an entry per"
             f" stakeholder: {', '.join(per)}"
         )
-    return env.component_info[component]
+    return env.spec.component_info[component]

@@ -20,6 +20,7 @@ metric_classes = Registry(
     "class of metric",
     members=("kind", "sign", "title", "unit_in", "value", "normalised", "defined"),
     defaults=False,
+    modules=tuple(f"fairgym.fairness.{name}" for name in ("metrics", "disparities", "distances")),
 )
 
 Kind = Literal["direct", "rate", "fair"]

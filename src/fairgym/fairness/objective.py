@@ -35,8 +35,8 @@ class Objective:
         bounds: epsilon of each bounded metric, on its normalised value: of a disparity of waits the
             share of their sum, of rates the difference as it is.
         schemes: the schemes by name.
-        terms: metrics among which one bound for all looks for disparities (`Environment.terms`);
-            all of them if empty.
+        terms: metrics among which one bound for all looks for disparities
+            (`EnvironmentSpec.terms`); all of them if empty.
 
     Examples:
         >>> import fairgym
@@ -96,10 +96,10 @@ class Objective:
     @classmethod
     def weighted(cls, env: Environment, weights: Mapping[str, float]) -> "Objective":
         """Weights by name of metric, scheme or welfare (`fairgym.fairness.welfare`)."""
-        known = {**env.metrics, **env.schemes}
+        known = {**env.metrics, **env.spec.schemes}
         welfare = {n: welfare_scheme(env, n) for n in weights if n not in known and is_welfare(n)}
-        schemes = {**env.schemes, **welfare}
-        return cls(env.metrics, dict(weights), schemes=schemes, terms=env.terms)
+        schemes = {**env.spec.schemes, **welfare}
+        return cls(env.metrics, dict(weights), schemes=schemes, terms=env.spec.terms)
 
     @classmethod
     def uniform(cls, env: Environment) -> "Objective":

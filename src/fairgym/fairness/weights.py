@@ -63,14 +63,14 @@ def of_kinds(env: Environment, objective: str) -> dict[str, float]:
         FairgymError: all metrics of the environment are of other kinds.
     """
     named = {
-        name: [term for term in env.terms if env.metrics[term].kind in kinds]
+        name: [term for term in env.spec.terms if env.metrics[term].kind in kinds]
         for name, kinds in KINDS.items()
     }
     names = named[objective]
     if env.metrics and not names:
         takes = [
             *(name for name, some in named.items() if some),
-            *([PUBLISHED] * bool(env.published)),
+            *([PUBLISHED] * bool(env.spec.published)),
         ]
         raise FairgymError(
             f"objective is {objective!r}, but {env.name} has no metric of the kind"
@@ -82,7 +82,7 @@ def of_kinds(env: Environment, objective: str) -> dict[str, float]:
 def half_direct(env: Environment) -> dict[str, float]:
     """Half of the weight on direct rewards, the rest shared by the disparities (MAFE, D.6)."""
     direct, fair = (
-        [name for name in env.terms if env.metrics[name].kind == kind]
+        [name for name in env.spec.terms if env.metrics[name].kind == kind]
         for kind in ("direct", "fair")
     )
     weights = {name: 0.5 / len(direct) for name in direct}
@@ -97,8 +97,8 @@ def frontier(env: Environment, lam: float) -> dict[str, float]:
     """
     if not (isinstance(lam, numbers.Real) and 0.0 <= lam <= 1.0):
         raise FairgymError(f"lambda is {lam!r}; it takes a number from 0 to 1")
-    rewards = [name for name in env.terms if env.metrics[name].kind != "fair"]
-    fair = [name for name in env.terms if env.metrics[name].kind == "fair"]
+    rewards = [name for name in env.spec.terms if env.metrics[name].kind != "fair"]
+    fair = [name for name in env.spec.terms if env.metrics[name].kind == "fair"]
     weights = {name: lam / len(rewards) for name in rewards}
     return weights | {name: (1.0 - lam) / len(fair) for name in fair}
 
@@ -109,14 +109,14 @@ def own(env: Environment, agent: str) -> dict[str, float]:
     Raises:
         FairgymError: no term does.
     """
-    info = env.component_info
+    info = env.spec.component_info
 
     def concern(metric: Metric) -> bool:
         counted = getattr(metric, "rate", metric)
         parts = [getattr(counted, name) for name in _COMPONENTS if hasattr(counted, name)]
         return all(not info[part].used_by or agent in info[part].used_by for part in parts)
 
-    names = [name for name in env.terms if concern(env.metrics[name])]
+    names = [name for name in env.spec.terms if concern(env.metrics[name])]
     if not names:
         raise FairgymError(
             f"objective is '{OWN}:{agent}', but no term of {env.name} concerns {agent!r} alone; it"
@@ -131,9 +131,9 @@ def published(env: Environment) -> dict[str, float]:
     Raises:
         FairgymError: the environment declares none.
     """
-    if not env.published:
+    if not env.spec.published:
         raise FairgymError(f"{env.name} declares no published objective; it takes another one")
-    return dict(env.published)
+    return dict(env.spec.published)
 
 
 def named_by_agent(

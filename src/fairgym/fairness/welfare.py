@@ -85,7 +85,7 @@ def welfare_scheme(env: Environment, text: str, field: str = "objective") -> Sch
             f"{field} is {text!r}, of {component!r}, which may be negative; it takes a component"
             " that is not"
         )
-    stakeholders = len(env.parts_of(info.axes[0]))
+    stakeholders = len(env.spec.parts_of(info.axes[0]))
     share = getattr(env.unwrapped, "population", env.horizon) / stakeholders
     share *= env.horizon if info.level else 1
     return dataclasses.replace(
@@ -108,10 +108,12 @@ def _alpha(text: str, number: str, field: str) -> float:
 
 def _benefit(env: Environment, text: str, field: str) -> str:
     """The component that is the environment's benefit."""
-    if not env.benefit:
-        there = [name for name, info in env.component_info.items() if info.per in env.axes]
+    if not env.spec.benefit:
+        there = [
+            name for name, info in env.spec.component_info.items() if info.per in env.spec.axes
+        ]
         raise FairgymError(
             f"{field} is {text!r}, and {env.name} declares no benefit; it takes {text}:COMPONENT"
             f" with one of: {', '.join(there)}"
         )
-    return env.benefit
+    return env.spec.benefit

@@ -120,13 +120,13 @@ class Windowed:
         Args:
             env: the environment that emits the components.
         """
-        info = env.component_info
+        info = env.spec.component_info
         high = float(self.most * (self.steps or env.horizon))
-        span = f"in the last {self.steps} {env.time_unit}" if self.steps else "so far"
+        span = f"in the last {self.steps} {env.spec.time_unit}" if self.steps else "so far"
         features = []
         for name in sorted(self._components(info)):
             about = info[name]
-            entries = itertools.product(*(env.parts_of(axis) for axis in about.axes))
+            entries = itertools.product(*(env.spec.parts_of(axis) for axis in about.axes))
             for place, parts in enumerate(entries):
                 feature = Feature(
                     f"window_{name}_{place}" if parts else f"window_{name}",

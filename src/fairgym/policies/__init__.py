@@ -6,8 +6,8 @@ from fairgym.policies.fixed import Constant, Function, Random, fixed_policies
 from fairgym.policies.massaging import Massaged, massaged
 from fairgym.policies.named import with_fixed
 from fairgym.policies.networks import EquivariantPolicy, Standardiser, equivariant, split_learned
-from fairgym.policies.rules import rules
-from fairgym.policies.rules.first_come import FirstCome
+from fairgym.policies.rules import FirstCome
+from fairgym.utils import rules
 
 __all__ = [
     "Constant",

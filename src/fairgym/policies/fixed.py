@@ -13,7 +13,7 @@ from jaxtyping import Array, PRNGKeyArray
 
 from fairgym.core import ActionSpace, Entities, FairgymError, require_agent
 from fairgym.policies.named import named_action, option_of
-from fairgym.policies.rules import rules
+from fairgym.utils import rules
 from fairgym.utils.plugins import load_object, reason_of
 
 # What a fixed policy may be, in the words of messages.
@@ -96,7 +96,7 @@ class Function(eqx.Module):
 def fixed_policies(
     env: Any, specification: Mapping[str, Any], params: Any = None
 ) -> dict[str, Any]:
-    """Build fixed policies from plain values, as in `env.baselines` and in run configurations.
+    """Build fixed policies from plain values, as in `env.spec.baselines` and in run configurations.
 
     Args:
         env: the environment.

@@ -51,7 +51,7 @@ def massaged(
     That environment is `env` with what is left of the measure's window in its state, which
     massaging looks at; its steps, components and metrics are the same. `rollout`, `record` and
     `fairgym.evaluate` take both as any others. What comes of an action is what the decision-maker
-    can expect (`Environment.foresee`). A policy sees what it saw before, and the action that is
+    can expect (`EnvironmentSpec.foresee`). A policy sees what it saw before, and the action that is
     massaged is the one that it takes: of a learned policy the most probable one, or what is drawn
     by `sampled` ones, as in training. Those without logits, such as rules, act as they did.
 
@@ -60,7 +60,7 @@ def massaged(
         params: its parameters, as far as they are known to the agents.
         policies: agent -> policy.
         threshold: tau, from 0 to 1, below which two probabilities are close enough.
-        measure: short-term fairness, of which more is better, or its name in `env.measures`.
+        measure: short-term fairness, of which more is better, or its name in `env.spec.measures`.
 
     Raises:
         FairgymError: a threshold or measure that is none; no policy that can be massaged, an agent
@@ -79,9 +79,9 @@ def massaged(
     """
     require_agents(env, policies, "policy")
     require_number("threshold", threshold, 0.0, 1.0)
-    given = env.measures.get(measure) if isinstance(measure, str) else measure
+    given = env.spec.measures.get(measure) if isinstance(measure, str) else measure
     if not isinstance(given, Windowed):
-        named = ", ".join(env.measures) or f"none, since {env.name} has no measures"
+        named = ", ".join(env.spec.measures) or f"none, since {env.name} has no measures"
         raise FairgymError(f"measure is {measure!r}; it takes a Windowed, or one of: {named}")
     with_logits = [agent for agent in env.agents if has_logits(policies[agent])]
     if not with_logits:
@@ -115,7 +115,7 @@ def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
             f"massage is asked of {agent!r}, who decides {space.takes}; it takes an agent"
             " that chooses an option or divides units"
         )
-    if not oracle and type(env.unwrapped).foresee is Environment.foresee:
+    if not oracle and env.spec.foresee is None:
         raise FairgymError(
             f"massage is asked of {agent!r}, but {env.name} does not foresee what actions come to;"
             " it takes an environment with `foresee`"
@@ -198,9 +198,9 @@ class _Left(Windowed):
 
     def read(self, env: Environment, context: Float[Array, " numbers"]) -> Any:
         """The sums by name, from numbers at the end of a context."""
-        info = env.component_info
+        info = env.spec.component_info
         names = sorted(self._components(info))
-        shapes = [tuple(len(env.parts_of(axis)) for axis in info[name].axes) for name in names]
+        shapes = [tuple(len(env.spec.parts_of(axis)) for axis in info[name].axes) for name in names]
         sizes = [int(np.prod(shape)) for shape in shapes]
         ends = np.cumsum(sizes)
         own = context[context.shape[0] - ends[-1] :]
@@ -234,8 +234,11 @@ class Massaged(eqx.Module):
         seen = self.env.without_memory(observation)
         space, logits = inside.action_space(self.agent), self.policy.logits(seen)
 
+        foresee = inside.spec.foresee
+        assert foresee is not None  # `massaged` refuses such an environment
+
         def unfairness(action: Array) -> Float[Array, ""]:
-            expected = inside.foresee({self.agent: seen}, {self.agent: action}, self.params)
+            expected = foresee({self.agent: seen}, {self.agent: action}, self.params)
             return -measure.value_after(remaining, expected)
 
         raw = self.policy(seen, key) if space.discrete else logits

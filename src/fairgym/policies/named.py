@@ -22,7 +22,8 @@ def with_fixed(
 
     Args:
         env: the environment.
-        specification: agent -> policy, as `fixed_policies` takes it; one of `env.baselines`, say.
+        specification: agent -> policy, as `fixed_policies` takes it, such as one of
+            `env.spec.baselines`.
         changes: pairs of a name and a value. AGENT replaces the agent's policy. AGENT.ELEMENT
             changes this number of a constant policy; AGENT.GROUP those of all elements of a
             group, and AGENT.LABEL those of one kind for all groups (relief). A text such as "+30%"
@@ -43,7 +44,7 @@ def with_fixed(
         >>> import fairgym
         >>> from fairgym.policies import with_fixed
         >>> env = fairgym.make("loan", population=100, horizon=10)
-        >>> fixed = env.baselines["published_fixed_policy"]
+        >>> fixed = env.spec.baselines["published_fixed_policy"]
         >>> changed = with_fixed(env, fixed, [("debt_management.advantaged", "0.2")])
         >>> changed["debt_management"]
         [0.2, 0.18]

@@ -179,12 +179,12 @@ def _map_limits(strips: Sequence[_Strip]) -> dict[tuple[str, str], float]:
 
 def _legend(groups: Sequence[RunGroup]) -> list[Line2D]:
     """The groups of people, where there are lines for each."""
-    names = list(dict.fromkeys(n for g in groups if _uses_groups(g.env) for n in g.env.groups))
+    names = list(dict.fromkeys(n for g in groups if _uses_groups(g.env) for n in g.env.spec.groups))
     return [Line2D([], [], label=words(n), **style.group_line(i)) for i, n in enumerate(names)]
 
 
 def _uses_groups(env: Any) -> bool:
-    return any(e.group in env.groups for panel in line_panels(env) for e in panel.elements)
+    return any(e.group in env.spec.groups for panel in line_panels(env) for e in panel.elements)
 
 
 # ---------------------------------------------------------------- drawing
@@ -198,10 +198,10 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
     env, space = group.env, group.env.action_space(panel.agent)
     ends, top = [], 0.0
     for index, element in enumerate(panel.elements):
-        member = element.group in env.groups
+        member = element.group in env.spec.groups
         line: dict[str, Any]
         if member:
-            line = style.group_line(env.groups.index(element.group))
+            line = style.group_line(env.spec.groups.index(element.group))
         else:
             line = {"color": style.INK} if len(panel.elements) == 1 else style.policy_line(index)
             if space.chooses_row:

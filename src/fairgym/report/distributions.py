@@ -43,38 +43,38 @@ def core_attribute_distribution(evaluations: Any, env: Any) -> Figure:
 
     edges = _edges(list(moments.values()))
     spread = {
-        label: [_histogram(attribute[group == code], edges) for code in range(len(env.groups))]
+        label: [_histogram(attribute[group == code], edges) for code in range(len(env.spec.groups))]
         for label, (attribute, group) in moments.items()
     }
     highest = max(shares.max() for several in spread.values() for shares, _ in several)
-    lanes = len(env.groups) > 2
+    lanes = len(env.spec.groups) > 2
     figure, axes = style.panels(
         len(moments),
         3 if len(moments) == 3 and not lanes and max(map(len, moments)) <= 34 else 2,
-        0.9 + 0.55 * len(env.groups) if lanes else 2.7,
+        0.9 + 0.55 * len(env.spec.groups) if lanes else 2.7,
         legend_rows=0 if lanes else 1,
         sharex=True,
         sharey=True,
     )
     unit = core_attribute_unit(env)
     for panel, (label, (attribute, group)) in zip(axes, moments.items(), strict=True):
-        gap = group_gap(attribute, group, len(env.groups)).mean()
+        gap = group_gap(attribute, group, len(env.spec.groups)).mean()
         if lanes:
-            _lanes(panel, spread[label], edges, env.groups, highest)
+            _lanes(panel, spread[label], edges, env.spec.groups, highest)
             note = f"widest standardised mean difference {number(gap)}"
         else:
-            _overlaid(panel, spread[label], edges, env.groups)
+            _overlaid(panel, spread[label], edges, env.spec.groups)
             note = f"standardised mean difference {number(gap)}"
         style.set_title(panel, textwrap.fill(label, 52), note)
-        panel.set_xlabel(words(env.core_attribute) + (f" ({unit})" if unit else ""))
+        panel.set_xlabel(words(env.spec.core_attribute) + (f" ({unit})" if unit else ""))
         panel.tick_params(labelbottom=True, labelleft=True)
     if lanes:
-        axes[0].set_ylim(0.0, len(env.groups))
+        axes[0].set_ylim(0.0, len(env.spec.groups))
         return figure
     axes[0].set_ylim(0.0, 1.05 * highest)
     handles = [
         Patch(facecolor=style.group_colour(i), alpha=0.6, label=words(name))
-        for i, name in enumerate(env.groups)
+        for i, name in enumerate(env.spec.groups)
     ]
     style.top_legend(figure, handles)
     return figure

@@ -118,9 +118,9 @@ def quantities(env: Environment) -> list[Quantity]:
             own = f"{rate.numerator}_per_{rate.denominator}"
             if own not in {quantity.name for quantity in found}:
                 found += _rates(env, own, rate, rate_title(env, name))
-    found += [_measure(env, name) for name in env.schemes]
+    found += [_measure(env, name) for name in env.spec.schemes]
     shown = {metric.component for metric in env.metrics.values() if isinstance(metric, Direct)}
-    for name, info in env.component_info.items():
+    for name, info in env.spec.component_info.items():
         distribution = info.level and len(info.axes) > 1  # of which a sum tells nothing
         if (info.per or name not in shown) and not distribution:
             found += _counts(env, name)
@@ -157,7 +157,7 @@ def _lasting(env: Environment) -> list[Quantity]:
             lambda evaluation: np.asarray(evaluation.terminated, np.float64),
         ),
         Quantity(
-            *("measure", "length", "length of the episode", "", env.time_unit, 0),
+            *("measure", "length", "length of the episode", "", env.spec.time_unit, 0),
             lambda evaluation: np.asarray(evaluation.lengths, np.float64),
         ),
     ]
@@ -176,7 +176,7 @@ def _measure(env: Environment, name: str) -> Quantity:
 
 def _rates(env: Environment, name: str, rate: Rate, title: str) -> list[Quantity]:
     """A rate of everybody, then of each group."""
-    unit, factor = in_plain_unit(rate.unit_in(env.component_info))
+    unit, factor = in_plain_unit(rate.unit_in(env.spec.component_info))
 
     def of(code: int | None) -> Callable[[Evaluation], np.ndarray]:
         def values(evaluation: Evaluation) -> np.ndarray:
@@ -202,7 +202,7 @@ def _total(evaluation: Evaluation, name: str, code: int | None) -> np.ndarray:
 
 def _counts(env: Environment, name: str) -> list[Quantity]:
     """A component over the episode: everybody's, then each group's; of a state the mean step's."""
-    info = env.component_info[name]
+    info = env.spec.component_info[name]
     unit, factor = in_plain_unit(info.unit)
     title = f"{info.description}, on average" if info.level else info.description
 
@@ -221,8 +221,8 @@ def _counts(env: Environment, name: str) -> list[Quantity]:
 
 def _groups(env: Environment, component: str) -> tuple[str, ...]:
     """The groups that a component has an entry for each of; none if it has other entries."""
-    own = env.component_info[component].axes in (("group",), (env.group_word,))
-    return env.groups if own else ()
+    own = env.spec.component_info[component].axes in (("group",), (env.spec.group_word,))
+    return env.spec.groups if own else ()
 
 
 def _ends(env: Any) -> list[Quantity]:
@@ -233,16 +233,16 @@ def _ends(env: Any) -> list[Quantity]:
 
     def mean(code: int | None) -> Callable[[Evaluation], np.ndarray]:
         return lambda evaluation: ratio(
-            _at_end(evaluation, env.core_attribute, code), _at_end(evaluation, "people", code)
+            _at_end(evaluation, env.spec.core_attribute, code), _at_end(evaluation, "people", code)
         )
 
-    places = [(None, ""), *enumerate(env.groups)]
+    places = [(None, ""), *enumerate(env.spec.groups)]
     found = [
         Quantity("end", stage, f"people {words(stage)}", group, "people", 0, count(stage, code))
-        for stage in env.stages
+        for stage in env.spec.stages
         for code, group in places
     ]
-    core, unit = env.core_attribute, core_attribute_unit(env)
+    core, unit = env.spec.core_attribute, core_attribute_unit(env)
     return found + [
         Quantity("end", core, f"mean {words(core)}", group, unit, 0, mean(code))
         for code, group in places
@@ -265,7 +265,7 @@ def _changed_params(base: Built, one: Built) -> list[Change]:
             parts: Iterable[Any] = [("", old, new)]
         else:
             old, new = np.broadcast_arrays(old, new)
-            names = base.env.parts_of(info.per) if info.per else range(1, len(old) + 1)
+            names = base.env.spec.parts_of(info.per) if info.per else range(1, len(old) + 1)
             parts = zip(map(str, names), old, new, strict=True)
         for part, before, after in parts:
             if not math.isclose(before, after, rel_tol=1e-6):  # float32 and float64 alike

@@ -48,7 +48,7 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
     figure, axes = style.panels(
         len(named) * each, columns, 2.5, legend_rows=style.legend_rows(labels)
     )
-    steps = env.time_unit
+    steps = env.spec.time_unit
     same: dict[str, list[tuple[Axes, np.ndarray]]] = {name: [] for name in compared}
     for row, (policy, several) in enumerate(named.items()):
         for place, (name, metric) in enumerate(compared.items(), row * each):
@@ -59,7 +59,7 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
             same[name].append((panel, rates))
             _rate_lines(panel, *few(rates, rate_parts(env, metric.rate)))
             style.set_title(panel, rate_title(env, name), policy if len(named) > 1 else "")
-            unit = metric.rate.unit_in(env.component_info)
+            unit = metric.rate.unit_in(env.spec.component_info)
             style.set_ylabel(panel, f"{unit}, so far")
             panel.set_xlabel(f"time ({steps})")
         for spare in axes[row * each + len(compared) : (row + 1) * each]:
@@ -141,16 +141,16 @@ def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
         evaluations: one evaluation made with `trace=True`, or policy name -> evaluation (or
             several, pooled); each policy has a row of panels.
         env: the environment they were made in.
-        partition: a key of `env.partitions`.
+        partition: a key of `env.spec.partitions`.
 
     Returns:
         A figure: the mean core attribute and the share of people in each stage, means over the
         episodes that are still running.
     """
     named = named_evaluations(evaluations)
-    parts = [words(part) for part in env.partitions[partition]]
+    parts = [words(part) for part in env.spec.partitions[partition]]
     handles = [Line2D([], [], label=n, **style.part_line(i)) for i, n in enumerate(parts)]
-    shown = (env.core_attribute, *env.stages)
+    shown = (env.spec.core_attribute, *env.spec.stages)
     figure, axes = style.panels(
         len(named) * len(shown),
         min(len(shown), 4),
@@ -170,12 +170,12 @@ def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
             for code, line in enumerate(means.T):
                 panel.plot(line, label=parts[code], **style.part_line(code))
             style.set_title(panel, title(column), policy if len(named) > 1 else "")
-            if column in env.stages:
+            if column in env.spec.stages:
                 style.set_ylabel(panel, "share of people")
             else:
                 unit = core_attribute_unit(env)
                 style.set_ylabel(panel, f"mean, {unit}" if unit else "mean")
-            panel.set_xlabel(f"time ({env.time_unit})")
+            panel.set_xlabel(f"time ({env.spec.time_unit})")
             panel.set_xlim(0, means.shape[0] - 1)
             panel.margins(y=0.08)
     style.top_legend(figure, handles)

@@ -105,7 +105,7 @@ def plot_all(
         "actions": captioned(mean_actions(groups), "What the agents decide", _ACTIONS),
     }
     if has_population(env):
-        attribute = words(env.core_attribute)
+        attribute = words(env.spec.core_attribute)
         found["core-attribute"] = captioned(
             core_attribute_distribution(learned, env),
             f"Where the groups stand: {attribute}",
@@ -116,7 +116,7 @@ def plot_all(
         found["group-rates"] = captioned(
             group_rates(learned, env), f"The {texts['parts']} over an episode", _GROUP_RATES
         )
-    if env.schemes:
+    if env.spec.schemes:
         found["schemes"] = captioned(
             scheme_curves(results, env), "Fairness over an episode", _SCHEMES
         )
@@ -125,18 +125,18 @@ def plot_all(
             "Who has got what over an episode",
             _STATUS,
         )
-    for stage in env.waits if has_population(env) else ():
+    for stage in env.spec.waits if has_population(env) else ():
         found[f"{stage.replace(' ', '-')}-over-time"] = captioned(
             wait_curves(results, env, stage), f"Who is {words(stage)} over an episode", _WAITS
         )
-    for partition in env.partitions if has_population(env) else ():
+    for partition in env.spec.partitions if has_population(env) else ():
         name = words(partition)
         found[f"by-{partition}-over-time"] = captioned(
             part_curves(learned, env, partition),
             f"By {name} over an episode",
             _PARTS,
             partition=name,
-            attribute=words(env.core_attribute),
+            attribute=words(env.spec.core_attribute),
         )
     return found
 
@@ -147,10 +147,10 @@ def _texts(groups: Sequence[RunGroup], env: Any, references: bool) -> dict[str, 
     spaces = [env.action_space(agent) for agent in env.agents]
     per_person = any(space.per_entity for space in spaces)
     two = "those means"
-    if len(env.groups) > 2:
+    if len(env.spec.groups) > 2:
         two = "the two of those means that are furthest apart,"
     compared = {rate_parts(env, metric.rate) for metric in disparities(env).values()}
-    parts = "groups" if compared <= {env.groups} else "people"
+    parts = "groups" if compared <= {env.spec.groups} else "people"
     apart = f"how far the {parts} are apart"
     if any(len(several) > 2 for several in compared):
         whose = "the groups'" if parts == "groups" else "people's"

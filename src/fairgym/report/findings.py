@@ -57,7 +57,9 @@ def findings(
     first = [best(several) for several in baselines]
     names = {None if one is None else one.name for one in first}
     common = first[0] if len(names) == 1 and len({group.world for group in groups}) == 1 else None
-    found = [metric_sentence(name, learned, common, env) for name in (*env.metrics, *env.schemes)]
+    found = [
+        metric_sentence(name, learned, common, env) for name in (*env.metrics, *env.spec.schemes)
+    ]
     if has_population(env):
         found += [core_sentence(result, env, len(learned) > 1) for result in learned]
     for group in groups:
@@ -133,7 +135,7 @@ def _by_group(result: Result, name: str, env: Any) -> str:
         return ""
     rates = group_means(traced, env.metrics[name].rate)
     parts = rate_parts(env, env.metrics[name].rate)
-    if parts == env.groups:
+    if parts == env.spec.groups:
         each = [f"{number(r)} for {those(g)}" for r, g in zip(rates, parts, strict=True)]
         text = ", ".join(each)
     else:
@@ -148,14 +150,14 @@ def core_sentence(result: Result, env: Any, several: bool) -> str:
     moves, gaps = [], []
     start = [core_values(env, e.people_start) for e in result.evaluations]
     end = [core_values(env, e.people_end) for e in result.evaluations]
-    for code, group in enumerate(env.groups):
+    for code, group in enumerate(env.spec.groups):
         before, after = (
             np.concatenate([a[g == code] for a, g in moment]) for moment in (start, end)
         )
         if before.size and after.size:
             moves.append(f"{number(before.mean())} to {number(after.mean())} for {those(group)}")
     for moment in (start, end):
-        gaps.append([np.abs(group_gap(a, g, len(env.groups))) for a, g in moment])
+        gaps.append([np.abs(group_gap(a, g, len(env.spec.groups))) for a, g in moment])
     before, after = (number(np.concatenate(gap).mean()) for gap in gaps)
     change = estimate([e - s for s, e in zip(*gaps, strict=True)])
     if change.clear:
@@ -165,8 +167,10 @@ def core_sentence(result: Result, env: Any, several: bool) -> str:
     moved = f"{moved} standard deviations"
     who = f" with “{result.name}”" if several else ""
     unit = core_attribute_unit(env)
-    what = words(env.core_attribute) + (f" ({unit})" if unit else "")
-    which = "gap between the groups" if len(env.groups) == 2 else "widest gap between two groups"
+    what = words(env.spec.core_attribute) + (f" ({unit})" if unit else "")
+    which = (
+        "gap between the groups" if len(env.spec.groups) == 2 else "widest gap between two groups"
+    )
     return (
         f"Over an episode{who} the mean {what} goes from {', '.join(moves)}; the {which} {moved}."
     )

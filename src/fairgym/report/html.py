@@ -80,10 +80,10 @@ def _list(lines: Sequence[str]) -> str:
 
 def _subtitle(groups: Sequence[RunGroup]) -> str:
     seeds = sorted({run.config.seed for group in groups for run in group.runs})
-    sizes = dict.fromkeys(group.env.size_text for group in groups)
+    sizes = dict.fromkeys(group.env.spec.size_text for group in groups)
     steps = " or ".join(plain(x) for x in sorted({group.env.horizon for group in groups}))
     return (
-        f"{' or '.join(sizes)}, {steps} {groups[0].env.time_unit} an episode;"
+        f"{' or '.join(sizes)}, {steps} {groups[0].env.spec.time_unit} an episode;"
         f" {f'{len(groups)} configurations, ' if len(groups) > 1 else ''}"
         f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}; fairgym"
         f" {groups[0].runs[0].provenance.get('versions', {}).get('fairgym', '')}"
@@ -95,7 +95,7 @@ def result_table(results: Sequence[Result], env: Any) -> str:
     rows = [_result_row(metric, results) for metric in metric_labels(env)]
     ended = [result.ended_early for result in results]
     cells = [f"{early} of {count}" for early, count in ended]
-    early = f"Episodes that failed<small>{escaped(env.failure)}; ↓ lower is better</small>"
+    early = f"Episodes that failed<small>{escaped(env.spec.failure)}; ↓ lower is better</small>"
     rows.append([early, *cells])
     head = [
         f"{escaped(result.name)}<small>{'learned' if result.learned else 'fixed'}"
@@ -194,9 +194,9 @@ def _in_short(group: RunGroup) -> dict[str, str]:
     row = {
         "Environment": f"{env.name}<small>{escaped(about)}</small>",
         "Population" if has_people(env) else "Size": (
-            f"{env.size_text}: {', '.join(map(words, env.groups))}"
+            f"{env.spec.size_text}: {', '.join(map(words, env.spec.groups))}"
         ),
-        "Episode": f"{plain(env.horizon)} {env.time_unit}",
+        "Episode": f"{plain(env.horizon)} {env.spec.time_unit}",
         "Agents trained": ", ".join(trained),
         "Agents fixed": ", ".join(fixed) or "none",
         "Objective": f"{escaped(objective)}<small>{escaped(_weights(run.objective))}</small>",

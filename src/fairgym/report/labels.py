@@ -75,7 +75,7 @@ class MetricLabel:
     """One metric or scheme, or the objective, as it is shown.
 
     Attributes:
-        name: as in `env.metrics` or `env.schemes`; "objective" for the objective.
+        name: as in `env.metrics` or `env.spec.schemes`; "objective" for the objective.
         title: in words.
         unit: unit of the shown value; "" for a number without one.
         flipped: whether the shown value is minus the program's.
@@ -128,14 +128,14 @@ OBJECTIVE = MetricLabel("objective", "Objective", "", False, "objective")
 
 def metric_labels(env: Environment) -> list[MetricLabel]:
     """Labels of the objective and of every metric and scheme of an environment, in its order."""
-    return [OBJECTIVE, *(metric_label(env, name) for name in (*env.metrics, *env.schemes))]
+    return [OBJECTIVE, *(metric_label(env, name) for name in (*env.metrics, *env.spec.schemes))]
 
 
 def metric_label(env: Environment, name: str) -> MetricLabel:
     """Label of one metric or scheme of an environment."""
-    if name in env.schemes:
+    if name in env.spec.schemes:
         return MetricLabel(name, scheme_title(env, name), "", False, "scheme")
-    metric, info = env.metrics[name], env.component_info
+    metric, info = env.metrics[name], env.spec.component_info
     counted = getattr(getattr(metric, "rate", metric), "numerator", None)
     counted = counted or getattr(metric, "component", None)
     nonnegative = metric.kind == "fair" or (counted is not None and info[counted].nonnegative)
@@ -166,7 +166,7 @@ def rate_title(env: Environment, name: str) -> str:
 
 def scheme_title(env: Environment, name: str) -> str:
     """Title of a scheme: its own, else its name in words."""
-    own = env.schemes[name].title
+    own = env.spec.schemes[name].title
     return capital(own) if own else title(name)
 
 
@@ -177,13 +177,13 @@ def disparities(env: Environment) -> dict[str, Any]:
 
 def axis_of(env: Environment, component: str) -> str:
     """The word for what a component has entries for: "group", "region", "person"."""
-    axis = env.component_info[component].per
-    return env.group_word if axis == "group" or not isinstance(axis, str) else axis
+    axis = env.spec.component_info[component].per
+    return env.spec.group_word if axis == "group" or not isinstance(axis, str) else axis
 
 
 def rate_parts(env: Environment, rate: Any) -> tuple[str, ...]:
     """Names of the groups, or of the people, whose rates are compared."""
-    return env.parts_of(axis_of(env, rate.numerator))
+    return env.spec.parts_of(axis_of(env, rate.numerator))
 
 
 # ---------------------------------------------------------------- people
@@ -200,13 +200,13 @@ def has_population(env: Environment) -> bool:
     False where the people themselves are told apart, as are their numbers: then there is no
     distribution of theirs to look at.
     """
-    return has_people(env) and "person" not in env.axes
+    return has_people(env) and "person" not in env.spec.axes
 
 
 def core_attribute_unit(env: Any) -> str:
     """Unit of the core attribute as agents observe it; "" if it has none or nobody observes it."""
     features = (f for agent in env.agents for f in env.observation_space(agent).features)
-    return next((f.unit for f in features if f.name == env.core_attribute), "")
+    return next((f.unit for f in features if f.name == env.spec.core_attribute), "")
 
 
 # ---------------------------------------------------------------- shares of a budget
@@ -224,7 +224,7 @@ def row_label(element: Element) -> str:
 
 def parts_word(env: Any, parts: Sequence[str]) -> str:
     """The word for these parts, such as "region"; "" if they are no declared partition."""
-    if tuple(parts) == tuple(env.groups):
-        return env.group_word
-    partitions = env.partitions if has_people(env) else {}
+    if tuple(parts) == tuple(env.spec.groups):
+        return env.spec.group_word
+    partitions = env.spec.partitions if has_people(env) else {}
     return next((words(name) for name, of in partitions.items() if tuple(of) == tuple(parts)), "")

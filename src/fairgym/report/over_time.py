@@ -31,10 +31,13 @@ def scheme_curves(results: Sequence[Result], env: Any) -> Figure:
     handles = [Line2D([], [], label=r.name, **look) for r, look in zip(results, looks, strict=True)]
     labels = [result.name for result in results]
     figure, axes = style.panels(
-        len(env.schemes), min(len(env.schemes), 3), 2.5, legend_rows=style.legend_rows(labels)
+        len(env.spec.schemes),
+        min(len(env.spec.schemes), 3),
+        2.5,
+        legend_rows=style.legend_rows(labels),
     )
     found = [courses_of(result, env) for result in results]
-    for panel, name in zip(axes, env.schemes, strict=True):
+    for panel, name in zip(axes, env.spec.schemes, strict=True):
         for result, look, course in zip(results, looks, found, strict=True):
             scores = np.concatenate([one.scores for one in course[name]], dtype=np.float64)
             steps = np.arange(1, scores.shape[1] + 1)
@@ -99,7 +102,7 @@ def wait_curves(results: Sequence[Result], env: Any, stage: str) -> Figure:
     Args:
         results: learned policies first, then baselines; evaluations made with `trace=True`.
         env: the environment.
-        stage: a key of `env.waits`.
+        stage: a key of `env.spec.waits`.
 
     Returns:
         A figure with two panels and a line per policy: means over the episodes that are still
@@ -112,7 +115,7 @@ def wait_curves(results: Sequence[Result], env: Any, stage: str) -> Figure:
     figure, axes = style.panels(2, 2, 2.5, legend_rows=rows)
     panels = {
         "share": (f"People who are {words(stage)}", "share of people"),
-        "median": ("Median of their times so far", env.time_unit),
+        "median": ("Median of their times so far", env.spec.time_unit),
     }
     for panel, (column, (heading, unit)) in zip(axes, panels.items(), strict=True):
         for result, look in zip(results, looks, strict=True):
@@ -155,6 +158,6 @@ def _stakeholders(vectors: Sequence[StatusVector]) -> list[Line2D]:
 
 def _time_axis(panel: Axes, env: Any, unit: str) -> None:
     style.set_ylabel(panel, unit)
-    panel.set_xlabel(f"time ({env.time_unit})")
+    panel.set_xlabel(f"time ({env.spec.time_unit})")
     panel.set_xlim(0, env.horizon)
     panel.margins(y=0.08)

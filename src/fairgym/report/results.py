@@ -101,7 +101,8 @@ class Result:
 
         Args:
             name: name of the metric.
-            partition: a key of `env.partitions`, whose parts are compared; "" compares the groups.
+            partition: a key of `env.spec.partitions`, whose parts are compared; "" compares the
+                groups.
         """
         if any(name not in e.nulls for e in self.evaluations):
             return None
@@ -200,8 +201,8 @@ def courses_of(result: Result, env: Any) -> dict[str, list[Course]]:
         result: evaluations made with `trace=True`.
         env: the environment whose schemes they are.
     """
-    several = [courses(evaluation, env.schemes) for evaluation in result.evaluations]
-    return {name: [one[name] for one in several] for name in env.schemes}
+    several = [courses(evaluation, env.spec.schemes) for evaluation in result.evaluations]
+    return {name: [one[name] for one in several] for name in env.spec.schemes}
 
 
 def wait_courses(result: Result, stage: str) -> dict[str, list[np.ndarray]]:
@@ -209,7 +210,7 @@ def wait_courses(result: Result, stage: str) -> dict[str, list[np.ndarray]]:
 
     Args:
         result: evaluations made with `trace=True`.
-        stage: a key of `env.waits`.
+        stage: a key of `env.spec.waits`.
 
     Returns:
         "share" and "median": per evaluation an array (episodes, steps + 1, groups + 1); NaN after
@@ -226,7 +227,7 @@ def wait_courses(result: Result, stage: str) -> dict[str, list[np.ndarray]]:
 
 def core_values(env: Any, people: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """The core attribute and the group of every person: two arrays (episodes, people)."""
-    attribute = np.asarray(people[env.core_attribute], np.float64)
+    attribute = np.asarray(people[env.spec.core_attribute], np.float64)
     group = np.asarray(people["group"]).astype(int)
     return np.atleast_2d(attribute), np.atleast_2d(group)
 

@@ -21,7 +21,7 @@ def status_sections(results: Mapping[str, Result], env: Any) -> list[tuple[str, 
     Returns:
         One section; none for an environment without schemes.
     """
-    if not env.schemes:
+    if not env.spec.schemes:
         return []
     found = {name: courses_of(result, env) for name, result in results.items()}
     first = next(iter(found.values()))
@@ -79,11 +79,11 @@ def wait_table(results: Mapping[str, Result], env: Any, stage: str) -> str:
     Args:
         results: policies by name; evaluations made with `trace=True`.
         env: the environment.
-        stage: a key of `env.waits`.
+        stage: a key of `env.spec.waits`.
     """
     headings = {
         "share": f"People who are {escaped(words(stage))}<small>share</small>",
-        "median": f"Median of their times so far<small>{escaped(env.time_unit)}</small>",
+        "median": f"Median of their times so far<small>{escaped(env.spec.time_unit)}</small>",
     }
     rows = []
     for column, heading in headings.items():
@@ -91,12 +91,12 @@ def wait_table(results: Mapping[str, Result], env: Any, stage: str) -> str:
         for i, (name, result) in enumerate(results.items()):
             pairs = zip(wait_courses(result, stage)[column], result.evaluations, strict=True)
             ends = [course[np.arange(e.episodes), e.lengths] for course, e in pairs]
-            parts = range(len(env.groups) + 1)
+            parts = range(len(env.spec.groups) + 1)
             values = [estimate([end[:, part] for end in ends]).within(*limits) for part in parts]
             policy = f'<span class="wrap">{escaped(name)}</span>'
             cells = [estimate_cell(interval(value)) for value in values]
             rows.append([None if i else heading, policy, *cells])
-    names = [escaped(words(group)) for group in env.groups]
+    names = [escaped(words(group)) for group in env.spec.groups]
     return table(["", "policy", *names, "everybody"], rows, "results groups", headings=2)
 
 
@@ -107,7 +107,7 @@ def wait_sections(results: Mapping[str, Result], env: Any) -> list[tuple[str, st
         results: policies by name; evaluations made with `trace=True`.
         env: the environment.
     """
-    stages = env.waits if has_population(env) else ()
+    stages = env.spec.waits if has_population(env) else ()
     return [
         (
             f"{stage.replace(' ', '-')}-at-the-end",

@@ -187,7 +187,7 @@ def set_title(axes: Axes, text: str, below: str = "") -> None:
 
 
 def group_line(index: int) -> dict[str, Any]:
-    """Look of a group's line, by its place in `env.groups`."""
+    """Look of a group's line, by its place in `env.spec.groups`."""
     return {
         "color": group_colour(index),
         "linestyle": GROUP_DASHES[index % len(GROUP_DASHES)],
@@ -195,7 +195,7 @@ def group_line(index: int) -> dict[str, Any]:
 
 
 def group_colour(index: int) -> str:
-    """Colour of a group, by its place in `env.groups`."""
+    """Colour of a group, by its place in `env.spec.groups`."""
     return GROUP_COLOURS[index % len(GROUP_COLOURS)]
 
 

@@ -90,9 +90,9 @@ def failures(groups: Sequence[RunGroup], learned: Sequence[Result]) -> list[str]
         ended = [np.asarray(e.lengths)[np.asarray(e.terminated)] for e in result.evaluations]
         when = f"{np.concatenate(ended).mean():,.1f}".removesuffix(".0")
         found.append(
-            f"{capital(who(result))} failed: in {_of(early, count)} {group.env.failure} before"
+            f"{capital(who(result))} failed: in {_of(early, count)} {group.env.spec.failure} before"
             f" the end, on average after {when} of {plain(group.env.horizon)}"
-            f" {group.env.time_unit}. Its other numbers count the time until then: they do not"
+            f" {group.env.spec.time_unit}. Its other numbers count the time until then: they do not"
             " compare with those of policies that go on to the end."
         )
     return found
@@ -126,12 +126,12 @@ def setting(
 ) -> list[str]:
     """Sentences on who decides about whom for how long, and on how the policies were made."""
     env = groups[0].env
-    sizes = " or ".join(dict.fromkeys(group.env.size_text for group in groups))
+    sizes = " or ".join(dict.fromkeys(group.env.spec.size_text for group in groups))
     steps = " or ".join(plain(x) for x in sorted({group.env.horizon for group in groups}))
     agents = listed(map(words, env.agents))
     found = [
         f"{capital(agents)} {'decides' if len(env.agents) == 1 else 'decide'} about {sizes} over"
-        f" {steps} {env.time_unit}, in a simulation."
+        f" {steps} {env.spec.time_unit}, in a simulation."
     ]
     fixed = [agent for agent in env.agents if all(agent in group.fixed for group in groups)]
     trained = [agent for agent in env.agents if agent not in fixed]
@@ -227,9 +227,9 @@ def outcomes(result: Result, rule: Result, env: Any, several: bool) -> list[str]
         several: True to name the policy, as one of several.
     """
     gaps = disparities(env)
-    of_groups = {n: m.rate for n, m in gaps.items() if rate_parts(env, m.rate) == env.groups}
+    of_groups = {n: m.rate for n, m in gaps.items() if rate_parts(env, m.rate) == env.spec.groups}
     of_all, apart = [], []
-    for name in (*env.metrics, *env.schemes):
+    for name in (*env.metrics, *env.spec.schemes):
         label = metric_label(env, name)
         pair = [one.estimate(label).mean for one in (result, rule)]
         gap = result.difference(rule, label)
@@ -239,12 +239,12 @@ def outcomes(result: Result, rule: Result, env: Any, several: bool) -> list[str]
     beside = f"compared with “{rule.name}”"
     found = [_sorted_line(f"{start}{beside}", of_all)]
     traced = all(e.trace is not None for e in (*result.evaluations, *rule.evaluations))
-    for code, group in enumerate(env.groups if traced else ()):
+    for code, group in enumerate(env.spec.groups if traced else ()):
         lines = []
         for name, rate in of_groups.items():
             ours, theirs = (rate_values(one, rate, code) for one in (result, rule))
             pair = [estimate(values).mean for values in (ours, theirs)]
-            unit = rate.unit_in(env.component_info)
+            unit = rate.unit_in(env.spec.component_info)
             gap = Estimate(*paired_interval(ours, theirs))
             lines.append((rate_title(env, name).lower(), pair, unit, gap, rate.sign < 0))
         found.append(_sorted_line(f"{start}for {those(group)}, {beside}", lines))
@@ -277,14 +277,14 @@ def glossary(env: Any) -> list[str]:
     terms = [*_WORDS]
     if disparities(env):
         terms.append(_DISPARITY)
-    if env.schemes:
+    if env.spec.schemes:
         terms.append(_SCHEME)
     compared = {rate_parts(env, metric.rate) for metric in disparities(env).values()}
     two = compared <= {parts for parts in compared if len(parts) == 2}
     apart = "the gap between" if two else "the standard deviation of"
-    parts = "groups" if compared <= {env.groups} else "people"
+    parts = "groups" if compared <= {env.spec.groups} else "people"
     whose = "the groups'" if parts == "groups" else "people's"
-    steps = f"{plain(env.horizon)} {env.time_unit}"
+    steps = f"{plain(env.horizon)} {env.spec.time_unit}"
     lines = []
     for term, meaning in terms:
         article = "An" if term[0] in "aeiou" else "A"

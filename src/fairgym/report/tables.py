@@ -57,9 +57,9 @@ def part_rates_of(
         result: evaluations made with permutations.
         disparity: name of the metric that compares the rate.
         env: the environment.
-        partition: a key of `env.partitions`.
+        partition: a key of `env.spec.partitions`.
     """
-    metric, parts = env.metrics[disparity], env.partitions[partition]
+    metric, parts = env.metrics[disparity], env.spec.partitions[partition]
     rate, every, apart = metric.rate, [], []
     for evaluation in result.evaluations:
         totals = evaluation.part_totals[partition]
@@ -91,18 +91,18 @@ def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any, axis: s
             the groups by default.
     """
     results = _named(pairs)
-    axis = axis or env.group_word
-    parts = env.parts_of(axis)
-    sized = parts == env.groups and has_population(env)
+    axis = axis or env.spec.group_word
+    parts = env.spec.parts_of(axis)
+    sized = parts == env.spec.groups and has_population(env)
     rows = _size_rows(results, env) if sized else []
-    of_people = has_people(env) and axis in env.partitions and not sized
+    of_people = has_people(env) and axis in env.spec.partitions and not sized
     of_groups = compared_by_group(env)
     for disparity, metric in disparities(env).items():
         own = disparity in of_groups if of_people else axis_of(env, metric.rate.numerator) == axis
         if not own:
             continue
         shown = metric_label(env, disparity)
-        unit = metric.rate.unit_in(env.component_info)
+        unit = metric.rate.unit_in(env.spec.component_info)
         way = "↓ lower is better" if metric.rate.sign < 0 else "↑ higher is better"
         heading = f"{escaped(rate_title(env, disparity))}<small>{escaped(f'{unit}, {way}')}</small>"
         limits = (0.0, 1.0 if unit == "share" else np.inf)
@@ -123,7 +123,7 @@ def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any, axis: s
 
 def _size_rows(results: Mapping[str, Result], env: Any) -> list[list[str | None]]:
     """Number of people in each group: one row if all policies meet the same."""
-    sizes = {name: group_sizes(result, len(env.groups)) for name, result in results.items()}
+    sizes = {name: group_sizes(result, len(env.spec.groups)) for name, result in results.items()}
     same = len({tuple(count) for count in sizes.values()}) == 1
     return [
         [None if i else "People", "" if same else escaped(name), *map(_count, count), ""]
@@ -140,7 +140,7 @@ def part_values(result: Result, env: Any, partition: str, end: bool) -> dict[str
     Args:
         result: evaluations made with `trace=True`.
         env: the environment.
-        partition: a key of `env.partitions`.
+        partition: a key of `env.spec.partitions`.
         end: True for the end of each episode, False for its start.
 
     Returns:
@@ -148,7 +148,7 @@ def part_values(result: Result, env: Any, partition: str, end: bool) -> dict[str
         episodes; NaN for a part without people.
     """
     found: dict[str, Any] = {}
-    for name in ("people", *env.stages, env.core_attribute):
+    for name in ("people", *env.spec.stages, env.spec.core_attribute):
         rows = [
             e.parts[partition][name][np.arange(e.episodes), e.lengths if end else 0]
             for e in result.evaluations
@@ -166,13 +166,13 @@ def partition_table(result: Result, other: Result | None, env: Any, partition: s
         result: a learned policy.
         other: a fixed policy whose end stands in small print.
         env: the environment.
-        partition: a key of `env.partitions`.
+        partition: a key of `env.spec.partitions`.
     """
     start = part_values(result, env, partition, end=False)
     end = part_values(result, env, partition, end=True)
     beside = None if other is None else part_values(other, env, partition, end=True)
     rows = []
-    for i, name in enumerate(env.partitions[partition]):
+    for i, name in enumerate(env.spec.partitions[partition]):
         cells = [escaped(words(name)), _count(start["people"][i])]
         for column in list(start)[1:]:
             before, after = number(start[column][i]), number(end[column][i])
@@ -182,7 +182,7 @@ def partition_table(result: Result, other: Result | None, env: Any, partition: s
             cells.append(cell)
         rows.append(cells)
     heads = [f"{escaped(words(stage))}<small>share</small>" for stage in list(start)[1:-1]]
-    core = f"{escaped(words(env.core_attribute))}<small>mean</small>"
+    core = f"{escaped(words(env.spec.core_attribute))}<small>mean</small>"
     return table([escaped(words(partition)), "people", *heads, core], rows, "results")
 
 
@@ -195,7 +195,7 @@ def luck_table(pairs: Sequence[tuple[Result, Result | None]], env: Any, partitio
     Args:
         pairs: as `shown_beside` returns them.
         env: the environment.
-        partition: a key of `env.partitions`, whose parts are compared; "" compares the groups.
+        partition: a key of `env.spec.partitions`, whose parts are compared; "" compares the groups.
     """
     rows = []
     for name in env.metrics:
@@ -213,7 +213,7 @@ def luck_table(pairs: Sequence[tuple[Result, Result | None]], env: Any, partitio
             rows.append([None if i else heading, label, *cells, verdict])
     if not rows:
         return ""
-    permuted = words(partition) if partition else f"{env.group_word}s"
+    permuted = words(partition) if partition else f"{env.spec.group_word}s"
     note = (
         f"How far apart they would be by luck: the same episodes with the people's {permuted}"
         f" permuted, {ENOUGH} times, so that everybody keeps what happened to them. The excess is"
@@ -249,11 +249,11 @@ def people_sections(
             " baseline by the training objective; brackets hold the 95% interval of the mean."
         )
         content = group_table(pairs, env, axis) + f'<p class="note">{escaped(note)}</p>'
-        place = "groups" if axis == env.group_word else f"by-{axis}"
+        place = "groups" if axis == env.spec.group_word else f"by-{axis}"
         sections.append((place, f"By {axis}", content))
     sections += wait_sections(_named(pairs), env) + status_sections(_named(pairs), env)
-    for partition in env.partitions if has_population(env) else ():
-        if tuple(env.partitions[partition]) == tuple(env.groups):
+    for partition in env.spec.partitions if has_population(env) else ():
+        if tuple(env.spec.partitions[partition]) == tuple(env.spec.groups):
             continue
         parts = []
         for own, other in pairs:
@@ -266,13 +266,13 @@ def people_sections(
             note = (
                 f"The people of each {words(partition)} when an episode begins → when it"
                 f" ends: their number, the share of them in each stage and their mean"
-                f" {words(env.core_attribute)}, over {counted}.{small}"
+                f" {words(env.spec.core_attribute)}, over {counted}.{small}"
             )
             parts.append(f'<p class="note">{escaped(note)}</p>')
         if all(partition in e.part_totals for r in _named(pairs).values() for e in r.evaluations):
             note = (
-                f"The rates that the {env.group_word}s are compared by, over whole episodes, and"
-                f" how far apart they are: what happens to somebody counts for the"
+                f"The rates that the {env.spec.group_word}s are compared by, over whole episodes,"
+                f" and how far apart they are: what happens to somebody counts for the"
                 f" {words(partition)} that they are in. The disparity is known where all of them"
                 " have people to count."
             )

@@ -96,7 +96,7 @@ def write_report(
         require_writable(written)
     env = groups[0].env
     for group in groups:
-        if group.env.name != env.name or group.env.groups != env.groups:
+        if group.env.name != env.name or group.env.spec.groups != env.spec.groups:
             raise FairgymError(
                 f"the runs are in the environments {env.name!r} and {group.env.name!r}; a report"
                 " takes runs in one"

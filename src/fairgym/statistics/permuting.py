@@ -58,7 +58,7 @@ def permuted(
         value: what is taken of a disparity; its raw value, in which the rate of a group that
             nobody counts for is 0, as objectives take it.
     """
-    groups = len(env.groups) if groups is None else groups
+    groups = len(env.spec.groups) if groups is None else groups
     metrics = compared_by_group(env)
 
     def one(key: PRNGKeyArray) -> dict[str, Float[Array, ""]]:

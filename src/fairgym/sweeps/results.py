@@ -96,8 +96,8 @@ def _measured(run: Run, episodes: int) -> dict[str, Any]:
     for name, metric in run.env.metrics.items():
         if isinstance(metric, Disparity):
             rates = np.asarray(jax.vmap(metric.rate.per_group)(evaluation.totals))
-            axis = run.env.component_info[metric.rate.numerator].per
-            parts = run.env.parts_of(axis if isinstance(axis, str) else "group")
+            axis = run.env.spec.component_info[metric.rate.numerator].per
+            parts = run.env.spec.parts_of(axis if isinstance(axis, str) else "group")
             known = rates[evaluation.defined[name]]  # as in the metric beside
             for place, part in enumerate(parts[1:], 1):
                 gaps = known[:, place] - known[:, 0]

@@ -32,19 +32,19 @@ def declarations(case: Case) -> None:
     require(env == twin, "two environments with equal fields are not equal")
     require(hash(env) == hash(twin), "two equal environments have different hashes")
     for what in ("agents", "groups"):
-        require_names(what, getattr(env, what))
-    for name, info in env.component_info.items():
+        require_names(what, getattr(env.spec, what))
+    for name, info in env.spec.component_info.items():
         for agent in info.used_by:
             require(agent in env.agents, f"component {name!r} names an unknown agent {agent!r}")
-    fields = {field.name for field in dataclasses.fields(env.components)}
-    for name in fields - set(env.component_info):
+    fields = {field.name for field in dataclasses.fields(env.spec.components)}
+    for name in fields - set(env.spec.component_info):
         raise ConformanceError(f"component {name!r} is not declared with fairgym.core.component")
-    for specification in env.baselines.values():
+    for specification in env.spec.baselines.values():
         fixed_policies(env, specification)
-    for name in (env.default_objective, *(["published"] if env.published else [])):
+    for name in (env.spec.default_objective, *(["published"] if env.spec.published else [])):
         Objective.named(env, name)
-    if env.benefit:
-        stakeholder_component(env, env.benefit)
+    if env.spec.benefit:
+        stakeholder_component(env, env.spec.benefit)
 
 
 def spaces(case: Case) -> None:
@@ -136,11 +136,11 @@ def observations(case: Case) -> None:
 def components(case: Case) -> None:
     """Components are float32 of the declared shape, finite, and non-negative where so declared."""
     for number, transition in enumerate(case.transitions):
-        for name, info in case.env.component_info.items():
+        for name, info in case.env.spec.component_info.items():
             value = as_numpy(getattr(transition.result[2], name))
             where = f"component {name!r} of step {number}"
             require(value.dtype == np.float32, f"{where} is {value.dtype}; it takes float32")
-            shape = tuple(len(case.env.parts_of(axis)) for axis in info.axes)
+            shape = tuple(len(case.env.spec.parts_of(axis)) for axis in info.axes)
             what = f"one number per {' and '.join(info.axes)}" if info.axes else "one number"
             require(value.shape == shape, f"{where} has shape {value.shape}; declared: {what}")
             require(np.all(np.isfinite(value)), f"{where} is not finite: {value}")
@@ -154,8 +154,8 @@ def memories(case: Case) -> None:
     Folded over a trace, compiled, they hold what they hold step by step.
     """
     env, params = case.env, case.params
-    declared: dict[str, Any] = {**env.memories, **env.schemes}
-    for name in env.schemes:
+    declared: dict[str, Any] = {**env.spec.memories, **env.spec.schemes}
+    for name in env.spec.schemes:
         require(name not in env.metrics, f"{name!r} is the name of a metric and of a scheme")
     if not declared:
         return
@@ -165,7 +165,7 @@ def memories(case: Case) -> None:
     for name, memory in declared.items():
         require(isinstance(memory, Memory), f"{name!r} lacks a method of Memory")
         hash(memory)
-        same = memory == {**env.memories, **env.schemes}[name]
+        same = memory == {**env.spec.memories, **env.spec.schemes}[name]
         require(same, f"{name!r} is another memory each time that it is asked for")
         course[name] = held = [_arrays(memory.initial(like))]
         for row in rows:
@@ -183,13 +183,13 @@ def memories(case: Case) -> None:
     found = case.compiled("fold", fold)(trace)
     for name, held in course.items():
         require_close(held[-1], found[name], f"memory {name!r} step by step and of the trace")
-    for name, scheme in env.schemes.items():
+    for name, scheme in env.spec.schemes.items():
         for held in (course[name][0], course[name][-1]):
             score = scheme.score(held)
             number = jnp.shape(score) == () and bool(jnp.isfinite(score))
             require(number, f"the score of scheme {name!r} is {score}; it takes a finite number")
     if not _is_augmented(env):
-        for name in env.memories:
+        for name in env.spec.memories:
             _seen(case, name, course[name])
 
 

@@ -14,19 +14,19 @@ from fairgym.testing._renumbering import renumbered, require_same_people, taken
 def stages_and_features(case: Case) -> None:
     """Stages, core attribute, partitions and waits fit the people."""
     env: Any = case.env
-    require_names("stages", env.stages)
+    require_names("stages", env.spec.stages)
     people, _ = case.count(case.start[1])
     require(
-        env.core_attribute in people,
-        f"core_attribute {env.core_attribute!r} is not among the features of `people`",
+        env.spec.core_attribute in people,
+        f"core_attribute {env.spec.core_attribute!r} is not among the features of `people`",
     )
-    for feature in env.partitions:
+    for feature in env.spec.partitions:
         require(feature in people, f"partitions names {feature!r}, which is no feature of `people`")
-    for stage, feature in env.waits.items():
+    for stage, feature in env.spec.waits.items():
         require(
-            stage in env.stages and feature in people,
+            stage in env.spec.stages and feature in people,
             f"waits names the stage {stage!r} and the feature {feature!r}; it takes one of the"
-            f" stages {list(env.stages)} and a feature of `people`",
+            f" stages {list(env.spec.stages)} and a feature of `people`",
         )
 
 
@@ -38,9 +38,9 @@ def census(case: Case) -> None:
         people, by_stage = case.count(state)
         counted = int(sum(as_numpy(count).sum() for count in by_stage.values()))
         require(
-            counted == env.population and sorted(by_stage) == sorted(env.stages),
+            counted == env.population and sorted(by_stage) == sorted(env.spec.stages),
             f"the census after {number} steps counts {counted} people in the stages"
-            f" {list(by_stage)}; there are {env.population} in {list(env.stages)}",
+            f" {list(by_stage)}; there are {env.population} in {list(env.spec.stages)}",
         )
         names = names or set(people)
         require(set(people) == names, f"people after {number} steps has other features than before")
@@ -63,7 +63,7 @@ def numbering(case: Case) -> None:
     alike a policy would take the first. Not of environments whose people are not `exchangeable`.
     """
     env: Any = case.env
-    if not env.exchangeable:
+    if not env.spec.exchangeable:
         return
     params = case.params
     spaces = {agent: env.action_space(agent) for agent in env.agents}
@@ -118,7 +118,7 @@ def _reordered(env: Any, components: Any, order: np.ndarray) -> Any:
     """Components whose entries per person are in another order."""
     per_person = {
         name: taken(getattr(components, name), order, info.axes.index("person"))
-        for name, info in env.component_info.items()
+        for name, info in env.spec.component_info.items()
         if "person" in info.axes
     }
     return dataclasses.replace(components, **per_person)

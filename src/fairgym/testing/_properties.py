@@ -122,13 +122,13 @@ def actions_are_clipped(case: Case) -> None:
 def idle_agents(case: Case) -> None:
     """Actions given for an agent between its actions (`periods`) change nothing."""
     env = case.env
-    for agent, period in env.periods.items():
+    for agent, period in env.spec.periods.items():
         require(agent in env.agents, f"periods names an unknown agent {agent!r}")
         whole = isinstance(period, int) and period >= 1
         require(whole, f"the period of {agent!r} is {period!r}; it takes a whole number from 1")
     for number, t in enumerate(case.transitions):
         other = dict(t.actions)
-        for agent, period in env.periods.items():
+        for agent, period in env.spec.periods.items():
             if int(t.state.time) % period:
                 other[agent] = env.action_space(agent).sample(jax.random.fold_in(case.key, number))
         result = case.step(t.key, t.state, other, case.params)
@@ -196,7 +196,7 @@ def counting_stops(case: Case) -> None:
             int(episode.final_state.time) == length,
             f"an episode of {length} steps ends at time {int(episode.final_state.time)}",
         )
-        for name in env.component_info:
+        for name in env.spec.component_info:
             rows = as_numpy(getattr(episode.trace, name))
             require(
                 not np.any(rows[length:]),
@@ -227,7 +227,7 @@ def metrics(case: Case) -> None:
     rows = [t.result[2] for t in case.transitions]
     summed = jax.tree.map(lambda *x: jnp.asarray(np.sum(np.stack(x), axis=0)), *rows)
     require(len(case.env.metrics) > 0, "the environment declares no metrics")
-    unknown = [name for name in case.env.terms if name not in case.env.metrics]
+    unknown = [name for name in case.env.spec.terms if name not in case.env.metrics]
     require(not unknown, f"terms has {unknown}, which metrics does not have")
     for what, totals in (
         ("an episode", summed),
@@ -235,7 +235,7 @@ def metrics(case: Case) -> None:
     ):
         for name, metric in case.env.metrics.items():
             require(isinstance(metric, Metric), f"metric {name!r} lacks a method of Metric")
-            metric.unit_in(case.env.component_info)  # raises unless it is declared or follows
+            metric.unit_in(case.env.spec.component_info)  # raises unless it is declared or follows
             for value in (metric.value(totals), metric.normalised(totals)):
                 number = jnp.shape(value) == () and bool(jnp.isfinite(value))
                 require(number, f"metric {name!r} of {what} is {value}; it takes a finite number")

@@ -31,14 +31,14 @@ def waits(system: Any, state: Any) -> dict[str, dict[str, Float[Array, " parts"]
         system: an environment of people, which may be wrapped.
         state: a state of it.
     """
-    if not system.waits:
+    if not system.spec.waits:
         return {}
     people = system.people(state)
-    groups = jnp.arange(len(system.groups))[:, None] == state.group
+    groups = jnp.arange(len(system.spec.groups))[:, None] == state.group
     member = jnp.concatenate([groups, jnp.ones_like(groups[:1])])
     found = {}
-    for stage, feature in system.waits.items():
-        there = member & (state.stage == system.stages.index(stage))
+    for stage, feature in system.spec.waits.items():
+        there = member & (state.stage == system.spec.stages.index(stage))
         share = jnp.sum(there, axis=1) / jnp.maximum(jnp.sum(member, axis=1), 1)
         found[stage] = {"share": share, "median": medians(people[feature], there, system.horizon)}
     return found
@@ -89,7 +89,7 @@ def _watched(env: Environment, state: Any) -> dict[str, Any]:
 
 def _parts(system: Any, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
     """State of the parts of each partition; see `Evaluation.parts`."""
-    if not system.partitions:
+    if not system.spec.partitions:
         return {}
     people = system.people(state)
     columns = _columns(system, state, people)
@@ -98,7 +98,7 @@ def _parts(system: Any, state: Any) -> dict[str, dict[str, Float[Array, " parts"
             column: by_group(values, people[name].astype(jnp.int32), len(codes))
             for column, values in columns.items()
         }
-        for name, codes in system.partitions.items()
+        for name, codes in system.spec.partitions.items()
     }
 
 
@@ -106,11 +106,13 @@ def _columns(
     system: Any, state: Any, people: Mapping[str, Array]
 ) -> dict[str, Float[Array, " people"]]:
     """Columns to sum up over the people of a part: themselves, stages and the core attribute."""
-    counted = {stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(system.stages)}
+    counted = {
+        stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(system.spec.stages)
+    }
     return {
         "people": jnp.ones((system.population,)),
         **counted,
-        system.core_attribute: people[system.core_attribute],
+        system.spec.core_attribute: people[system.spec.core_attribute],
     }
 
 
@@ -120,7 +122,7 @@ def _ends(system: Any, states: Sequence[Any]) -> dict[str, Float[Array, "states 
     return {
         name: jnp.stack(
             [
-                by_group(column[name], state.group, len(system.groups))
+                by_group(column[name], state.group, len(system.spec.groups))
                 for column, state in zip(columns, states, strict=True)
             ]
         )
@@ -136,7 +138,7 @@ def _by_luck(
         return {"nulls": {}, "part_metrics": {}, "part_nulls": {}}
     luck, tallies = jax.random.fold_in(key, _PERMUTATIONS), episode.tallies
     system = of_people(env)
-    partitions = {} if system is None else system.partitions
+    partitions = {} if system is None else system.spec.partitions
     people = {} if system is None else system.people(episode.final_state)
     part_nulls = {
         name: permuted(
@@ -190,7 +192,7 @@ def measure(
             watch=watch,
             tally=permutations > 0,
         )
-        totals, metrics, schemes = episode.totals, env.metrics, env.schemes
+        totals, metrics, schemes = episode.totals, env.metrics, env.spec.schemes
         scores = [objective.score(totals, episode.memories) for objective in objectives]
         results = {
             "metrics": {name: metric.value(totals) for name, metric in metrics.items()}

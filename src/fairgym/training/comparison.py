@@ -136,7 +136,7 @@ def compare(
 def baselines_of(env: Environment, *, random: bool = False) -> dict[str, Mapping[str, Any]]:
     """Specifications of an environment's fixed policies, and of the random one if asked for."""
     extra = {"random": dict.fromkeys(env.agents, "random")} if random else {}
-    return {**env.baselines, **extra}
+    return {**env.spec.baselines, **extra}
 
 
 def _acting(run: Run, sample: bool, massage: bool) -> tuple[Environment, Mapping[str, AnyPolicy]]:
@@ -148,7 +148,7 @@ def _acting(run: Run, sample: bool, massage: bool) -> tuple[Environment, Mapping
 def _setting(run: Run) -> tuple[str, str]:
     config = run.config.as_json()
     world = {name: config[name] for name in _WORLD} | {"discount": run.discount}
-    world["metrics"] = [*run.env.metrics, *run.env.schemes]
+    world["metrics"] = [*run.env.metrics, *run.env.spec.schemes]
     aim = {name: config[name] for name in _AIM}
     return json.dumps(world, sort_keys=True), json.dumps(aim, sort_keys=True)
 

@@ -107,15 +107,15 @@ def status_vectors(env: Environment, course: Mapping[str, Course]) -> list[Statu
         course: courses of its schemes, for the number of stakeholders.
     """
     judging: dict[Any, list[str]] = {}
-    for name, scheme in env.schemes.items():
+    for name, scheme in env.spec.schemes.items():
         judging.setdefault(scheme.status, []).append(name)
     found = []
     for status, names in judging.items():
-        info = env.component_info.get(getattr(status, "component", ""))
-        if info is not None and info.per in env.axes:
-            axis = env.group_word if info.per == "group" else info.axes[0]
+        info = env.spec.component_info.get(getattr(status, "component", ""))
+        if info is not None and info.per in env.spec.axes:
+            axis = env.spec.group_word if info.per == "group" else info.axes[0]
             title = f"{info.description}{_since(env, status)}"
-            who, low = env.parts_of(axis), info.nonnegative
+            who, low = env.spec.parts_of(axis), info.nonnegative
             found.append(StatusVector(tuple(names), title, info.unit, axis, who, low))
         else:  # of a memory that is not one of a component
             size = course[names[0]].status.shape[-1]
@@ -128,7 +128,7 @@ def status_vectors(env: Environment, course: Mapping[str, Course]) -> list[Statu
 def _since(env: Environment, status: Any) -> str:
     """Part of the past that a status tells of, in words; "" if it is all that there was."""
     if isinstance(status, Recent):
-        return f", last {status.steps} {env.time_unit}"
+        return f", last {status.steps} {env.spec.time_unit}"
     ahead = ", ahead of the least" if isinstance(status, Min) else ""
     discount = getattr(status, "discount", 1.0)
     return ahead + (f", the past discounted by {discount:g}" if discount < 1.0 else "")

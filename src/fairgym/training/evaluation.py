@@ -48,11 +48,11 @@ class Evaluation:
             (as many as asked for); empty for environments without people.
         people_end: the same after the last step.
         discount: gamma of the totals.
-        parts: state of the parts of each of `env.partitions` at the start and after each step:
+        parts: state of the parts of each of `env.spec.partitions` at the start and after each step:
             partition -> {"people", each stage: numbers of people; the core attribute: its sum},
             arrays (episodes, horizon + 1, parts), zero after an episode's end. Empty without
             trace, and for environments without people.
-        waits: those who wait, in each stage of `env.waits`, at the start and after each step:
+        waits: those who wait, in each stage of `env.spec.waits`, at the start and after each step:
             stage -> {"share": share of the people who are in it; "median": median of the time that
             these have waited so far, 0 where nobody waits}, arrays (episodes, horizon + 1,
             groups + 1) whose last column is everybody, zero after an episode's end. Empty without
@@ -64,13 +64,13 @@ class Evaluation:
         nulls: disparity between groups -> its raw value in each episode under random permutations
             of the people's groups, shape (episodes, permutations); what `null` sums up. Empty
             unless asked for, and for environments that count by group only.
-        part_totals: for each of `env.partitions` the totals with one number per part in place of
-            each group's. Empty without permutations.
-        part_metrics: for each of `env.partitions` the disparities between groups counted over its
-            parts instead: name -> raw value in each episode, NaN for 0/0. Empty without
+        part_totals: for each of `env.spec.partitions` the totals with one number per part in place
+            of each group's. Empty without permutations.
+        part_metrics: for each of `env.spec.partitions` the disparities between groups counted over
+            its parts instead: name -> raw value in each episode, NaN for 0/0. Empty without
             permutations.
-        part_nulls: as `nulls`, with the parts of each of `env.partitions` permuted: partition ->
-            disparity -> (episodes, permutations), NaN for 0/0. Everybody has the part of an
+        part_nulls: as `nulls`, with the parts of each of `env.spec.partitions` permuted: partition
+            -> disparity -> (episodes, permutations), NaN for 0/0. Everybody has the part of an
             episode's end, though others may have had their place before. Empty without
             permutations.
     """
@@ -149,7 +149,8 @@ class Evaluation:
         Args:
             name: a key of `nulls`.
             level: share of the permutations that the bound leaves on the side of parity.
-            partition: one of `env.partitions`, whose parts are compared; "" compares the groups.
+            partition: one of `env.spec.partitions`, whose parts are compared; "" compares the
+                groups.
 
         Raises:
             FairgymError: the disparity was not measured under permutations, or no such partition.
@@ -171,7 +172,7 @@ class Evaluation:
 
         Args:
             name: a key of `nulls`.
-            partition: one of `env.partitions`, or "" for the groups.
+            partition: one of `env.spec.partitions`, or "" for the groups.
 
         Returns:
             Arrays (known episodes,) and (known episodes, permutations).
@@ -294,7 +295,7 @@ def evaluate(
     together = jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
     begin, end = jax.tree.map(lambda *xs: np.concatenate(xs), *shown) if shown else ({}, {})
     for name in ("metrics", "defined"):
-        together[name] = {key: together[name][key] for key in (*env.metrics, *env.schemes)}
+        together[name] = {key: together[name][key] for key in (*env.metrics, *env.spec.schemes)}
     return Evaluation(**together, people_start=begin, people_end=end, discount=discount)
 
 

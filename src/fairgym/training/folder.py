@@ -162,17 +162,17 @@ class RunFolder:
         begun_with = there.read_config()
         if not self.is_extended_by(config):
             require_same_run(config, begun_with.config, there.path)
-        if begun_with.environment_version != env.version:
+        if begun_with.environment_version != env.spec.version:
             raise FairgymError(
-                f"the environment {config.environment} has version {env.version}, but the run in"
-                f" {there.path} began in version {begun_with.environment_version}; resume takes the"
-                " same version"
+                f"the environment {config.environment} has version {env.spec.version}, but the run"
+                f" in {there.path} began in version {begun_with.environment_version}; resume takes"
+                " the same version"
             )
         began_on = begun_with.provenance.get("data_checksum", "")
-        if began_on != env.data_checksum:
+        if began_on != env.spec.data_checksum:
             raise FairgymError(
-                f"the data of {config.environment} have sha256 {env.data_checksum!r}, but the run"
-                f" in {there.path} began on {began_on!r}; resume takes the same data"
+                f"the data of {config.environment} have sha256 {env.spec.data_checksum!r}, but the"
+                f" run in {there.path} began on {began_on!r}; resume takes the same data"
             )
 
     # ---------------------------------------------------------------- writing

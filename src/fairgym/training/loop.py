@@ -135,7 +135,7 @@ def training(
                     _begin_longer(folder, target, start, job.config)
                 elif overwrite or not target.config.exists():
                     origin, imports = provenance(job), needed_modules(job.config)
-                    target.write_config(Stored(job.config, job.env.version, origin, imports))
+                    target.write_config(Stored(job.config, job.env.spec.version, origin, imports))
                 with interrupts.patiently(_PATIENT):
                     yield from _updates(job, target, start, progress, checkpoint_seconds)
             folder.settle()
@@ -225,7 +225,7 @@ def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, A
 def _numbers(env: Environment, log: Mapping[str, Any]) -> dict[str, float | None]:
     """A log as JSON numbers, objective and metrics first; what is not finite becomes null."""
     values = {name: float(value) for name, value in jax.device_get(dict(log)).items()}
-    first = [log_keys.OBJECTIVE, *map(log_keys.metric, (*env.metrics, *env.schemes))]
+    first = [log_keys.OBJECTIVE, *map(log_keys.metric, (*env.metrics, *env.spec.schemes))]
     order = [name for name in first if name in values]
     order += [name for name in values if name not in order]
     return {name: values[name] if math.isfinite(values[name]) else None for name in order}

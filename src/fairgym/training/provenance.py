@@ -43,7 +43,7 @@ def provenance(job: Job) -> dict[str, Any]:
             "count": jax.local_device_count(),
         },
         "git_commit": source_commit(),
-        "data_checksum": job.env.data_checksum,
+        "data_checksum": job.env.spec.data_checksum,
         "started": now(),
     }
 

@@ -257,7 +257,7 @@ def _metrics_of(run: Run, runs: Sequence[Run]) -> dict[str, Metric]:
 def _schemes_of(run: Run, runs: Sequence[Run], more: Sequence[str]) -> dict[str, Scheme]:
     """Schemes that the objectives of runs in the same environment named, and more by name."""
     env = run.job.env
-    further = {n: welfare_scheme(env, n, "scheme") for n in more if n not in env.schemes}
+    further = {n: welfare_scheme(env, n, "scheme") for n in more if n not in env.spec.schemes}
     given = [
         objective
         for other in runs

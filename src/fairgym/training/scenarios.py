@@ -235,10 +235,13 @@ def build_all(
     built = tuple(one.build(environment) for one in several)
     base = built[0 if reference is None else names.index(reference)]
     for one in built:
-        if one.env.size_text != base.env.size_text or one.env.groups != base.env.groups:
+        if (
+            one.env.spec.size_text != base.env.spec.size_text
+            or one.env.spec.groups != base.env.spec.groups
+        ):
             raise FairgymError(
-                f"scenario {one.name!r} has {one.env.size_text} and {base.name!r} has"
-                f" {base.env.size_text}; people are compared with themselves, so that every"
+                f"scenario {one.name!r} has {one.env.spec.size_text} and {base.name!r} has"
+                f" {base.env.spec.size_text}; people are compared with themselves, so that every"
                 " scenario takes as many"
             )
     return _of_equal_shapes(built)
@@ -278,7 +281,7 @@ def baseline_scenarios(
     arguments = environment_args or {}
     env = make_checked(environment, arguments)
     first = default_baseline(env)
-    names = [first, *(name for name in env.baselines if name != first)]
+    names = [first, *(name for name in env.spec.baselines if name != first)]
     return [Scenario(words(name), (), (), arguments, name) for name in names]
 
 
@@ -286,10 +289,10 @@ def default_baseline(env: Environment) -> str:
     """Name of the first baseline in which somebody decides: the first that is not all random."""
     chosen = [
         name
-        for name, agents in env.baselines.items()
+        for name, agents in env.spec.baselines.items()
         if any(not isinstance(value, str) or value != "random" for value in agents.values())
     ]
-    return next(iter(chosen or env.baselines))
+    return next(iter(chosen or env.spec.baselines))
 
 
 def baseline_of(env: Environment, name: str) -> Mapping[str, Any]:

@@ -27,15 +27,16 @@ class Registry:
 
     Args:
         package: the package whose modules (or sub-packages) register one thing each, under
-            their own name; a hyphen in a name stands for the underscore of the module. Or a
-            module, when things are registered where they are written. It is also the name of the
-            group of entry points.
+            their own name; a hyphen in a name stands for the underscore of the module. It is
+            also the name of the group of entry points.
         what: word for the things in messages.
         members: what a thing has to have: given, it is a class whose fields are settings, a frozen
             dataclass.
         defaults: True if such a class can be made without arguments.
         grouped: the modules of sub-packages register the things, not the sub-packages: `fig6` in
             `mafe` registers "mafe-fig6".
+        modules: modules of fairgym that register several things each, in place of a folder; they
+            are imported when a name is first looked up.
 
     Examples:
         >>> from fairgym.utils import Registry
@@ -55,9 +56,11 @@ class Registry:
         members: Sequence[str] = (),
         defaults: bool = True,
         grouped: bool = False,
+        modules: Sequence[str] = (),
     ) -> None:
         self.package, self.what, self.grouped = package, what, grouped
         self.members, self.defaults = members, defaults
+        self.modules, self._imported = modules, False
         self._things: dict[str, Any] = {}
         self._registered_by: dict[str, str] = {}  # name -> module
         self._installed_by: dict[str, str] = {}  # name -> distribution and version
@@ -70,7 +73,8 @@ class Registry:
         """
 
         def add(thing: T) -> T:
-            module, own = _module_that_runs(), self._own(name)
+            module = _module_that_runs()
+            own = None if module in self.modules else self._modules().get(name)
             if own is not None and not f"{module}.".startswith(f"{own}."):
                 raise FairgymError(
                     f"the name {name!r} is that of fairgym's own {self.what}; {module} takes"
@@ -121,7 +125,7 @@ class Registry:
 
         "__main__" for a script or a notebook, which cannot be imported again.
         """
-        found_without = self._own(name) is not None or name in self._installed_by
+        found_without = name in self._modules() or name in self._installed_by
         return None if found_without else self._registered_by.get(name)
 
     def name_of(self, thing: Any) -> str | None:
@@ -137,13 +141,6 @@ class Registry:
             return self._installed_by.get(name)
         entry = self._entry_points().get(name)
         return None if entry is None else _distribution(entry)
-
-    def _own(self, name: str) -> str | None:
-        """The module of fairgym's own that registers a name; None without."""
-        registered_by = self._registered_by.get(name, "")
-        return self._modules().get(name) or (
-            registered_by if registered_by.startswith("fairgym.") else None
-        )
 
     def _load(self, name: str, entry: metadata.EntryPoint) -> None:
         """Load what an entry point names: the class itself, or a module that registers it."""
@@ -174,7 +171,13 @@ class Registry:
         return found
 
     def _modules(self) -> dict[str, str]:
-        """Name -> the module or package that registers it; only the folders are read."""
+        """Name -> the module or package of fairgym that registers it."""
+        if self.modules:
+            if not self._imported:
+                self._imported = True
+                for path in self.modules:
+                    importlib.import_module(path)
+            return {name: m for name, m in self._registered_by.items() if m in self.modules}
         found = {}
         for module, path in _public_modules(self.package):
             if module.ispkg and self.grouped:
@@ -223,12 +226,21 @@ def _distribution(entry: metadata.EntryPoint) -> str:
 def _public_modules(package: str) -> list[tuple[pkgutil.ModuleInfo, str]]:
     """Modules of a package's folder without a leading underscore, each with its path."""
     folder = importlib.import_module(package)
-    modules = pkgutil.iter_modules(getattr(folder, "__path__", ()))
+    modules = pkgutil.iter_modules(folder.__path__)
     return [(m, f"{package}.{m.name}") for m in modules if not m.name.startswith("_")]
 
 
-environments = Registry(
-    "fairgym.environments", "environment", members=("name", "agents", "reset", "component_info")
+environments = Registry("fairgym.environments", "environment", members=("name", "reset", "spec"))
+
+rules = Registry(
+    "fairgym.policies.rules",
+    "rule",
+    modules=(
+        "fairgym.policies.rules",
+        "fairgym.environments.attention.rules",
+        "fairgym.environments.bank_loans.rules",
+        "fairgym.environments.epidemic.rules",
+    ),
 )
 
 
@@ -239,7 +251,7 @@ def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
         name: a folder of `fairgym.environments`, a name registered with
             `fairgym.register_environment`, or an entry point of an installed distribution in
             the group "fairgym.environments".
-        memory: a memory that agents are shown, by its name in `env.memories`; "" or "none" for
+        memory: a memory that agents are shown, by its name in `env.spec.memories`; "" or "none" for
             none.
         **shapes: constructor arguments (population, horizon, ...).
 

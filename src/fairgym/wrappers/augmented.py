@@ -1,8 +1,5 @@
 """Memory-augmented environments: the state holds a memory of the episode, and agents see it."""
 
-# Members that others declare as class variables are properties here.
-# pyright: reportIncompatibleVariableOverride=false
-
 import dataclasses
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -10,11 +7,10 @@ from typing import Any, Protocol, runtime_checkable
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.components import Components, Memory, no_components
-from fairgym.core.environment import Actions, Environment, Observations, require_agent
+from fairgym.core.components import Components, EnvironmentSpec, Memory, no_components
+from fairgym.core.environment import Actions, Environment, Observations, in_groups, require_agent
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import Entities, EntitySpace, Feature
-from fairgym.core.population import in_groups
 from fairgym.core.struct import Struct
 from fairgym.wrappers.wrappers import Wrapper
 
@@ -144,7 +140,7 @@ class Augmented(Wrapper):
                 )
         if axis != PERSON:
             return dataclasses.replace(space, context=(*space.context, *features))
-        people = len(self.env.axes.get(PERSON, ()))
+        people = len(self.env.spec.axes.get(PERSON, ()))
         if space.capacity != people:
             raise FairgymError(
                 f"agent {agent!r} has {space.capacity} rows and the memory one number for each of"
@@ -190,10 +186,19 @@ class Augmented(Wrapper):
         numbers = getattr(observation, kind)
         return observation.replace(**{kind: numbers[..., : numbers.shape[-1] - len(features)]})
 
-    def foresee(self, observations: Any, actions: Any, params: Any) -> Any:
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What the environment inside declares; what it foresees does not need the memory."""
+        inside = self.env.spec
+        if inside.foresee is None:
+            return inside
+        return dataclasses.replace(inside, foresee=self._foresee)
+
+    def _foresee(self, observations: Observations, actions: Actions, params: Any) -> Any:
         """The expected components of a step, as the environment inside foresees them."""
+        assert self.env.spec.foresee is not None
         inside = {agent: self.without_memory(seen) for agent, seen in observations.items()}
-        return self.env.foresee(inside, actions, params)
+        return self.env.spec.foresee(inside, actions, params)
 
     # ------------------------------------------------------------------ dynamics
 
@@ -217,17 +222,22 @@ class Augmented(Wrapper):
 
     # ------------------------------------------------------------------ people, where there are any
 
+    @property
+    def _inside(self) -> Any:
+        """The environment inside, taken to be one of people; another one lacks the members."""
+        return self.env
+
     def people(self, state: AugmentedState) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name."""
-        return super().people(state.world)
+        return self._inside.people(state.world)
 
     def counting_people(self, state: AugmentedState) -> AugmentedState:
         """The state from which on components are counted person by person."""
-        return state.replace(world=super().counting_people(state.world))
+        return state.replace(world=self._inside.counting_people(state.world))
 
     def census(self, state: AugmentedState) -> dict[str, Int[Array, " groups"]]:
         """Number of people per stage (key) and group (entry)."""
-        return super().census(state.world)
+        return self._inside.census(state.world)
 
 
 def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
@@ -238,7 +248,7 @@ def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
 
     Args:
         env: the environment.
-        memory: a memory, or the name of one of `env.memories`.
+        memory: a memory, or the name of one of `env.spec.memories`.
 
     Raises:
         FairgymError: an unknown name; a memory that cannot be shown to all agents.
@@ -253,7 +263,7 @@ def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
     """
     if not isinstance(memory, str):
         return Augmented(env, memory)
-    there: dict[str, Any] = dict(env.memories)
+    there: dict[str, Any] = dict(env.spec.memories)
     if memory not in there:
         takes = f"it takes: {', '.join(there)}" if there else f"{env.name} declares none"
         raise FairgymError(f"memory is {memory!r}; {takes}")

@@ -106,7 +106,7 @@ def recorded():
 
         script = {"dispatcher": jnp.asarray(units)}
         steps, seen = record(env, params, {}, key, script=script, pick=pick)
-        measures = env.measures
+        measures = env.spec.measures
         like = no_components(env, params)
 
         def fold(memories, components):
@@ -140,7 +140,7 @@ class TestSteps:
                 "sent": units[t],
                 "rates": rates,
             }
-            assert set(known) == set(env.component_info)
+            assert set(known) == set(env.spec.component_info)
             for name, value in known.items():
                 np.testing.assert_allclose(
                     getattr(steps.components, name)[t], value, atol=1e-4, err_msg=f"{name}, {t}"
@@ -256,14 +256,14 @@ class TestFairnessGym:
 
 def test_all_rates_are_0_within_80_steps_where_every_site_is_covered():
     env = fairgym.make("attention", horizon=90)
-    policies = fixed_policies(env, env.baselines["cover_sites"])
+    policies = fixed_policies(env, env.spec.baselines["cover_sites"])
     rates = jax.jit(
         lambda key: record(
             env, env.default_params, policies, key, pick=lambda step: step.components.rates
         )
     )(jax.random.key(0))
     assert np.all(rates[79] == 0.0) and np.all(rates[50, 0] > 0.0)
-    assert -float(env.measures["long_term"].metric.value(no_rates(env, START))) == 3.5
+    assert -float(env.spec.measures["long_term"].metric.value(no_rates(env, START))) == 3.5
 
 
 def no_rates(env, rates):
@@ -273,7 +273,7 @@ def no_rates(env, rates):
 
 def test_numbers_of_the_variants():
     harder = fairgym.make("attention", harder=True)
-    assert (harder.units, harder.size_text) == (30, "5 sites, 30 units")
+    assert (harder.units, harder.spec.size_text) == (30, "5 sites, 30 units")
     assert harder == fairgym.make("attention", harder=True, units=30)
     assert harder.default_params.start_rate.tolist() == [30.0, 25.0, 22.5, 17.5, 12.5]
     decrease = harder.default_params.decrease
@@ -353,9 +353,9 @@ def test_what_is_foreseen_is_the_mean_over_the_noise():
         steps = (jnp.arange(8) < 5).astype(jnp.float32)[:, None]
         rates = jnp.array([7.0, 5.0, 1.0, 0.0, 2.0])
         sent = steps * jnp.array([6.0, 0.0, 0.0, 0.0, 0.0])
-        nothing = env.foresee(env.observe(state, params), action, params)
+        nothing = env.spec.foresee(env.observe(state, params), action, params)
         state = state.replace(rates=rates, occurred=steps * rates, sent=sent)
-        foreseen = env.foresee(env.observe(state, params), action, params)
+        foreseen = env.spec.foresee(env.observe(state, params), action, params)
 
         def drawn(key):
             return env.transition(env.noise(key, params), state, action, params)[1]
@@ -365,7 +365,7 @@ def test_what_is_foreseen_is_the_mean_over_the_noise():
     nothing, foreseen, found = jax.tree.map(
         np.asarray, run(jax.random.split(jax.random.key(1), 4000))
     )
-    for name in env.component_info:
+    for name in env.spec.component_info:
         each = getattr(found, name).astype(float)
         error = each.std(axis=0) / len(each) ** 0.5
         apart = np.abs(each.mean(axis=0) - getattr(foreseen, name))

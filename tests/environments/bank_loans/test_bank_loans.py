@@ -66,7 +66,7 @@ class TestSteps:
                     mass = min(shift, shares[group, score])
                     shares[group, score] -= mass
                     shares[group, to] += mass
-                assert set(known) == set(ENV.component_info)
+                assert set(known) == set(ENV.spec.component_info)
                 for name, value in known.items():
                     found = getattr(steps.components, name)[t]
                     np.testing.assert_allclose(found, value, atol=2e-5, err_msg=f"{name}, {t}")
@@ -123,7 +123,7 @@ class TestSteps:
                 np.testing.assert_allclose(found[name], value, rtol=1e-4, err_msg=name)
 
     def test_measures_against_numpy(self, recordings):
-        measures = ENV.measures
+        measures = ENV.spec.measures
         assert set(measures) == {"short_term", "long_term", "long_term_window"}
         _, steps = recordings[0]
         like = jax.tree.map(lambda x: jnp.zeros(x.shape[1:]), steps.components)
@@ -282,7 +282,7 @@ def test_what_is_foreseen_is_the_mean():
     def both(key):
         def one(case):
             s, a = state_of(case // 7 % 2, case % 7, even), case // 14
-            foreseen = ENV.foresee(ENV.observe(s, params), {"bank": a}, params)
+            foreseen = ENV.spec.foresee(ENV.observe(s, params), {"bank": a}, params)
             noise = jax.vmap(lambda k: ENV.noise(k, params))(jax.random.split(key, count))
             made = jax.vmap(lambda n: ENV.transition(n, s, {"bank": a}, params)[1])(noise)
             return foreseen, made
@@ -290,7 +290,7 @@ def test_what_is_foreseen_is_the_mean():
         return jax.vmap(one)(jnp.arange(28, dtype=jnp.int32))
 
     foreseen, made = jax.tree.map(lambda x: np.asarray(x, np.float64), both(jax.random.key(1)))
-    for name in ENV.component_info:
+    for name in ENV.spec.component_info:
         expected, found = getattr(foreseen, name), getattr(made, name)
         if name in ("score_shares", "cash"):
             assert not expected.any()
@@ -321,15 +321,15 @@ def test_codes_for_tables_and_networks():
 
 
 def test_names_and_sizes():
-    assert ENV.size_text == "2 groups, 7 scores"
-    assert ENV.axes["score"][3] == "score_4"
+    assert ENV.spec.size_text == "2 groups, 7 scores"
+    assert ENV.spec.axes["score"][3] == "score_4"
     assert ENV.action_space("bank").names == ("deny", "approve")
-    assert ENV.published == {"profit": 1.0} and ENV.default_objective == "published"
+    assert ENV.spec.published == {"profit": 1.0} and ENV.spec.default_objective == "published"
     assert (ENV.horizon, fairgym.make("bank_loans").horizon) == (STEPS, 2_000)
-    assert list(ENV.baselines) == ["threshold", "equal_opportunity", "everybody", "random"]
+    assert list(ENV.spec.baselines) == ["threshold", "equal_opportunity", "everybody", "random"]
     told = {quantity.name for quantity in quantities(ENV)}
     assert "cash" in told and "score_shares" not in told, "a distribution has no total"
-    assert list(fairgym.make("bank_loans").baselines) == ["threshold", "everybody", "random"]
+    assert list(fairgym.make("bank_loans").spec.baselines) == ["threshold", "everybody", "random"]
 
 
 def test_conformance():

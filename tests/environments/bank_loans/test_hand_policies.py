@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 
 import fairgym
 from fairgym.core import Entities, FairgymError, rollout
+from fairgym.environments.bank_loans.rules import equal_opportunity
 from fairgym.policies import fixed_policies, rules
-from fairgym.policies.rules.equal_opportunity import equal_opportunity
 
 REPAYMENT = np.array([0.1, 0.2, 0.45, 0.6, 0.65, 0.7, 0.7])
 EPISODES = 16

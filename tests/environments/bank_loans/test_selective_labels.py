@@ -168,14 +168,14 @@ def test_a_score_is_given_up_for_ever_with_the_chance_of_a_ruined_gambler(
 
 
 def test_measures_of_learners_are_what_a_bank_can_know():
-    measures = ENV.measures
+    measures = ENV.spec.measures
     assert measures["short_term"].metric == ENV.metrics["estimated_tpr_disparity"]
     assert measures["short_term_truth"].metric == ENV.metrics["tpr_disparity"]
-    assert ENV.memories["window"] == measures["short_term"]
+    assert ENV.spec.memories["window"] == measures["short_term"]
     assert set(SelectiveComponents.info()) - set(OWN) == set(
-        fairgym.make("bank_loans").component_info
+        fairgym.make("bank_loans").spec.component_info
     )
-    assert list(ENV.baselines) == ["threshold", "learned_threshold", "everybody", "random"]
+    assert list(ENV.spec.baselines) == ["threshold", "learned_threshold", "everybody", "random"]
 
 
 def test_what_is_foreseen_follows_the_estimates():
@@ -189,7 +189,7 @@ def test_what_is_foreseen_follows_the_estimates():
     guess = (2 + 0.7 * 4) / (6 + 4)  # of score 3, whose chance is .45
     for action in (0, 1):
         seen = ENV.observe(state, PARAMS)
-        made = ENV.foresee(seen, {"bank": jnp.int32(action)}, PARAMS)
+        made = ENV.spec.foresee(seen, {"bank": jnp.int32(action)}, PARAMS)
         np.testing.assert_allclose(made.estimated_would_repay, [0.0, guess], rtol=1e-6)
         np.testing.assert_allclose(made.successful, [0.0, guess * action], rtol=1e-6)
         np.testing.assert_allclose(made.profit, action * (2 * guess - 1), atol=1e-6)

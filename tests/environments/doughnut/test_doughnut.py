@@ -87,7 +87,7 @@ def simulated():
     found = {}
     for people, steps, episodes in ((SMALL, STEPS, 4000), (5, 100, 400)):
         env = fairgym.make("doughnut", population=people, horizon=steps)
-        scheme = env.schemes["welfare"]
+        scheme = env.spec.schemes["welfare"]
 
         @jax.jit
         def run(keys, env=env, scheme=scheme):
@@ -174,8 +174,8 @@ class TestSteps:
             "worst_off": got[-1].min(),
             "balance": -(apart**2).sum(),
         }
-        assert set(env.schemes) == set(known)
-        for name, scheme in env.schemes.items():
+        assert set(env.spec.schemes) == set(known)
+        for name, scheme in env.spec.schemes.items():
             np.testing.assert_allclose(
                 scheme.of_trace(steps.components)[0], known[name], rtol=1e-5, err_msg=name
             )
@@ -187,7 +187,7 @@ class TestSteps:
             anew = anew + row
             anew = anew * (np.ptp(anew) > 0)
         for name, end in (("full", got[-1]), ("min", least[-1]), ("reset", anew)):
-            memory = env.memories[name]
+            memory = env.spec.memories[name]
             start = memory.initial(no_components(env, env.default_params))
             state = jax.lax.scan(
                 lambda m, c, u=memory.update: (u(m, c), ()), start, steps.components

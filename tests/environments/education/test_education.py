@@ -92,10 +92,10 @@ def test_shapes_follow_the_population():
     assert env.action_space("planner").shape == (3 + 9,)
     assert float(env.metrics["profit"].normaliser) == pytest.approx(3.0e5)
     assert float(fairgym.make("education", population=20_000).metrics["profit"].normaliser) == 6e5
-    kinds = [env.metrics[name].kind for name in env.terms]
+    kinds = [env.metrics[name].kind for name in env.spec.terms]
     assert kinds.count("fair") == 5
     assert len(kinds) == 11
-    more = [name for name in env.metrics if name not in env.terms]
+    more = [name for name in env.metrics if name not in env.spec.terms]
     assert more == ["graduation_rate", "graduation_disparity"]
 
 
@@ -189,7 +189,7 @@ def test_an_employer_whose_profits_sum_to_less_than_nothing_fails(record, params
 
 
 def test_what_does_not_fail_goes_on_to_the_horizon(env, record, params):
-    plausible = env.baselines["plausible_fixed_policy"]
+    plausible = env.spec.baselines["plausible_fixed_policy"]
     actions = {agent: plausible[agent] for agent in ("university", "employer", "planner")}
     assert ends_at(record(params.replace(reserve_at_start=1e7), **actions)) is None
 

@@ -34,7 +34,7 @@ def measure(env):
     Whether or not somebody fails: sums of the components by seed, and, semester by semester, what
     the workers' utility is made of. One program for all arms.
     """
-    baseline = env.baselines["plausible_fixed_policy"]
+    baseline = env.spec.baselines["plausible_fixed_policy"]
 
     def episode(item):
         params, university, planner, salary, key = item
@@ -81,7 +81,7 @@ def measure(env):
             salary=baseline["employer"],
             components={
                 name: np.asarray(getattr(components, name), np.float64)
-                for name in env.component_info
+                for name in env.spec.component_info
             },
             people={name: np.asarray(value, np.float64) for name, value in who.items()},
             worker=np.asarray(worker),

@@ -50,7 +50,7 @@ def recorded(request):
         steps = record(env, params, policies, key)
         seen = jax.vmap(lambda state: env.observe(state, params)["clinic"].features)(steps.before)
         courses = {}
-        for name, measure in env.measures.items():
+        for name, measure in env.spec.measures.items():
             start = measure.initial(jax.tree.map(lambda x: x[0], steps.components))
 
             def step(memory, row, measure=measure):
@@ -118,9 +118,9 @@ class TestSteps:
             np.testing.assert_array_equal(steps.before.vaccinated[t], given)
             given[action : action + 1] = True  # nobody stands behind the last person
             stage, known = numpy_step(
-                stage, action, noise.effect[t], noise.fate[t], ALL_NUMBERS, env.stages
+                stage, action, noise.effect[t], noise.fate[t], ALL_NUMBERS, env.spec.stages
             )
-            assert set(known) == set(env.component_info)
+            assert set(known) == set(env.spec.component_info)
             for name, value in known.items():
                 found = getattr(steps.components, name)[t]
                 np.testing.assert_array_equal(found, value, err_msg=f"{name}, {t}")
@@ -134,18 +134,18 @@ class TestSteps:
         env, steps, *_ = recorded
         np.testing.assert_array_equal(steps.components.health.sum(axis=2), [[3, 4]] * 80)
         # who falls ill was susceptible, and from there one goes on to be ill only
-        first = len(env.stages) == 4
+        first = len(env.spec.stages) == 4
         ill = steps.components.health[:, :, 1 : 3 if first else 2].sum(axis=2)
         assert (np.diff(ill, axis=0) <= steps.components.newly_infected[1:]).all()
 
     def test_the_clinic_sees_everybody(self, recorded):
         env, steps, seen, *_ = recorded
         names = [feature.name for feature in env.observation_space("clinic").features]
-        assert names == [*env.stages, "vaccinated", "infected_contacts", "group", "degree"]
-        for code in range(len(env.stages)):
+        assert names == [*env.spec.stages, "vaccinated", "infected_contacts", "group", "degree"]
+        for code in range(len(env.spec.stages)):
             np.testing.assert_array_equal(seen[:, :, code], steps.before.stage == code)
         np.testing.assert_array_equal(seen[:, :, -4], steps.before.vaccinated)
-        ill = steps.before.stage == env.stages.index("infected")
+        ill = steps.before.stage == env.spec.stages.index("infected")
         np.testing.assert_array_equal(seen[:, :, -3], ill @ env.contact_matrix)
         np.testing.assert_array_equal(seen[0, :, -2], COMMUNITIES)
         np.testing.assert_array_equal(seen[0, :, -1], [2, 2, 3, 3, 2, 2, 0])
@@ -208,7 +208,7 @@ def test_the_same_network_with_other_numbers():
     moved_on = jax.jit(lambda *x: step(there, *x))
     again = moved_on(moving(stage), moving(fate), jnp.int32(order[2]))
     np.testing.assert_array_equal(moving(state.stage), again[0].stage)
-    for name in here.component_info:
+    for name in here.spec.component_info:
         np.testing.assert_array_equal(getattr(counted, name), getattr(again[1], name), name)
 
 
@@ -226,7 +226,7 @@ def test_foreseen_components_are_the_means():
         state = env.initial_state(keys[0], params).replace(stage=stage)
 
         def of(action):
-            foreseen = env.foresee(env.observe(state, params), {"clinic": action}, params)
+            foreseen = env.spec.foresee(env.observe(state, params), {"clinic": action}, params)
             noises = jax.vmap(lambda key: env.noise(key, params))(keys)
             found = jax.vmap(lambda n: env.transition(n, state, {"clinic": action}, params)[1])(
                 noises
@@ -237,7 +237,7 @@ def test_foreseen_components_are_the_means():
 
     actions = jnp.int32([2, 3, 4, 6, 7])
     foreseen, found = run(jax.random.split(jax.random.key(1), 4000), actions)
-    for name in env.component_info:
+    for name in env.spec.component_info:
         rows = np.asarray(getattr(found, name), float)
         error = rows.std(axis=1) / np.sqrt(rows.shape[1])
         apart = np.abs(rows.mean(axis=1) - np.asarray(getattr(foreseen, name)))
@@ -379,7 +379,7 @@ def test_codes_for_tables_and_networks():
 
 def test_short_term_fairness_has_no_window():
     env = fairgym.make("epidemic")
-    assert env.measures["short_term"] == Windowed(env.metrics["vaccine_disparity"], 0)
+    assert env.spec.measures["short_term"] == Windowed(env.metrics["vaccine_disparity"], 0)
 
 
 def test_conformance():

@@ -27,7 +27,7 @@ def test_the_karate_club_is_that_of_networkx():
 
 def test_the_club_has_contacts_and_communities():
     env = fairgym.make("epidemic")
-    assert env.population == 34 and env.size_text == "34 people, 78 contacts"
+    assert env.population == 34 and env.spec.size_text == "34 people, 78 contacts"
     weights = nx.to_numpy_array(nx.karate_club_graph())
     np.testing.assert_array_equal(env.contact_matrix, weights > 0)
     assert np.bincount(env.community).tolist() == [15, 19] and env.community[0] == 0

@@ -14,7 +14,7 @@ from fairgym.policies import fixed_policies
 def reached():
     """Metrics and wasted vaccines of 300 episodes of each baseline."""
     env = fairgym.make("epidemic")
-    rules = [fixed_policies(env, given)["clinic"] for given in env.baselines.values()]
+    rules = [fixed_policies(env, given)["clinic"] for given in env.spec.baselines.values()]
 
     def one(place, key):
         def rule(observation, key):
@@ -30,7 +30,7 @@ def reached():
     found = jax.tree.map(np.asarray, every(jnp.arange(len(rules)), keys))
     return {
         name: {key: values[place] for key, values in found.items()}
-        for place, name in enumerate(env.baselines)
+        for place, name in enumerate(env.spec.baselines)
     }
 
 

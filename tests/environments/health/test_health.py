@@ -100,10 +100,10 @@ def test_a_bad_parameter_is_named(env, field, value):
 def test_it_says_what_it_is(env):
     assert fairgym.make("health").population == 10_000
     assert fairgym.make("health").horizon == 100
-    assert dict(fairgym.make("health").periods) == {"insurer": 6, "planner": 6}
-    assert env.groups == ("Northeast", "Midwest", "South", "West")
+    assert dict(fairgym.make("health").spec.periods) == {"insurer": 6, "planner": 6}
+    assert env.spec.groups == ("Northeast", "Midwest", "South", "West")
     assert env.action_space("planner").shape == (3 * 4 + 4,)
-    assert env.data_checksum == load_population("health").checksum
+    assert env.spec.data_checksum == load_population("health").checksum
     assert set(env.metrics) == {
         "profit",
         "insured_rate",
@@ -117,7 +117,7 @@ def test_it_says_what_it_is(env):
 
 def test_measures_by_hand(env):
     """Rates of sums over regions; disparities are standard deviations; bad things count minus."""
-    totals = env.components(
+    totals = env.spec.components(
         profit=jnp.float32(7.2e8 * 240 / 10_000 * 30 / 100 / 2),
         people=jnp.array([100.0, 100.0, 200.0, 100.0]),
         insured=jnp.array([50.0, 70.0, 120.0, 60.0]),
@@ -312,7 +312,7 @@ def test_features_are_the_people_and_context_the_country(env, params, start, ste
     assert context["total_profit"] == float(state.total_profit)
     budget = params.planner_budget + float(state.rollover)
     assert context["planner_budget"] == pytest.approx(budget)
-    for g, region in enumerate(env.groups):
+    for g, region in enumerate(env.spec.groups):
         occupied = int(((state.stage == IN_HOSPITAL) & (state.group == g)).sum())
         beds = float(state.beds[g] + state.building.opened(state.time)[g])
         place = region.lower()
@@ -339,7 +339,7 @@ def test_the_region_can_be_hidden(env, params, start):
     hidden = dataclasses.replace(env, observe_group=False).observe(state, params)
     for agent, seen in env.observe(state, params).items():
         names = [feature.name for feature in env.observation_space(agent).features]
-        assert tuple(names[:4]) == env.groups
+        assert tuple(names[:4]) == env.spec.groups
         assert not hidden[agent].features[:, :4].any()
         assert seen.features[:, :4].sum() == seen.mask.sum()
         np.testing.assert_array_equal(hidden[agent].features[:, 4:], seen.features[:, 4:])

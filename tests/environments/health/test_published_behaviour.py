@@ -48,7 +48,7 @@ def rates():
     run = jax.jit(lambda items, planner: map_episodes(lambda item: totals(item, planner), items))
     found = {}
     for name in BASELINES:
-        specification = env.baselines[name]
+        specification = env.spec.baselines[name]
         assert (specification["insurer"], specification["hospital"]) == (0.5, "random")
         total, length, terminated = run((arms, keys), jnp.array(specification["planner"]))
         assert (np.asarray(length) == env.horizon).all() and not np.asarray(terminated).any()

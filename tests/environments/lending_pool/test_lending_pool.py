@@ -18,9 +18,9 @@ GROUP = np.array([0, 0, 1, 1])
 
 def score(env, episode):
     """The published objective of an episode."""
-    found = env.schemes["parity"].score(episode.memories["parity"])
+    found = env.spec.schemes["parity"].score(episode.memories["parity"])
     for name in ("refused", "margin_missed"):
-        found = found + env.published[name] * env.metrics[name].value(episode.totals)
+        found = found + env.spec.published[name] * env.metrics[name].value(episode.totals)
     return found
 
 
@@ -110,7 +110,7 @@ class TestSteps:
                 "margin_missed": float(t == 59 and profit < 6),
                 "credit": credit,
             }
-            assert set(known) == set(env.component_info)
+            assert set(known) == set(env.spec.component_info)
             for name, value in known.items():
                 np.testing.assert_allclose(
                     getattr(steps.components, name)[t], value, atol=1e-5, err_msg=f"{name}, {t}"
@@ -126,11 +126,11 @@ class TestSteps:
         loans = steps.components.loans.astype(float)
         got = np.cumsum(loans, axis=0)
         apart = -np.abs(got[:, 0] - got[:, 1])
-        parity, running = env.schemes["parity"].of_trace(steps.components)
+        parity, running = env.spec.schemes["parity"].of_trace(steps.components)
         assert float(parity) == apart[loans.sum(axis=1) > 0].sum() == float(running[-1])
-        assert float(env.schemes["long_term"].of_trace(steps.components)[0]) == apart[-1]
+        assert float(env.spec.schemes["long_term"].of_trace(steps.components)[0]) == apart[-1]
         for name, end in (("full", got[-1]), ("min", got[-1] - got[-1].min())):
-            memory = env.memories[name]
+            memory = env.spec.memories[name]
             start = memory.initial(no_components(env, env.default_params))
             update = memory.update
             state = jax.lax.scan(lambda m, c, u=update: (u(m, c), ()), start, steps.components)[0]

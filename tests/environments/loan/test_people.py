@@ -149,7 +149,7 @@ def test_a_queue_that_starves_looks_short_by_the_published_wait_alone(params):
     assert starved["queue_time"] == pytest.approx(in_turn["queue_time"], rel=0.05)
     assert starved["payout_rate"] == pytest.approx(in_turn["payout_rate"], rel=0.05)
     assert starving_end.never_paid_out.sum() > 2.0 * fair_end.never_paid_out.sum()
-    measured = [name for name in env.metrics if name not in env.terms]
+    measured = [name for name in env.metrics if name not in env.spec.terms]
     assert measured == [
         *("queue_time", "payout_rate", "waiting_rate"),
         *("served_rate", "queue_disparity", "served_disparity"),

@@ -191,7 +191,7 @@ def test_races_add_up_to_the_two_groups(form, recorded):
     months = jax.tree.map(jnp.asarray, (steps.noise, steps.before))
     after, components = pooled(*months, scores)
     assert steps.components.defaulted.sum() > 3
-    for name, info in env.component_info.items():
+    for name, info in env.spec.component_info.items():
         own, other = getattr(steps.components, name), np.asarray(getattr(components, name))
         if info.axes:
             assert own.shape == (MONTHS, 4) and other.shape == (MONTHS, 2)
@@ -297,7 +297,7 @@ def test_a_flip_shows_another_race(episode):
     worth = np.array([0.0, 0.1, 0.3, 0.7])
     places = jnp.array([names.index(f"race_{name.lower()}") for name in RACES])
     rule = Function(lambda seen, key: seen.features[:, places] @ jnp.asarray(worth))
-    policies = fixed_policies(env, env.baselines["published_fixed_policy"])
+    policies = fixed_policies(env, env.spec.baselines["published_fixed_policy"])
     policies["disbursement"] = rule
     state = month(steps.before, int(np.argmax(steps.components.waiting.sum(axis=1))) + 1)
     flips = group_flips(env, params, policies, state, jax.random.key(0))["disbursement"]
@@ -310,11 +310,16 @@ def test_terms_by_race_have_names():
     env = fairgym.make("loan", population=60, group_by="race")
     names = [f"threshold_{race.lower()}" for race in RACES]
     assert list(env.action_space("admissions").names) == names
-    assert env.group_word == "race" and env.action_groups == 4
-    assert env.baselines["published_fixed_policy"]["debt_management"] == (0.12, 0.12, 0.18, 0.18)
+    assert env.spec.group_word == "race" and env.action_groups == 4
+    assert env.spec.baselines["published_fixed_policy"]["debt_management"] == (
+        0.12,
+        0.12,
+        0.18,
+        0.18,
+    )
     one = fairgym.make("loan", population=60, group_by="race", action_groups=1)
     assert one.action_space("admissions").names == ("threshold",)
-    assert one.baselines["published_fixed_policy"]["debt_management"] == pytest.approx(0.15)
+    assert one.spec.baselines["published_fixed_policy"]["debt_management"] == pytest.approx(0.15)
     pool = fairgym.make("loan", population=60, group_by="race", banks=2)
     context = [feature.name for feature in pool.observation_space("bank_1_admissions").context]
     relief = [name.replace("threshold", "relief") for name in names]

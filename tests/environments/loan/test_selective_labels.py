@@ -190,7 +190,9 @@ def test_metrics_and_terms(half):
         assert found[f"{prefix}tpr"] == pytest.approx(above.sum() / below.sum(), rel=1e-4)
         gap = -abs(np.diff(above / below))[0]
         assert found[f"{prefix}tpr_disparity"] == pytest.approx(gap, abs=1e-5)
-    assert ENV.terms == fairgym.make("loan").terms, "the published objectives are as they were"
+    assert ENV.spec.terms == fairgym.make("loan").spec.terms, (
+        "the published objectives are as they were"
+    )
 
 
 def test_conformance():

@@ -346,12 +346,14 @@ def test_each_bank_sees_its_own_people_and_the_others_terms(episode):
             space = ENV.observation_space(f"bank_{b + 1}_{role}")
             context = dict(zip((f.name for f in space.context), obs.context, strict=True))
             assert float(context["total_profit"]) == float(state.total_profit[b])
-            others = [float(context[feature.name]) for feature in pool.other_terms(ENV.groups)]
+            others = [float(context[feature.name]) for feature in pool.other_terms(ENV.spec.groups)]
             np.testing.assert_allclose(others, [*THRESHOLD[1 - b], *RELIEF[1 - b]], rtol=1e-6)
 
 
 def test_objectives_of_a_banks_own():
-    terms = {bank: [t for t in ENV.terms if t.startswith(bank)] for bank in ("bank_1", "bank_2")}
+    terms = {
+        bank: [t for t in ENV.spec.terms if t.startswith(bank)] for bank in ("bank_1", "bank_2")
+    }
     assert [len(of) for of in terms.values()] == [6, 6]
     for agent in ENV.agents:
         bank, role = agent[:6], agent[7:]
@@ -366,7 +368,7 @@ def test_objectives_of_a_banks_own():
 
 def test_baselines_and_one_threshold_for_all():
     env = fairgym.make("loan", **SHAPE, banks=2, action_groups=1)
-    for baseline in env.baselines.values():
+    for baseline in env.spec.baselines.values():
         assert set(baseline) == set(env.agents)
         fixed_policies(env, baseline)
     assert env.disbursement_cap == 3 and env.action_space("bank_2_admissions").names == (

@@ -48,11 +48,11 @@ def test_it_is_found_and_declares_what_loan_declares():
     assert env.agents == full.agents
     # no queue outlives a step here: nothing of one is counted
     of_queue = ("waiting", "never_paid_out", "first_approved", "first_disbursed", "people")
-    without_queue = {k: v for k, v in full.component_info.items() if k not in of_queue}
-    assert env.component_info == without_queue
-    assert env.components is LoanComponents
-    assert tuple(env.metrics) == full.terms
-    assert set(env.baselines) == {*full.baselines, "random"}
+    without_queue = {k: v for k, v in full.spec.component_info.items() if k not in of_queue}
+    assert env.spec.component_info == without_queue
+    assert env.spec.components is LoanComponents
+    assert tuple(env.metrics) == full.spec.terms
+    assert set(env.spec.baselines) == {*full.spec.baselines, "random"}
     for agent in ("admissions", "debt_management"):
         assert env.action_space(agent) == full.action_space(agent)
     assert env.action_space("disbursement").shape == (50,)
@@ -61,7 +61,7 @@ def test_it_is_found_and_declares_what_loan_declares():
 def test_the_profit_normaliser_is_the_published_one_per_loan():
     """8.9e4 for 40,000 loans, here 2,500 of them; every other term is as in `loan`."""
     env, full = LoanSimple(), fairgym.make("loan")
-    mine, theirs = dict(env.metrics), {name: full.metrics[name] for name in full.terms}
+    mine, theirs = dict(env.metrics), {name: full.metrics[name] for name in full.spec.terms}
     profit = mine.pop("profit")
     theirs.pop("profit")
     assert mine == theirs

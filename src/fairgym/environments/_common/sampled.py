@@ -15,7 +15,6 @@ from fairgym.core import (
     Params,
     PopulationEnvironment,
     PopulationState,
-    check_flag,
     check_shape,
     component,
     count_people,
@@ -102,7 +101,6 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
     """
 
     dataset: ClassVar[str]
-    counts_people: ClassVar[bool] = True
     published_profit: ClassVar[PublishedProfit]
 
     population_source: str
@@ -110,9 +108,7 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
 
     def __post_init__(self) -> None:
         """Check the arguments, load the data: a damaged file is reported here, not inside jit."""
-        check_shape("population", self.population, 2, LARGEST_POPULATION)
-        check_shape("horizon", self.horizon, 1, LARGEST_NUMBER_OF_STEPS)
-        check_flag("observe_group", self.observe_group)
+        super().__post_init__()
         self._data  # noqa: B018
 
     def _fill_in(self, field: str, default: float) -> None:
@@ -126,11 +122,6 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
     @cached_property
     def _data(self) -> Population:
         return load_population(self.dataset, self.population_source)
-
-    @property
-    def data_checksum(self) -> str:
-        """sha256 of the population's file."""
-        return self._data.checksum
 
     def _sample_people(
         self,
@@ -189,7 +180,7 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
         self, who: Array, state: PopulationState, rows: Int[Array, " n"] | None = None
     ) -> Float[Array, " groups"]:
         """Component of the True entries (or of the numbers): `count_people`."""
-        return count_people(who, state, len(self.groups), rows)
+        return count_people(who, state, len(self.spec.groups), rows)
 
     @property
     def _profit_scale(self) -> float:

@@ -1,8 +1,5 @@
 """Attention allocation: where to look for incidents (Hu, Lear and Zhang 2023, section VI-B)."""
 
-# The groups are sites, whose number is an argument: a property here, a class variable elsewhere.
-# pyright: reportIncompatibleVariableOverride=false
-
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,13 +11,12 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
     Allocation,
-    Components,
     Entities,
     EntitySpace,
     Environment,
+    EnvironmentSpec,
     Feature,
-    check_flag,
-    check_shape,
+    param,
     per_group,
     require_agent,
 )
@@ -49,47 +45,68 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
     Where no unit is sent incidents become more frequent, and with every unit they become fewer. The
     published reward is the incidents found less a quarter of those missed.
 
-    Args:
-        sites: number of sites.
-        units: number of units of attention; None for 6, or 30 if `harder`.
-        history: number of steps that the dispatcher sees.
-        harder: the numbers of Xu et al. (2024), with which rates cannot all be held down.
-        horizon: number of steps.
-
     Raises:
         FairgymError: an argument out of range.
     """
 
     name: ClassVar[str] = "attention"
-    agents: ClassVar[tuple[str, ...]] = ("dispatcher",)
-    group_word: ClassVar[str] = "site"
-    components: ClassVar[type[Components]] = AttentionComponents
-    default_objective: ClassVar[str] = "published"
-    # an incident found is what a site has of the attention
-    benefit: ClassVar[str] = "found"
 
-    sites: int = 5
-    units: int | None = None
-    history: int = 8
-    harder: bool = False
-    horizon: int = 1_000
+    sites: int = param(5, "Number of sites.", low=2, high=1_000)
+    units: int | None = param(
+        None,
+        "Number of units of attention; by default 6, or 30 if `harder`.",
+        low=1,
+        high=1_000,
+    )
+    history: int = param(8, "Number of steps that the dispatcher observes.", low=1, high=1_000)
+    harder: bool = param(
+        False,
+        "Whether to use the numbers of Xu et al. (2024), with which not all rates can be held"
+        " down.",
+    )
+    horizon: int = param(1_000, "Number of steps.", low=1, high=100_000)
 
     def __post_init__(self) -> None:
-        """Check the shapes, and fill in the number of units."""
-        check_shape("sites", self.sites, 2, 1_000)
-        check_flag("harder", self.harder)
+        """Check the arguments, and fill in the number of units."""
+        super().__post_init__()
         if self.units is None:
             object.__setattr__(self, "units", HARDER_UNITS if self.harder else UNITS)
-        check_shape("units", self.units, 1, 1_000)
-        check_shape("history", self.history, 1, 1_000)
-        check_shape("horizon", self.horizon, 1, 100_000)
 
     # ---------------------------------------------------------------- declarations
 
     @cached_property
-    def groups(self) -> tuple[str, ...]:
-        """The sites."""
-        return tuple(f"site_{site}" for site in range(self.sites))
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            agents=("dispatcher",),
+            groups=self._sites,
+            components=AttentionComponents,
+            metrics=self._metrics,
+            group_word="site",
+            size_text=f"{self.sites} sites, {self.units} units",
+            # Deviation of units from even shares (equation 9), and that of rates from their mean.
+            #
+            # Rates are known in evaluation only; in training the incidents of the last steps tell.
+            measures={
+                "short_term": self._short_term,
+                "long_term": Windowed(LargestDeviation("rates", "none"), 1),
+                "long_term_window": Windowed(LargestDeviation("occurred", "largest"), WINDOW),
+            },
+            # The window of the short-term measure: units sent to each site.
+            memories={"window": self._short_term},
+            # Incidents found less a quarter of those missed: the mean reward of a step.
+            published={"found": float(self._units), "missed": MISSED_WEIGHT * self._units},
+            default_objective="published",
+            # an incident found is what a site has of the attention
+            benefit="found",
+            # A unit for every site, units in proportion to incidents, and random ones.
+            baselines={
+                "cover_sites": {"dispatcher": "cover-sites"},
+                "proportional": {"dispatcher": "proportional"},
+                "random": {"dispatcher": "random"},
+            },
+            foresee=self._foresee,
+        )
 
     @property
     def default_params(self) -> AttentionParams:
@@ -97,12 +114,7 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
         return numbers_of(self.sites, harder=self.harder)
 
     @property
-    def size_text(self) -> str:
-        """Number of sites and units, in words."""
-        return f"{self.sites} sites, {self.units} units"
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
+    def _metrics(self) -> Mapping[str, Metric]:
         """Incidents found and missed, by site as well, and how even units and rates are.
 
         Deviations are relative, so that they are the same of one step as of the mean of many.
@@ -120,36 +132,14 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
             ),
         }
 
-    @property
-    def measures(self) -> Mapping[str, Windowed]:
-        """Deviation of units from even shares (equation 9), and that of rates from their mean.
-
-        Rates are known in evaluation only; in training the incidents of the last steps tell.
-        """
-        return {
-            "short_term": Windowed(LargestDeviation("sent"), WINDOW, most=float(self._units)),
-            "long_term": Windowed(LargestDeviation("rates", "none"), 1),
-            "long_term_window": Windowed(LargestDeviation("occurred", "largest"), WINDOW),
-        }
+    @cached_property
+    def _sites(self) -> tuple[str, ...]:
+        return tuple(f"site_{site}" for site in range(self.sites))
 
     @property
-    def memories(self) -> Mapping[str, Windowed]:
-        """The window of the short-term measure: units sent to each site."""
-        return {"window": self.measures["short_term"]}
-
-    @property
-    def published(self) -> Mapping[str, float]:
-        """Incidents found less a quarter of those missed: the mean reward of a step."""
-        return {"found": float(self._units), "missed": MISSED_WEIGHT * self._units}
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """A unit for every site, units in proportion to incidents, and random ones."""
-        return {
-            "cover_sites": {"dispatcher": "cover-sites"},
-            "proportional": {"dispatcher": "proportional"},
-            **super().baselines,
-        }
+    def _short_term(self) -> Windowed:
+        """Deviation of units from even shares (equation 9)."""
+        return Windowed(LargestDeviation("sent"), WINDOW, most=float(self._units))
 
     @property
     def _units(self) -> int:
@@ -177,7 +167,7 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
     @cached_property
     def _action_space(self) -> Allocation:
         assert self.units is not None  # filled in
-        return Allocation(self.units, per_group("units", self.groups, unit="units"))
+        return Allocation(self.units, per_group("units", self._sites, unit="units"))
 
     def observation_space(self, agent: str) -> EntitySpace:
         """Each site with what was seen of it in the last steps, the last one first."""
@@ -248,7 +238,7 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
         )
         return state, components, jnp.array(False)
 
-    def foresee(
+    def _foresee(
         self, observations: Observations, actions: Actions, params: AttentionParams
     ) -> AttentionComponents:
         """All components; the rate of a site is taken to be its mean number of incidents.

@@ -10,14 +10,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
-    Components,
     Discrete,
     Entities,
     EntitySpace,
     Environment,
+    EnvironmentSpec,
     Feature,
-    check_flag,
-    check_shape,
+    param,
     require_agent,
 )
 from fairgym.environments.bank_loans import dynamics
@@ -52,45 +51,56 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     Whoever repays gains a better score, whoever defaults a worse one, so that decisions move the
     score distributions of the two groups. The published reward is profit.
 
-    Args:
-        horizon: number of steps; the source trains with 2,000 and evaluates with 10,000.
-        shows_cash: sight of its cash for the bank.
-        informed: sight of the groups' score distributions for the bank, as the rule
-            equal-opportunity needs it.
-        selective_labels: outcomes of its own loans alone for the bank: it sees the repayment rates
-            that it estimates from them, and so do the measures that learners are given.
-
     Raises:
         FairgymError: an argument out of range.
     """
 
     name: ClassVar[str] = "bank_loans"
-    agents: ClassVar[tuple[str, ...]] = ("bank",)
-    groups: ClassVar[tuple[str, ...]] = GROUPS
-    failure: ClassVar[str] = "the bank fails"
-    default_objective: ClassVar[str] = "published"
-    # a loan is what people apply for
-    benefit: ClassVar[str] = "approved"
     _ACTIONS: ClassVar[Discrete] = Discrete(OPTIONS)
 
-    horizon: int = 2_000
-    shows_cash: bool = True
-    informed: bool = False
-    selective_labels: bool = False
-
-    def __post_init__(self) -> None:
-        """Check the shapes."""
-        check_shape("horizon", self.horizon, 1, 1_000_000)
-        check_flag("shows_cash", self.shows_cash)
-        check_flag("informed", self.informed)
-        check_flag("selective_labels", self.selective_labels)
+    horizon: int = param(
+        2_000,
+        "Number of steps; the source trains with 2,000 and evaluates with 10,000.",
+        low=1,
+        high=1_000_000,
+    )
+    shows_cash: bool = param(True, "Whether the bank observes its cash.")
+    informed: bool = param(
+        False,
+        "Whether the bank observes the groups' score distributions, as the rule"
+        " equal-opportunity needs them.",
+    )
+    selective_labels: bool = param(
+        False,
+        "Whether the bank learns outcomes of its own loans only: it observes the repayment"
+        " rates that it estimates from them, and so do the measures that learners are given.",
+    )
 
     # ---------------------------------------------------------------- declarations
 
-    @property
-    def components(self) -> type[Components]:  # type: ignore[override]
-        """Those of a step; with an estimate beside the truth where labels are selective."""
-        return SelectiveComponents if self.selective_labels else BankLoansComponents
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            agents=("bank",),
+            groups=GROUPS,
+            # Those of a step; with an estimate beside the truth where labels are selective.
+            components=SelectiveComponents if self.selective_labels else BankLoansComponents,
+            metrics=self._metrics,
+            failure="the bank fails",
+            size_text=f"{len(GROUPS)} groups, {SCORES} scores",
+            parts={"score": SCORE_NAMES},
+            measures=self._measures,
+            # The window of the short-term measure: who repaid a loan, and who would have.
+            memories={"window": self._measures["short_term"]},
+            # Profit alone (section 6.A).
+            published={"profit": 1.0},
+            default_objective="published",
+            # a loan is what people apply for
+            benefit="approved",
+            baselines=self._baselines,
+            foresee=self._foresee,
+        )
 
     @property
     def default_params(self) -> BankLoansParams:
@@ -103,17 +113,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         )
 
     @property
-    def size_text(self) -> str:
-        """Numbers of groups and scores."""
-        return f"{super().size_text}, {SCORES} scores"
-
-    @property
-    def axes(self) -> Mapping[str, tuple[str, ...]]:
-        """Groups and scores."""
-        return {**super().axes, "score": SCORE_NAMES}
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
+    def _metrics(self) -> Mapping[str, Metric]:
         """Profit, equal opportunity, and how far apart the groups' scores are.
 
         The true positive rate is the share of loans among those who would repay (equation 8). Of
@@ -138,13 +138,13 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         return {**known, "estimated_tpr": estimated, "estimated_tpr_disparity": gap}
 
     @property
-    def measures(self) -> Mapping[str, Windowed]:
+    def _measures(self) -> Mapping[str, Windowed]:
         """Those of section 6.A: of the last 300 steps, and the scores as they are now.
 
         "long_term_window" is the distance of those who applied, which a bank can know. With
         selective labels "short_term" is what it estimates, and "short_term_truth" the truth.
         """
-        metrics = self.metrics
+        metrics = self._metrics
         truth = Windowed(metrics["tpr_disparity"], WINDOW)
         found = {
             "short_term": truth,
@@ -157,17 +157,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         return found
 
     @property
-    def memories(self) -> Mapping[str, Windowed]:
-        """The window of the short-term measure: who repaid a loan, and who would have."""
-        return {"window": self.measures["short_term"]}
-
-    @property
-    def published(self) -> Mapping[str, float]:
-        """Profit alone (section 6.A)."""
-        return {"profit": 1.0}
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
+    def _baselines(self) -> Mapping[str, Mapping[str, Any]]:
         """Loans for whom they pay off with, for everybody, and at random.
 
         A bank that is informed can also maximise profit under equal opportunity. With selective
@@ -180,7 +170,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
             **(learned if self.selective_labels else {}),
             **equal,
             "everybody": {"bank": "approve"},
-            **super().baselines,
+            "random": {"bank": "random"},
         }
 
     @cached_property
@@ -195,7 +185,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         if self.informed:
             context += [
                 Feature(f"{group}_{score}", 0, 1, source="share of the group with the score")
-                for group in self.groups
+                for group in GROUPS
                 for score in SCORE_NAMES
             ]
         if self.selective_labels:
@@ -312,7 +302,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         )
         return state, components, cash < params.loan
 
-    def foresee(
+    def _foresee(
         self,
         observations: Mapping[str, Entities],
         actions: Mapping[str, Any],
@@ -348,7 +338,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         self, components: BankLoansComponents, group: Array, approved: Array, guess: Array
     ) -> SelectiveComponents:
         """The same beside what the bank can tell: outcomes of loans, and a guess without one."""
-        refused = jax.nn.one_hot(group, len(self.groups)) * ~approved
+        refused = jax.nn.one_hot(group, len(self.spec.groups)) * ~approved
         known = components.successful + refused * guess
         return SelectiveComponents(**vars(components), estimated_would_repay=known)
 
@@ -356,7 +346,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         self, group: Array, score: Array, approved: Array, repays: Array, profit: Array
     ) -> BankLoansComponents:
         """Components of a decision about an applicant who repays with this probability."""
-        applicant = jax.nn.one_hot(group, len(self.groups))
+        applicant = jax.nn.one_hot(group, len(self.spec.groups))
         chance = jnp.asarray(repays, jnp.float32)
         loan = applicant * approved
         return BankLoansComponents(
@@ -366,6 +356,6 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
             would_repay=applicant * chance,
             successful=loan * chance,
             defaulted=loan * (1.0 - chance),
-            score_shares=jnp.zeros((len(self.groups), SCORES)),
+            score_shares=jnp.zeros((len(self.spec.groups), SCORES)),
             cash=jnp.float32(0.0),
         )

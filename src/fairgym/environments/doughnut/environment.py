@@ -13,15 +13,13 @@ from fairgym.core import (
     Components,
     Entities,
     EntitySpace,
+    EnvironmentSpec,
     Feature,
-    Memory,
     OneEntity,
     Params,
     PopulationEnvironment,
     PopulationState,
     Struct,
-    check_flag,
-    check_shape,
     component,
     param,
     require_agent,
@@ -29,7 +27,6 @@ from fairgym.core import (
 from fairgym.fairness import (
     Direct,
     Full,
-    Metric,
     Min,
     Nash,
     Rawlsian,
@@ -94,36 +91,51 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
     It is wasted if that person is not at the counter. The published reward is the log of Nash
     welfare of all doughnuts so far, in each step in which none is wasted.
 
-    Args:
-        population: number of people.
-        horizon: number of steps.
-        shows_time: sight of the time for the server as well.
-
     Raises:
         FairgymError: an argument out of range.
     """
 
     name: ClassVar[str] = "doughnut"
-    agents: ClassVar[tuple[str, ...]] = ("server",)
-    stages: ClassVar[tuple[str, ...]] = ("absent", "at_counter")
-    groups: ClassVar[tuple[str, ...]] = ("customers",)
-    core_attribute: ClassVar[str] = "present"
-    default_objective: ClassVar[str] = "published"
-    # doughnuts are all that people come for
-    benefit: ClassVar[str] = "handed_out"
-    components: ClassVar[type[Components]] = DoughnutComponents
 
-    population: int = 5
-    horizon: int = 100
-    shows_time: bool = False
-
-    def __post_init__(self) -> None:
-        """Check the shapes."""
-        check_shape("population", self.population, 1, 1_000)
-        check_shape("horizon", self.horizon, 1, 100_000)
-        check_flag("shows_time", self.shows_time)
+    population: int = param(5, "Number of people.", low=1, high=1_000)
+    horizon: int = param(100, "Number of steps.", low=1, high=100_000)
+    shows_time: bool = param(False, "Whether the server observes the time.")
 
     # ---------------------------------------------------------------- declarations
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            agents=("server",),
+            groups=("customers",),
+            components=DoughnutComponents,
+            # Doughnuts that are not wasted.
+            metrics={"handed_out": Direct("handed_out", normaliser=float(self.horizon))},
+            # The people are told apart.
+            parts={"person": self._action_space.names},
+            schemes=self._schemes,
+            # Those of section 6.1: of the doughnuts that each person has got.
+            memories={
+                "full": Full("handed_out"),
+                "min": Min("handed_out"),
+                "reset": Reset("handed_out"),
+            },
+            # The welfare of all steps.
+            published={"welfare": 1.0},
+            default_objective="published",
+            # doughnuts are all that people come for
+            benefit="handed_out",
+            # The paper's Oracle, which takes turns, and random choices.
+            baselines={
+                "take_turns": {"server": "take-turns"},
+                "random_present": {"server": "random-present"},
+                "random": {"server": "random"},
+            },
+            stages=("absent", "at_counter"),
+            core_attribute="present",
+            size_text=f"{self.population:,} people",
+        )
 
     @property
     def default_params(self) -> DoughnutParams:
@@ -131,17 +143,7 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
         return DoughnutParams()
 
     @property
-    def axes(self) -> Mapping[str, tuple[str, ...]]:
-        """The people are told apart."""
-        return {**super().axes, "person": self._action_space.names}
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """Doughnuts that are not wasted."""
-        return {"handed_out": Direct("handed_out", normaliser=float(self.horizon))}
-
-    @property
-    def schemes(self) -> Mapping[str, Scheme]:
+    def _schemes(self) -> Mapping[str, Scheme]:
         """Fairness of what each person has got so far; "welfare" is the published one.
 
         It is log-Nash welfare in every step in which no doughnut is wasted (A.4.1).
@@ -152,29 +154,6 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
             "long_term": Scheme.long_term(got, Nash()),
             "worst_off": Scheme.long_term(got, Rawlsian()),
             "balance": Scheme(got, StakeholderFirst()),
-        }
-
-    @property
-    def published(self) -> Mapping[str, float]:
-        """The welfare of all steps."""
-        return {"welfare": 1.0}
-
-    @property
-    def memories(self) -> Mapping[str, Memory]:
-        """Those of section 6.1: of the doughnuts that each person has got."""
-        return {
-            "full": Full("handed_out"),
-            "min": Min("handed_out"),
-            "reset": Reset("handed_out"),
-        }
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """The paper's Oracle, which takes turns, and random choices."""
-        return {
-            "take_turns": {"server": "take-turns"},
-            "random_present": {"server": "random-present"},
-            **super().baselines,
         }
 
     @cached_property

@@ -15,8 +15,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import ActionSpace, Components, Entities, EntitySpace, sample_rows
+from fairgym.core import (
+    ActionSpace,
+    Entities,
+    EntitySpace,
+    EnvironmentSpec,
+    param,
+    sample_rows,
+)
 from fairgym.environments._common.sampled import (
+    LARGEST_NUMBER_OF_STEPS,
+    LARGEST_POPULATION,
     RACE_AND_SEX,
     PublishedProfit,
     SampledEnvironment,
@@ -45,7 +54,6 @@ from fairgym.environments.education.types import (
     EducationNoise,
     EducationState,
 )
-from fairgym.fairness import Metric
 from fairgym.utils import register_environment
 
 COLUMNS = (*FIXED_COLUMNS, *(name for name in dynamics.MOVES if name != "gpa_shift"))
@@ -57,36 +65,29 @@ FIRST_AGE, SEMESTERS_PER_YEAR = 18.0, 2.0
 class Education(SampledEnvironment[EducationState, EducationParams, EducationComponents]):
     """The MAFE-Edu environment; see the card (`README.md` in this folder).
 
-    Args:
-        population: number of people N, up to 1,000,000.
-        horizon: T, semesters after which an episode is truncated (100 in the paper).
-        applicants: people sampled from the tertiary population each semester, N_1; by default 2%.
-        population_source: "built-in", or the name of imported data.
-        observe_group: sight of what tells a person's group, for all agents.
-
     Raises:
         FairgymError: an argument out of range (applicants lie between 1 and N).
     """
 
     name: ClassVar[str] = "education"
-    version: ClassVar[int] = 2
     dataset: ClassVar[str] = "education"
-    agents: ClassVar[tuple[str, ...]] = ("admissions", "university", "employer", "planner")
-    stages: ClassVar[tuple[str, ...]] = ("tertiary", "university", "workforce")
-    groups: ClassVar[tuple[str, ...]] = GROUPS
-    time_unit: ClassVar[str] = "semesters"
-    failure: ClassVar[str] = "the university or the employer fails"
-    core_attribute: ClassVar[str] = "baseline_gpa"
-    # salaries: university, employer and planner all work on what people earn
-    benefit: ClassVar[str] = "salaries"
-    components: ClassVar[type[Components]] = EducationComponents
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = 10_000
-    horizon: int = 100
-    applicants: int | None = None
-    population_source: str = "built-in"
-    observe_group: bool = True
+    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
+    horizon: int = param(
+        100,
+        "T, semesters after which an episode is truncated (100 in the paper).",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    applicants: int | None = param(
+        None,
+        "People sampled from the tertiary population each semester, N_1; by default 2%.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""
@@ -94,6 +95,33 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         self._fill_in("applicants", 0.02 * self.population)
 
     # ---------------------------------------------------------------- declarations
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            version=2,
+            agents=("admissions", "university", "employer", "planner"),
+            groups=GROUPS,
+            components=EducationComponents,
+            # Rewards and disparities of MAFE, with the normalisers of table 8.
+            metrics={**published_metrics(self._profit_scale), **graduation_metrics()},
+            time_unit="semesters",
+            failure="the university or the employer fails",
+            # The nine regions, and race and sex together.
+            partitions={"region": REGIONS, "race_and_sex": RACE_AND_SEX},
+            # Those of MAFE, appendix H; table 1 has graduation once, for all programmes.
+            terms=APPENDIX_H,
+            # salaries: university, employer and planner all work on what people earn
+            benefit="salaries",
+            # The card's plausible fixed policy, and others that differ from it in one agent.
+            baselines=baseline_policies(),
+            stages=("tertiary", "university", "workforce"),
+            core_attribute="baseline_gpa",
+            counts_people=True,
+            data_checksum=self._data.checksum,
+            size_text=f"{self.population:,} people",
+        )
 
     @property
     def default_params(self) -> EducationParams:
@@ -103,26 +131,6 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             minority_share=float(np.mean(self._data.columns["group"])),
         )
         return params.at_population(self.population)
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """Rewards and disparities of MAFE, with the normalisers of table 8."""
-        return {**published_metrics(self._profit_scale), **graduation_metrics()}
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """Those of MAFE, appendix H; table 1 has graduation once, for all programmes."""
-        return APPENDIX_H
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """The card's plausible fixed policy, and others that differ from it in one agent."""
-        return baseline_policies()
-
-    @property
-    def partitions(self) -> Mapping[str, tuple[str, ...]]:
-        """The nine regions, and race and sex together."""
-        return {"region": REGIONS, "race_and_sex": RACE_AND_SEX}
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
@@ -174,7 +182,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             salary_sum=nothing,
             applicants=applicants,
             applying=applying,
-            classes=Schedule.empty(self.horizon, (3, len(self.groups))),
+            classes=Schedule.empty(self.horizon, (3, len(self.spec.groups))),
             units=jnp.asarray(params.units_at_start, jnp.float32),
             building=Construction.at_start(1, self.horizon),
             tuition_share=jnp.float32(1.0),

@@ -1,8 +1,5 @@
 """The epidemic: who is vaccinated in a network (Hu, Lear and Zhang 2023, section VI-C)."""
 
-# The states of health depend on the model, so that the stages are a property here.
-# pyright: reportIncompatibleVariableOverride=false
-
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,14 +11,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
-    Components,
     Entities,
     EntitySpace,
+    EnvironmentSpec,
     FairgymError,
     OneEntity,
     PopulationEnvironment,
-    check_flag,
     check_shape,
+    param,
     require_agent,
 )
 from fairgym.environments.epidemic import steps
@@ -33,6 +30,7 @@ from fairgym.environments.epidemic.declarations import (
 )
 from fairgym.environments.epidemic.graph import (
     KARATE,
+    MOST_PEOPLE,
     Edges,
     NetworkxGraph,
     check_communities,
@@ -48,7 +46,6 @@ from fairgym.environments.epidemic.types import (
     EpidemicParams,
     EpidemicState,
 )
-from fairgym.fairness import Metric, Windowed
 from fairgym.utils import register_environment
 
 MODELS = {
@@ -65,53 +62,61 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
 
     The published reward is the share of people who are not infected.
 
-    Args:
-        graph: "karate", pairs of numbers of people who meet ("0-1,1-2" on the command line), or a
-            networkx graph.
-        communities: 0 or 1 for each person; if empty, the first Girvan-Newman division.
-        model: "SIR", or "SEIR" with a state of having been exposed.
-        first_infected: numbers of those who are infected at the start.
-        random_infected: number of people, drawn anew in every episode, who are infected at the
-            start instead; 0 for those of `first_infected`.
-        burn_in: number of steps before the episode in which the disease spreads and nobody is
-            vaccinated.
-        harder: immunity that wanes with a chance of 0.2, after Xu et al. (2024).
-        population: number of people, some of whom may meet nobody; 0 for those of the graph.
-        horizon: number of steps.
-        shows_contacts: sight of the number of infected contacts of everybody for the clinic, which
-            it could work out.
-        shows_time: sight of the time for the clinic as well.
-
     Raises:
         FairgymError: an argument out of range, a graph that is none or has other people than said,
             or communities that are not known.
     """
 
     name: ClassVar[str] = "epidemic"
-    agents: ClassVar[tuple[str, ...]] = ("clinic",)
-    groups: ClassVar[tuple[str, ...]] = ("first community", "second community")
-    group_word: ClassVar[str] = "community"
-    core_attribute: ClassVar[str] = "degree"
-    exchangeable: ClassVar[bool] = False  # a person's number is a place in the network
-    components: ClassVar[type[Components]] = EpidemicComponents
-    default_objective: ClassVar[str] = "published"
-    # a vaccine is what there is to be had
-    benefit: ClassVar[str] = "vaccinated"
 
-    graph: str | tuple[tuple[int, ...], ...] | list[Any] | NetworkxGraph = KARATE
-    communities: tuple[int, ...] = ()
-    model: str = "SIR"
-    first_infected: tuple[int, ...] = (0,)
-    random_infected: int = 0
-    burn_in: int = 1
-    harder: bool = False
-    population: int = 0
-    horizon: int = 20
-    shows_contacts: bool = False
-    shows_time: bool = False
+    graph: str | tuple[tuple[int, ...], ...] | list[Any] | NetworkxGraph = param(  # noqa: RUF009
+        KARATE,
+        '"karate", pairs of numbers of people who meet ("0-1,1-2" on the command line), or a'
+        " networkx graph.",
+    )
+    communities: tuple[int, ...] = param(
+        (),
+        "0 or 1 for each person; if empty, the first Girvan-Newman division.",
+    )
+    model: str = param(
+        "SIR",
+        '"SIR", or "SEIR" with a state of having been exposed.',
+        choices=tuple(MODELS),
+    )
+    first_infected: tuple[int, ...] = param((0,), "Numbers of those who are infected at the start.")
+    random_infected: int = param(
+        0,
+        "Number of people, drawn anew in every episode, who are infected at the start"
+        " instead; 0 for those of `first_infected`.",
+        low=0,
+        high=MOST_PEOPLE,
+    )
+    burn_in: int = param(
+        1,
+        "Number of steps before the episode in which the disease spreads and nobody is vaccinated.",
+        low=0,
+        high=1_000,
+    )
+    harder: bool = param(
+        False,
+        "Whether immunity wanes with a chance of 0.2, after Xu et al. (2024).",
+    )
+    population: int = param(
+        0,
+        "Number of people, some of whom may meet nobody; 0 for those of the graph.",
+        low=0,
+        high=MOST_PEOPLE,
+    )
+    horizon: int = param(20, "Number of steps.", low=1, high=100_000)
+    shows_contacts: bool = param(
+        False,
+        "Whether the clinic observes the number of infected contacts of everybody, which it"
+        " could work out.",
+    )
+    shows_time: bool = param(False, "Whether the clinic observes the time.")
 
     def __post_init__(self) -> None:
-        """Check the shapes, and write the graph in its plain form."""
+        """Check the arguments, and write the graph in its plain form."""
         graph, people = checked_graph(self.graph, self.population)
         object.__setattr__(self, "graph", graph)
         object.__setattr__(self, "population", people)
@@ -119,12 +124,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         for person in self._listed("first_infected"):
             check_shape("first_infected", person, 0, people - 1)
         check_shape("random_infected", self.random_infected, 0, people)
-        check_shape("burn_in", self.burn_in, 0, 1_000)
-        if self.model not in MODELS:
-            raise FairgymError(f"model is {self.model!r}; it takes {' or '.join(MODELS)}")
-        check_shape("horizon", self.horizon, 1, 100_000)
-        for name in ("harder", "shows_contacts", "shows_time"):
-            check_flag(name, getattr(self, name))
+        super().__post_init__()
 
     def _listed(self, name: str) -> tuple[int, ...]:
         """Numbers of people of a field, which a list does for as well."""
@@ -155,55 +155,52 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
     # ---------------------------------------------------------------- declarations
 
     @property
-    def stages(self) -> tuple[str, ...]:
+    def _stages(self) -> tuple[str, ...]:
         """States of health, in the order in which people pass through them."""
         return MODELS[self.model]
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        metrics = epidemic_metrics()
+        measures = epidemic_measures(metrics)
+        return EnvironmentSpec(
+            agents=("clinic",),
+            groups=("first community", "second community"),
+            components=EpidemicComponents,
+            # Health, and fairness of vaccines in the short term and of health in the long term.
+            metrics=metrics,
+            group_word="community",
+            size_text=f"{self.population:,} people, {len(self.contacts):,} contacts",
+            # Fairness in the course of an episode (section VI-C): all steps so far count as lately.
+            measures=measures,
+            # The window of the short-term measure: vaccines and infections so far.
+            memories={"window": measures["short_term"]},
+            # The share of people not infected (section VI-C).
+            published={"not_infected": 1.0},
+            default_objective="published",
+            # a vaccine is what there is to be had
+            benefit="vaccinated",
+            # Susceptible people by contacts or at random, and nobody.
+            baselines={**baseline_policies(), "random": {"clinic": "random"}},
+            stages=self._stages,
+            # The people, who are told apart.
+            parts={"state": self._stages, "person": self._action_space.names[: self.population]},
+            core_attribute="degree",
+            # a person's number is a place in the network
+            exchangeable=False,
+            foresee=self._foresee,
+        )
 
     @property
     def default_params(self) -> EpidemicParams:
         """The published numbers; immunity wanes in the harder variant."""
         return EpidemicParams(waning=HARDER_WANING if self.harder else 0.0)
 
-    @property
-    def size_text(self) -> str:
-        """Number of people and of their contacts."""
-        return f"{self.population:,} people, {len(self.contacts):,} contacts"
-
-    @property
-    def axes(self) -> Mapping[str, tuple[str, ...]]:
-        """States of health, and the people, who are told apart."""
-        people = self._action_space.names[: self.population]
-        return {**super().axes, "state": self.stages, "person": people}
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """Health, and fairness of vaccines in the short term and of health in the long term."""
-        return epidemic_metrics()
-
-    @property
-    def measures(self) -> Mapping[str, Windowed]:
-        """Fairness in the course of an episode (section VI-C): all steps so far count as lately."""
-        return epidemic_measures(self.metrics)
-
-    @property
-    def memories(self) -> Mapping[str, Windowed]:
-        """The window of the short-term measure: vaccines and infections so far."""
-        return {"window": self.measures["short_term"]}
-
-    @property
-    def published(self) -> Mapping[str, float]:
-        """The share of people not infected (section VI-C)."""
-        return {"not_infected": 1.0}
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """Susceptible people by contacts or at random, and nobody."""
-        return {**baseline_policies(), **super().baselines}
-
     @cached_property
     def _observation_space(self) -> EntitySpace:
         return observation_space(
-            self.stages,
+            self._stages,
             self.population,
             most_contacts=max(1, int(self.contact_matrix.sum(axis=1).max())),
             horizon=self.horizon,
@@ -213,7 +210,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
 
     @cached_property
     def _action_space(self) -> OneEntity:
-        return OneEntity(self.population, none=True, present=self.stages[SUSCEPTIBLE])
+        return OneEntity(self.population, none=True, present=self._stages[SUSCEPTIBLE])
 
     def observation_space(self, agent: str) -> EntitySpace:
         """Everybody, with their state of health."""
@@ -236,7 +233,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         else:
             first = np.array(self.first_infected, np.int32)
         stage = (
-            jnp.zeros((self.population,), jnp.int32).at[first].set(self.stages.index("infected"))
+            jnp.zeros((self.population,), jnp.int32).at[first].set(self._stages.index("infected"))
         )
         if self.burn_in:
             fate = jax.random.uniform(spread_key, (self.burn_in, self.population))
@@ -253,13 +250,14 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
     def people(self, state: EpidemicState) -> dict[str, Float[Array, " population"]]:
         """Community, state of health, vaccination and contacts of each person."""
         health = {
-            name: (state.stage == code).astype(jnp.float32) for code, name in enumerate(self.stages)
+            name: (state.stage == code).astype(jnp.float32)
+            for code, name in enumerate(self._stages)
         }
         return {
             **health,
             "vaccinated": state.vaccinated.astype(jnp.float32),
             "infected_contacts": steps.infected_contacts(
-                state.stage, self.contact_matrix, len(self.stages)
+                state.stage, self.contact_matrix, len(self._stages)
             ),
             "group": state.group.astype(jnp.float32),
             "degree": jnp.asarray(self.contact_matrix.sum(axis=1)),
@@ -288,7 +286,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         """Make one step: the numbered steps of the card."""
         # 1. the vaccine; nobody has the number of "none"
         given = jnp.arange(self.population) == actions["clinic"]
-        protected = steps.immunised(state.stage, given, noise.effect, params, len(self.stages))
+        protected = steps.immunised(state.stage, given, noise.effect, params, len(self._stages))
         # 2. infections, onsets, recoveries and waning, all at once
         after = self._spread(protected, noise.fate, params)
 
@@ -298,7 +296,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
             given=given.astype(jnp.float32),
             wasted=jnp.sum(given & (protected == state.stage), dtype=jnp.float32),
             infected=infected.astype(jnp.float32),
-            health=steps.one_hot(after, len(self.stages)),
+            health=steps.one_hot(after, len(self._stages)),
         )
         state = state.replace(time=state.time + 1, stage=after, vaccinated=state.vaccinated | given)
         return state, components, jnp.array(False)
@@ -307,11 +305,11 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         self, stage: Int[Array, " people"], fate: Float[Array, " people"], params: EpidemicParams
     ) -> Int[Array, " people"]:
         """States of health after a step of the disease."""
-        return steps.spread(stage, fate, self.contact_matrix, params, len(self.stages))
+        return steps.spread(stage, fate, self.contact_matrix, params, len(self._stages))
 
     # ---------------------------------------------------------------- foresight
 
-    def foresee(
+    def _foresee(
         self, observations: dict[str, Entities], actions: Mapping[str, Any], params: EpidemicParams
     ) -> EpidemicComponents:
         """Expected components of a step, all of them: the health of everybody is seen.
@@ -321,7 +319,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
             actions: the clinic's action.
             params: as `default_params`.
         """
-        states = len(self.stages)
+        states = len(self._stages)
         stage = jnp.argmax(observations["clinic"].features[:, :states], axis=1).astype(jnp.int32)
         given = jnp.arange(self.population) == actions["clinic"]
         return steps.foreseen(stage, given, self.community, self.contact_matrix, params, states)

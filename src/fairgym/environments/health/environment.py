@@ -14,10 +14,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core import ActionSpace, Components, Entities, EntitySpace, by_group, check_shape
+from fairgym.core import (
+    ActionSpace,
+    Entities,
+    EntitySpace,
+    EnvironmentSpec,
+    by_group,
+    param,
+)
 from fairgym.data.sampling import amplified_weights, group_shares, resample_rows
 from fairgym.environments._common.sampled import (
     LARGEST_NUMBER_OF_STEPS,
+    LARGEST_POPULATION,
     RACE_AND_SEX,
     PublishedProfit,
     SampledEnvironment,
@@ -38,7 +46,6 @@ from fairgym.environments.health.declarations import (
 from fairgym.environments.health.params import HealthParams
 from fairgym.environments.health.steps import HEALTHY, IN_HOSPITAL, WAITING
 from fairgym.environments.health.types import HealthComponents, HealthNoise, HealthState
-from fairgym.fairness import Metric
 from fairgym.utils import register_environment
 
 COLUMNS = (*FIXED_COLUMNS, *dynamics.MOVES)
@@ -50,70 +57,65 @@ CANDIDATES = 4096  # to replace the dead of a region from, sampled anew in every
 class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     """The MAFE-Health environment; see the card (`README.md` in this folder).
 
-    Args:
-        population: number of people N, up to 1,000,000.
-        horizon: T, months after which an episode is truncated (100 in the paper).
-        decision_period: k, months between actions of the insurer and of the planner.
-        population_source: "built-in", or the name of imported data.
-        observe_group: sight of what tells a person's region, for all agents.
-
     Raises:
         FairgymError: an argument out of range.
     """
 
     name: ClassVar[str] = "health"
-    version: ClassVar[int] = 2
     dataset: ClassVar[str] = "health"
-    agents: ClassVar[tuple[str, ...]] = ("insurer", "hospital", "planner")
-    stages: ClassVar[tuple[str, ...]] = ("healthy", "waiting", "in hospital")
-    groups: ClassVar[tuple[str, ...]] = REGIONS
-    group_word: ClassVar[str] = "region"
-    time_unit: ClassVar[str] = "months"
-    failure: ClassVar[str] = "the insurer fails"
-    core_attribute: ClassVar[str] = "health_risk"
-    waits: ClassVar[Mapping[str, str]] = {"waiting": "time_waited"}
-    # months in health: insurance, hospitals and public money all serve them
-    benefit: ClassVar[str] = "healthy"
-    components: ClassVar[type[Components]] = HealthComponents
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = 10_000
-    horizon: int = 100
-    decision_period: int = 6
-    population_source: str = "built-in"
-    observe_group: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the shapes."""
-        super().__post_init__()
-        check_shape("decision_period", self.decision_period, 1, LARGEST_NUMBER_OF_STEPS)
+    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
+    horizon: int = param(
+        100,
+        "T, months after which an episode is truncated (100 in the paper).",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    decision_period: int = param(
+        6,
+        "k, months between actions of the insurer and of the planner.",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    observe_group: bool = param(True, "Whether agents observe what tells a person's region.")
 
     # ---------------------------------------------------------------- declarations
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            version=2,
+            agents=("insurer", "hospital", "planner"),
+            groups=REGIONS,
+            components=HealthComponents,
+            # Rewards and disparities of MAFE, appendix G, with the normalisers of table 8.
+            metrics=published_metrics(self._profit_scale),
+            group_word="region",
+            time_unit="months",
+            failure="the insurer fails",
+            # The insurer and the planner act every k months, the hospital every month (table 8).
+            periods={"insurer": self.decision_period, "planner": self.decision_period},
+            # Race and sex together.
+            partitions={"race_and_sex": RACE_AND_SEX},
+            # months in health: insurance, hospitals and public money all serve them
+            benefit="healthy",
+            # Simple fixed premiums with and without a planner who spends evenly.
+            baselines=baseline_policies(),
+            stages=("healthy", "waiting", "in hospital"),
+            core_attribute="health_risk",
+            counts_people=True,
+            data_checksum=self._data.checksum,
+            size_text=f"{self.population:,} people",
+            waits={"waiting": "time_waited"},
+        )
 
     @property
     def default_params(self) -> HealthParams:
         """Table 8 scaled to the population; bias strength as fitted on the population's data."""
         return HealthParams(bias_strength=self._data.bias_strength).at_population(self.population)
-
-    @property
-    def periods(self) -> Mapping[str, int]:
-        """The insurer and the planner act every k months, the hospital every month (table 8)."""
-        return {"insurer": self.decision_period, "planner": self.decision_period}
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """Rewards and disparities of MAFE, appendix G, with the normalisers of table 8."""
-        return published_metrics(self._profit_scale)
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """Simple fixed premiums with and without a planner who spends evenly."""
-        return baseline_policies()
-
-    @property
-    def partitions(self) -> Mapping[str, tuple[str, ...]]:
-        """Race and sex together."""
-        return {"race_and_sex": RACE_AND_SEX}
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:

@@ -10,17 +10,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
-    Components,
     Entities,
     EntitySpace,
+    EnvironmentSpec,
     FairgymError,
     Feature,
-    Memory,
     OneEntity,
     PopulationEnvironment,
-    check_flag,
-    check_shape,
     count_people,
+    param,
     require_agent,
 )
 from fairgym.environments.lending_pool.types import (
@@ -59,45 +57,59 @@ class LendingPool(
     loan, less penalties for an offer to somebody who did not apply and for an episode that misses
     the profit aimed at.
 
-    Args:
-        population: number of people, half of them in each group.
-        horizon: number of steps.
-        credit: "discrete" moves credit by a tenth (A.4.2), "gaussian" by a normal number (A.3).
-        shows_time: sight of the time for the bank as well.
-
     Raises:
         FairgymError: an argument out of range, or an odd number of people.
     """
 
     name: ClassVar[str] = "lending_pool"
-    agents: ClassVar[tuple[str, ...]] = ("bank",)
-    stages: ClassVar[tuple[str, ...]] = ("idle", "applying")
-    groups: ClassVar[tuple[str, ...]] = GROUPS
-    core_attribute: ClassVar[str] = "credit"
-    components: ClassVar[type[Components]] = LendingPoolComponents
-    default_objective: ClassVar[str] = "published"
-    # a loan is what people apply for
-    benefit: ClassVar[str] = "loans"
-    counts_people: ClassVar[bool] = True
 
-    population: int = 4
-    horizon: int = 40
-    credit: str = "discrete"
-    shows_time: bool = False
+    population: int = param(4, "Number of people, half of them in each group.", low=2, high=1_000)
+    horizon: int = param(40, "Number of steps.", low=1, high=100_000)
+    credit: str = param(
+        "discrete",
+        '"discrete" moves credit by a tenth (A.4.2), "gaussian" by a normal number (A.3).',
+        choices=CREDIT,
+    )
+    shows_time: bool = param(False, "Whether the bank observes the time.")
 
     def __post_init__(self) -> None:
-        """Check the shapes."""
-        check_shape("population", self.population, 2, 1_000)
+        """Check the arguments."""
+        super().__post_init__()
         if self.population % 2:
             raise FairgymError(
                 f"population is {self.population}; it takes an even number, half for each group"
             )
-        check_shape("horizon", self.horizon, 1, 100_000)
-        check_flag("shows_time", self.shows_time)
-        if self.credit not in CREDIT:
-            raise FairgymError(f"credit is {self.credit!r}; it takes {' or '.join(CREDIT)}")
 
     # ---------------------------------------------------------------- declarations
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            agents=("bank",),
+            groups=GROUPS,
+            components=LendingPoolComponents,
+            metrics=self._metrics,
+            # The people are told apart.
+            parts={"person": self._action_space.names},
+            schemes=self._schemes,
+            # Those of section 6.2: of the loans that each group has got.
+            memories={"full": Full("loans"), "min": Min("loans")},
+            published=self._published,
+            default_objective="published",
+            # a loan is what people apply for
+            benefit="loans",
+            # Loans to the groups in turns, to an applicant at random, and to anybody at random.
+            baselines={
+                "alternate_groups": {"bank": "alternate-groups"},
+                "random_present": {"bank": "random-present"},
+                "random": {"bank": "random"},
+            },
+            stages=("idle", "applying"),
+            core_attribute="credit",
+            size_text=f"{self.population:,} people",
+            counts_people=True,
+        )
 
     @property
     def default_params(self) -> LendingPoolParams:
@@ -107,12 +119,7 @@ class LendingPool(
         return LendingPoolParams()
 
     @property
-    def axes(self) -> Mapping[str, tuple[str, ...]]:
-        """The people are told apart."""
-        return {**super().axes, "person": self._action_space.names}
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
+    def _metrics(self) -> Mapping[str, Metric]:
         """Profit, the two things that are penalised, and rates of loans and defaults by group."""
         granted = Rate("loans", "applied")
         default = Rate("defaulted", "loans", sign=-1)
@@ -127,7 +134,7 @@ class LendingPool(
         }
 
     @property
-    def schemes(self) -> Mapping[str, Scheme]:
+    def _schemes(self) -> Mapping[str, Scheme]:
         """Fairness between the groups in the loans granted so far; "parity" is the published one.
 
         It is relaxed demographic parity in every step in which a loan is granted (A.4.2).
@@ -139,24 +146,10 @@ class LendingPool(
         }
 
     @property
-    def published(self) -> Mapping[str, float]:
+    def _published(self) -> Mapping[str, float]:
         """Parity, less T for each offer that is refused and 10 T for a margin missed (A.4.2)."""
         steps = float(self.horizon)
         return {"parity": 1.0, "refused": steps, "margin_missed": 10.0 * steps}
-
-    @property
-    def memories(self) -> Mapping[str, Memory]:
-        """Those of section 6.2: of the loans that each group has got."""
-        return {"full": Full("loans"), "min": Min("loans")}
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """Loans to the groups in turns, to an applicant at random, and to anybody at random."""
-        return {
-            "alternate_groups": {"bank": "alternate-groups"},
-            "random_present": {"bank": "random-present"},
-            **super().baselines,
-        }
 
     @cached_property
     def _observation_space(self) -> EntitySpace:
@@ -274,7 +267,7 @@ class LendingPool(
         self, people: Float[Array, " people"], state: LendingPoolState
     ) -> Float[Array, " groups"]:
         """Number of people in each group."""
-        return count_people(people, state, len(self.groups))
+        return count_people(people, state, len(GROUPS))
 
 
 def _stage(application: Float[Array, " people"], params: LendingPoolParams) -> Any:

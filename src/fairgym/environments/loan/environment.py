@@ -2,8 +2,8 @@
 
 One step is one month, in the order of MAFE, appendix F: apply, admit, disburse, relieve, pay,
 default or repay, update features, book the profit. The steps are in `steps.py`, their formulas in
-`dynamics.py`, what is counted of them in `counts.py`; two banks are in `pool.py`, selective labels
-in `selective.py`.
+`dynamics.py`. Parts are plugged in: the market with one bank (`market.py`) or two (`pool.py`), what
+a bank learns from its loans (`selective.py`), and the groups (`groups.py`).
 """
 
 import dataclasses
@@ -18,17 +18,23 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
     ActionSpace,
-    Components,
     Entities,
     EntitySpace,
+    EnvironmentSpec,
     FairgymError,
-    check_flag,
     check_shape,
+    param,
 )
 from fairgym.data import Population, load_population
 from fairgym.data.populations.loan import by_race
-from fairgym.environments._common.sampled import PublishedProfit, SampledEnvironment, filled
-from fairgym.environments.loan import counts, dynamics, pool, selective, steps
+from fairgym.environments._common.sampled import (
+    LARGEST_NUMBER_OF_STEPS,
+    LARGEST_POPULATION,
+    PublishedProfit,
+    SampledEnvironment,
+    filled,
+)
+from fairgym.environments.loan import dynamics, pool, steps
 from fairgym.environments.loan.declarations import (
     DATA_COLUMNS,
     PROFIT,
@@ -42,8 +48,9 @@ from fairgym.environments.loan.declarations import (
     queue_metrics,
 )
 from fairgym.environments.loan.groups import GROUPINGS, Grouping
-from fairgym.environments.loan.observations import features, observations
+from fairgym.environments.loan.market import Market, Month, features, observations
 from fairgym.environments.loan.params import LoanParams
+from fairgym.environments.loan.selective import AllLabels, SelectiveLabels
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 from fairgym.fairness import Metric
 from fairgym.utils import register_environment
@@ -56,65 +63,73 @@ _SpaceT = TypeVar("_SpaceT")
 class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     """The MAFE-Loan environment; see the card (`README.md` in this folder).
 
-    Args:
-        population: number of people N, up to 1,000,000.
-        horizon: T, months after which an episode is truncated (400 in the paper).
-        applicants: people sampled from the idle each month, N_1; by default 2% of the population.
-        disbursement_cap: loans paid out each month at most; by default 1% of the population.
-        action_groups: g, 1 for one threshold and one relief share for all; by default one for each
-            group.
-        population_source: "built-in", or the name of imported data.
-        observe_group: sight of what tells a person's group, for all agents.
-        selective_labels: outcomes of its own loans alone for the bank, whose admissions agent is
-            shown the repayment rates that it estimates from them.
-        banks: number of banks, 1 or 2. Two share the people and the cap, and have agents, money
-            and metrics of their own: `bank_1_admissions`, `bank_1_profit`.
-        group_by: "advantage" for the two groups of the advantaged and the disadvantaged, "race" for
-            four groups of the races that these are made of.
-
     Raises:
         FairgymError: an argument out of range (applicants and cap lie between 1 and N), or two
             banks with selective labels.
     """
 
     name: ClassVar[str] = "loan"
-    version: ClassVar[int] = 2
     dataset: ClassVar[str] = "loan"
-    stages: ClassVar[tuple[str, ...]] = ("idle", "waiting", "repaying")
-    time_unit: ClassVar[str] = "months"
-    core_attribute: ClassVar[str] = "qualification_score"
-    waits: ClassVar[Mapping[str, str]] = {"waiting": "time_waited"}
-    # loans paid out: people come to the bank for a loan
-    benefit: ClassVar[str] = "disbursed"
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = 10_000
-    horizon: int = 400
-    applicants: int | None = None
-    disbursement_cap: int | None = None
-    action_groups: int | None = None
-    population_source: str = "built-in"
-    observe_group: bool = True
-    selective_labels: bool = False
-    banks: int = 1
-    group_by: str = "advantage"
+    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
+    horizon: int = param(
+        400,
+        "T, months after which an episode is truncated (400 in the paper).",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    applicants: int | None = param(
+        None,
+        "People sampled from the idle each month, N_1; by default 2% of the population.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    disbursement_cap: int | None = param(
+        None,
+        "Most loans paid out each month; by default 1% of the population.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    action_groups: int | None = param(
+        None,
+        "g, 1 for one threshold and one relief share for all; by default one for each group.",
+        low=1,
+        high=4,
+    )
+    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
+    selective_labels: bool = param(
+        False,
+        "Whether the bank learns outcomes of its own loans only; its admissions agent then"
+        " observes the repayment rates that it estimates from them.",
+    )
+    banks: int = param(
+        1,
+        "Number of banks. Two share the people and the cap, and have agents, money and"
+        " metrics of their own: `bank_1_admissions`, `bank_1_profit`.",
+        low=1,
+        high=pool.BANKS,
+    )
+    group_by: str = param(
+        "advantage",
+        '"advantage" for the two groups of the advantaged and the disadvantaged, "race" for'
+        " four groups of the races that these are made of.",
+        choices=tuple(GROUPINGS),
+    )
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow the population."""
-        if self.group_by not in tuple(GROUPINGS):
-            raise FairgymError(f"group_by is {self.group_by!r}; it takes {' or '.join(GROUPINGS)}")
         super().__post_init__()
-        check_flag("selective_labels", self.selective_labels)
-        groups = len(self.groups)
+        groups = len(self._grouping.groups)
         if self.action_groups is None:
             object.__setattr__(self, "action_groups", groups)
         if check_shape("action_groups", self.action_groups, 1, groups) not in (1, groups):
             raise FairgymError(
                 f"action_groups is {self.action_groups}; it takes 1 for all, or {groups} for one"
-                f" per {self.group_word}"
+                f" per {self._grouping.word}"
             )
         self._fill_in("applicants", 0.02 * self.population)
-        check_shape("banks", self.banks, 1, pool.BANKS)
         if self.banks > 1 and self.selective_labels:
             raise FairgymError(
                 "selective_labels is True, but banks is 2; it takes a single bank, whose records"
@@ -130,88 +145,81 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         """Partition of the people into the groups asked for."""
         return GROUPINGS[self.group_by]
 
-    @property
-    def groups(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Advantaged and disadvantaged; or the races."""
-        return self._grouping.groups
-
-    @property
-    def group_word(self) -> str:  # type: ignore[override]
-        """A group, or a race."""
-        return self._grouping.word
-
     @cached_property
     def _data(self) -> Population:
         """The population of the source, in the groups asked for."""
         data = load_population(self.dataset, self.population_source)
         return by_race(data) if self.group_by == "race" else data
 
-    @property
-    def agents(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Admissions, disbursement and debt management of every bank."""
-        return tuple(f"{bank}{role}" for bank in self._prefixes for role in ROLES)
-
-    @property
-    def failure(self) -> str:  # type: ignore[override]
-        """The bank's, or that of either."""
-        return "the bank fails" if self.banks == 1 else "a bank fails"
+    @cached_property
+    def _market(self) -> Market[Any]:
+        """The banks that people borrow from."""
+        kind = pool.Pool if self.banks > 1 else Market
+        return kind(self._grouping.groups)
 
     @cached_property
-    def _prefixes(self) -> tuple[str, ...]:
-        """Beginnings of the names of each bank's agents and metrics; nothing for a single bank."""
-        return ("",) if self.banks == 1 else tuple(pool.named(b, "") for b in range(self.banks))
+    def _labelling(self) -> AllLabels[Any]:
+        """What the bank learns from its loans."""
+        if not self.selective_labels:
+            return AllLabels()
+        return SelectiveLabels(self._data, DATA_COLUMNS, len(self._grouping.groups))
 
-    @property
-    def components(self) -> type[Components]:  # type: ignore[override]
-        """Those of a month; with labels and estimates where labels are selective; of each bank."""
-        if self.banks > 1:
-            return pool.PoolComponents
-        return selective.SelectiveComponents if self.selective_labels else QueueComponents
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            version=2,
+            agents=tuple(f"{bank}{role}" for bank in self._market.prefixes for role in ROLES),
+            groups=self._grouping.groups,
+            components=self._labelling.components(self._market.components),
+            metrics=self._metrics,
+            group_word=self._grouping.word,
+            time_unit="months",
+            failure=self._market.failure,
+            # The rewards and disparities of MAFE, table 1; of each bank.
+            terms=tuple(self._published_of_banks),
+            # loans paid out: people come to the bank for a loan
+            benefit="disbursed",
+            # Two simple rules, and the paper's grid-searched fixed policy (appendix D.3).
+            baselines=baseline_policies(
+                filled(self.action_groups), self._market.prefixes, self._grouping.disadvantaged
+            ),
+            stages=("idle", "waiting", "repaying"),
+            core_attribute="qualification_score",
+            counts_people=True,
+            data_checksum=self._data.checksum,
+            size_text=f"{self.population:,} people",
+            waits={"waiting": "time_waited"},
+        )
 
     @property
     def default_params(self) -> LoanParams:
         """Table 8; bias strength and group share as fitted on the population's data."""
-        params = selective.SelectiveParams if self.selective_labels else LoanParams
-        if self.banks > 1:
-            params = pool.PoolParams
+        params = self._labelling.params(self._market.params)
         return params(
             bias_strength=self._data.bias_strength,
             disadvantaged_share=self._grouping.disadvantaged_share(self._data),
         )
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
+    def _metrics(self) -> Mapping[str, Metric]:
         """Those of MAFE, appendix F, normalised as in table 8; and those that see the queue.
 
         With selective labels those of labels too, by the truth and by the bank's estimates. With
         two banks those are the pool's, and each bank has the published ones.
         """
-        labels = selective.label_metrics() if self.selective_labels else {}
-        everywhere = {**published_metrics(self._profit_scale), **queue_metrics(), **labels}
-        return {**everywhere, **self._published_of_banks}
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """The rewards and disparities of MAFE, table 1; of each bank."""
-        return tuple(self._published_of_banks)
+        everywhere = {**published_metrics(self._profit_scale), **queue_metrics()}
+        return {**everywhere, **self._labelling.metrics(), **self._published_of_banks}
 
     @property
     def _published_of_banks(self) -> dict[str, Metric]:
         """The published metrics of each bank, whose profit is normalised by its share of loans."""
-        return published_of_banks(self._profit_scale / self.banks, self._prefixes)
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """Two simple rules, and the paper's grid-searched fixed policy (appendix D.3)."""
-        return baseline_policies(
-            filled(self.action_groups), self._prefixes, self._grouping.disadvantaged
-        )
+        return published_of_banks(self._profit_scale / self.banks, self._market.prefixes)
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        more = {"admissions": selective.ESTIMATES} if self.selective_labels else {}
-        if self.banks > 1:
-            more = dict.fromkeys(ROLES, pool.other_terms(self.groups))
+        more = dict.fromkeys(ROLES, self._market.context)
+        more["admissions"] += self._labelling.context
         scale = self._profit_scale / self.banks
         telling = self._grouping.features
         spaces = observation_spaces(
@@ -222,13 +230,14 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
         spaces = action_spaces(
-            self.population, self.groups if filled(self.action_groups) > 1 else ()
+            self.population, self._grouping.groups if filled(self.action_groups) > 1 else ()
         )
         return self._for_every_bank(spaces)
 
     def _for_every_bank(self, spaces: Mapping[str, _SpaceT]) -> dict[str, _SpaceT]:
         """Spaces by role as spaces by agent: those of all banks are the same."""
-        return {f"{bank}{role}": space for bank in self._prefixes for role, space in spaces.items()}
+        banks = self._market.prefixes
+        return {f"{bank}{role}": space for bank in banks for role, space in spaces.items()}
 
     # ---------------------------------------------------------------- start
 
@@ -250,17 +259,9 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             applicants=applicants,
             applying=applying,
             months=self.horizon + self._longest_term,
-            places=(self.banks,) if self.banks > 1 else (),
+            places=self._market.places,
         )
-        if self.banks > 1:
-            choice_key = jax.random.fold_in(applicants_key, 1)
-            return pool.at_start(state, choice_key, self.banks, len(self.groups))
-        return selective.at_start(state) if self.selective_labels else state
-
-    @cached_property
-    def _deciles(self) -> np.ndarray:
-        """The qualification scores between the deciles of the data's people."""
-        return selective.decile_edges(self._data, DATA_COLUMNS)
+        return self._labelling.at_start(self._market.at_start(state, applicants_key))
 
     @cached_property
     def _longest_term(self) -> int:
@@ -270,12 +271,13 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     def people(self, state: LoanState) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name, the fitted scores included."""
-        return features(state, self._grouping, self._data.scores)
+        return features(state, self._market, self._grouping, self._data.scores)
 
     def observe(self, state: LoanState, params: LoanParams) -> dict[str, Entities]:
         """Applicants of this month, the queue, the borrowers: to each bank its own."""
-        spaces = self._observation_spaces
-        return observations(state, params, self._seen(state), spaces, self._prefixes, self.groups)
+        spaces, people = self._observation_spaces, self._seen(state)
+        known = self._labelling.shown(state, params)
+        return observations(state, people, spaces, self._market, known)
 
     # ---------------------------------------------------------------- one month
 
@@ -284,8 +286,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
         With two banks another uniform number, for the choice of a bank.
         """
-        of_one = LoanNoise if self.banks == 1 else pool.PoolNoise
-        return of_one.sample(key, self.population, params.payment_noise)
+        return self._market.noise.sample(key, self.population, params.payment_noise)
 
     def transition(
         self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Any], params: LoanParams
@@ -293,8 +294,8 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         """Make one month's step: the numbered steps of the card, in `steps.py`."""
         threshold = self._offered(actions, "admissions")
         relief = self._offered(actions, "debt_management")
-        scores, record = self._data.scores, steps.current_record(state)
-        groups = len(self.groups)
+        market, scores = self._market, self._data.scores
+        record = steps.current_record(state)
 
         # 1. apply (sampled at the end of the last step, so that agents could see it), 2. admit
         admission = steps.admit(state, record, scores["qualification"], threshold)
@@ -302,7 +303,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         payouts = steps.pay_out_all(
             noise,
             state,
-            [actions[f"{prefix}disbursement"] for prefix in self._prefixes],
+            [actions[f"{prefix}disbursement"] for prefix in market.prefixes],
             filled(self.disbursement_cap),
             params.deposit_rate,
             self._longest_term,
@@ -316,21 +317,15 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         next_record = steps.move_records(state, ending, params)
         # 8. profit
         received = [jnp.sum(state.of_bank(bank, collection.paid)) for bank in range(self.banks)]
-        books = steps.book(state, pool.by_bank(received), state.deposits.due(state.time))
+        books = steps.book(state, market.by_bank(received), state.deposits.due(state.time))
         # the loans after steps 2 to 6; 1. of the next month
         loans = steps.move_loans(state, admission, payouts, collection, ending)
         idle = loans.stage == steps.IDLE
         applicants, applying = steps.apply(noise.priority, idle, filled(self.applicants))
 
-        month = counts.Month(admission, payouts, ending, loans, books)
-        components = counts.components(month, state, groups)
-        if isinstance(state, selective.RecordingState):
-            # what the bank learns: outcomes of its own loans, nothing of who was refused
-            labels = selective.label(
-                state, admission.qualification, self._deciles, scores["propensity"], relief, params
-            )
-            components = selective.counted(components, labels, admission.approved, state, groups)
-            state = state.replace(**selective.recorded(state, labels, admission, ending))
+        month = Month(admission, payouts, ending, loans, books)
+        components = market.counted(month, state)
+        state, components = self._labelling.learned(state, month, components, relief, params)
         month_after, due_later = state.time + 1, [payout.due_later for payout in payouts]
         state = state.replace(
             time=month_after,
@@ -338,12 +333,11 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             **vars(loans),
             applicants=applicants,
             applying=applying,
-            deposits=state.deposits.add_from(month_after, pool.by_bank(due_later)),
+            deposits=state.deposits.add_from(month_after, market.by_bank(due_later)),
             **books.totals,
         )
-        if isinstance(state, pool.PoolState):
-            state = pool.post(state, threshold, relief)
-            state = state.replace(bank=pool.choose(noise, state, scores["qualification"], params))
+        score = scores["qualification"]
+        state = market.closed(noise, state, threshold, relief, score, params)
         bankrupt = dynamics.is_bankrupt(books.total_losses, books.total_payments)
         return state, components, jnp.any(bankrupt)
 
@@ -351,7 +345,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         """Terms by bank and group: the order of `LoanState.offer`."""
         return jnp.concatenate(
             [
-                for_each_group(actions[f"{prefix}{role}"], len(self.groups))
-                for prefix in self._prefixes
+                for_each_group(actions[f"{prefix}{role}"], len(self.spec.groups))
+                for prefix in self._market.prefixes
             ]
         )

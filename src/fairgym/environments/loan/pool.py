@@ -3,7 +3,7 @@
 import dataclasses
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -14,22 +14,13 @@ from fairgym.core import ComponentInfo, Feature, component, param, per_group
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.declarations import ROLES
+from fairgym.environments.loan.market import Market, Month
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 
 BANKS = 2
 # Components of the pool alone: nobody belongs to a bank before applying for a loan.
 OF_ALL = ("never_paid_out", "people")
-
-
-def by_bank(values: Sequence[Array]) -> Array:
-    """Values of every bank; of a single one as they are."""
-    return values[0] if len(values) == 1 else jnp.stack(values)
-
-
-def entry(values: Float[Array, "*banks"], bank: int) -> Float[Array, ""]:
-    """Entry of one bank; the value itself where there is a single one."""
-    return values[bank] if values.ndim else values
 
 
 def other_terms(groups: Sequence[str]) -> tuple[Feature, ...]:
@@ -84,21 +75,6 @@ class PoolState(LoanState):
         return jnp.where(theirs == bank, values, jnp.zeros_like(values))
 
 
-def at_start(state: LoanState, key: PRNGKeyArray, banks: int, groups: int) -> PoolState:
-    """State of a pool before the first month, from that of a single bank.
-
-    No terms are posted yet: each applicant goes to any of the banks.
-    """
-    bank = jax.random.randint(key, state.group.shape, 0, banks)
-    return PoolState(**vars(state), bank=bank, posted=jnp.zeros((2, banks, groups)))
-
-
-def shown(state: PoolState, bank: int, groups: Sequence[str]) -> dict[str, Array]:
-    """Terms that the other bank posted, by the names of `other_terms`."""
-    names = [feature.name for feature in other_terms(groups)]
-    return dict(zip(names, state.posted[:, 1 - bank].reshape(-1), strict=True))
-
-
 class PoolNoise(LoanNoise):
     """The randomness of one step, the choice of a bank included.
 
@@ -148,27 +124,6 @@ def _declared() -> type[QueueComponents]:
 PoolComponents = _declared()
 
 
-def together(months: Sequence[QueueComponents]) -> QueueComponents:
-    """Components of the pool, the sums of its banks', and those of each bank."""
-    sums = jax.tree.map(lambda *counts: sum(counts[1:], counts[0]), *months)
-    declared = PoolComponents.info()
-    of_banks = {
-        named(bank, name): count
-        for bank, counts in enumerate(months)
-        for name, count in vars(counts).items()
-    }
-    return PoolComponents(
-        **vars(sums), **{name: count for name, count in of_banks.items() if name in declared}
-    )
-
-
-def post(
-    state: PoolState, threshold: Float[Array, " offers"], relief: Float[Array, " offers"]
-) -> PoolState:
-    """State in which these terms of the month are posted."""
-    return state.replace(posted=jnp.stack([threshold, relief]).reshape(state.posted.shape))
-
-
 def choice_probability(
     qualification: Float[Array, " applicants"],
     threshold: Float[Array, "banks applicants"],
@@ -212,3 +167,71 @@ def choose(
     return state.bank.at[rows].set(
         jnp.where(state.applying, chosen.astype(kept.dtype), kept), unique_indices=True
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Pool(Market[PoolState]):
+    """Two banks, one of which each applicant chooses by the terms that they have posted."""
+
+    prefixes: ClassVar[tuple[str, ...]] = tuple(named(bank, "") for bank in range(BANKS))
+    failure: ClassVar[str] = "a bank fails"
+    params: ClassVar[type[LoanParams]] = PoolParams
+    components: ClassVar[type[QueueComponents]] = PoolComponents
+    noise: ClassVar[type[LoanNoise]] = PoolNoise
+    places: ClassVar[tuple[int, ...]] = (BANKS,)
+
+    @property
+    def context(self) -> tuple[Feature, ...]:
+        """The other bank's terms."""
+        return other_terms(self.groups)
+
+    def at_start(self, state: LoanState, key: PRNGKeyArray) -> PoolState:
+        """State before the first month: no terms are posted, applicants go to any of the banks."""
+        bank = jax.random.randint(jax.random.fold_in(key, 1), state.group.shape, 0, BANKS)
+        nothing = jnp.zeros((2, BANKS, len(self.groups)))
+        return PoolState(**vars(state), bank=bank, posted=nothing)
+
+    def features(self, state: PoolState) -> dict[str, Float[Array, " people"]]:
+        """Number of each person's bank, from 1."""
+        return {"bank": 1.0 + state.bank}
+
+    def shown(self, state: PoolState, bank: int) -> dict[str, Array]:
+        """Terms that the other bank posted, by the names of `other_terms`."""
+        names = [feature.name for feature in self.context]
+        return dict(zip(names, state.posted[:, 1 - bank].reshape(-1), strict=True))
+
+    def by_bank(self, values: Sequence[Array]) -> Array:
+        """The values of the banks, stacked."""
+        return jnp.stack(values)
+
+    def entry(self, values: Float[Array, "*banks"], bank: int) -> Float[Array, ""]:
+        """The number of one bank in the books."""
+        return values[bank]
+
+    def counted(self, month: Month, state: PoolState) -> QueueComponents:
+        """Components of the pool, the sums of its banks', and those of each bank."""
+        months = [self.of_bank(bank, month, state) for bank in range(BANKS)]
+        sums = jax.tree.map(lambda *counts: sum(counts[1:], counts[0]), *months)
+        declared = PoolComponents.info()
+        of_banks = {
+            named(bank, name): count
+            for bank, counts in enumerate(months)
+            for name, count in vars(counts).items()
+        }
+        return PoolComponents(
+            **vars(sums), **{name: count for name, count in of_banks.items() if name in declared}
+        )
+
+    def closed(
+        self,
+        noise: LoanNoise,
+        state: PoolState,
+        threshold: Float[Array, " offers"],
+        relief: Float[Array, " offers"],
+        score: Score,
+        params: LoanParams,
+    ) -> PoolState:
+        """State in which the month's terms are posted, and the next applicants choose by them."""
+        posted = jnp.stack([threshold, relief]).reshape(state.posted.shape)
+        state = state.replace(posted=posted)
+        return state.replace(bank=choose(noise, state, score, params))

@@ -3,7 +3,10 @@
 Applicants are told apart by the decile of their qualification score among the people of the data.
 """
 
+import dataclasses
 from collections.abc import Sequence
+from functools import cached_property
+from typing import ClassVar, Generic
 
 import equinox as eqx
 import jax
@@ -14,6 +17,7 @@ from jaxtyping import Array, Bool, Float, Int
 from fairgym.core import Feature, Struct, by_group, component, count_people, param
 from fairgym.data import Population, Score
 from fairgym.environments.loan import dynamics, steps
+from fairgym.environments.loan.market import Month, StateT
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.types import LoanState, QueueComponents
 from fairgym.fairness import Disparity, Metric, Rate
@@ -51,12 +55,6 @@ class RecordingState(LoanState):
     decile: Int[Array, " people"] = eqx.field(kw_only=True)
     ended: Float[Array, " deciles"] = eqx.field(kw_only=True)
     kept: Float[Array, " deciles"] = eqx.field(kw_only=True)
-
-
-def at_start(state: LoanState) -> RecordingState:
-    """State of a bank that has recorded nothing yet, from that of a bank that records nothing."""
-    none = jnp.zeros(DECILES)
-    return RecordingState(**vars(state), decile=jnp.zeros_like(state.stage), ended=none, kept=none)
 
 
 def decile_edges(data: Population, columns: Sequence[str]) -> np.ndarray:
@@ -118,12 +116,6 @@ def estimates(state: RecordingState, params: LoanParams) -> Float[Array, " decil
     assert isinstance(params, SelectiveParams)
     weight = params.prior_weight
     return (state.kept + params.prior_repayment * weight) / (state.ended + weight)
-
-
-def shown(state: RecordingState, params: LoanParams) -> dict[str, Array]:
-    """Estimates by the names of `ESTIMATES`."""
-    names = [feature.name for feature in ESTIMATES]
-    return dict(zip(names, estimates(state, params), strict=True))
 
 
 def label(
@@ -221,3 +213,107 @@ def label_metrics() -> dict[str, Metric]:
             estimated, title="Gap of estimated true positive rates"
         ),
     }
+
+
+class AllLabels(Generic[StateT]):
+    """A bank that does not learn from its loans."""
+
+    context: ClassVar[tuple[Feature, ...]] = ()  # what the admissions agent observes of it
+
+    def params(self, of_market: type[LoanParams]) -> type[LoanParams]:
+        """Struct of the parameters, from that of the market."""
+        return of_market
+
+    def components(self, of_market: type[QueueComponents]) -> type[QueueComponents]:
+        """Struct of the components, from that of the market."""
+        return of_market
+
+    def metrics(self) -> dict[str, Metric]:
+        """Further metrics."""
+        return {}
+
+    def at_start(self, state: LoanState) -> LoanState:
+        """State before the first month, from that of the market."""
+        return state
+
+    def shown(self, state: StateT, params: LoanParams) -> dict[str, Array]:
+        """Numbers of the context by name."""
+        return {}
+
+    def learned(
+        self,
+        state: StateT,
+        month: Month,
+        components: QueueComponents,
+        relief: Float[Array, " groups"],
+        params: LoanParams,
+    ) -> tuple[StateT, QueueComponents]:
+        """State and components with what the bank learns in a month.
+
+        Args:
+            state: The state before the month's steps.
+            month: Results of these.
+            components: The components of the market.
+            relief: Relief share of each group.
+            params: The parameters.
+        """
+        return state, components
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SelectiveLabels(AllLabels[RecordingState]):
+    """A bank that learns outcomes of its own loans, and nothing of whom it refused.
+
+    Attributes:
+        data: The population that scores are fitted to.
+        columns: Those that the qualification score is fitted to.
+        groups: Number of groups.
+    """
+
+    context: ClassVar[tuple[Feature, ...]] = ESTIMATES
+
+    data: Population
+    columns: tuple[str, ...]
+    groups: int
+
+    @cached_property
+    def _edges(self) -> np.ndarray:
+        """The qualification scores between the deciles of the data's people."""
+        return decile_edges(self.data, self.columns)
+
+    def params(self, of_market: type[LoanParams]) -> type[LoanParams]:
+        """Those of the loan environment with beliefs."""
+        return SelectiveParams
+
+    def components(self, of_market: type[QueueComponents]) -> type[QueueComponents]:
+        """Those of the queue with labels and estimates."""
+        return SelectiveComponents
+
+    def metrics(self) -> dict[str, Metric]:
+        """Those of labels, by the truth and by the bank's estimates."""
+        return label_metrics()
+
+    def at_start(self, state: LoanState) -> RecordingState:
+        """State of a bank that has recorded nothing yet."""
+        none, decile = jnp.zeros(DECILES), jnp.zeros_like(state.stage)
+        return RecordingState(**vars(state), decile=decile, ended=none, kept=none)
+
+    def shown(self, state: RecordingState, params: LoanParams) -> dict[str, Array]:
+        """Estimates by the names of `ESTIMATES`."""
+        names = [feature.name for feature in ESTIMATES]
+        return dict(zip(names, estimates(state, params), strict=True))
+
+    def learned(
+        self,
+        state: RecordingState,
+        month: Month,
+        components: QueueComponents,
+        relief: Float[Array, " groups"],
+        params: LoanParams,
+    ) -> tuple[RecordingState, SelectiveComponents]:
+        """Outcomes of its own loans are recorded; applicants are counted by label and estimate."""
+        admission = month.admission
+        propensity = self.data.scores["propensity"]
+        labels = label(state, admission.qualification, self._edges, propensity, relief, params)
+        with_labels = counted(components, labels, admission.approved, state, self.groups)
+        return state.replace(**recorded(state, labels, admission, month.ending)), with_labels

@@ -16,15 +16,20 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
     ActionSpace,
-    Components,
     Entities,
     EntitySpace,
+    EnvironmentSpec,
     Feature,
-    check_shape,
+    param,
     sample_rows,
 )
 from fairgym.data.populations.loan import GROUPS
-from fairgym.environments._common.sampled import SampledEnvironment, filled
+from fairgym.environments._common.sampled import (
+    LARGEST_NUMBER_OF_STEPS,
+    LARGEST_POPULATION,
+    SampledEnvironment,
+    filled,
+)
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan.declarations import (
     DATA_COLUMNS,
@@ -42,7 +47,6 @@ from fairgym.environments.loan_simple.types import (
     LoanSimpleParams,
     LoanSimpleState,
 )
-from fairgym.fairness import Metric
 from fairgym.utils import register_environment
 
 # Loans that the full environment can pay out at the size that the normaliser is taken to be for, by
@@ -92,6 +96,7 @@ def observation_space(applicants: int, horizon: int, profit: float) -> EntitySpa
     return EntitySpace(applicants, FEATURES, context)
 
 
+AGENTS = ("admissions", "disbursement", "debt_management")
 APPLYING = 1
 
 
@@ -100,49 +105,74 @@ APPLYING = 1
 class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanComponents]):
     """The MAFE-Loan-S environment; see the card (`README.md` in this folder).
 
-    Args:
-        population: number of people N, up to 1,000,000.
-        horizon: T, steps after which an episode is truncated.
-        applicants: people sampled from everybody in each step, N_1; by default 10% of the
-            population.
-        disbursement_cap: loans paid out per month; by default half of the applicants. One as
-            large as the applicants lets nobody wait.
-        action_groups: g, 1 for one threshold and one relief share, 2 for one per group.
-        population_source: "built-in", or the name of imported data.
-        observe_group: sight of what tells a person's group, for all agents.
-
     Raises:
         FairgymError: an argument out of range (applicants and cap lie between 1 and N).
     """
 
     name: ClassVar[str] = "loan_simple"
-    version: ClassVar[int] = 2
     dataset: ClassVar[str] = "loan"
-    agents: ClassVar[tuple[str, ...]] = ("admissions", "disbursement", "debt_management")
-    stages: ClassVar[tuple[str, ...]] = ("idle", "applying")
-    groups: ClassVar[tuple[str, ...]] = GROUPS
-    failure: ClassVar[str] = "the bank fails"
-    core_attribute: ClassVar[str] = "qualification_score"
-    # loans paid out: people come to the bank for a loan
-    benefit: ClassVar[str] = "disbursed"
-    components: ClassVar[type[Components]] = LoanComponents
 
-    population: int = 500
-    horizon: int = 50
-    applicants: int | None = None
-    disbursement_cap: int | None = None
-    action_groups: int = 2
-    population_source: str = "built-in"
-    observe_group: bool = True
+    population: int = param(500, "Number of people N.", low=2, high=LARGEST_POPULATION)
+    horizon: int = param(
+        50,
+        "T, steps after which an episode is truncated.",
+        low=1,
+        high=LARGEST_NUMBER_OF_STEPS,
+    )
+    applicants: int | None = param(
+        None,
+        "People sampled from everybody in each step, N_1; by default 10% of the population.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    disbursement_cap: int | None = param(
+        None,
+        "Loans paid out per month; by default half of the applicants. One as large as the"
+        " applicants lets nobody wait.",
+        low=1,
+        high=LARGEST_POPULATION,
+    )
+    action_groups: int = param(
+        2,
+        "g, 1 for one threshold and one relief share, 2 for one per group.",
+        low=1,
+        high=2,
+    )
+    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
 
     def __post_init__(self) -> None:
         """Check the shapes and fill in those that follow others."""
         super().__post_init__()
-        check_shape("action_groups", self.action_groups, 1, 2)
         self._fill_in("applicants", 0.1 * self.population)
         self._fill_in("disbursement_cap", 0.5 * filled(self.applicants))
 
     # ---------------------------------------------------------------- declarations
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        """What is declared."""
+        return EnvironmentSpec(
+            version=2,
+            agents=AGENTS,
+            groups=GROUPS,
+            components=LoanComponents,
+            # The rewards and disparities of `loan`, with a profit normaliser of its own.
+            metrics=published_metrics(self._profit_scale),
+            failure="the bank fails",
+            # loans paid out: people come to the bank for a loan
+            benefit="disbursed",
+            # Those of `loan`, and random actions.
+            baselines={
+                **baseline_policies(self.action_groups),
+                "random": dict.fromkeys(AGENTS, "random"),
+            },
+            stages=("idle", "applying"),
+            core_attribute="qualification_score",
+            counts_people=True,
+            data_checksum=self._data.checksum,
+            size_text=f"{self.population:,} people",
+        )
 
     @property
     def default_params(self) -> LoanSimpleParams:
@@ -157,26 +187,14 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     def _profit_scale(self) -> float:
         return profit_scale(filled(self.applicants), self.horizon)
 
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """The rewards and disparities of `loan`, with a profit normaliser of its own."""
-        return published_metrics(self._profit_scale)
-
-    @property
-    def baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """Those of `loan`, and random actions."""
-        return {**baseline_policies(self.action_groups), **super().baselines}
-
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
         shared = observation_space(filled(self.applicants), self.horizon, self._profit_scale)
-        return dict.fromkeys(self.agents, shared)
+        return dict.fromkeys(AGENTS, shared)
 
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
-        return action_spaces(
-            filled(self.applicants), self.groups if self.action_groups == 2 else ()
-        )
+        return action_spaces(filled(self.applicants), GROUPS if self.action_groups == 2 else ())
 
     # ---------------------------------------------------------------- start
 
@@ -242,8 +260,8 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         params: LoanSimpleParams,
     ) -> tuple[LoanSimpleState, LoanComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card, in `steps.py`."""
-        threshold = for_each_group(actions["admissions"], len(self.groups))
-        relief = for_each_group(actions["debt_management"], len(self.groups))
+        threshold = for_each_group(actions["admissions"], len(self.spec.groups))
+        relief = for_each_group(actions["debt_management"], len(self.spec.groups))
         score = self._data.scores["qualification"]
 
         # 1. apply

@@ -158,7 +158,7 @@ class LearningFigure(ex.Experiment):
         assert size.held_out is not None
         lines = {}
         for label, name in self.lines.items():
-            policies = fixed_policies(env, env.baselines[name])
+            policies = fixed_policies(env, env.spec.baselines[name])
             found = evaluate(
                 env,
                 env.default_params,

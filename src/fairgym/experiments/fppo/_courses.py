@@ -108,7 +108,9 @@ class CourseFigure(ex.Experiment):
     def hand_written(self, env: Environment) -> dict[str, Mapping[str, Any]]:
         """Label -> policies that are not learned."""
         named = {**self.rules, **self.references}
-        return {label: fixed_policies(env, env.baselines[name]) for label, name in named.items()}
+        return {
+            label: fixed_policies(env, env.spec.baselines[name]) for label, name in named.items()
+        }
 
     def _learned(
         self, env: Environment, runs: ex.Runs, episodes: int, *, draws: bool

@@ -50,7 +50,7 @@ class FppoFig1(CourseFigure):
 
         The paper plots the latter, which noise in the runs does not widen.
         """
-        gap, distance = env.measures["short_term"], env.measures["long_term"]
+        gap, distance = env.spec.measures["short_term"], env.spec.measures["long_term"]
         return [
             Panel("gap of true positive rates", unfairness(gap), SHORT),
             Panel(

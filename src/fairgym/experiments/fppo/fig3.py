@@ -45,10 +45,10 @@ class FppoFig3(CourseFigure):
 
     def panels(self, env: Environment) -> list[Panel]:
         """Units of the episode so far, as in figure 3a; the true rates; the reward."""
-        so_far = Windowed(env.measures["short_term"].metric, 0)
+        so_far = Windowed(env.spec.measures["short_term"].metric, 0)
         return [
             Panel("largest deviation of units", unfairness(so_far), SHORT),
-            Panel("largest deviation of rates", unfairness(env.measures["long_term"]), LONG),
+            Panel("largest deviation of rates", unfairness(env.spec.measures["long_term"]), LONG),
             Panel("reward of a step", _reward, REWARD, smooth=SMOOTHED),
         ]
 

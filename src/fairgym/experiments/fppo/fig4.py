@@ -55,9 +55,11 @@ class FppoFig4(CourseFigure):
         """Vaccines and infections of the episode so far, health as it is, and the reward."""
         return [
             Panel(
-                "gap of vaccines per new infection", unfairness(env.measures["short_term"]), SHORT
+                "gap of vaccines per new infection",
+                unfairness(env.spec.measures["short_term"]),
+                SHORT,
             ),
-            Panel("distance of health", unfairness(env.measures["long_term"]), LONG),
+            Panel("distance of health", unfairness(env.spec.measures["long_term"]), LONG),
             Panel("share not infected", _not_infected, REWARD),
         ]
 

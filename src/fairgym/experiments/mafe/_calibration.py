@@ -87,7 +87,7 @@ def outcomes(env: Any, spells: Spells) -> np.ndarray:
 def spells(env: Any, params: Any, policies: Mapping[str, Any], seed: int, episodes: int) -> Spells:
     """Stays under these policies, in as many episodes."""
     system = SYSTEMS[env.name]
-    stage = env.stages.index(system.stage)
+    stage = env.spec.stages.index(system.stage)
 
     def watch(state: Any) -> Any:
         people = env.people(state)

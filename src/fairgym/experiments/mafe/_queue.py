@@ -43,7 +43,7 @@ def queue(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
         rates = [ratio(*(getattr(one.totals, each) for each in names)) for one in episodes]
         return {
             group: np.array([mean(one[np.isfinite(one[:, i]), i]) for one in rates])
-            for i, group in enumerate(env.groups)
+            for i, group in enumerate(env.spec.groups)
         }
 
     return {

@@ -56,7 +56,7 @@ class MafeAims(ex.TrainingExperiment):
         }
         for name in ENVIRONMENTS:
             env = ex.run_config(name, size).build().env
-            fair = [term for term in env.terms if env.metrics[term].kind == "fair"]
+            fair = [term for term in env.spec.terms if env.metrics[term].kind == "fair"]
             for weight in size.weights:
                 bounds = dict.fromkeys(fair, weight)
                 found[f"{name}/{BOUNDED} {weight:g}"] = ex.run_config(
@@ -147,7 +147,7 @@ class MafeAims(ex.TrainingExperiment):
 def _every_term(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
     """Survival, and the mean of every term, disparities also as luck alone makes them."""
     found: dict[str, Any] = {SURVIVED: [1.0 - np.mean(one.terminated) for one in episodes]}
-    for term in env.terms:
+    for term in env.spec.terms:
         column = term.replace("_", " ")
         found[column] = [np.mean(one.metrics[term]) for one in episodes]
         if env.metrics[term].kind == "fair":
@@ -193,7 +193,7 @@ def _in_short(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
 
     The latter also as luck alone makes it, and the largest of what each disparity is beyond luck.
     """
-    fair = [term for term in env.terms if env.metrics[term].kind == "fair"]
+    fair = [term for term in env.spec.terms if env.metrics[term].kind == "fair"]
     alone = [Objective.weighted(env, {term: 1.0}) for term in fair]
     # shapes (terms, seeds) and (terms, seeds, permutations), never below 0
     apart = -np.array([[ex.score(one, objective) for one in episodes] for objective in alone])

@@ -42,14 +42,14 @@ class MafeFig5(ex.Experiment):
 
             def start(key: Any, env: Any = env) -> Any:
                 state = env.initial_state(key, env.default_params)
-                return env.people(state)[env.core_attribute], state.group
+                return env.people(state)[env.spec.core_attribute], state.group
 
             attribute, group = jax.jit(jax.vmap(start))(keys)
             data[name] = {
                 "attribute": np.asarray(attribute, np.float64),
                 "group": np.asarray(group),
-                "groups": env.groups,
-                "label": words(env.core_attribute),
+                "groups": env.spec.groups,
+                "label": words(env.spec.core_attribute),
                 "unit": core_attribute_unit(env),
             }
         return data

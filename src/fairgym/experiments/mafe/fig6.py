@@ -51,7 +51,7 @@ class Intervention:
     Attributes:
         name: What is done.
         environment: Name of the environment.
-        baseline: Fixed joint policy of both arms, by its name in `env.baselines`.
+        baseline: Fixed joint policy of both arms, by its name in `env.spec.baselines`.
         indicator: Number that is looked at.
         what: Name of the indicator.
         without: Arm without the intervention.
@@ -99,7 +99,7 @@ def _graduates(components: Any) -> Any:
 def _utility_of_minority(env: Any, params: Any, step: RecordedStep) -> Any:
     """Mean utility of a minority worker, equations (22) and (23)."""
     people = env.people(step.before)
-    salary = jnp.float32(env.baselines[PLAUSIBLE]["employer"])
+    salary = jnp.float32(env.spec.baselines[PLAUSIBLE]["employer"])
     utility = utility_of_worker(
         salary,
         step.after.supplement,
@@ -108,7 +108,7 @@ def _utility_of_minority(env: Any, params: Any, step: RecordedStep) -> Any:
         people["time_in_workforce"],
         params,
     )
-    working = step.before.stage == env.stages.index("workforce")
+    working = step.before.stage == env.spec.stages.index("workforce")
     counted = working & (step.before.group == 1)
     return jnp.sum(jnp.where(counted, utility, 0.0)), jnp.sum(counted, dtype=jnp.float32)
 
@@ -199,7 +199,7 @@ def curves(intervention: Intervention, people: int, seeds: Sequence[int]) -> dic
     """The indicator without and with an intervention, a row per seed, a column per step."""
     env = make(intervention.environment, population=people)
     keys = jnp.stack([jax.random.key(seed) for seed in seeds])
-    found: dict[str, Any] = {"unit": env.time_unit}
+    found: dict[str, Any] = {"unit": env.spec.time_unit}
     for name, arm in (("without", intervention.without), ("with", intervention.given)):
         changes = {
             field: float(getattr(env, value)) if isinstance(value, str) else value
@@ -207,7 +207,7 @@ def curves(intervention: Intervention, people: int, seeds: Sequence[int]) -> dic
         }
         params = env.default_params.replace(**changes)
         params = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), params)
-        policies = fixed_policies(env, {**env.baselines[intervention.baseline], **arm.policy})
+        policies = fixed_policies(env, {**env.spec.baselines[intervention.baseline], **arm.policy})
         above, below = _episodes(env, intervention.indicator, params, policies, keys)
         above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
         if intervention.running:

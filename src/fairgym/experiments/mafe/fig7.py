@@ -74,7 +74,7 @@ class MafeFig7(ex.TrainingExperiment):
                     "learned": np.array([ex.logged(r, log_keys.term(kind)) for r in several]),
                     "whole": np.array([log[kind].mean() for log in logs]),
                     "final": np.array([ex.score(end, ex.category(env, kind)) for end in ends]),
-                    "terms": sum(env.metrics[name].kind == kind for name in env.terms),
+                    "terms": sum(env.metrics[name].kind == kind for name in env.spec.terms),
                 }
                 for kind in ex.KINDS
             } | {

@@ -81,7 +81,7 @@ class MafeFig9(ex.Experiment):
                 several = runs[f"{name}/{weight:g}{ending}"]
                 env = several[0].env
                 ends = [ex.held_out_run(run, episodes, ex.PERMUTATIONS) for run in several]
-                fair = sum(env.metrics[term].kind == "fair" for term in env.terms)
+                fair = sum(env.metrics[term].kind == "fair" for term in env.spec.terms)
                 for key, objective in (("reward", 1.0), ("fairness", 0.0)):
                     scores = [ex.score(end, Objective.frontier(env, objective)) for end in ends]
                     found[key].append(scores)

@@ -88,13 +88,13 @@ class MafeGroups(ex.TrainingExperiment):
                     "flips": {a: np.array([f[a][0] for f in flips]) for a in acting},
                     "by_group": {a: np.array([f[a][1] for f in flips]) for a in acting},
                 }
-            fixed = fixed_policies(env, env.baselines[REFERENCE[name]])
+            fixed = fixed_policies(env, env.spec.baselines[REFERENCE[name]])
             measured = _measured(first, [(env, fixed) for _ in seeds], size, seeds)
             found["fixed policy"] = {**measured, "flips": {}, "by_group": {}}
             data[name] = {
-                "groups": env.groups,
-                "attribute": words(env.core_attribute),
-                "time_unit": env.time_unit,
+                "groups": env.spec.groups,
+                "attribute": words(env.spec.core_attribute),
+                "time_unit": env.spec.time_unit,
                 "readings": found,
             }
         return data
@@ -180,7 +180,7 @@ def flips_of(run: Any) -> dict[str, tuple[float, list[float]]]:
             continue
         flips = Flips(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
         change = flips.change / (float(np.std(flips.own)) or 1.0)
-        by_group = [float(np.mean(change[flips.group == g])) for g in range(len(env.groups))]
+        by_group = [float(np.mean(change[flips.group == g])) for g in range(len(env.spec.groups))]
         result[agent] = flips.relative_change, by_group
     return result
 
@@ -192,10 +192,10 @@ def course(
 
     Over everybody and all episodes that have not failed yet; NaN where all have.
     """
-    groups = len(env.groups)
+    groups = len(env.spec.groups)
 
     def watch(state: Any) -> Any:
-        value, ones = env.people(state)[env.core_attribute], jnp.ones(state.group.shape)
+        value, ones = env.people(state)[env.spec.core_attribute], jnp.ones(state.group.shape)
         return jnp.stack([by_group(x, state.group, groups) for x in (value, ones)])
 
     @jax.jit
@@ -231,7 +231,7 @@ def _measured(
         SURVIVED: np.array([1.0 - np.mean(one.terminated) for one in ends]),
     }
     luck = {}
-    for name in run.env.terms:
+    for name in run.env.spec.terms:
         if isinstance(run.env.metrics[name], Disparity):
             found[words(name)], luck[words(name)] = ex.disparity(ends, name)
     calibrated = [calibration(e, params, p, s, episodes, ex.PERMUTATIONS) for e, p, s in pairs]

@@ -145,7 +145,7 @@ def rules_measured(episodes: int, seeds: Sequence[int]) -> dict[str, Any]:
             # the third score pays off later, by those who rise: as if it paid off at once
             paying = params.replace(repayment=params.repayment.at[2].set(1.0))
             taken = paying if label == FARSIGHTED else params
-            acting = fixed_policies(env, env.baselines[rule], taken)
+            acting = fixed_policies(env, env.spec.baselines[rule], taken)
             ends = [ex.held_out(env, params, acting, seed, episodes) for seed in seeds]
             data[name][label] = _columns(env, ends)
     return data

@@ -222,14 +222,14 @@ def _ended(env: Any, episodes: Sequence[Any]) -> dict[str, dict[str, np.ndarray]
     """Numbers at the end by name, and what luck alone makes of the disparities among them."""
     fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
     luck = {name: ex.disparity(episodes, name)[1] for name in fair}
-    count = sum(name in env.terms for name in fair)
+    count = sum(name in env.spec.terms for name in fair)
     luck[UNFAIR] = -np.array([ex.by_luck(one, env) for one in episodes]) / count
     return {"ends": _by_name([ends(env, one) for one in episodes]), "luck": luck}
 
 
 def logged_objective(run: Any) -> np.ndarray:
     """The objective "half-direct" of the learned policy by epoch, whatever a run is trained on."""
-    kinds = [run.env.metrics[name].kind for name in run.env.terms]
+    kinds = [run.env.metrics[name].kind for name in run.env.spec.terms]
     count = {kind: kinds.count(kind) for kind in ex.KINDS}
     direct, fair = (ex.logged(run, log_keys.term(k)) / count[k] for k in ("direct", "fair"))
     return 0.5 * direct + 0.5 * fair

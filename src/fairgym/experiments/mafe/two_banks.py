@@ -52,7 +52,7 @@ class TwoBanks(ex.TrainingExperiment):
         for label, fair in FAIR_MINDED.items():
             objectives = {}
             for bank in BANKS:
-                terms = [name for name in env.terms if name.startswith(bank)]
+                terms = [name for name in env.spec.terms if name.startswith(bank)]
                 weights = (
                     dict.fromkeys(terms, 1.0 / len(terms))
                     if bank in fair

@@ -1,4 +1,4 @@
-"""Common part of rules of agents that vaccinate people who meet one another."""
+"""Rules of agents that vaccinate people who meet one another."""
 
 from typing import Any
 
@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fairgym.core import Entities, Environment, FairgymError
-from fairgym.policies.rules._chooser import Chooser
+from fairgym.environments._common.choosing import Chooser, column_of
+from fairgym.utils.registry import rules
 
 
 class Vaccinator(Chooser):
@@ -57,3 +58,45 @@ class Vaccinator(Chooser):
         if self.goes_on:
             present = present | ~jnp.any(present)
         return self.highest(self.merit(observation), present)
+
+
+@rules.register("highest-degree")
+class HighestDegree(Vaccinator):
+    """The susceptible person with most contacts, infected or not.
+
+    This is "Max" as the code of Hu, Lear and Zhang (2023) has it; their text counts infected
+    contacts, as the rule "most-exposed" does.
+    """
+
+    def merit(self, observation: Entities) -> Float[Array, " rows"]:
+        """Number of contacts."""
+        return jnp.sum(self.contacts, axis=1)
+
+
+@rules.register("most-exposed")
+class MostExposed(Vaccinator):
+    """The susceptible person with most infected contacts.
+
+    This is "Max" as the text of Hu, Lear and Zhang (2023, section VI-C) has it.
+
+    Attributes:
+        infected: column of who is infected.
+    """
+
+    infected: int = eqx.field(static=True)
+
+    def __init__(
+        self, env: Environment, agent: str, params: Any = None, *, goes_on: bool = False
+    ) -> None:
+        """Find the network and the column.
+
+        Raises:
+            FairgymError: as for `Vaccinator`, or the agent does not see who is infected.
+        """
+        super().__init__(env, agent, params, goes_on=goes_on)
+        self.infected = column_of(env, agent, "infected")
+
+    def merit(self, observation: Entities) -> Float[Array, " rows"]:
+        """Number of infected contacts."""
+        infected = observation.features[:, self.infected]
+        return jnp.dot(self.contacts, infected, precision="highest")

@@ -1,0 +1,246 @@
+"""Rules of a bank that knows how often each score repays."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from fairgym.core import Entities, Environment, FairgymError
+from fairgym.environments.bank_loans.dynamics import SCORES, expected_profit
+from fairgym.environments.bank_loans.environment import BankLoans
+from fairgym.environments.bank_loans.types import BankLoansParams
+from fairgym.utils.registry import rules
+
+
+class Lender(eqx.Module):
+    """A rule of the bank in bank_loans.
+
+    Attributes:
+        repayment: chance that each score repays.
+        gain: expected profit of a loan to each score.
+    """
+
+    repayment: Float[Array, " scores"]
+    gain: Float[Array, " scores"]
+
+    def __init__(self, env: Environment, agent: str, params: Any = None) -> None:
+        """Find what the bank knows.
+
+        Args:
+            env: the environment.
+            agent: the agent that approves loans.
+            params: parameters of the environment; its defaults if None.
+
+        Raises:
+            FairgymError: another environment.
+        """
+        known = self.known(env, params)
+        repayment = jnp.asarray(known.repayment, jnp.float32)
+        self.repayment = jnp.broadcast_to(repayment, (SCORES,))
+        self.gain = expected_profit(self.repayment, known.loan, known.interest)
+
+    def bank(self, env: Environment) -> BankLoans:
+        """The environment inside all wrappers.
+
+        Raises:
+            FairgymError: it is another one.
+        """
+        inside = env.unwrapped
+        if not isinstance(inside, BankLoans):
+            raise FairgymError(
+                f"the rule {type(self).__name__} takes the bank of bank_loans; {env.name} is"
+                " another environment"
+            )
+        return inside
+
+    def known(self, env: Environment, params: Any) -> BankLoansParams:
+        """The parameters given, or else the environment's defaults."""
+        bank = self.bank(env)
+        return bank.default_params if params is None else params
+
+    def applicant(self, observation: Entities) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """Places of the applicant's score and group."""
+        score, group = jnp.round(observation.features[0, :2]).astype(jnp.int32)
+        return score - 1, group
+
+
+@rules.register("threshold")
+class Threshold(Lender):
+    """Approval from a score on; by default for whom a loan is expected to pay off.
+
+    Attributes:
+        approved: True for each score that is approved.
+    """
+
+    approved: Array
+
+    def __init__(
+        self, env: Environment, agent: str, params: Any = None, *, lowest: int | None = None
+    ) -> None:
+        """Find the scores.
+
+        Args:
+            env: the environment, bank_loans.
+            agent: the agent that approves loans.
+            params: parameters of the environment; its defaults if None.
+            lowest: lowest score that is approved, from 1; None for those whose loans are expected
+                to make a profit.
+
+        Raises:
+            FairgymError: another environment.
+        """
+        super().__init__(env, agent, params)
+        if lowest is None:
+            self.approved = self.gain > 0.0
+        else:
+            self.approved = jnp.arange(1, self.gain.shape[0] + 1) >= lowest
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
+        """1 to approve."""
+        score, _ = self.applicant(observation)
+        return self.approved[score].astype(jnp.int32)
+
+
+@rules.register("learned-threshold")
+class LearnedThreshold(Lender):
+    """Approval of the scores whose loans are expected to pay off, by the bank's own estimates.
+
+    It learns from the loans that it makes: a score whose first borrowers happen to default is never
+    tried again, whatever its chance to repay is (selective labels).
+
+    Attributes:
+        loan: amount of a loan.
+        interest: interest on it, as a share.
+        first: place of the first estimate in the context.
+    """
+
+    loan: Float[Array, ""]
+    interest: Float[Array, ""]
+    first: int = eqx.field(static=True)
+
+    def __init__(self, env: Environment, agent: str, params: Any = None) -> None:
+        """Find the estimates.
+
+        Args:
+            env: the environment, bank_loans with `selective_labels=True`.
+            agent: the agent that approves loans.
+            params: parameters of the environment; its defaults if None.
+
+        Raises:
+            FairgymError: another environment, or a bank that makes no estimates.
+        """
+        super().__init__(env, agent, params)
+        bank = self.bank(env)
+        if not bank.selective_labels:
+            raise FairgymError(
+                "the rule LearnedThreshold needs the bank's estimates; it takes bank_loans with"
+                " selective_labels=True"
+            )
+        known = self.known(env, params)
+        self.loan = jnp.asarray(known.loan, jnp.float32)
+        self.interest = jnp.asarray(known.interest, jnp.float32)
+        names = [feature.name for feature in bank.observation_space(agent).context]
+        self.first = names.index("estimated_score_1")
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
+        """1 to approve."""
+        score, _ = self.applicant(observation)
+        estimates = observation.context[self.first : self.first + SCORES]
+        gain = expected_profit(estimates, self.loan, self.interest)
+        return (gain > 0.0)[score].astype(jnp.int32)
+
+
+@rules.register("equal-opportunity")
+class EqualOpportunity(Lender):
+    """Randomised thresholds of equal true positive rates that make the most expected profit.
+
+    The EO agent of Hu, Lear and Zhang (2023, section 6.A), after Hardt, Price and Srebro (2016):
+    a bank that knows the groups' score distributions and solves for their thresholds before each
+    decision.
+
+    Attributes:
+        advantaged: chance that an applicant is of the first group.
+        first: place of the first share in the context.
+    """
+
+    advantaged: Float[Array, ""]
+    first: int = eqx.field(static=True)
+
+    def __init__(self, env: Environment, agent: str, params: Any = None) -> None:
+        """Find the shares.
+
+        Args:
+            env: the environment, bank_loans with `informed=True`.
+            agent: the agent that approves loans.
+            params: parameters of the environment; its defaults if None.
+
+        Raises:
+            FairgymError: another environment, or a bank that does not see the distributions.
+        """
+        super().__init__(env, agent, params)
+        bank = self.bank(env)
+        if not bank.informed:
+            raise FairgymError(
+                "the rule EqualOpportunity needs the score distributions; it takes bank_loans with"
+                " informed=True"
+            )
+        self.advantaged = jnp.asarray(self.known(env, params).advantaged, jnp.float32)
+        self.first = int(bank.shows_cash)
+
+    def approvals(self, shares: Float[Array, "groups scores"]) -> Float[Array, "groups scores"]:
+        """Probability of approval for each group and score.
+
+        Args:
+            shares: the groups' score distributions.
+        """
+        sizes = jnp.stack([self.advantaged, 1.0 - self.advantaged])
+        return equal_opportunity(shares, sizes, self.repayment, self.gain)
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
+        """1 to approve, with the probability of the applicant's group and score."""
+        score, group = self.applicant(observation)
+        last = self.first + 2 * self.repayment.shape[0]
+        shares = observation.context[self.first : last].reshape(2, -1)
+        chance = self.approvals(shares)[group, score]
+        return (jax.random.uniform(key) < chance).astype(jnp.int32)
+
+
+def equal_opportunity(
+    shares: Float[Array, "groups scores"],
+    sizes: Float[Array, " groups"],
+    repayment: Float[Array, " scores"],
+    gain: Float[Array, " scores"],
+) -> Float[Array, "groups scores"]:
+    """Probabilities of approval with equal true positive rates and the most expected profit.
+
+    Scores that repay more often make more profit per loan that is repaid, so that each group is
+    approved from its best scores down, to the same true positive rate. Profit is a concave
+    function of that rate, linear between the rates at which a group's next score begins: the best
+    rate is one of these. Of rates of equal profit the lowest counts.
+
+    Args:
+        shares: share of each score in each group.
+        sizes: share of each group among the applicants.
+        repayment: chance of each score to repay.
+        gain: expected profit of a loan to each score.
+    """
+    # who is approved before whom: those who repay more often, and the higher of equal scores
+    place = jnp.arange(repayment.shape[0])
+    equal = repayment[None, :] == repayment[:, None]
+    before = (repayment[None, :] > repayment[:, None]) | (equal & (place > place[:, None]))
+    # share of each score among those of its group who would repay, and of all approved before it
+    good = shares * repayment
+    good = good / jnp.maximum(jnp.sum(good, axis=1, keepdims=True), 1e-30)
+    earlier = jnp.sum(good[:, None, :] * before, axis=2)
+
+    def approved(rate: Float[Array, ""]) -> Float[Array, "groups scores"]:
+        part = (rate - earlier) / jnp.where(good > 0.0, good, 1.0)
+        return jnp.where(good > 0.0, jnp.clip(part, 0.0, 1.0), 0.0)
+
+    rates = jnp.concatenate([jnp.zeros(1), jnp.minimum((earlier + good).ravel(), 1.0)])
+    weights = sizes[:, None] * shares * gain
+    profits = jnp.sum(weights * jax.vmap(approved)(rates), axis=(1, 2))
+    most = profits >= jnp.max(profits) - 1e-7
+    return approved(jnp.min(jnp.where(most, rates, 1.0)))

@@ -1,0 +1,212 @@
+"""The market in which people borrow, with a single bank, and what its agents observe.
+
+That of two banks is in `pool.py`.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fairgym.core import Entities, EntitySpace, Feature, Struct, count_people
+from fairgym.data import Score
+from fairgym.environments.loan import dynamics, steps
+from fairgym.environments.loan.groups import Grouping
+from fairgym.environments.loan.params import LoanParams
+from fairgym.environments.loan.steps import (
+    REPAYING,
+    WAITING,
+    Admission,
+    Books,
+    Ending,
+    Loans,
+    Payout,
+)
+from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
+
+StateT = TypeVar("StateT", bound=LoanState)
+
+
+class Month(Struct):
+    """Results of a month's steps, as far as they are counted; a payout for every bank."""
+
+    admission: Admission
+    payouts: tuple[Payout, ...]
+    ending: Ending
+    loans: Loans
+    books: Books
+
+
+@dataclasses.dataclass(frozen=True)
+class Market(Generic[StateT]):
+    """A single bank, to which everybody applies.
+
+    Attributes:
+        groups: Names of the groups.
+    """
+
+    prefixes: ClassVar[tuple[str, ...]] = ("",)  # of the names of each bank's agents and metrics
+    failure: ClassVar[str] = "the bank fails"
+    params: ClassVar[type[LoanParams]] = LoanParams
+    components: ClassVar[type[QueueComponents]] = QueueComponents
+    noise: ClassVar[type[LoanNoise]] = LoanNoise
+    places: ClassVar[tuple[int, ...]] = ()  # shape of a number of the books
+
+    groups: tuple[str, ...]
+
+    @property
+    def context(self) -> tuple[Feature, ...]:
+        """Further context that every agent observes."""
+        return ()
+
+    def at_start(self, state: LoanState, key: PRNGKeyArray) -> LoanState:
+        """State before the first month, from that of a single bank."""
+        return state
+
+    def features(self, state: StateT) -> dict[str, Float[Array, " people"]]:
+        """Further features of the people by name."""
+        return {}
+
+    def shown(self, state: StateT, bank: int) -> dict[str, Array]:
+        """Numbers of the further context of a bank's agents, by name."""
+        return {}
+
+    def by_bank(self, values: Sequence[Array]) -> Array:
+        """One array of the values of every bank."""
+        return values[0]
+
+    def entry(self, values: Float[Array, "*banks"], bank: int) -> Float[Array, ""]:
+        """The number of one bank in the books."""
+        return values
+
+    def counted(self, month: Month, state: StateT) -> QueueComponents:
+        """Components of the month.
+
+        Args:
+            month: Results of its steps.
+            state: The state before them.
+        """
+        return self.of_bank(0, month, state)
+
+    def closed(
+        self,
+        noise: LoanNoise,
+        state: StateT,
+        threshold: Float[Array, " offers"],
+        relief: Float[Array, " offers"],
+        score: Score,
+        params: LoanParams,
+    ) -> StateT:
+        """State after the month, from the one in which all its steps are made.
+
+        Args:
+            noise: The month's randomness.
+            state: The state with the applicants of the month to come.
+            threshold: Terms of the month by bank and group.
+            relief: Likewise.
+            score: The fitted qualification score.
+            params: The parameters.
+        """
+        return state
+
+    def of_bank(self, bank: int, month: Month, state: StateT) -> QueueComponents:
+        """Components of one bank.
+
+        Args:
+            bank: Number of the bank, from 0.
+            month: As in `counted`.
+            state: Likewise.
+        """
+
+        def count(who: Array, rows: Array | None = None) -> Array:
+            theirs = state.of_bank(bank, who, rows)
+            return count_people(theirs, state, len(self.groups), rows)
+
+        payout, approved = month.payouts[bank], month.admission.approved
+        # whoever is approved stays in the queue until the payout
+        first_approved = approved & ~state.served[state.applicants]
+        first_paid_out = payout.paid_out & ~state.served[payout.rows]
+        left_waiting = (state.stage == WAITING) & (month.loans.stage == WAITING)
+        return QueueComponents(
+            profit=self.entry(month.books.profit, bank),
+            applied=count(state.applying, state.applicants),
+            approved=count(approved, state.applicants),
+            disbursed=count(payout.paid_out, payout.rows),
+            waited=count(jnp.where(payout.paid_out, payout.waited, 0.0), payout.rows),
+            ended=count(month.ending.ended),
+            defaulted=count(month.ending.defaulted),
+            waiting=count(left_waiting),
+            never_paid_out=count(~month.loans.served),
+            first_approved=count(first_approved, state.applicants),
+            first_disbursed=count(first_paid_out, payout.rows),
+            people=count(jnp.ones(state.group.shape, bool)),
+        )
+
+
+def features(
+    state: LoanState, market: Market[Any], grouping: Grouping, scores: Mapping[str, Score]
+) -> dict[str, Float[Array, " people"]]:
+    """Every feature of every person by name, the fitted scores included.
+
+    Args:
+        state: the present state.
+        market: the market in which they borrow.
+        grouping: the groups that people are in.
+        scores: the fitted scores of the data, by name.
+    """
+    record = steps.current_record(state)
+    waiting, repaying = state.stage == WAITING, state.stage == REPAYING
+    return {
+        **market.features(state),
+        **grouping.columns(state.group),
+        **record,
+        "qualification_score": dynamics.qualification_score(scores["qualification"], record),
+        "propensity": dynamics.payment_propensity(scores["propensity"], record),
+        "balance": state.balance,
+        "time_to_maturity": jnp.where(
+            repaying, (state.matures_at - state.time).astype(jnp.float32), 0.0
+        ),
+        "warning": state.warning.astype(jnp.float32),
+        "total_requested": state.total_requested,
+        "total_received": state.total_received,
+        "installment": state.installment,
+        "time_waited": jnp.where(
+            waiting, (state.time - state.waiting_since).astype(jnp.float32), 0.0
+        ),
+    }
+
+
+def observations(
+    state: LoanState,
+    people: Mapping[str, Float[Array, " people"]],
+    spaces: Mapping[str, EntitySpace],
+    market: Market[Any],
+    known: Mapping[str, Array],
+) -> dict[str, Entities]:
+    """Applicants of this month, the queue, the borrowers: to each bank its own.
+
+    Args:
+        state: the present state.
+        people: features of the people, as agents may see them.
+        spaces: the observation spaces, by agent.
+        market: the market.
+        known: what the bank has learned from its loans, for the admissions agent.
+    """
+    seen: dict[str, Entities] = {}
+    for bank, prefix in enumerate(market.prefixes):
+        context = {"time": state.time, "total_profit": market.entry(state.total_profit, bank)}
+        context |= market.shown(state, bank)
+        applying = state.of_bank(bank, state.applying, state.applicants)
+        waiting = state.of_bank(bank, state.stage == WAITING)
+        repaying = state.of_bank(bank, state.stage == REPAYING)
+        seen |= {
+            f"{prefix}{role}": spaces[f"{prefix}{role}"].view(people, who, shown, rows)
+            for role, who, shown, rows in (
+                ("admissions", applying, {**context, **known}, state.applicants),
+                ("disbursement", waiting, context, None),
+                ("debt_management", repaying, context, None),
+            )
+        }
+    return seen

@@ -41,7 +41,7 @@ CENTRAL = {
     "fairgym.config.run_config.RunConfig",
     "fairgym.config.parameters.with_params",
     "fairgym.statistics.intervals.mean_interval",
-    "fairgym.statistics.intervals.paired_test",
+    "fairgym.statistics.comparisons.paired_test",
 }
 
 

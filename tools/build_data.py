@@ -18,7 +18,7 @@ Observed: rate, term, amount, income, debt ratio, months since delinquency, sub-
 applications count with their joint income and debt ratio, which also mends every zero income and
 every missing ratio. Income and debt ratio are capped at their 99.5% quantiles.
 
-Imputed, from `fairgym.data.imputation` and `fairgym.data.race`:
+Imputed, from `imputation` beside this file and `fairgym.data.race`:
 
 1. FICO given grade: gamma above 660, in Lending Club's bands of 5 points.
 2. Default at maturity. The 2018 loans are too young to have failed. The share of each sub-grade
@@ -50,6 +50,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import imputation as imp
 import numpy as np
 import pandas as pd
 from build_sources import WHEELS as WHEELS
@@ -58,10 +59,10 @@ from education_data import build_education
 from health_data import build_health
 
 from fairgym.core.errors import FairgymError
-from fairgym.data import imputation as imp
 from fairgym.data import race, store
 from fairgym.data.population import FILES, encode_scores
 from fairgym.data.populations import loan
+from fairgym.data.sampling import stream
 
 SEED = 2018
 FED_TABLES = "whynot/simulators/delayed_impact/data"
@@ -161,7 +162,7 @@ def build_loan(sources: Path) -> dict[str, bytes]:
     columns = observed_loans(sources)
     number = imp.sub_grade_number(columns["sub_grade"])
     grade = np.array(list(imp.GRADES))[number // 5]
-    fico = imp.impute_fico(grade, imp.stream(SEED, "loan", "fico"))
+    fico = imp.impute_fico(grade, stream(SEED, "loan", "fico"))
     columns |= {"fico_low": fico, "fico_high": fico + 4}
 
     shares = imp.sub_grade_shares(default_pattern(sources), number)
@@ -169,10 +170,10 @@ def build_loan(sources: Path) -> dict[str, bytes]:
     slopes = calibrate(fico, number, shares, fed)
     probability = imp.default_probabilities(number, shares, fico, slopes["within_sub_grade"])
     columns["defaulted"] = imp.sample_evenly(
-        probability, (number, fico), imp.stream(SEED, "loan", "outcome")
+        probability, (number, fico), stream(SEED, "loan", "outcome")
     )
     columns["months_to_default"] = imp.impute_months_to_default(
-        columns["term"], columns["defaulted"], imp.stream(SEED, "loan", "month")
+        columns["term"], columns["defaulted"], stream(SEED, "loan", "month")
     )
     people, _ = fed
     by_fico = race.RaceTable(
@@ -180,7 +181,7 @@ def build_loan(sources: Path) -> dict[str, bytes]:
     )
     # Through its file, so that the built-in population and imports use the same rounded numbers.
     by_fico = race.table_from_json(by_fico.as_json())
-    columns = loan.complete(columns, by_fico, imp.stream(SEED, "loan", "race"))
+    columns = loan.complete(columns, by_fico, stream(SEED, "loan", "race"))
     columns = {
         name: values if values.dtype.kind in "Ui" else values.astype(np.float32)
         for name, values in columns.items()

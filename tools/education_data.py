@@ -34,9 +34,9 @@ from education_fields import (
 from hotdeck import GOLDEN, donors_alike, sample_levels
 
 from fairgym.data import store
-from fairgym.data.imputation import stream
 from fairgym.data.population import encode_scores
 from fairgym.data.populations import education
+from fairgym.data.sampling import stream
 
 SEED = 1995
 PEOPLE = 12_000

@@ -25,9 +25,9 @@ from build_sources import NHANES, r_dataset
 from hotdeck import donors_alike, sample_levels
 
 from fairgym.data import store
-from fairgym.data.imputation import stream
 from fairgym.data.population import encode_scores
 from fairgym.data.populations import health
+from fairgym.data.sampling import stream
 
 SEED = 2017
 YEAR = 2017

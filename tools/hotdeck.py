@@ -1,7 +1,7 @@
 """Imputation for surveys: samples from given shares, and from rows that are alike.
 
 Every function takes its random numbers from a generator that the caller seeds
-(`fairgym.data.imputation.stream`), so the built files come out the same each time.
+(`fairgym.data.sampling.stream`), so the built files come out the same each time.
 """
 
 from collections.abc import Sequence

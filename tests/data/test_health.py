@@ -10,8 +10,8 @@ from sklearn.model_selection import train_test_split
 from fairgym.core.errors import FairgymError
 from fairgym.data import describe, fit_health_scores, load_population, population
 from fairgym.data import standardised_mean_difference as difference
-from fairgym.data.imputation import stream
 from fairgym.data.populations import health
+from fairgym.data.sampling import stream
 
 # NESARC 2001: people by race (white, black, other, asian, hispanic), college, region.
 NESARC = np.array(

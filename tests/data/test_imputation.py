@@ -1,9 +1,10 @@
+import imputation as imp
 import numpy as np
 import pytest
 
 from fairgym.core.errors import FairgymError
-from fairgym.data import imputation as imp
 from fairgym.data import population, race, store
+from fairgym.data.sampling import stream
 
 
 @pytest.fixture(scope="module")
@@ -11,14 +12,14 @@ def loans():
     rng = np.random.default_rng(1)
     number = rng.integers(0, 35, 6000)
     grade = np.array(list(imp.GRADES))[number // 5]
-    return number, grade, imp.impute_fico(grade, imp.stream(0, "fico"))
+    return number, grade, imp.impute_fico(grade, stream(0, "fico"))
 
 
 def test_streams_repeat_and_differ():
-    a, b = imp.stream(0, "loan", "fico"), imp.stream(0, "loan", "fico")
+    a, b = stream(0, "loan", "fico"), stream(0, "loan", "fico")
     np.testing.assert_array_equal(a.random(5), b.random(5))
-    others = [imp.stream(1, "loan", "fico"), imp.stream(0, "loan", "race")]
-    assert all(imp.stream(0, "loan", "fico").random() != other.random() for other in others)
+    others = [stream(1, "loan", "fico"), stream(0, "loan", "race")]
+    assert all(stream(0, "loan", "fico").random() != other.random() for other in others)
 
 
 def test_sub_grade_number():
@@ -27,7 +28,7 @@ def test_sub_grade_number():
 
 def test_fico_given_grade(loans):
     _, grade, fico = loans
-    again = imp.impute_fico(grade, imp.stream(0, "fico"))
+    again = imp.impute_fico(grade, stream(0, "fico"))
     np.testing.assert_array_equal(fico, again)
     assert fico.min() >= 660 and fico.max() <= 845 and (fico % 5 == 0).all()
     for letter, (mean, _) in imp.FICO_MOMENTS.items():
@@ -77,8 +78,8 @@ def test_slope_within_gives_the_overall_slope(loans):
 def test_even_draws():
     probability = np.random.default_rng(3).uniform(0, 0.6, 5000)
     order = (np.arange(5000) // 100, probability)
-    drawn = imp.sample_evenly(probability, order, imp.stream(0, "x"))
-    np.testing.assert_array_equal(drawn, imp.sample_evenly(probability, order, imp.stream(0, "x")))
+    drawn = imp.sample_evenly(probability, order, stream(0, "x"))
+    np.testing.assert_array_equal(drawn, imp.sample_evenly(probability, order, stream(0, "x")))
     for block in range(50):
         part = slice(100 * block, 100 * block + 100)
         assert abs(drawn[part].sum() - probability[part].sum()) < 1
@@ -92,7 +93,7 @@ def test_even_draws():
 def test_months_to_default():
     term = np.tile([36.0, 60.0], 5000)
     defaulted = np.repeat([0, 1], 5000)
-    months = imp.impute_months_to_default(term, defaulted, imp.stream(0, "m"))
+    months = imp.impute_months_to_default(term, defaulted, stream(0, "m"))
     np.testing.assert_array_equal(months[:5000], term[:5000])
     late = months[5000:]
     assert late.min() >= 1 and (late < term[5000:]).all() and (late == late.round()).all()
@@ -105,8 +106,8 @@ def test_race_table_and_draws():
     again = race.table_from_json(table.as_json())
     np.testing.assert_allclose(again.probability, table.probability)
     fico = np.repeat([300.0, 600.0, 604.0, 850.0], 4000)  # outside: the nearest band
-    drawn = race.sample_race(table, fico, imp.stream(0, "r"))
-    np.testing.assert_array_equal(drawn, race.sample_race(table, fico, imp.stream(0, "r")))
+    drawn = race.sample_race(table, fico, stream(0, "r"))
+    np.testing.assert_array_equal(drawn, race.sample_race(table, fico, stream(0, "r")))
     black = (drawn == "black").reshape(4, -1).mean(axis=1)
     np.testing.assert_allclose(black, [0.75, 0.75, 0.75, 0.0], atol=0.03)
     np.testing.assert_array_equal(race.group_of_race(drawn), drawn == "black")

@@ -12,7 +12,7 @@ from fairgym.core import FairgymError, counts_people, group_counts, in_groups, n
 from fairgym.fairness import Full
 from fairgym.policies import fixed_policies
 from fairgym.statistics import permuting
-from fairgym.statistics.intervals import null_of
+from fairgym.statistics.comparisons import null_of
 from fairgym.statistics.permuting import known_value, permuted
 from fairgym.training import evaluate
 from fairgym.wrappers import Wrapper, augmented

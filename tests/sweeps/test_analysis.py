@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fairgym.core import FairgymError
+from fairgym.statistics.comparisons import explained, hypervolume, non_dominated
 from fairgym.statistics.intervals import bootstrap_interval
 from fairgym.sweeps import by_setting, effects, measure_named, measures_of, pareto
-from fairgym.sweeps.analysis import explained, hypervolume, non_dominated
 
 NAMES = ["a", "b"]
 

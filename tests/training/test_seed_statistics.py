@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fairgym.statistics.comparisons import EXACT_PAIRS, paired_test
 from fairgym.statistics.intervals import (
-    EXACT_PAIRS,
     bootstrap_interval,
     interquartile_mean,
-    paired_test,
 )
 
 

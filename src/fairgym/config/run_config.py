@@ -251,7 +251,7 @@ class RunConfig:
 
 
 def registered(config: RunConfig) -> list[tuple[str, str, Registry]]:
-    """What a configuration names that may be a user's own: (word for it, name, its registry)."""
+    """Things of a configuration that may be a user's own: (word for it, name, its registry)."""
     return [
         ("environment", config.environment, environments),
         ("algorithm", config.algorithm, algorithms),

@@ -1,16 +1,23 @@
 """Sampling the people of an environment from the rows of the data."""
 
+import zlib
 from collections.abc import Iterable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fairgym.data.bias import resampling_weights
 from fairgym.data.population import Population
 from fairgym.data.populations import core_sign, population_module
+
+
+def stream(seed: int, *names: str) -> np.random.Generator:
+    """A random generator of its own for each purpose, so that a new one shifts no other."""
+    return np.random.default_rng([seed, *(zlib.crc32(name.encode()) for name in names)])
 
 
 def whole_groups(shares: Float[Array, " groups"], people: int) -> Int[Array, " people"]:

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 from fairgym.config.run_config import RunConfig
 from fairgym.core import FairgymError
-from fairgym.statistics.intervals import mean_interval, paired_test
+from fairgym.statistics.comparisons import paired_test
+from fairgym.statistics.intervals import mean_interval
 from fairgym.utils import Registry
 
 experiments = Registry("fairgym.experiments", "experiment", grouped=True)

@@ -8,7 +8,8 @@ import numpy as np
 
 from fairgym.data import standardised_mean_difference
 from fairgym.report.labels import OBJECTIVE, MetricLabel, magnitude, number
-from fairgym.statistics.intervals import Null, crossed_interval, null_of, paired_interval
+from fairgym.statistics.comparisons import Null, null_of
+from fairgym.statistics.intervals import crossed_interval, paired_interval
 from fairgym.training.courses import Course, courses
 
 

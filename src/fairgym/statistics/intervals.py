@@ -1,17 +1,13 @@
-"""Statistics over seeds and episodes: means, interquartile means, intervals, a paired test."""
+"""Statistics over seeds and episodes: means, interquartile means, intervals."""
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fairgym.core import FairgymError
-
-EXACT_PAIRS = 12  # 2^12 sign patterns are enumerated
-SAMPLED_PATTERNS = 20_000
 
 
 def mean_interval(values: Any, level: float = 0.95) -> tuple[float, float, float]:
@@ -170,34 +166,10 @@ def _half_width(tables: Sequence[np.ndarray], episodes: np.ndarray, level: float
 
 @functools.cache
 def t_quantile(level: float, degrees: int) -> float:
-    """The t with P(|T| < t) = level for Student's distribution with whole degrees of freedom.
+    """The t with P(|T| < t) = level for Student's distribution."""
+    from scipy.special import stdtrit  # here: `import fairgym` is quick without it
 
-    The probability has a closed form in theta = atan(t / sqrt(degrees)) (Abramowitz and Stegun,
-    26.7.3 and 26.7.4); it is inverted by bisection, to float64 accuracy.
-    """
-    low, high = 0.0, math.pi / 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        if _inside(middle, degrees) < level:
-            low = middle
-        else:
-            high = middle
-    return math.sqrt(degrees) * math.tan((low + high) / 2)
-
-
-def _inside(theta: float, degrees: int) -> float:
-    """P(|T| < sqrt(degrees) tan(theta))."""
-    sine, cosine = math.sin(theta), math.cos(theta)
-    odd = degrees % 2
-    # 1 + 1/2 c^2 + 1·3/(2·4) c^4 + ... (even), 1 + 2/3 c^2 + 2·4/(3·5) c^4 + ... (odd)
-    k = np.arange(1, (degrees - 3) // 2 + 1 if odd else degrees // 2)
-    ratios = (2 * k) / (2 * k + 1) if odd else (2 * k - 1) / (2 * k)
-    series = 1.0 + float(np.sum(np.cumprod(ratios * cosine**2)))
-    if not odd:
-        return sine * series
-    if degrees == 1:
-        return 2 * theta / math.pi
-    return 2 / math.pi * (theta + sine * cosine * series)
+    return float(stdtrit(degrees, (1.0 + level) / 2.0))
 
 
 def interquartile_mean(values: Any, axis: int | None = None) -> Any:
@@ -273,102 +245,3 @@ def bootstrap_interval(
     if estimate.ndim == 0:
         return float(estimate), float(low), float(high)
     return estimate, low, high
-
-
-class PairedTest(NamedTuple):
-    """Two conditions compared over the same seeds.
-
-    Attributes:
-        difference: mean of a - b.
-        low: lower end of Student's t interval of that mean; NaN for a single pair.
-        high: upper end of that interval.
-        p: two-sided probability of a mean at least as far from 0, were the signs of the
-            differences a matter of chance. With n pairs it is never below 2 / 2^n.
-    """
-
-    difference: float
-    low: float
-    high: float
-    p: float
-
-
-def paired_test(a: Sequence[float] | Any, b: Any, level: float = 0.95, seed: int = 0) -> PairedTest:
-    """Sign-flip permutation test of paired values: is the mean of a - b different from 0?
-
-    All sign patterns are enumerated for up to 12 pairs; beyond, 20,000 are sampled.
-
-    Args:
-        a: one value per seed.
-        b: the values of the other condition with the same seeds, or one number.
-        level: probability that the interval holds the mean.
-        seed: seed of the sampled patterns.
-
-    Examples:
-        >>> from fairgym.statistics.intervals import paired_test
-        >>> test = paired_test([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
-        >>> test.difference, test.p
-        (2.0, 0.25)
-    """
-    first = np.asarray(a, np.float64).reshape(-1)
-    difference = first - np.broadcast_to(np.asarray(b, np.float64), first.shape)
-    count = difference.size
-    mean, low, high = mean_interval(difference, level)
-    if count == 0 or not np.isfinite(difference).all():
-        return PairedTest(mean, low, high, math.nan)
-    if count <= EXACT_PAIRS:
-        patterns = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
-    else:
-        patterns = np.random.default_rng(seed).integers(2, size=(SAMPLED_PATTERNS, count))
-        patterns[0] = 0  # what was observed is one of the patterns
-    means = np.abs((1 - 2 * patterns) @ difference) / count
-    slack = 1e-12 * np.abs(difference).mean()  # rounding must not tell equal means apart
-    return PairedTest(mean, low, high, float(np.mean(means >= abs(mean) - slack)))
-
-
-@dataclasses.dataclass(frozen=True)
-class Null:
-    """A disparity beside those of the same episodes whose people's groups are permuted.
-
-    All are means over the episodes of raw values: more is better, parity is the most.
-
-    Attributes:
-        value: the disparity.
-        mean: its mean over the permutations, which luck alone makes.
-        bound: the value that only the given share of the permutations stays on the fair side of.
-        excess: value - mean; what is not luck, below 0 if the groups are further apart.
-        clear: True if the value lies beyond the bound.
-    """
-
-    value: float
-    mean: float
-    bound: float
-
-    @property
-    def excess(self) -> float:
-        """Part that is not luck: the value less the mean of the permutations."""
-        return self.value - self.mean
-
-    @property
-    def clear(self) -> bool:
-        """True if the groups are further apart than in all but a few of the permutations."""
-        return self.value < self.bound
-
-
-def null_of(values: np.ndarray, permuted: np.ndarray, level: float = 0.95) -> Null:
-    """A mean disparity beside its distribution under permutations.
-
-    Args:
-        values: raw value of each episode; all of them defined.
-        permuted: the same under permutations, shape (episodes, permutations); NaN where it is
-            undefined. Those of an episode have nothing to do with those of another, so that each
-            column is one permutation of them all.
-        level: share of the permutations on the side of parity of the bound.
-    """
-    known = np.isfinite(permuted)
-    some = known.any(axis=0)
-    if not some.any():
-        return Null(np.nan, np.nan, np.nan)
-    # a permutation that leaves it undefined in every episode tells nothing
-    draws = np.mean(permuted[:, some], axis=0, where=known[:, some], dtype=np.float64)
-    value = float(np.mean(values, dtype=np.float64))
-    return Null(value, float(np.mean(draws)), float(np.quantile(draws, 1.0 - level)))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairgym.core import FairgymError
+from fairgym.statistics.comparisons import explained, hypervolume, non_dominated
 from fairgym.statistics.intervals import bootstrap_interval, interquartile_mean
 from fairgym.sweeps.results import GAPS, METRICS, is_measure
 from fairgym.sweeps.sweeping import FINISHED
@@ -161,38 +162,6 @@ def pareto(
     return Front(points, start, hypervolume(means, start), float(low), float(high))
 
 
-def non_dominated(points: np.ndarray) -> np.ndarray:
-    """True for each point that no other one is at least as good as in both and better in one.
-
-    Args:
-        points: Two numbers each, more is better, shape (points, 2).
-    """
-    order = np.lexsort((-points[:, 1], -points[:, 0]))
-    x, y = points[order].T
-    # of those that are better in x, the best in y; of those with the same x the first one has it
-    starts = np.searchsorted(-x, -x, side="left")
-    best_so_far = np.concatenate(([-np.inf], np.maximum.accumulate(y)))
-    beaten = (best_so_far[starts] >= y) | (y[starts] > y)
-    found = np.empty(len(points), bool)
-    found[order] = ~beaten
-    return found
-
-
-def hypervolume(points: np.ndarray, reference: tuple[float, float]) -> float:
-    """Area that lies between a reference and points, of which more is better.
-
-    Args:
-        points: Shape (points, 2); those that are not better than the reference in both add none.
-        reference: The point (x, y).
-    """
-    above = points[(points > np.array(reference)).all(axis=1)]
-    area, height = 0.0, reference[1]
-    for x, y in above[np.argsort(-above[:, 0], kind="stable")]:
-        area += (x - reference[0]) * max(0.0, y - height)
-        height = max(height, y)
-    return float(area)
-
-
 # ---------------------------------------------------------------- what matters how much
 
 
@@ -315,22 +284,6 @@ def _shares_of(
 def _beside_luck(measure: str, name: str, share: float, draws: np.ndarray) -> Share:
     bound = float(np.quantile(draws, LEVEL))
     return Share(measure, name, share, float(np.mean(draws)), bound)
-
-
-def explained(values: np.ndarray, codes: np.ndarray) -> Any:
-    """Share of the variance that lies between groups: the correlation ratio eta squared.
-
-    Args:
-        values: Numbers along the last axis.
-        codes: Group of each of them.
-    """
-    centred = values - values.mean(axis=-1, keepdims=True)
-    total = np.sum(centred**2, axis=-1)
-    between = np.zeros(centred.shape[:-1])
-    for code in np.unique(codes):
-        inside = centred[..., codes == code]
-        between = between + inside.sum(axis=-1) ** 2 / inside.shape[-1]
-    return np.where(total > 0.0, between / np.where(total > 0.0, total, 1.0), 0.0)
 
 
 def _means(y: np.ndarray, codes: np.ndarray) -> np.ndarray:

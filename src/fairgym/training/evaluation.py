@@ -20,7 +20,8 @@ from fairgym.core import (
 from fairgym.core.environment import require_agent, require_agents
 from fairgym.fairness import Objective
 from fairgym.fairness.measuring import measuring
-from fairgym.statistics.intervals import Null, mean_interval, null_of, paired_interval
+from fairgym.statistics.comparisons import Null, null_of
+from fairgym.statistics.intervals import mean_interval, paired_interval
 from fairgym.training._measuring import measure, of_people
 from fairgym.training.devices import keep_programs
 

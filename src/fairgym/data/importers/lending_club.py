@@ -16,10 +16,10 @@ import numpy as np
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import store
-from fairgym.data.imputation import stream
 from fairgym.data.population import FILES, encode_scores
 from fairgym.data.populations import loan
 from fairgym.data.race import ENTRY, table_from_json
+from fairgym.data.sampling import stream
 
 SOURCE = "lending-club"
 POPULATION = "loan"

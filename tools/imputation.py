@@ -1,10 +1,9 @@
 """Imputation of what the public loan file lacks: FICO, outcome at maturity, month of default.
 
-Every function takes its random numbers from a generator that the caller seeds (`stream`), so the
-built files come out the same each time. `tools/build_data.py` puts them together.
+Every function takes its random numbers from a generator that the caller seeds
+(`fairgym.data.sampling.stream`), so the built files come out the same each time. `build_data.py`
+puts them together.
 """
-
-import zlib
 
 import numpy as np
 
@@ -26,11 +25,6 @@ FICO_LOWEST, FICO_HIGHEST = 660, 845
 # Shares of resolved loans that were charged off, by grade, in the full Lending Club file:
 # 6.1% in A, 52.5% in G and nearly linear in between.
 CHARGE_OFF_SHARES = dict(zip(GRADES, np.linspace(0.061, 0.525, 7), strict=True))
-
-
-def stream(seed: int, *names: str) -> np.random.Generator:
-    """A random generator of its own for each purpose, so that a new one shifts no other."""
-    return np.random.default_rng([seed, *(zlib.crc32(name.encode()) for name in names)])
 
 
 def sub_grade_number(sub_grade: np.ndarray) -> np.ndarray:

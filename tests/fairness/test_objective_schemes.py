@@ -126,7 +126,7 @@ class TestNames:
         objective = Objective.named(self.loan, name)
         assert objective.weights == {name: 1.0} and list(objective.schemes) == [name]
         measured = measuring(self.loan, [objective])
-        assert measured.schemes == objective.schemes and measured.metrics == self.loan.metrics
+        assert measured.spec.schemes == objective.schemes and measured.metrics == self.loan.metrics
         assert read_objective(self.loan, complete_objective(self.loan, name), {}) == objective
 
     def test_welfare_weighs_beside_metrics(self):

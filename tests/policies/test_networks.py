@@ -190,7 +190,7 @@ FLAT = EntitySpace(
 
 def test_agents_and_layers_have_weights_of_their_own():
     made = equivariant(Toy(), KEY, 200)
-    assert list(made) == list(Toy.agents)
+    assert list(made) == list(Toy().agents)
     first = np.asarray(made["level"].first)
     assert abs(first.mean()) < 0.1 and abs(first.std() - 1.0) < 0.1
     assert not np.allclose(first, made["split"].first)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import pytest

@@ -1,13 +1,16 @@
 """Objectives as plain data: read, written, refused."""
 
+import dataclasses
 import json
 from typing import Any
 
+import jax.numpy as jnp
 import pytest
 
 import fairgym
 from fairgym.config.plain import (
     complete_objective,
+    metric_types,
     objective_text,
     parse_objective,
     plain_objective,
@@ -24,7 +27,9 @@ from fairgym.fairness import (
     Objective,
     Rate,
     WorstGroup,
+    metric_classes,
 )
+from fairgym.fairness.metrics import Kind
 
 ENV = fairgym.make("loan_simple", population=100, horizon=10)
 ACCESS = Rate("disbursed", "applied")
@@ -128,7 +133,7 @@ LONG = "x" * 5000
         ({"weights": {"mine": 1}}, "weighs 'mine', which is no metric"),
         ({"weights": {"profit": 1}, "metrics": 3}, "it takes a name, or weights"),
         (further(3), "metric 'mine' is 3; it takes a type"),
-        (further({}), "type of the metric 'mine' is None; it takes: Direct, Rate, Disparity"),
+        (further({}), "type of the metric 'mine' is None; it takes: Direct, Disparity"),
         (further({"type": "Theil"}), "type of the metric 'mine' is 'Theil'"),
         (further({"type": ["Gini"]}), "type of the metric 'mine' is"),
         (further({"type": "Gini"}), "'mine' is not complete; a Gini takes: rate, and if need"),
@@ -154,7 +159,7 @@ LONG = "x" * 5000
         (further({"type": "Rate", **DATA, "title": LONG}), "takes a text of 200 letters"),
         (
             further({"type": "Rate", **DATA, "offset": -1}),
-            "offset of .* is -1; it takes a number fr",
+            "'mine': offset is -1.0; it takes a number from 0",
         ),
         (
             further({"type": "LargestDeviation", "component": "profit"}),
@@ -162,7 +167,7 @@ LONG = "x" * 5000
         ),
         (
             further({"type": "LargestDeviation", "component": "applied", "relative_to": "x"}),
-            "relative_to of .* is 'x'; it takes sum or largest or none",
+            "'mine': relative_to is 'x'; it takes sum, largest, none",
         ),
         (
             further({"type": "Distance", "component": "applied"}),
@@ -211,6 +216,90 @@ def test_refused_in_one_bounded_sentence(given, message):
     assert len(str(caught.value)) < 500 and "\n" not in str(caught.value)
 
 
+@dataclasses.dataclass(frozen=True)
+class LongestWait:
+    """A class of a user's own, with fields of several types."""
+
+    waits: Rate
+    cap: float
+    of: str = "people"
+    strict: bool = False
+    kind: Kind = dataclasses.field(default="fair", init=False)
+    sign: int = dataclasses.field(default=-1, init=False)
+    title: str = dataclasses.field(default="longest wait", init=False)
+
+    def __post_init__(self):
+        if self.cap > 99:
+            raise FairgymError(f"cap is {self.cap}; it takes 99 at most")
+
+    def unit_in(self, info):
+        return "months"
+
+    def value(self, totals):
+        return -jnp.minimum(jnp.max(self.waits.per_group(totals)), self.cap)
+
+    def normalised(self, totals):
+        return self.value(totals) / self.cap
+
+    def defined(self, totals):
+        return self.waits.defined(totals)
+
+
+WAITS = {"numerator": "waited", "denominator": "disbursed", "unit": "months"}
+
+
+@pytest.fixture
+def longest_wait(monkeypatch):
+    for known in ("_things", "_registered_by"):
+        monkeypatch.setattr(metric_classes, known, dict(getattr(metric_classes, known)))
+    return metric_classes.register("LongestWait")(LongestWait)
+
+
+@pytest.mark.usefixtures("longest_wait")
+class TestOwnClasses:
+    def test_written_and_read_back(self):
+        metric = LongestWait(Rate("waited", "disbursed", unit="months"), 12.0)
+        objective = Objective({**ENV.metrics, "mine": metric}, {"profit": 1.0, "mine": 2.0})
+        plain = json.loads(json.dumps(plain_objective(ENV, objective)))
+        assert plain["metrics"]["mine"]["type"] == "LongestWait"
+        assert read(plain) == objective
+        assert metric_types([plain, "uniform", {"profit": 1}]) == ["LongestWait"]
+
+    @pytest.mark.parametrize(
+        ("data", "message"),
+        [
+            ({}, "'mine' is not complete; a LongestWait takes: waits, cap, and if need be of"),
+            ({"waits": 3, "cap": 1}, "waits of the metric 'mine' is 3; it takes a numerator and"),
+            ({"waits": WAITS, "cap": "x"}, "cap of the metric 'mine' is 'x'; it takes a number"),
+            ({"waits": WAITS, "cap": 100}, "the metric 'mine': cap is 100.0; it takes 99 at most"),
+            ({"waits": WAITS, "cap": 1, "of": LONG}, "takes a text of 200 letters"),
+            ({"waits": WAITS, "cap": 1, "strict": 1}, "strict of .* is 1; it takes true or false"),
+        ],
+    )
+    def test_refused(self, data, message):
+        with pytest.raises(FairgymError, match=message) as caught:
+            read(further({"type": "LongestWait", **data}))
+        assert len(str(caught.value)) < 500
+
+    def test_only_a_dataclass_with_all_members_is_one(self):
+        @metric_classes.register("Half")
+        @dataclasses.dataclass(frozen=True)
+        class Half:  # pyright: ignore[reportUnusedClass]
+            kind = "rate"
+
+        with pytest.raises(FairgymError, match=r"'Half' is .*Half', which has no sign, title"):
+            read(further({"type": "Half"}))
+        with pytest.raises(FairgymError, match="'Rate' is that of fairgym's own class of metric"):
+            metric_classes.register("Rate")(Half)
+
+
+def test_fairgyms_own_classes_are_registered_alike():
+    assert metric_classes.names() == sorted(
+        "Direct Rate Disparity WorstGroup GroupRatio Gini Distance LargestDeviation".split()
+    )
+    assert metric_classes.module_of("Gini") is None
+
+
 class Own(Rate):
     """A class that no file can name."""
 
@@ -221,7 +310,7 @@ class Own(Rate):
         (Objective.uniform(ENV).bounded(0.1), "bounds of .*; a run takes them as its bounds"),
         (
             Objective({**ENV.metrics, "own": Own("disbursed", "applied")}, {"own": 1}),
-            "'own' is of the class Own, which a configuration cannot hold; it takes: Direct",
+            "'own' is of the class Own, which a configuration cannot hold; it takes one that",
         ),
         (
             Objective({**ENV.metrics, "gap": Disparity(Own("disbursed", "applied"))}, {"gap": 1}),

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -53,6 +54,69 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "plug_mine.py").write_text(MODULE)
     yield tmp_path
     forget()
+
+
+METRIC = """
+import dataclasses
+import jax.numpy as jnp
+from fairgym.fairness import metric_classes
+
+@metric_classes.register("LongestWait")
+@dataclasses.dataclass(frozen=True)
+class LongestWait:
+    cap: float = 12.0
+    kind = "fair"
+    sign = -1
+    title = "longest mean wait"
+
+    def unit_in(self, info):
+        return "months"
+
+    def value(self, totals):
+        longest = jnp.max(totals.waited / jnp.maximum(totals.disbursed, 1.0))
+        return -jnp.minimum(longest, self.cap)
+
+    def normalised(self, totals):
+        return self.value(totals) / self.cap
+
+    def defined(self, totals):
+        return jnp.any(totals.disbursed > 0)
+"""
+OWN_METRIC = {
+    "environment": "loan_simple",
+    "algorithm_args": {"epochs": 1, "episodes_per_epoch": 10},
+    "environment_args": {"population": 60, "horizon": 4},
+    "objective": {
+        "weights": {"profit": 1, "longest_wait": 1},
+        "metrics": {"longest_wait": {"type": "LongestWait", "cap": 6}},
+    },
+}
+
+
+def test_a_run_with_a_class_of_metric_of_ones_own_in_fresh_processes(here):
+    (here / "plug_metric.py").write_text(METRIC)
+    (here / "own.json").write_text(json.dumps(OWN_METRIC))
+
+    def fairgym(*commands):
+        calls = [f"assert main({words.split()}) == 0" for words in commands]
+        code = "\n".join(["from fairgym.cli import main", *calls])
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    fairgym(
+        "train --config own.json --import plug_metric --out x",
+    )
+    stored = json.loads((here / "x" / "config.json").read_text())
+    assert stored["imports"] == ["plug_metric"]
+    told = fairgym("evaluate x --episodes 2", "report x --episodes 2")
+    assert "longest mean wait" in told.lower()
+    assert "longest mean wait" in (here / "x" / "report.html").read_text().lower()
+    (here / "plug_metric.py").unlink()
+    with pytest.raises(
+        FairgymError, match="needs the class of metric 'LongestWait', from plug_metric, but there"
+    ):
+        load(here / "x")
 
 
 def test_the_environment_and_the_algorithm_need_their_modules_each_once(here):

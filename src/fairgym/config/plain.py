@@ -1,7 +1,7 @@
 """Objectives as plain data, as configuration files hold them.
 
 Weights by metric, `{"profit": 1, "wait_disparity": 2}`; or with further metrics, made of the
-environment's components by the classes of this package:
+environment's components by classes that `fairgym.fairness.metric_classes` knows:
 
     {"weights": {"profit": 1, "worst_access": 2},
      "metrics": {"worst_access": {"type": "WorstGroup",
@@ -17,23 +17,17 @@ import reprlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fairgym.config.settings import check_kind, describe_kind, field_types
 from fairgym.core import Environment, FairgymError
 from fairgym.core.checks import is_number
-from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
-from fairgym.fairness.distances import ORDERS, SCALES, Distance, LargestDeviation
-from fairgym.fairness.metrics import Direct, Metric, Rate
+from fairgym.fairness import Metric, Rate, metric_classes
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
 
-CLASSES: dict[str, type[Any]] = {
-    cls.__name__: cls
-    for cls in (Direct, Rate, Disparity, WorstGroup, GroupRatio, Gini, Distance, LargestDeviation)
-}
 WEIGHTS, METRICS, TYPE = "weights", "metrics", "type"
 _TAKES = "a name, or weights by metric such as {profit: 1, wait_disparity: 2}"
 _COMPONENTS = ("component", "numerator", "denominator")
-_WORDS = {"order": ORDERS, "relative_to": SCALES}
 _TEXT = 200  # longest title or unit
 
 
@@ -157,13 +151,14 @@ def _read_metric(env: Environment, name: str, data: Any) -> Metric:
         )
     data = dict(data)
     kind = data.pop(TYPE, None)
-    if not isinstance(kind, str) or kind not in CLASSES:
+    if not isinstance(kind, str) or kind not in metric_classes:
         raise FairgymError(
-            f"the type of the metric {name!r} is {_short(kind)}; it takes: {', '.join(CLASSES)}"
+            f"the type of the metric {name!r} is {_short(kind)}; it takes:"
+            f" {', '.join(metric_classes.names())}"
         )
-    metric = _make(env, f"the metric {name!r}", CLASSES[kind], data)
+    metric = _make(env, f"the metric {name!r}", metric_classes.get(kind), data)
     rate = getattr(metric, "rate", None)
-    for part in () if rate is None else (rate.numerator, rate.denominator):
+    for part in (rate.numerator, rate.denominator) if isinstance(rate, Rate) else ():
         if not env.spec.component_info[part].per:
             raise FairgymError(
                 f"the metric {name!r} compares groups, and {part!r} is one number for all; it"
@@ -180,6 +175,7 @@ def _make(env: Environment, what: str, cls: type[Any], data: Mapping[Any, Any]) 
     """A metric of this class with these fields."""
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
     needed = [n for n, field in fields.items() if field.default is dataclasses.MISSING]
+    kinds = field_types(cls)
     wrong = [key for key in data if key not in fields]
     if wrong or not set(needed) <= set(data):
         problem = f"has the unknown key {_short(wrong[0])}" if wrong else "is not complete"
@@ -187,13 +183,17 @@ def _make(env: Environment, what: str, cls: type[Any], data: Mapping[Any, Any]) 
             f"{what} {problem}; a {cls.__name__} takes: {', '.join(needed)}, and if need be"
             f" {', '.join(name for name in fields if name not in needed)}"
         )
-    return cls(**{key: _field(env, what, key, value) for key, value in data.items()})
+    values = {key: _field(env, what, key, value, kinds[key]) for key, value in data.items()}
+    try:
+        return cls(**values)
+    except FairgymError as error:
+        raise FairgymError(f"{what}: {error}") from error
 
 
-def _field(env: Environment, what: str, key: str, value: Any) -> Any:
+def _field(env: Environment, what: str, key: str, value: Any, kind: Any) -> Any:
     """The value of one field of a metric, checked."""
     named = f"{key} of {what} is {_short(value)}; it takes"
-    if key == "rate":
+    if kind is Rate:
         if isinstance(value, Mapping):
             return _make(env, f"the rate of {what}", Rate, value)
         rates = {name: m for name, m in env.metrics.items() if isinstance(m, Rate)}
@@ -206,25 +206,17 @@ def _field(env: Environment, what: str, key: str, value: Any) -> Any:
         if not isinstance(value, str) or value not in env.spec.component_info:
             raise FairgymError(f"{named} a component: {', '.join(env.spec.component_info)}")
     elif key == "sign":
-        if isinstance(value, bool) or not isinstance(value, int) or value not in (1, -1):
+        if isinstance(value, bool) or value not in (1, -1):
             raise FairgymError(f"{named} 1 or -1")
     elif key == "normaliser":
         if not is_number(value) or value <= 0:
             raise FairgymError(f"{named} a number above 0")
-        return float(value)
-    elif key == "offset":
-        if not is_number(value) or value < 0:
-            raise FairgymError(f"{named} a number from 0")
-        return float(value)
-    elif key in _WORDS:
-        if value not in _WORDS[key]:
-            raise FairgymError(f"{named} {' or '.join(_WORDS[key])}")
-    elif key == "normalise_by_sum":
-        if not isinstance(value, bool):
-            raise FairgymError(f"{named} true or false")
-    elif not isinstance(value, str) or len(value) > _TEXT:
+    elif isinstance(value, str) and len(value) > _TEXT:
         raise FairgymError(f"{named} a text of {_TEXT} letters at most")
-    return value
+    try:
+        return check_kind(key, value, kind)
+    except FairgymError as error:
+        raise FairgymError(f"{named} {describe_kind(kind)}") from error
 
 
 # ---------------------------------------------------------------- writing
@@ -266,12 +258,14 @@ def plain_objective(env: Environment, objective: Objective) -> dict[str, Any]:
 
 
 def _plain_metric(name: str, metric: Any) -> dict[str, Any]:
-    if type(metric) not in CLASSES.values():
+    kind = metric_classes.name_of(type(metric))
+    if kind is None:
         raise FairgymError(
             f"the metric {name!r} is of the class {type(metric).__name__}, which a configuration"
-            f" cannot hold; it takes: {', '.join(CLASSES)}"
+            " cannot hold; it takes one that fairgym.fairness.metric_classes.register was given, or"
+            f" {', '.join(metric_classes.names())}"
         )
-    return {TYPE: type(metric).__name__, **_plain_fields(name, metric)}
+    return {TYPE: kind, **_plain_fields(name, metric)}
 
 
 def _plain_fields(name: str, metric: Any) -> dict[str, Any]:
@@ -281,7 +275,7 @@ def _plain_fields(name: str, metric: Any) -> dict[str, Any]:
         value = getattr(metric, field.name)
         if not field.init or value == field.default:
             continue
-        if field.name == "rate" and type(value) is Rate:
+        if type(value) is Rate:
             found[field.name] = _plain_fields(name, value)
         elif isinstance(value, str | int | float):
             found[field.name] = value
@@ -304,6 +298,18 @@ def objective_text(given: Any) -> str:
 def further_data(given: Any) -> Mapping[str, Any]:
     """The further metrics that an objective brings along, as plain data by name."""
     return {} if isinstance(given, str) else _parts(given)[1]
+
+
+def metric_types(objectives: Iterable[Any]) -> list[str]:
+    """The classes of the further metrics that objectives bring along, by name, each once.
+
+    Args:
+        objectives: names, or plain data that need not be complete.
+    """
+    further = [o.get(METRICS) for o in objectives if isinstance(o, Mapping)]
+    data = [one for m in further if isinstance(m, Mapping) for one in m.values()]
+    types = [one.get(TYPE) for one in data if isinstance(one, Mapping)]
+    return list(dict.fromkeys(kind for kind in types if isinstance(kind, str)))
 
 
 def parse_objective(text: str) -> str | dict[str, float]:

@@ -16,6 +16,7 @@ from fairgym.config.parameters import params_settings, with_params
 from fairgym.config.plain import (
     check_objective,
     complete_objective,
+    metric_types,
     plain_objective,
     read_metrics,
     read_objective,
@@ -29,14 +30,14 @@ from fairgym.config.settings import (
     environment_settings,
 )
 from fairgym.core import Environment, FairgymError, Params, Policy
-from fairgym.fairness import Metric, Objective
+from fairgym.fairness import Metric, Objective, metric_classes
 from fairgym.fairness.measuring import measuring
 from fairgym.fairness.weights import OWN, named_by_agent
 from fairgym.policies import fixed_policies
 from fairgym.policies.fixed import TAKES
 from fairgym.utils import make
 from fairgym.utils.plugins import import_plugin
-from fairgym.utils.registry import NO_MEMORY, environments
+from fairgym.utils.registry import NO_MEMORY, Registry, environments
 
 ALIASES = {"population_size": "population"}
 # Keys of config.json besides the configuration.
@@ -248,6 +249,18 @@ class RunConfig:
         if not self.memory:
             del values["memory"]
         return values
+
+
+def registered(config: RunConfig) -> list[tuple[str, str, Registry]]:
+    """What a configuration names that may be a user's own: (word for it, name, its registry)."""
+    return [
+        ("environment", config.environment, environments),
+        ("algorithm", config.algorithm, algorithms),
+        *(
+            ("class of metric", kind, metric_classes)
+            for kind in metric_types([config.objective, *config.objectives.values()])
+        ),
+    ]
 
 
 def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:

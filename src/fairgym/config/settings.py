@@ -135,14 +135,7 @@ def algorithm_settings(name: str) -> list[Setting]:
 
 
 def _of_dataclass(cls: Any, section: str) -> list[Setting]:
-    docs, settings = field_docs(cls), []
-    try:
-        hints = typing.get_type_hints(cls)
-    except Exception as error:  # whatever the names in somebody's annotations stand for
-        raise FairgymError(
-            f"the types of the fields of {cls.__qualname__} cannot be read ({reason_of(error)}); it"
-            " takes types that its module imports"
-        ) from error
+    docs, hints, settings = field_docs(cls), field_types(cls), []
     for field in dataclasses.fields(cls):
         if not field.init or field.name.startswith("_"):
             continue
@@ -153,6 +146,21 @@ def _of_dataclass(cls: Any, section: str) -> list[Setting]:
         about = docs.get(field.name, "") if declared is None else declared.description
         settings.append(Setting(section, field.name, hints[field.name], default, about))
     return settings
+
+
+def field_types(cls: Any) -> dict[str, Any]:
+    """Field name -> its type.
+
+    Raises:
+        FairgymError: an annotation cannot be read.
+    """
+    try:
+        return typing.get_type_hints(cls)
+    except Exception as error:  # whatever the names in somebody's annotations stand for
+        raise FairgymError(
+            f"the types of the fields of {cls.__qualname__} cannot be read ({reason_of(error)}); it"
+            " takes types that its module imports"
+        ) from error
 
 
 def field_docs(cls: Any) -> dict[str, str]:

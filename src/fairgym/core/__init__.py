@@ -6,6 +6,7 @@ from fairgym.core.choices import Discrete, OneEntity, option_logits
 from fairgym.core.components import (
     ComponentInfo,
     Components,
+    Counts,
     EnvironmentSpec,
     Memory,
     component,
@@ -47,6 +48,7 @@ __all__ = [
     "AnyPolicy",
     "ComponentInfo",
     "Components",
+    "Counts",
     "Discrete",
     "Element",
     "Entities",

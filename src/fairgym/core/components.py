@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
@@ -100,6 +101,15 @@ def add_compensated(total: Any, lost: Any, value: Any) -> tuple[Any, Any]:
         jax.tree.unflatten(treedef, [p[0] for p in pairs]),
         jax.tree.unflatten(treedef, [p[1] for p in pairs]),
     )
+
+
+@runtime_checkable
+class Counts(Protocol):
+    """Anything with components as attributes: `Components`, sums of them, a namespace in a test."""
+
+    def __getattribute__(self, name: str, /) -> Array:
+        """Return a component by its name."""
+        ...
 
 
 @runtime_checkable

@@ -19,7 +19,7 @@ from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
 from fairgym.fairness.distances import Distance, LargestDeviation
 from fairgym.fairness.filters import Always, EachTime, Filter, When
 from fairgym.fairness.memories import Counter, Full, Min, Recent, Reset, Status
-from fairgym.fairness.metrics import Direct, Metric, Rate
+from fairgym.fairness.metrics import Direct, Metric, Rate, metric_classes
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import (
     Extended,
@@ -73,5 +73,6 @@ __all__ = [
     "Windowed",
     "WorstGroup",
     "component_rows",
+    "metric_classes",
     "unfairness",
 ]

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from fairgym.core import FairgymError, check_shape
+from fairgym.core import Counts, FairgymError, check_shape
 
 Word = tuple[int, ...]
 LARGEST = 10_000
@@ -229,11 +229,13 @@ class Product:
         values = tuple(tuple(float(u) for u in value) for value in automata)
         return cls(tuple(automata.values()), values, letter)
 
-    def initial(self, like: Any) -> Int[Array, " automata"]:
+    def initial(self, like: Counts) -> Int[Array, " automata"]:
         """The start of each automaton."""
         return jnp.asarray([one.start for one in self.automata], jnp.int32)
 
-    def update(self, memory: Int[Array, " automata"], components: Any) -> Int[Array, " automata"]:
+    def update(
+        self, memory: Int[Array, " automata"], components: Counts
+    ) -> Int[Array, " automata"]:
         """The next state of each automaton."""
         largest = max(len(one.transitions) for one in self.automata)
         letters = len(self.automata[0].transitions[0])

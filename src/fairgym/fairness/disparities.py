@@ -2,13 +2,12 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import ComponentInfo
-from fairgym.fairness.metrics import Kind, Rate, label, ratio
+from fairgym.core import ComponentInfo, Counts
+from fairgym.fairness.metrics import Kind, Rate, label, metric_classes, ratio
 
 
 class _OfGroups:
@@ -21,19 +20,20 @@ class _OfGroups:
         """The declared unit, else the rate's."""
         return self.unit or self.rate.unit_in(info)
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """The measure of these component sums."""
         raise NotImplementedError
 
-    def normalised(self, totals: Any) -> Float[Array, ""]:
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The same: the value is of order 1 already."""
         return self.value(totals)
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """True if every group's denominator is positive."""
         return jnp.all(self.rate.denominators(totals) > 0)
 
 
+@metric_classes.register("Disparity")
 @dataclasses.dataclass(frozen=True)
 class Disparity(_OfGroups):
     """Difference of a rate between groups (MAFE, equations 3 and 4); 0 is parity.
@@ -68,20 +68,21 @@ class Disparity(_OfGroups):
         """Always -1: a gap, which is minus the value, is better the smaller it is."""
         return -1
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """The (never positive) disparity, in the unit of the rate."""
         rates = self.rate.per_group(totals)
         if rates.shape[0] == 2:
             return -jnp.abs(rates[0] - rates[1])
         return -jnp.std(rates)
 
-    def normalised(self, totals: Any) -> Float[Array, ""]:
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The disparity, divided by the sum of the rates if so declared."""
         if not self.normalise_by_sum:
             return self.value(totals)
         return -ratio(-self.value(totals), jnp.sum(self.rate.per_group(totals)))
 
 
+@metric_classes.register("WorstGroup")
 @dataclasses.dataclass(frozen=True)
 class WorstGroup(_OfGroups):
     """Rate of the group that fares worst: min_g r_g, or max_g r_g where less is better.
@@ -115,7 +116,7 @@ class WorstGroup(_OfGroups):
         """The rate's."""
         return self.rate.sign
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """The smallest of the (signed) rates; that of a group with 0/0 is 0."""
         return jnp.min(self.sign * self.rate.per_group(totals))
 
@@ -127,11 +128,12 @@ class _Relative(_OfGroups):
         """The declared unit."""
         return self.unit
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """True if every group's denominator, and the rate of one group at least, is positive."""
         return super().defined(totals) & (jnp.max(self.rate.per_group(totals)) > 0)
 
 
+@metric_classes.register("GroupRatio")
 @dataclasses.dataclass(frozen=True)
 class GroupRatio(_Relative):
     """Ratio of a rate between groups: min_g r_g / max_g r_g, from 0 to 1; 1 is parity.
@@ -164,12 +166,13 @@ class GroupRatio(_Relative):
         """Always 1: the nearer to 1, the better."""
         return 1
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """The lowest rate over the highest; 0/0 is 0."""
         rates = self.rate.per_group(totals)
         return ratio(jnp.min(rates), jnp.max(rates))
 
 
+@metric_classes.register("Gini")
 @dataclasses.dataclass(frozen=True)
 class Gini(_Relative):
     """Gini coefficient over the groups' rates, G = sum_gh |r_g - r_h| / (2 n sum_g r_g).
@@ -202,7 +205,7 @@ class Gini(_Relative):
         """Always -1: the coefficient, which is minus the value, is better the smaller it is."""
         return -1
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the coefficient; 0/0 is 0."""
         rates = self.rate.per_group(totals)
         differences = jnp.sum(jnp.abs(rates[:, None] - rates[None, :]))

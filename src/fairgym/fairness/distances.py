@@ -2,13 +2,12 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import ComponentInfo, FairgymError
-from fairgym.fairness.metrics import Kind, label, ratio
+from fairgym.core import ComponentInfo, Counts, FairgymError
+from fairgym.fairness.metrics import Kind, label, metric_classes, ratio
 
 ORDERS = ("ordered", "nominal")
 SCALES = ("sum", "largest", "none")
@@ -25,15 +24,16 @@ class _Apart:
         """Always -1: the distance, which is minus the value, is better the smaller it is."""
         return -1
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the distance."""
         raise NotImplementedError
 
-    def normalised(self, totals: Any) -> Float[Array, ""]:
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The same: the value is of order 1 already."""
         return self.value(totals)
 
 
+@metric_classes.register("Distance")
 @dataclasses.dataclass(frozen=True)
 class Distance(_Apart):
     """Distance between the groups' distributions over bins; of several pairs the largest.
@@ -82,7 +82,7 @@ class Distance(_Apart):
         _require_axes(info, self.component, 2, "group and bin")
         return self.unit or ("share" if self.order == "nominal" else "")
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the distance; of a group without anybody in it every share is 0."""
         counts = getattr(totals, self.component)
         shares = ratio(counts, jnp.sum(counts, axis=1, keepdims=True))
@@ -90,11 +90,12 @@ class Distance(_Apart):
         apart = jnp.sum(jnp.abs(each[:, None] - each[None, :]), axis=2)
         return -jnp.max(apart if self.order == "ordered" else 0.5 * apart)
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """True if there is somebody in each group."""
         return jnp.all(jnp.sum(getattr(totals, self.component), axis=1) > 0)
 
 
+@metric_classes.register("LargestDeviation")
 @dataclasses.dataclass(frozen=True)
 class LargestDeviation(_Apart):
     """Largest deviation of an entry from the mean of all, max_k |x_k - mean x| / s.
@@ -140,7 +141,7 @@ class LargestDeviation(_Apart):
         _require_axes(info, self.component, 1, "place")
         return self.unit or (info[self.component].unit if self.relative_to == "none" else "share")
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the deviation; 0/0 is 0."""
         entries = getattr(totals, self.component)
         largest = jnp.max(jnp.abs(entries - jnp.mean(entries)))
@@ -148,7 +149,7 @@ class LargestDeviation(_Apart):
             return -largest
         return -ratio(largest, self._scale(entries))
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """True if there is something to be relative to."""
         if self.relative_to == "none":
             return jnp.array(True)

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from fairgym.core import FairgymError, Memory
+from fairgym.core import Components, FairgymError, Memory
 from fairgym.core.checks import require_number
 
 
@@ -27,11 +27,11 @@ class Filter(Memory, Protocol):
 class Always:
     """Every step: anytime fairness (definition 4.3)."""
 
-    def initial(self, like: Any) -> tuple[()]:
+    def initial(self, like: Components) -> tuple[()]:
         """Nothing to remember."""
         return ()
 
-    def update(self, memory: tuple[()], components: Any) -> tuple[()]:
+    def update(self, memory: tuple[()], components: Components) -> tuple[()]:
         """Nothing to remember."""
         return ()
 
@@ -40,7 +40,7 @@ class Always:
         return jnp.array(True)
 
 
-def _total(components: Any, component: str) -> Float[Array, ""]:
+def _total(components: Components, component: str) -> Float[Array, ""]:
     """A component summed over its entries.
 
     Raises:
@@ -62,11 +62,11 @@ class When:
 
     component: str
 
-    def initial(self, like: Any) -> Bool[Array, ""]:
+    def initial(self, like: Components) -> Bool[Array, ""]:
         """False."""
         return _total(like, self.component) > 0
 
-    def update(self, memory: Bool[Array, ""], components: Any) -> Bool[Array, ""]:
+    def update(self, memory: Bool[Array, ""], components: Components) -> Bool[Array, ""]:
         """True if this step counts something."""
         return _total(components, self.component) > 0
 
@@ -95,12 +95,12 @@ class EachTime:
         if self.amount == 0:
             raise FairgymError("amount is 0; it takes a number above 0")
 
-    def initial(self, like: Any) -> tuple[Float[Array, ""], Bool[Array, ""]]:
+    def initial(self, like: Components) -> tuple[Float[Array, ""], Bool[Array, ""]]:
         """No sum since the last multiple, which was not now."""
         return jnp.zeros_like(_total(like, self.component)), jnp.array(False)
 
     def update(
-        self, memory: tuple[Float[Array, ""], Bool[Array, ""]], components: Any
+        self, memory: tuple[Float[Array, ""], Bool[Array, ""]], components: Components
     ) -> tuple[Float[Array, ""], Bool[Array, ""]]:
         """The sum since the last multiple, and True if that is now."""
         since = memory[0] + _total(components, self.component)

@@ -13,10 +13,12 @@ from typing import Any, Protocol, runtime_checkable
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Environment, FairgymError, Feature, Memory, check_shape
+from fairgym.core import Components, Environment, FairgymError, Feature, Memory, check_shape
 from fairgym.core.checks import require_number
 from fairgym.wrappers.augmented import PERSON
 
+# The last rows, and the place of the next one.
+Rows = tuple[Float[Array, "steps stakeholders"], Int[Array, ""]]
 LARGEST_PERIOD = 1_000_000
 MOST_NEIGHBOURS = 4_096
 
@@ -33,7 +35,7 @@ class Status(Memory, Protocol):
         ...
 
 
-def entries(like: Any, component: str) -> Array:
+def entries(like: Components, component: str) -> Array:
     """A component with one entry per stakeholder.
 
     Raises:
@@ -72,12 +74,12 @@ class _Shown:
         require_number("discount", self.discount, 0.0, 1.0)
         require_number("most", self.most, 0.0)
 
-    def initial(self, like: Any) -> Float[Array, " stakeholders"]:
+    def initial(self, like: Components) -> Float[Array, " stakeholders"]:
         """Zeros: nobody has got anything."""
         return jnp.zeros_like(entries(like, self.component))
 
     def _added(
-        self, memory: Float[Array, " stakeholders"], components: Any
+        self, memory: Float[Array, " stakeholders"], components: Components
     ) -> Float[Array, " stakeholders"]:
         """The discounted past and the present together: gamma_p U + u."""
         past = memory if self.discount == 1.0 else self.discount * memory
@@ -137,7 +139,7 @@ class Full(_Shown):
     """
 
     def update(
-        self, memory: Float[Array, " stakeholders"], components: Any
+        self, memory: Float[Array, " stakeholders"], components: Components
     ) -> Float[Array, " stakeholders"]:
         """The sums after a step."""
         return self._added(memory, components)
@@ -182,7 +184,7 @@ class Min(_Shown):
     """
 
     def update(
-        self, memory: Float[Array, " stakeholders"], components: Any
+        self, memory: Float[Array, " stakeholders"], components: Components
     ) -> Float[Array, " stakeholders"]:
         """The sums after a step, less their least."""
         added = self._added(memory, components)
@@ -221,7 +223,7 @@ class Reset(_Shown):
     """
 
     def update(
-        self, memory: Float[Array, " stakeholders"], components: Any
+        self, memory: Float[Array, " stakeholders"], components: Components
     ) -> Float[Array, " stakeholders"]:
         """The sums after a step, zeros if they are equal."""
         added = self._added(memory, components)
@@ -244,21 +246,21 @@ class Recent:
         """Check the number of steps."""
         check_shape("steps", self.steps, 1, LARGEST_PERIOD)
 
-    def initial(self, like: Any) -> tuple[Float[Array, "steps stakeholders"], Int[Array, ""]]:
+    def initial(self, like: Components) -> Rows:
         """No rows yet: zeros, and the place of the next one."""
         size = entries(like, self.component).shape[0]
         return jnp.zeros((self.steps, size)), jnp.int32(0)
 
     def update(
-        self, memory: tuple[Float[Array, "steps stakeholders"], Int[Array, ""]], components: Any
-    ) -> tuple[Float[Array, "steps stakeholders"], Int[Array, ""]]:
+        self,
+        memory: Rows,
+        components: Components,
+    ) -> Rows:
         """The row of this step takes the place of the oldest."""
         rows, place = memory
         return rows.at[place].set(getattr(components, self.component)), (place + 1) % self.steps
 
-    def status(
-        self, memory: tuple[Float[Array, "steps stakeholders"], Int[Array, ""]]
-    ) -> Float[Array, " stakeholders"]:
+    def status(self, memory: Rows) -> Float[Array, " stakeholders"]:
         """The sums over the steps remembered: exact for counts, whatever came before them."""
         return jnp.sum(memory[0], axis=0)
 
@@ -281,11 +283,11 @@ class Counter:
         """Check the period."""
         check_shape("period", self.period, 1, LARGEST_PERIOD)
 
-    def initial(self, like: Any) -> Int[Array, ""]:
+    def initial(self, like: Components) -> Int[Array, ""]:
         """No step yet."""
         return jnp.int32(0)
 
-    def update(self, memory: Int[Array, ""], components: Any) -> Int[Array, ""]:
+    def update(self, memory: Int[Array, ""], components: Components) -> Int[Array, ""]:
         """One step more."""
         return (memory + 1) % self.period
 

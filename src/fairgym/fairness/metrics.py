@@ -5,13 +5,23 @@ Every metric is written so that more is better (MAFE, appendix B): a rate that s
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import ComponentInfo, FairgymError
+from fairgym.core import ComponentInfo, Counts, FairgymError
+from fairgym.utils.registry import Registry
+
+metric_classes = Registry(
+    "fairgym.fairness.metrics",
+    "class of metric",
+    members=("kind", "sign", "title", "unit_in", "value", "normalised", "defined"),
+    defaults=False,
+    modules=tuple(f"fairgym.fairness.{name}" for name in ("metrics", "disparities", "distances")),
+)
 
 Kind = Literal["direct", "rate", "fair"]
 
@@ -44,15 +54,15 @@ class Metric(Protocol):
         """The unit of the value, given the declared components; "" for a number without one."""
         ...
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """The metric of these component sums."""
         ...
 
-    def normalised(self, totals: Any) -> Float[Array, ""]:
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The metric divided by its normaliser, of order 1."""
         ...
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """False where the value is 0/0, which counts as 0."""
         ...
 
@@ -62,6 +72,7 @@ def ratio(numerator: Array, denominator: Array) -> Array:
     return jnp.where(denominator > 0, numerator / jnp.where(denominator > 0, denominator, 1.0), 0.0)
 
 
+@metric_classes.register("Direct")
 @dataclasses.dataclass(frozen=True)
 class Direct:
     """A sum of a component over time, such as profit (MAFE, equation 2, first term).
@@ -94,19 +105,20 @@ class Direct:
         """The declared unit, else the component's."""
         return self.unit or info[self.component].unit
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """The (signed) sum, in the component's unit."""
         return self.sign * jnp.sum(getattr(totals, self.component))
 
-    def normalised(self, totals: Any) -> Float[Array, ""]:
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The sum divided by the normaliser."""
         return self.value(totals) / self.normaliser
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """Always True."""
         return jnp.array(True)
 
 
+@metric_classes.register("Rate")
 @dataclasses.dataclass(frozen=True)
 class Rate:
     """A ratio of two summed components (MAFE, equation 2, second term).
@@ -136,6 +148,11 @@ class Rate:
     title: str = label()
     unit: str = label()
 
+    def __post_init__(self) -> None:
+        """Check the offset."""
+        if not 0.0 <= self.offset < math.inf:
+            raise FairgymError(f"offset is {self.offset!r}; it takes a number from 0")
+
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
         """The declared unit, else "share".
 
@@ -151,26 +168,26 @@ class Rate:
             )
         return self.unit or "share"
 
-    def value(self, totals: Any) -> Float[Array, ""]:
+    def value(self, totals: Counts) -> Float[Array, ""]:
         """The (signed) ratio over everybody; 0/0 is 0."""
         everybody = jnp.sum(getattr(totals, self.denominator))
         return self.sign * ratio(
             jnp.sum(getattr(totals, self.numerator)), self._with_offset(everybody)
         )
 
-    def normalised(self, totals: Any) -> Float[Array, ""]:
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The same: a rate is of order 1 already."""
         return self.value(totals)
 
-    def per_group(self, totals: Any) -> Float[Array, " groups"]:
+    def per_group(self, totals: Counts) -> Float[Array, " groups"]:
         """The unsigned ratio of each group; 0/0 is 0."""
         return ratio(getattr(totals, self.numerator), self.denominators(totals))
 
-    def denominators(self, totals: Any) -> Float[Array, " groups"]:
+    def denominators(self, totals: Counts) -> Float[Array, " groups"]:
         """Divisor of each group's count."""
         return self._with_offset(getattr(totals, self.denominator))
 
-    def defined(self, totals: Any) -> Array:
+    def defined(self, totals: Counts) -> Array:
         """True if the denominator is positive."""
         return self._with_offset(jnp.sum(getattr(totals, self.denominator))) > 0
 

@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import Environment, FairgymError
+from fairgym.core import Components, Counts, Environment, FairgymError
 from fairgym.core.checks import is_number
 from fairgym.fairness import weights as _weights
 from fairgym.fairness.metrics import Metric
@@ -183,7 +183,7 @@ class Objective:
 
     def score(
         self,
-        totals: Any,
+        totals: Counts,
         memories: Mapping[str, Any] | None = None,
         multipliers: Float[Array, " bounds"] | None = None,
     ) -> Float[Array, ""]:
@@ -213,7 +213,7 @@ class Objective:
             total = total - jnp.sum(multipliers * self.excess(totals))
         return total
 
-    def initial(self, like: Any) -> dict[str, Any]:
+    def initial(self, like: Components) -> dict[str, Any]:
         """Memories of the weighed schemes at the start of an episode, by name.
 
         Args:
@@ -224,7 +224,7 @@ class Objective:
     def step(
         self,
         memories: Mapping[str, Any],
-        components: Any,
+        components: Components,
         steps: int = 1,
         multipliers: Float[Array, " bounds"] | None = None,
     ) -> tuple[dict[str, Any], Float[Array, ""]]:
@@ -249,7 +249,7 @@ class Objective:
 
     def step_reward(
         self,
-        components: Any,
+        components: Counts,
         steps: int = 1,
         multipliers: Float[Array, " bounds"] | None = None,
     ) -> Float[Array, ""]:
@@ -280,7 +280,7 @@ class Objective:
         """Pairs (metric, weight), in the order of the weights."""
         return [(name, w) for name, w in self.weights.items() if name in self.metrics]
 
-    def excess(self, totals: Any) -> Float[Array, " bounds"]:
+    def excess(self, totals: Counts) -> Float[Array, " bounds"]:
         """Excess of each bounded disparity over its bound; not above 0 where the bound is kept."""
         return jnp.stack(
             [
@@ -303,7 +303,7 @@ class Objective:
         """Projected dual ascent: multiplier <- max(0, multiplier + rate * excess)."""
         return jnp.maximum(multipliers + rate * excess, 0.0)
 
-    def values(self, totals: Any) -> dict[str, Float[Array, ""]]:
+    def values(self, totals: Counts) -> dict[str, Float[Array, ""]]:
         """Every metric's raw value by name, weighted here or not."""
         return {name: metric.value(totals) for name, metric in self.metrics.items()}
 

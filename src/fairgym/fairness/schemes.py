@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import FairgymError, Struct
+from fairgym.core import Components, FairgymError, Struct
 from fairgym.core.checks import is_number
 from fairgym.fairness.aggregations import Aggregation, Last, Sum, Temporal, add_exactly
 from fairgym.fairness.filters import Always, Filter
@@ -196,7 +196,7 @@ class Scheme:
 
     # ---------------------------------------------------------------- as a memory
 
-    def initial(self, like: Any) -> Judged:
+    def initial(self, like: Components) -> Judged:
         """The memory before the first step.
 
         Args:
@@ -215,7 +215,7 @@ class Scheme:
             extended=self.extended.initial(size),
         )
 
-    def update(self, judged: Judged, components: Any) -> Judged:
+    def update(self, judged: Judged, components: Components) -> Judged:
         """The memory after a step."""
         status = self.status.update(judged.status, components)
         when = self.when.update(judged.when, components)

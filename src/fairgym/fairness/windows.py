@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from fairgym.core import Environment, Feature, check_shape
+from fairgym.core import Counts, Environment, Feature, check_shape
 from fairgym.core.checks import require_number
 from fairgym.fairness.memories import LARGEST_PERIOD
 from fairgym.fairness.metrics import Metric
@@ -54,14 +54,14 @@ class Windowed:
         check_shape("steps", self.steps, 0, LARGEST_PERIOD)
         require_number("most", self.most, 0.0)
 
-    def initial(self, like: Any) -> Any:
+    def initial(self, like: Counts) -> Any:
         """Zeros, and the place of the next row: nothing has happened."""
         names = self._components(vars(like))
         shapes = {name: jnp.shape(getattr(like, name)) for name in names}
         rows = {name: jnp.zeros((max(self.steps, 1), *shape)) for name, shape in shapes.items()}
         return rows, jnp.int32(0)
 
-    def update(self, memory: Any, components: Any) -> Any:
+    def update(self, memory: Any, components: Counts) -> Any:
         """The step takes the place of the oldest; of the episode so far it is added."""
         rows, place = memory
         if self.steps == 0:
@@ -84,7 +84,7 @@ class Windowed:
             rows = {name: row.at[place].set(0.0) for name, row in rows.items()}
         return self.totals((rows, place))
 
-    def value_after(self, remaining: Any, components: Any) -> Float[Array, ""]:
+    def value_after(self, remaining: Any, components: Counts) -> Float[Array, ""]:
         """The metric of the window after another step.
 
         Args:
@@ -101,7 +101,7 @@ class Windowed:
             trace: components with a first axis of steps, as in `Episode.trace`.
         """
 
-        def step(memory: Any, components: Any) -> tuple[Any, Array]:
+        def step(memory: Any, components: Counts) -> tuple[Any, Array]:
             memory = self.update(memory, components)
             return memory, self.value(memory)
 

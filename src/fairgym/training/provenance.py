@@ -12,28 +12,24 @@ from typing import Any
 import jax
 
 from fairgym._version import __version__
-from fairgym.algorithms import algorithms
-from fairgym.config.run_config import Job, RunConfig
-from fairgym.utils.registry import environments
+from fairgym.config.run_config import Job, RunConfig, registered
 
 
 def needed_modules(config: RunConfig) -> tuple[str, ...]:
     """Modules to import before a configuration can be built, each once.
 
-    Those that registered the environment and the algorithm, if these are not fairgym's own nor
-    installed with entry points; "__main__" stands for a script, which nobody can import.
+    Those that registered the environment, the algorithm and the classes of metrics, if these are
+    not fairgym's own nor installed with entry points; "__main__" stands for a script, which nobody
+    can import.
     """
-    found = environments.module_of(config.environment), algorithms.module_of(config.algorithm)
+    found = [registry.module_of(name) for _, name, registry in registered(config)]
     return tuple(dict.fromkeys(module for module in found if module is not None))
 
 
 def provenance(job: Job) -> dict[str, Any]:
     """Origin of a result that begins now: versions, device, source commit, data, date."""
     device, config = jax.local_devices()[0], job.config
-    installed = (
-        environments.distribution_of(config.environment),
-        algorithms.distribution_of(config.algorithm),
-    )
+    installed = [registry.distribution_of(name) for _, name, registry in registered(config)]
     return {
         "versions": {
             "python": platform.python_version(),

@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairgym.algorithms import algorithms
 from fairgym.config.files import describe, parse_json
-from fairgym.config.run_config import RunConfig, check_fields
+from fairgym.config.run_config import RunConfig, check_fields, registered
 from fairgym.core import FairgymError
 from fairgym.utils.files import read_regular
 from fairgym.utils.plugins import import_plugin
-from fairgym.utils.registry import environments
 
 FORMAT = "fairgym-run-1"
 LARGEST = 2**24  # bytes
@@ -114,9 +112,9 @@ def _import(modules: Sequence[str], config: RunConfig, folder: Path) -> None:
                 import_plugin(module, outside=made_by)
         except FairgymError as error:
             reasons.append(str(error))
-    needed = [("environment", config.environment, config.environment in environments)]
-    needed += [("algorithm", config.algorithm, config.algorithm in algorithms)]
-    missing = [f"the {what} {name!r}" for what, name, known in needed if not known]
+    missing = [
+        f"the {what} {name!r}" for what, name, known in registered(config) if name not in known
+    ]
     if not (modules and missing):
         return  # as it was when the run began, or found elsewhere
     why = reasons[0] if reasons else f"{missing[0]} is not known after that"

@@ -30,8 +30,9 @@ class Registry:
             their own name; a hyphen in a name stands for the underscore of the module. It is
             also the name of the group of entry points.
         what: word for the things in messages.
-        members: what a thing has to have: given, it is a class whose fields are settings, a
-            dataclass that can be made without arguments.
+        members: what a thing has to have: given, it is a class whose fields are settings, a frozen
+            dataclass.
+        defaults: True if such a class can be made without arguments.
         grouped: the modules of sub-packages register the things, not the sub-packages: `fig6` in
             `mafe` registers "mafe-fig6".
         modules: modules of fairgym that register several things each, in place of a folder; they
@@ -53,10 +54,12 @@ class Registry:
         what: str,
         *,
         members: Sequence[str] = (),
+        defaults: bool = True,
         grouped: bool = False,
         modules: Sequence[str] = (),
     ) -> None:
-        self.package, self.what, self.members, self.grouped = package, what, members, grouped
+        self.package, self.what, self.grouped = package, what, grouped
+        self.members, self.defaults = members, defaults
         self.modules, self._imported = modules, False
         self._things: dict[str, Any] = {}
         self._registered_by: dict[str, str] = {}  # name -> module
@@ -66,7 +69,7 @@ class Registry:
         """Decorator: make a thing known under this name.
 
         Raises:
-            FairgymError: the name is that of a module in the package's folder.
+            FairgymError: the name is that of one of fairgym's own.
         """
 
         def add(thing: T) -> T:
@@ -109,10 +112,11 @@ class Registry:
                 f"unknown {self.what} {name!r}; there are: {', '.join(self.names())}"
             )
         thing = self._things[name]
-        if self.members and (fault := _fault(thing, self.members)):
+        if self.members and (fault := _fault(thing, self.members, self.defaults)):
+            kind = "dataclass" + (" whose fields all have defaults" if self.defaults else "")
             raise FairgymError(
                 f"the {self.what} {name!r} is {getattr(thing, '__qualname__', thing)!r}, which"
-                f" {fault}; it takes a dataclass whose fields all have defaults"
+                f" {fault}; it takes a {kind}"
             )
         return thing
 
@@ -123,6 +127,13 @@ class Registry:
         """
         found_without = name in self._modules() or name in self._installed_by
         return None if found_without else self._registered_by.get(name)
+
+    def name_of(self, thing: Any) -> str | None:
+        """The name that a thing is registered or installed under; None without."""
+        path = f"{thing.__module__}:{thing.__qualname__}"
+        known = (name for name, one in self._things.items() if one is thing)
+        installed = (name for name, entry in self._entry_points().items() if entry.value == path)
+        return next(known, None) or next(installed, None)
 
     def distribution_of(self, name: str) -> str | None:
         """Name and version of the distribution whose entry point names a thing; None without."""
@@ -178,17 +189,19 @@ class Registry:
         return found
 
 
-def _fault(thing: Any, members: Sequence[str]) -> str:
+def _fault(thing: Any, members: Sequence[str], defaults: bool) -> str:
     """Reason why a thing cannot be made from settings; "" for none."""
     if not (isinstance(thing, type) and dataclasses.is_dataclass(thing)):
         return "is no dataclass"
-    missing = [name for name in members if not hasattr(thing, name)]
+    fields = [field for field in dataclasses.fields(thing) if field.init]
+    there = {field.name for field in fields}
+    missing = [name for name in members if not (hasattr(thing, name) or name in there)]
     missing += sorted(getattr(thing, "__abstractmethods__", ()))
     if missing:
         return f"has no {', '.join(missing)}"
     none = dataclasses.MISSING
-    for field in dataclasses.fields(thing):
-        if field.init and field.default is none and field.default_factory is none:
+    for field in fields if defaults else ():
+        if field.default is none and field.default_factory is none:
             return f"has no default for its field {field.name!r}"
     return ""
 

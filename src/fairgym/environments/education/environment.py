@@ -100,6 +100,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     def spec(self) -> EnvironmentSpec:
         """What is declared."""
         return EnvironmentSpec(
+            version=2,
             agents=("admissions", "university", "employer", "planner"),
             groups=GROUPS,
             components=EducationComponents,

@@ -87,6 +87,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     def spec(self) -> EnvironmentSpec:
         """What is declared."""
         return EnvironmentSpec(
+            version=2,
             agents=("insurer", "hospital", "planner"),
             groups=REGIONS,
             components=HealthComponents,

@@ -168,6 +168,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     def spec(self) -> EnvironmentSpec:
         """What is declared."""
         return EnvironmentSpec(
+            version=2,
             agents=tuple(f"{bank}{role}" for bank in self._market.prefixes for role in ROLES),
             groups=self._grouping.groups,
             components=self._labelling.components(self._market.components),

@@ -153,6 +153,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     def spec(self) -> EnvironmentSpec:
         """What is declared."""
         return EnvironmentSpec(
+            version=2,
             agents=AGENTS,
             groups=GROUPS,
             components=LoanComponents,

@@ -108,7 +108,7 @@ def test_agents_that_act_now_and_then_learn_from_those_steps(name):
 def test_conformance(name, begun):
     check_algorithm(learner(name), ENV, objective=BOUNDED, fixed=FIXED)
     some, before, state, _ = begun(name)
-    assert set(state.learned.actors) == {"level"} and state.trained == ["level"]
+    assert set(state.learned.actors) == {"level"} and state.trained == ("level",)
     for policies in (some.policies(before), some.policies(state)):
         assert list(policies) == list(ENV.agents)
         assert all(eqx.tree_equal(policies[agent], policy) for agent, policy in FIXED.items())

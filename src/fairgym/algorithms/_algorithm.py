@@ -11,10 +11,12 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 from fairgym.core import (
     LARGEST_NUMBER,
+    AnyPolicy,
     Environment,
     FairgymError,
     Policy,
     Struct,
+    check_params,
     check_shape,
     require_agent,
 )
@@ -25,7 +27,10 @@ from fairgym.utils import Registry
 algorithms = Registry(
     "fairgym.algorithms",
     "algorithm",
-    members=("num_updates", "score_discount", "extended_by", "init", "update", "policies"),
+    members=(
+        *("num_updates", "score_discount", "extended_by", "init", "update", "policies"),
+        "massaged",
+    ),
 )
 
 Objectives = Objective | Mapping[str, Objective]
@@ -76,6 +81,10 @@ class Algorithm(Protocol[StateT]):
 
     extended_by: ClassVar[str] = ""
 
+    def __post_init__(self) -> None:
+        """Raise a FairgymError unless every hyperparameter is in the range that `param` gives."""
+        check_params(self)
+
     @property
     def num_updates(self) -> int:
         """Number of times that `update` is called in a whole run."""
@@ -120,6 +129,28 @@ class Algorithm(Protocol[StateT]):
     def policies(self, state: StateT) -> Mapping[str, Policy]:
         """Policies of all agents, learned so far or fixed, by name of agent."""
         ...
+
+    def massaged(
+        self,
+        env: Environment,
+        params: Any,
+        policies: Mapping[str, AnyPolicy],
+        trained_in: Environment,
+        updates: int,
+    ) -> tuple[Environment, dict[str, AnyPolicy]]:
+        """Policies with action massaging, and an environment with what they then look at.
+
+        Args:
+            env: the environment to act in.
+            params: its parameters.
+            policies: agent -> policy.
+            trained_in: the environment of the training.
+            updates: number of updates that were made.
+
+        Raises:
+            FairgymError: it does not massage actions, or did not come to it.
+        """
+        raise FairgymError("massage takes one of f-ppo that was trained with it")
 
 
 def init_fields(

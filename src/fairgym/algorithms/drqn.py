@@ -17,12 +17,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from fairgym.algorithms import _log_keys as log_keys
-from fairgym.algorithms._algorithm import (
-    LARGEST_WIDTH,
-    MOST_EPISODES,
-    algorithms,
-    check_at_least,
-)
+from fairgym.algorithms._algorithm import LARGEST_WIDTH, MOST_EPISODES, algorithms, check_at_least
 from fairgym.algorithms._gradient import apply_gradients
 from fairgym.algorithms._q import first_world
 from fairgym.algorithms._replay import ExperienceBuffer

@@ -26,12 +26,7 @@ from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.algorithms import _log_keys as log_keys
-from fairgym.algorithms._algorithm import (
-    Objectives,
-    algorithms,
-    check_at_least,
-    check_inside,
-)
+from fairgym.algorithms._algorithm import Objectives, algorithms, check_at_least, check_inside
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
 from fairgym.algorithms._networks import Networks, make_networks
 from fairgym.algorithms._replay import ReplayBuffer
@@ -143,8 +138,9 @@ class FMaddpg(GradientLearner[FMaddpgState]):
             buffer=ReplayBuffer.empty(step, self.num_envs, self.places),
         )
 
-    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
-        super()._require(env, trained)
+    def _networks(
+        self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
+    ) -> Networks:
         for agent in trained:
             if env.action_space(agent).discrete:
                 raise FairgymError(
@@ -152,10 +148,6 @@ class FMaddpg(GradientLearner[FMaddpgState]):
                     f" critic's gradient; {agent!r} chooses among options: train it with another"
                     f" algorithm, such as f-mappo, or give it a fixed policy"
                 )
-
-    def _networks(
-        self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
-    ) -> Networks:
         sizes = self.hidden, self.critic_hidden
         values = len(trained)
         return make_networks(env, params, trained, *sizes, key, values=values, with_actions=True)

@@ -12,12 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.algorithms._algorithm import (
-    MOST_EPISODES,
-    algorithms,
-    check_at_least,
-    check_inside,
-)
+from fairgym.algorithms._algorithm import MOST_EPISODES, algorithms, check_at_least, check_inside
 from fairgym.algorithms._q import Experiences, QLearner, QState
 from fairgym.core import Entities, Environment, FairgymError
 from fairgym.policies.coding import TableCode

@@ -15,6 +15,7 @@ from typing import Any
 
 from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError
+from fairgym.core.params import params_info
 from fairgym.utils.plugins import reason_of
 from fairgym.utils.registry import environments
 
@@ -155,14 +156,15 @@ def _of_dataclass(cls: Any, section: str) -> list[Setting]:
 
 
 def field_docs(cls: Any) -> dict[str, str]:
-    """Field name -> its line in the Args or Attributes section of the docstring of its class.
+    """Field name -> what `param` says of it, or else the Args or Attributes of the docstring.
 
     Fields that a class inherits are described where they are declared, unless it says more of them.
     """
     docs: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         docs |= _documented(base.__dict__.get("__doc__") or "")
-    return docs
+    declared = params_info(cls) if dataclasses.is_dataclass(cls) else {}
+    return docs | {name: info.description for name, info in declared.items()}
 
 
 def _documented(docstring: str) -> dict[str, str]:

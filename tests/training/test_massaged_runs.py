@@ -138,7 +138,7 @@ def test_runs_without_massaging_are_refused(run, plain, command, capsys, tmp_pat
     assert "measuring" not in error
     changes = {"algorithm_args": F_PPO | {"massage": False, "epochs": 1}}
     without = train(dataclasses.replace(CONFIG, **changes), tmp_path / "without")
-    with pytest.raises(FairgymError, match="is a run of f-ppo; massage takes one of f-ppo that was"):
+    with pytest.raises(FairgymError, match="is a run of f-ppo; massage takes one of f-ppo that"):
         without.massaged()
     early = {"algorithm_args": F_PPO | {"threshold_start": 100, "epochs": 1}}
     early = train(dataclasses.replace(CONFIG, **early), tmp_path / "early")

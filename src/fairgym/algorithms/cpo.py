@@ -18,8 +18,9 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import algorithms
-from fairgym.algorithms._on_policy import Batch, explored_log_probability
+from fairgym.algorithms._on_policy import Batch, explored_log_probability, mean_entropy
 from fairgym.algorithms._terms import SHORT_TERM, Terms, Watching
 from fairgym.algorithms.ppo import Ppo, PpoState
 from fairgym.core import Entities, Environment, FairgymError, option_logits, param
@@ -113,7 +114,7 @@ class Cpo(Watching, Ppo):
         nets = eqx.combine(learned[0], state.skeleton)
         values = jax.vmap(jax.vmap(nets.critic))(batch.steps.observations, batch.steps.present)
         error = jnp.mean(optax.huber_loss(values, batch.returns))
-        return error, {"value_error": error}
+        return error, {log_keys.VALUE_ERROR: error}
 
     def _improve(
         self, state: PpoState, batch: Batch, key: PRNGKeyArray
@@ -190,7 +191,13 @@ class Cpo(Watching, Ppo):
         log_std = jnp.minimum(log_std, math.log(self.max_std))
         learned = eqx.tree_at(lambda nets: nets.actors[agent], state.learned, arrays)
         state = state.replace(learned=learned, log_std={agent: log_std})
-        return state, {"step_size": size, "divergence": divergence(start + size * step)}
+        apart, (network, after) = divergence(start + size * step), policy(start + size * step)
+        return state, {
+            "step_size": size,
+            "divergence": apart,
+            log_keys.APPROXIMATE_KL: apart,
+            log_keys.ENTROPY: mean_entropy(network, after, steps, agent, acts / total),
+        }
 
 
 def _outputs(network: Any, log_std: Array, seen: Entities) -> tuple[Array, Array]:

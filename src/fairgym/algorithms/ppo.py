@@ -242,9 +242,9 @@ class Ppo(GradientLearner[PpoState]):
     def _round(self, state: PpoState, key: PRNGKeyArray) -> tuple[PpoState, dict[str, Array]]:
         """Run every world and learn from its steps."""
         collect_key, improve_key = jax.random.split(key)
-        state, batch = self._experience(state, collect_key)
+        state, batch, found = self._experience(state, collect_key)
         state, losses = self._improve(state, batch, improve_key)
-        log = {name: jnp.mean(values) for name, values in losses.items()}
+        log = found | {name: jnp.mean(values) for name, values in losses.items()}
         log[log_keys.STEP_REWARD] = jnp.mean(batch.steps.rewards)
         for name, values in batch.steps.signals.items():
             log |= {name: jnp.mean(values), f"{name}_std": jnp.std(values)}
@@ -254,8 +254,10 @@ class Ppo(GradientLearner[PpoState]):
         carried, more = self._terms(state).learn(state.carried, log)
         return state.replace(carried=dict(carried)), log | dict(more)
 
-    def _experience(self, state: PpoState, key: PRNGKeyArray) -> tuple[PpoState, Batch]:
-        """Run every world: the state with the worlds after it, and what is to be learned from."""
+    def _experience(
+        self, state: PpoState, key: PRNGKeyArray
+    ) -> tuple[PpoState, Batch, dict[str, Array]]:
+        """Run every world: the state after it, what is to be learned from, and what to log."""
         terms, agents = self._terms(state), len(state.trained)
         worlds, steps, last = self._collect(state, functools.partial(self._run, state), key)
 
@@ -300,7 +302,9 @@ class Ppo(GradientLearner[PpoState]):
             returns=(returns - mean) / spread,
             before=before,
         )
-        return state.replace(worlds=worlds), batch
+        explained = 1.0 - jnp.var(advantage, (0, 1)) / (jnp.var(returns, (0, 1)) + 1e-8)
+        log = {log_keys.EXPLAINED_VARIANCE: jnp.mean(explained[:agents])}
+        return state.replace(worlds=worlds), batch, log
 
     def _improve(
         self, state: PpoState, batch: Batch, key: PRNGKeyArray
@@ -331,7 +335,7 @@ class Ppo(GradientLearner[PpoState]):
         """The clipped surrogate of each agent, the critic's error, the entropy bonus."""
         nets, log_std = eqx.combine(learned[0], state.skeleton), learned[1]
         steps, before, terms = batch.steps, batch.before, self._terms(state)
-        surrogate = bonus = clipped_share = jnp.float32(0.0)
+        surrogate = bonus = clipped_share = apart = jnp.float32(0.0)
         for index, agent in enumerate(state.trained):
             acts = steps.acts[agent].astype(jnp.float32)
             total = jnp.maximum(jnp.sum(acts), 1.0)
@@ -347,9 +351,15 @@ class Ppo(GradientLearner[PpoState]):
             clipped = jnp.clip(ratio, 1.0 - self.clip_eps, 1.0 + self.clip_eps)
             surrogate += jnp.sum(acts * jnp.minimum(ratio * own, clipped * own)) / total
             bonus += mean_entropy(nets.actors[agent], log_std[agent], steps, agent, acts / total)
+            apart += jnp.sum(acts * (ratio - 1.0 - log_ratio)) / total / len(nets.actors)
             outside = (jnp.abs(ratio - 1.0) > self.clip_eps).astype(jnp.float32)
             clipped_share += jnp.sum(acts * outside) / total / len(nets.actors)
         values = jax.vmap(jax.vmap(nets.critic))(steps.observations, steps.present)
         error = jnp.mean(optax.huber_loss(values, batch.returns))
         loss = self.vf_coef * error - surrogate - self.ent_coef * bonus
-        return loss, {"value_error": error, "clipped": clipped_share}
+        return loss, {
+            log_keys.VALUE_ERROR: error,
+            log_keys.CLIPPED: clipped_share,
+            log_keys.APPROXIMATE_KL: apart,
+            log_keys.ENTROPY: bonus,
+        }

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     LARGEST_WIDTH,
     MOST_EPISODES,
@@ -247,6 +248,8 @@ class GradientLearner(Algorithm[StateT]):
         measured = run_episodes(state.env, state.params, self.policies(state), keys)
         log = log_episodes(state.env, state.objectives, measured)
         log |= {name: jnp.mean(values) for name, values in losses.items()}
+        steps = self.rounds(state.env) * self.num_envs * self.num_steps
+        log[log_keys.ENVIRONMENT_STEPS] = jnp.float32(steps)
         multipliers = []
         for (_, objective), old in zip(state.objectives, state.multipliers, strict=True):
             excess = jnp.mean(jax.vmap(objective.excess)(measured.totals), axis=0)

@@ -241,6 +241,7 @@ class QLearner(Algorithm[StateT]):
         episodes = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), episodes)
         log = log_episodes(state.env, state.objectives, episodes)
         log |= {name: jnp.mean(values) for name, values in losses.items()}
+        log[log_keys.ENVIRONMENT_STEPS] = jnp.float32(rounds * steps)
         return state.replace(key=next_key, updates=state.updates + 1), log
 
     def _round(self, state: StateT, keys: Key[Array, " steps"]) -> tuple[StateT, dict[str, Array]]:

@@ -288,6 +288,7 @@ class FMacem(Algorithm[FMacemState]):
             "steps": jnp.sum(results.length).astype(jnp.float32),
         }
         log |= {log_keys.candidates(name): x for name, x in found.items()}
+        log[log_keys.ENVIRONMENT_STEPS] = found["steps"]
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(spread)])
         log["spread"] = jnp.sqrt(jnp.mean(flat**2))
         return log | log_multipliers(state.objectives, multipliers)

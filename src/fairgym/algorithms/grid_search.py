@@ -152,6 +152,7 @@ class GridSearch(Algorithm[GridSearchState]):
         best = {agent: jnp.asarray(values[winner]) for agent, values in candidates.items()}
         winning = jax.tree.map(lambda x: x[winner], episodes)
         log = log_episodes(state.env, state.objectives, winning)
+        log[log_keys.ENVIRONMENT_STEPS] = jnp.sum(episodes.length).astype(jnp.float32)
         log["candidates"] = jnp.float32(scores.size)
         log[log_keys.candidates(log_keys.OBJECTIVE)] = jnp.mean(scores)
         return state.replace(best=best, updates=state.updates + 1), log

@@ -7,7 +7,6 @@ gradient, which Adam climbs. Running this file checks the algorithm, trains, and
 """
 
 import dataclasses
-import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -17,6 +16,7 @@ import optax
 
 import fairgym
 from fairgym import algorithms as fa
+from fairgym.core import param
 from fairgym.fairness import Objective
 from fairgym.policies import equivariant, split_learned
 from fairgym.testing import check_algorithm
@@ -41,28 +41,15 @@ class EvolutionState(fa.TrainState):
 @fa.algorithms.register("evolution-strategies")
 @dataclasses.dataclass(frozen=True)
 class EvolutionStrategies(fa.Algorithm[EvolutionState]):
-    """Hyperparameters of evolution strategies.
-
-    Attributes:
-        epochs: number of gradient steps, each of which is logged.
-        pairs: number of antithetic pairs of candidates per epoch, with one episode each.
-        perturbation_std: standard deviation of the perturbations.
-        learning_rate: Adam's learning rate.
-        hidden: number of hidden units of the two-layer policies.
-        evaluation_episodes: number of episodes per epoch that measure the learned policy.
-    """
+    """Hyperparameters of evolution strategies."""
 
     extended_by: ClassVar[str] = "epochs"  # more of them extend a finished run
-    epochs: int = 20
-    pairs: int = 16
-    perturbation_std: float = 0.3
-    learning_rate: float = 0.1
-    hidden: int = 8
-    evaluation_episodes: int = 4
-
-    def __post_init__(self):
-        fa.check_at_least(self, 1, "epochs", "pairs", "hidden", "evaluation_episodes")
-        fa.check_inside(self, math.inf, "perturbation_std", "learning_rate", positive=True)
+    epochs: int = param(20, "Number of gradient steps, each of which is logged.", low=1)
+    pairs: int = param(16, "Antithetic pairs of candidates per epoch, an episode each.", low=1)
+    perturbation_std: float = param(0.3, "Standard deviation of perturbations.", low=0, above=True)
+    learning_rate: float = param(0.1, "Adam's learning rate.", low=0, above=True)
+    hidden: int = param(8, "Number of hidden units of the two-layer policies.", low=1)
+    evaluation_episodes: int = param(4, "Episodes per epoch that measure the policy.", low=1)
 
     @property
     def num_updates(self):

@@ -57,7 +57,7 @@ MAPS = Path("/proc/self/maps")
 MOST_MAPS = 35_000
 
 # What differs between equal runs.
-TIMES = ("started", "finished", "wall_time_s")
+TIMES = ("started", "finished", "wall_time_s", "steps_a_second")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -80,7 +80,7 @@ def test_only_steps_in_which_the_agent_acts_teach_the_policy(excess):
         num_envs=2, num_steps=30, num_minibatches=1, layers=(4,), critic_layers=(4,)
     )
     state = learner.init(jax.random.key(0), Desk(), Objective.direct(Desk()))
-    _, batch = eqx.filter_jit(learner._experience)(state, jax.random.key(1))
+    _, batch, _ = eqx.filter_jit(learner._experience)(state, jax.random.key(1))
     generator = np.random.default_rng(0)
     signal = {"short_term": jnp.full((2, 30), learner.cost_limit + excess)}
     everywhere = batch.replace(

@@ -8,7 +8,6 @@ from fair_tasks import OFFICE, Desk, DeskState, Office
 from q_tasks import Bandit
 
 from fairgym.algorithms import algorithms, log_keys
-from fairgym.algorithms._worlds import Step
 from fairgym.algorithms.elbert_po import soft_bias
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
@@ -66,13 +65,12 @@ def test_agents_with_equivariant_networks_share_the_bias():
 def test_advantages_are_the_derivative_of_the_objective():
     """How R - alpha b^2 changes if a step's advantages are a little more weighed; NumPy."""
     learner = algorithms.get("elbert-po")(**SMALL, epochs=1, bias_weight=3.0)
-    state = learner.init(jax.random.key(0), DESK, POINTS)
     generator = np.random.default_rng(0)
     benefit, demand = generator.uniform(0.2, 1.0, (2, 4, 80, 2)).astype(np.float32)
     advantage = generator.normal(size=(4, 80, 5)).astype(np.float32)
-    steps = Step({}, jnp.zeros(1), {}, {}, jnp.zeros((4, 80, 1)), jnp.zeros((4, 80), bool))
-    steps = steps.replace(signals={"benefit": jnp.array(benefit), "demand": jnp.array(demand)})
-    found = np.array(learner._combined(state, steps, jnp.array(advantage)))[..., 0]
+    signals = {"benefit": jnp.array(benefit), "demand": jnp.array(demand)}
+    combine = learner.terms(DESK, DESK.agents).combine
+    found = np.array(combine(signals, jnp.array(advantage)))[..., 0]
 
     gained, demanded = (40 * x.mean(axis=(0, 1)).astype(float) for x in (benefit, demand))
 
@@ -89,15 +87,14 @@ def test_the_offset_of_a_rate_is_added_once_an_episode():
     """Demand of the epidemic is new infections and one (equation 10), whatever the horizon."""
     env = make("epidemic")
     learner = algorithms.get("elbert-po")(**SMALL, epochs=1, bias_weight=3.0)
-    state = learner.init(jax.random.key(0), env, Objective.published(env))
     infected = np.zeros((4, 80, 2), np.float32)
     infected[:, ::20] = [6.0, 9.0]  # in the first of the 20 steps of each episode
     given = np.full((4, 80, 2), 0.5, np.float32)
     advantage = np.zeros((4, 80, 5), np.float32)
     advantage[..., 1] = 1.0
-    steps = Step({}, jnp.zeros(1), {}, {}, jnp.zeros((4, 80, 1)), jnp.zeros((4, 80), bool))
-    steps = steps.replace(signals={"benefit": jnp.array(given), "demand": jnp.array(infected)})
-    found = np.array(learner._combined(state, steps, jnp.array(advantage)))[..., 0]
+    signals = {"benefit": jnp.array(given), "demand": jnp.array(infected)}
+    combine = learner.terms(env, env.agents).combine
+    found = np.array(combine(signals, jnp.array(advantage)))[..., 0]
     first, second = 10.0 / (6.0 + 1.0), 10.0 / (9.0 + 1.0)
     np.testing.assert_allclose(found, -2 * 3.0 * (first - second) / (6.0 + 1.0), rtol=1e-5)
 

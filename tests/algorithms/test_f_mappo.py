@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from learners import AIMS, OWN, collected, learner, pulled
 
-from fairgym.algorithms._advantages import Batch, generalised_advantages
+from fairgym.algorithms._on_policy import Batch, generalised_advantages
 from fairgym.policies.exploration import log_probability
 
 
@@ -94,7 +94,7 @@ def test_the_loss_of_f_mappo_is_the_clipped_surrogate(begun):
 
 def test_agents_of_f_mappo_follow_their_own_advantages(begun):
     some, state, steps = begun
-    assert state.trained == list(OWN.agents) != list(state.networks.actors), "another order"
+    assert list(state.trained) == list(OWN.agents) != list(state.networks.actors), "another order"
     before, _ = measured(state.networks, state.log_std, steps)
     nothing = np.zeros(steps.rewards.shape, np.float32)
     for index, agent in enumerate(OWN.agents):

@@ -15,7 +15,7 @@ from toys import Toy
 
 import fairgym
 from fairgym.algorithms import algorithms
-from fairgym.algorithms._watching import SHORT_TERM, gain_of
+from fairgym.algorithms._terms import SHORT_TERM, gain_of
 from fairgym.core import FairgymError, apportion, no_components
 from fairgym.fairness import Objective, Windowed
 from fairgym.policies import massaged
@@ -139,7 +139,7 @@ class TestMassaging:
         settings = {"oracle": True, "threshold_start": 0, "threshold_rate": 0.0, "num_steps": 60}
         learner = algorithms.get("f-ppo")(**SMALL | settings | {"short_term": "tpr_disparity"})
         state = learner.init(jax.random.key(0), env, Objective.direct(env))
-        state = state.replace(rounds=jnp.int32(1))  # tau is 0 in the first one
+        state = state.replace(carried={"rounds": jnp.int32(1)})  # tau is 0 in the first one
         world = jax.tree.map(lambda x: x[0], state.worlds)
         steps = eqx.filter_jit(learner._run)(state, (world, jax.random.key(1)))[1]
         taken, unfairness = steps.actions["bank"], np.array(steps.signals[SHORT_TERM])
@@ -265,7 +265,7 @@ class TestMassaging:
 
 def shaped(name, advantage, signals, **settings):
     learner = algorithms.get(name)(**settings)
-    return np.array(learner._shaped(jnp.array(advantage), signals))
+    return np.array(learner.terms(DESK, DESK.agents).shape(jnp.array(advantage), signals))
 
 
 def scaled(values, scale):
@@ -314,7 +314,7 @@ def test_massaging_keeps_the_gap_small_while_learning():
     assert float(unfair["metrics/gap"]) < -0.95 and float(unfair["metrics/points"]) > 15
     assert float(unfair[SHORT_TERM]) > 0.7
     assert float(fair[SHORT_TERM]) < 0.4 * float(unfair[SHORT_TERM])
-    assert int(state.rounds) == 25
+    assert int(state.carried["rounds"]) == 25
 
 
 def test_agents_of_a_ppo_with_equivariant_networks_come_to_the_tolerance():

@@ -10,7 +10,7 @@ import pytest
 from q_tasks import Shop
 
 from fairgym.algorithms import algorithms
-from fairgym.algorithms._counterfactual import check_memory
+from fairgym.algorithms._experiences import check_memory
 from fairgym.core import FairgymError
 from fairgym.fairness import Counter, EachTime, Full, Nash, Objective, Reset, Scheme
 from fairgym.testing import check_algorithm
@@ -198,7 +198,7 @@ def test_a_memory_without_neighbours():
     [
         ("tabular-fair-qcm", {"offsets": ()}, "offsets is .*; it takes one or several whole"),
         ("fair-qcm", {"offsets": (1, 1)}, "offsets is .*; it takes one or several whole"),
-        ("fair-qcm", {"counterfactuals": 0}, "counterfactuals is 0; it takes a whole number"),
+        ("fair-qcm", {"counterfactuals": -1}, "counterfactuals is -1; it takes a whole number"),
         ("fair-qcm", {"buffer_size": 32}, "buffer_size is 32; it takes more than the counterf"),
         ("dqn", {"learning_starts": 401}, "learning_starts is 401; it takes a whole number from 1"),
         ("dqn", {"epsilon_start": 0.1}, "epsilon_end is 0.2; it takes a number from 0 to epsilon"),

@@ -11,7 +11,7 @@ from q_tasks import Bandit, Chain
 from toys import Toy
 
 from fairgym.algorithms import algorithms, log_keys
-from fairgym.algorithms._advantages import generalised_advantages
+from fairgym.algorithms._on_policy import generalised_advantages
 from fairgym.core import FairgymError, rollout
 from fairgym.fairness import Objective
 
@@ -29,7 +29,7 @@ def trained(name, env, **settings):
 
 def values(learner, state, env, numbers):
     """What the critic expects of each number that may be seen."""
-    mean, spread = learner._value_scale(state)
+    mean, spread = state.moments.scale
     seen = [
         env.observe(dataclasses.replace(env.initial_state(None, None), seen=jnp.int32(n)), None)
         for n in numbers

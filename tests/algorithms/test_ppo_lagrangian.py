@@ -7,7 +7,6 @@ import pytest
 from fair_tasks import OFFICE, Office, TwoArms
 
 from fairgym.algorithms import algorithms
-from fairgym.algorithms._worlds import Step
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 
@@ -65,12 +64,11 @@ def test_agents_with_equivariant_networks_share_the_bound():
 
 
 def test_the_price_is_taken_off_the_reward():
-    learner = algorithms.get("ppo-lagrangian")(cost_multiplier_init=3.0, num_envs=2)
-    state = learner.init(jax.random.key(0), TwoArms(), Objective.direct(TwoArms()))
+    learner = algorithms.get("ppo-lagrangian")(cost_multiplier_init=3.0)
+    terms = learner.terms(TwoArms(), TwoArms().agents)
     rewards, costs = np.random.default_rng(0).normal(size=(2, 2, 5)).astype(np.float32)
-    steps = Step({}, jnp.zeros(1), {}, {}, jnp.array(rewards)[..., None], jnp.zeros(1, bool))
-    steps = steps.replace(signals={"short_term": jnp.array(costs)})
-    found = learner._rewards(state, steps)
+    given = jnp.array(rewards)[..., None], {"short_term": jnp.array(costs)}
+    found = terms.reward(terms.start, *given)
     np.testing.assert_allclose(found[..., 0], (rewards - 3.0 * costs) / 4.0, rtol=1e-5)
 
 

@@ -38,7 +38,7 @@ if __name__ == "__mp_main__":  # of a worker process, which reads the script bef
     fates.keep_every_update()
 
 EPOCHS = 30  # of at least 0.05 s each
-TIMES = ("wall_time_s", "started", "finished")
+TIMES = ("wall_time_s", "steps_a_second", "started", "finished")
 
 
 def sweep_with(runs):

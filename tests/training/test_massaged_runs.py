@@ -55,7 +55,7 @@ def test_tau_is_that_of_the_last_round(run):
     for updates in (1, 2):
         state, _ = learner.update(state)
         found = learner.last_tau(run.job.env, updates)
-        last = int(state.rounds) - 1
+        last = int(state.carried["rounds"]) - 1
         assert last == 4 * updates - 1
         assert found == pytest.approx(1.0 - 0.9 ** (last - 2))
     assert float(run.massaged()[1]["bank"].threshold) == found == learner.last_tau(run.job.env)
@@ -138,11 +138,11 @@ def test_runs_without_massaging_are_refused(run, plain, command, capsys, tmp_pat
     assert "measuring" not in error
     changes = {"algorithm_args": F_PPO | {"massage": False, "epochs": 1}}
     without = train(dataclasses.replace(CONFIG, **changes), tmp_path / "without")
-    with pytest.raises(FairgymError, match="is a run of f-ppo without massaging; massage takes"):
+    with pytest.raises(FairgymError, match="is a run of f-ppo; massage takes one of f-ppo that"):
         without.massaged()
     early = {"algorithm_args": F_PPO | {"threshold_start": 100, "epochs": 1}}
     early = train(dataclasses.replace(CONFIG, **early), tmp_path / "early")
-    with pytest.raises(FairgymError, match="early ended before massaging began; massage takes"):
+    with pytest.raises(FairgymError, match="f-ppo; it ended before massaging began; massage takes"):
         early.massaged()
 
 

@@ -1,10 +1,10 @@
 """Algorithms that learn or search for policies: one module each, found by name.
 
 What the author of another one needs stands here too: the interface (`Algorithm`, `TrainState`), the
-fields that every state begins with, episodes of many policies side by side, logs, and checks of
-hyperparameters, and the names of what is logged (`log_keys`). `fairgym.wrappers.AutoReset` is for
-environments that run on, `fairgym.core.batching.map_episodes` maps anything else side by side.
-`examples/own_algorithm.py` is a complete one.
+fields that every state begins with, episodes of many policies side by side, logs, and the names of
+what is logged (`log_keys`). `fairgym.core.param` declares hyperparameters,
+`fairgym.wrappers.AutoReset` is for environments that run on, `fairgym.core.batching.map_episodes`
+maps anything else side by side. `examples/own_algorithm.py` is a complete one.
 """
 
 from fairgym.algorithms import _log_keys as log_keys
@@ -14,8 +14,6 @@ from fairgym.algorithms._algorithm import (
     TrainState,
     algorithms,
     as_arrays,
-    check_at_least,
-    check_inside,
     init_fields,
     objectives_of,
 )
@@ -52,8 +50,6 @@ __all__ = [
     "acting",
     "algorithms",
     "as_arrays",
-    "check_at_least",
-    "check_inside",
     "first_judged",
     "first_states",
     "first_worlds",

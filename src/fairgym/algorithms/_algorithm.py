@@ -10,12 +10,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 from fairgym.core import (
-    LARGEST_NUMBER,
+    AnyPolicy,
     Environment,
     FairgymError,
     Policy,
     Struct,
-    check_shape,
+    check_params,
     require_agent,
 )
 from fairgym.fairness import Objective
@@ -25,7 +25,10 @@ from fairgym.utils import Registry
 algorithms = Registry(
     "fairgym.algorithms",
     "algorithm",
-    members=("num_updates", "score_discount", "extended_by", "init", "update", "policies"),
+    members=(
+        *("num_updates", "score_discount", "extended_by", "init", "update", "policies"),
+        "massaged",
+    ),
 )
 
 Objectives = Objective | Mapping[str, Objective]
@@ -76,6 +79,10 @@ class Algorithm(Protocol[StateT]):
 
     extended_by: ClassVar[str] = ""
 
+    def __post_init__(self) -> None:
+        """Raise a FairgymError unless every hyperparameter is in the range that `param` gives."""
+        check_params(self)
+
     @property
     def num_updates(self) -> int:
         """Number of times that `update` is called in a whole run."""
@@ -120,6 +127,28 @@ class Algorithm(Protocol[StateT]):
     def policies(self, state: StateT) -> Mapping[str, Policy]:
         """Policies of all agents, learned so far or fixed, by name of agent."""
         ...
+
+    def massaged(
+        self,
+        env: Environment,
+        params: Any,
+        policies: Mapping[str, AnyPolicy],
+        trained_in: Environment,
+        updates: int,
+    ) -> tuple[Environment, dict[str, AnyPolicy]]:
+        """Policies with action massaging, and an environment with what they then look at.
+
+        Args:
+            env: the environment to act in.
+            params: its parameters.
+            policies: agent -> policy.
+            trained_in: the environment of the training.
+            updates: number of updates that were made.
+
+        Raises:
+            FairgymError: it does not massage actions, or did not come to it.
+        """
+        raise FairgymError("massage takes one of f-ppo that was trained with it")
 
 
 def init_fields(
@@ -176,38 +205,3 @@ def objectives_of(
 def as_arrays(params: Any) -> Any:
     """Parameters as arrays of a definite type, the type they have after a first compiled update."""
     return jax.tree.map(lambda x: jnp.asarray(np.asarray(x, np.float32)), params)
-
-
-def check_at_least(algorithm: Any, low: int, *names: str, high: int = 2**31 - 1) -> None:
-    """Raise a FairgymError unless these hyperparameters are whole numbers from `low` to `high`."""
-    for name in names:
-        check_shape(name, getattr(algorithm, name), low, high)
-
-
-def check_inside(algorithm: Any, high: float, *names: str, positive: bool = False) -> None:
-    """Raise a FairgymError unless these hyperparameters are numbers from 0 to `high`.
-
-    Args:
-        algorithm: a dataclass of hyperparameters.
-        high: largest value; infinity for none.
-        *names: the fields to check.
-        positive: whether 0 itself is refused.
-    """
-    for name in names:
-        value = getattr(algorithm, name)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        most = min(high, LARGEST_NUMBER)
-        if not (number and 0.0 <= value <= most) or (positive and value == 0.0):
-            above = "above 0" if positive else "from 0"
-            raise FairgymError(f"{name} is {value!r}; it takes a number {above} to {most:g}")
-
-
-def check_layers(algorithm: Any, *names: str) -> None:
-    """Raise a FairgymError unless these hyperparameters are numbers of units of hidden layers."""
-    for name in names:
-        units = getattr(algorithm, name)
-        whole = all(isinstance(n, int) and not isinstance(n, bool) for n in units)
-        if not whole or any(not 1 <= n <= LARGEST_WIDTH for n in units):
-            raise FairgymError(
-                f"{name} is {list(units)}; it takes whole numbers from 1 to {LARGEST_WIDTH}"
-            )

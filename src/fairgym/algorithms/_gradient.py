@@ -7,7 +7,6 @@ the end of the sum that is maximised; the value after it is 0.
 """
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -17,14 +16,13 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     LARGEST_WIDTH,
     MOST_EPISODES,
     Algorithm,
     Objectives,
     TrainState,
-    check_at_least,
-    check_inside,
     init_fields,
 )
 from fairgym.algorithms._episodes import log_episodes, log_multipliers, run_episodes
@@ -37,7 +35,7 @@ from fairgym.algorithms._worlds import (
     spread_over_devices,
     where,
 )
-from fairgym.core import Environment, first_hidden
+from fairgym.core import Environment, first_hidden, param
 from fairgym.core.batching import map_episodes, replicated
 from fairgym.policies import split_learned
 from fairgym.wrappers import AutoReset, StepOutcome
@@ -59,9 +57,9 @@ class GradientState(TrainState):
     skeleton: Any
 
     @property
-    def trained(self) -> list[str]:
+    def trained(self) -> tuple[str, ...]:
         """The trained agents in the order of rewards and values (trees sort their keys)."""
-        return [agent for agent, _ in self.objectives]
+        return tuple(agent for agent, _ in self.objectives)
 
     @property
     def networks(self) -> Networks:
@@ -113,53 +111,56 @@ class GradientLearner(Algorithm[StateT]):
 
     Objective, metrics and actions are logged of whole episodes of the learned policies without
     exploration; `step_reward` is the mean reward (equation 5) of the steps that they learn from.
-
-    Attributes:
-        epochs: number of epochs of training, each of which is logged.
-        episodes_per_epoch: whole episodes' worth of environment steps in each epoch.
-        num_envs: number of environments that run side by side.
-        num_steps: steps of each environment between two rounds of learning.
-        gamma: discount factor of the step rewards.
-        failure_penalty: loss of reward of every agent in a step with which an episode fails; a
-            step's reward is as large as the objective of an episode of such steps, so that
-            1 / (1 - gamma) weighs as much as the objective of all steps ahead. F-MAPPO and
-            F-MADDPG take 100 if nothing is said.
-        max_grad_norm: largest norm of a gradient; larger ones are scaled down.
-        hidden: number of hidden units of the two-layer policies.
-        critic_hidden: number of hidden units of the critic.
-        sampled_people: number of people that a learner samples of an observation at each step; 0
-            for all.
-        evaluation_episodes: number of episodes per epoch that measure the learned policy.
-        multiplier_rate: step size of the multipliers of a bounded objective.
-        vmap_size: number of environments that are vmapped together; 0 chooses by device.
     """
 
     extended_by: ClassVar[str] = "epochs"
 
-    epochs: int = 40
-    episodes_per_epoch: int = 100
-    num_envs: int = 16
-    num_steps: int = 100
-    gamma: float = 0.99
-    failure_penalty: float = 0.0
-    max_grad_norm: float = 0.5
-    hidden: int = 32
-    critic_hidden: int = 32
-    sampled_people: int = 32
-    evaluation_episodes: int = 4
-    multiplier_rate: float = 1.0
-    vmap_size: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        check_at_least(self, 1, "epochs")
-        check_at_least(self, 1, "hidden", "critic_hidden", high=LARGEST_WIDTH)
-        at_once = ("episodes_per_epoch", "num_envs", "num_steps", "evaluation_episodes")
-        check_at_least(self, 1, *at_once, high=MOST_EPISODES)
-        check_at_least(self, 0, "sampled_people", "vmap_size")
-        check_inside(self, 1.0, "gamma")
-        check_inside(self, math.inf, "multiplier_rate", "failure_penalty")
-        check_inside(self, math.inf, "max_grad_norm", positive=True)
+    epochs: int = param(40, "Number of epochs of training, each of which is logged.", low=1)
+    episodes_per_epoch: int = param(
+        100, "Whole episodes' worth of environment steps in each epoch.", low=1, high=MOST_EPISODES
+    )
+    num_envs: int = param(
+        16, "Number of environments that run side by side.", low=1, high=MOST_EPISODES
+    )
+    num_steps: int = param(
+        100, "Steps of each environment between two rounds of learning.", low=1, high=MOST_EPISODES
+    )
+    gamma: float = param(0.99, "Discount factor of the step rewards.", low=0, high=1)
+    failure_penalty: float = param(
+        0.0,
+        "Loss of reward of every agent in a step with which an episode fails; a step's reward "
+        "is as large as the objective of an episode of such steps, so that 1 / (1 - gamma) "
+        "weighs as much as the objective of all steps ahead. F-MAPPO and F-MADDPG take 100 if "
+        "nothing is said.",
+        low=0,
+    )
+    max_grad_norm: float = param(
+        0.5, "Largest norm of a gradient; larger ones are scaled down.", low=0, above=True
+    )
+    hidden: int = param(
+        32, "Number of hidden units of equivariant policies.", low=1, high=LARGEST_WIDTH
+    )
+    critic_hidden: int = param(
+        32, "Number of hidden units of their critic.", low=1, high=LARGEST_WIDTH
+    )
+    sampled_people: int = param(
+        32,
+        "Number of people that a learner samples of an observation at each step; 0 for all, "
+        "which flat networks take.",
+        low=0,
+    )
+    evaluation_episodes: int = param(
+        4,
+        "Number of episodes per epoch that measure the learned policy.",
+        low=1,
+        high=MOST_EPISODES,
+    )
+    multiplier_rate: float = param(
+        1.0, "Step size of the multipliers of a bounded objective.", low=0
+    )
+    vmap_size: int = param(
+        0, "Number of environments that are vmapped together; 0 chooses by device.", low=0
+    )
 
     @property
     def num_updates(self) -> int:
@@ -185,17 +186,16 @@ class GradientLearner(Algorithm[StateT]):
     def _networks(
         self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
     ) -> Networks:
-        """Actors of the trained agents, and the critic."""
+        """Actors of the trained agents, and the critic.
+
+        Raises:
+            FairgymError: these agents of the environment cannot be trained.
+        """
         raise NotImplementedError
 
     def _round(self, state: StateT, key: PRNGKeyArray) -> tuple[StateT, dict[str, Array]]:
         """Collect `num_steps` steps in every world and learn: the next state, and what to log."""
         raise NotImplementedError
-
-    # ---------------------------------------------------------------- what a subclass may change
-
-    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
-        """Raise a FairgymError unless these agents of the environment can be trained."""
 
     # ---------------------------------------------------------------- what subclasses call
 
@@ -210,12 +210,11 @@ class GradientLearner(Algorithm[StateT]):
         """Fields of a `GradientState` before the first update, by name.
 
         Raises:
-            FairgymError: as `_require`.
+            FairgymError: as `_networks`.
         """
         fields = init_fields(key, env, objective, params, fixed)
-        params, objectives = fields["params"], fields["objectives"]
+        env, params, objectives = fields["env"], fields["params"], fields["objectives"]
         trained = tuple(agent for agent, _ in objectives)
-        self._require(fields["env"], trained)
         # folded first: the two keys that updates split from this one are not used for anything else
         net_key, world_key = jax.random.split(jax.random.fold_in(key, 2))
         learned, skeleton = split_learned(self._networks(env, params, trained, net_key))
@@ -249,6 +248,8 @@ class GradientLearner(Algorithm[StateT]):
         measured = run_episodes(state.env, state.params, self.policies(state), keys)
         log = log_episodes(state.env, state.objectives, measured)
         log |= {name: jnp.mean(values) for name, values in losses.items()}
+        steps = self.rounds(state.env) * self.num_envs * self.num_steps
+        log[log_keys.ENVIRONMENT_STEPS] = jnp.float32(steps)
         multipliers = []
         for (_, objective), old in zip(state.objectives, state.multipliers, strict=True):
             excess = jnp.mean(jax.vmap(objective.excess)(measured.totals), axis=0)

@@ -1,11 +1,11 @@
-"""Networks of gradient learners: equivariant actors and a centralised critic over sets of people.
+"""Networks of gradient learners: actors and a centralised critic, over sets of people or flat.
 
 The critic is that of centralised training with decentralised execution (Lowe et al. 2017,
 https://arxiv.org/abs/1706.02275); its encoders are deep sets (Zaheer et al. 2017,
 https://arxiv.org/abs/1703.06114), so that it does not know an order of the people.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -13,11 +13,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.core import Entities, Environment, Struct
+from fairgym.core import Entities, Environment, FairgymError, Struct
 from fairgym.policies import equivariant
+from fairgym.policies.coding import Inputs
+from fairgym.policies.flat import FlatNetwork, linear_layers, perceptron
 from fairgym.policies.networks import Standardiser, standardiser
 
 OUTPUT_SCALE = 0.1  # of the output layer at the start: actions begin near the middle, smoothly
+FLAT_SCALE = 0.01  # of a flat actor's: all options are almost equally likely
 
 
 class Networks(Struct):
@@ -163,3 +166,75 @@ def make_networks(
         env, params, actors, critic_hidden, critic_key, values=values, with_actions=with_actions
     )
     return Networks(actors, critic)
+
+
+class FlatCritic(eqx.Module):
+    """A multi-layer perceptron over what all agents see: a value for each trained agent, or more.
+
+    Attributes:
+        layers: the layers.
+        inputs: per agent, the code of its observations; static.
+    """
+
+    layers: tuple[eqx.nn.Linear, ...]
+    inputs: tuple[tuple[str, Inputs], ...] = eqx.field(static=True)
+
+    def __init__(
+        self, env: Environment, values: int, hidden: Sequence[int], key: PRNGKeyArray
+    ) -> None:
+        """Draw the weights.
+
+        Args:
+            env: the environment.
+            values: number of values.
+            hidden: number of units of each hidden layer.
+            key: a JAX key.
+        """
+        self.inputs = tuple((agent, Inputs(env.observation_space(agent))) for agent in env.agents)
+        size = sum(code.size for _, code in self.inputs)
+        self.layers = linear_layers((size, *hidden, values), key)
+
+    def __call__(
+        self, observations: Mapping[str, Entities], present: Float[Array, " all_agents"]
+    ) -> Float[Array, " agents"]:
+        """The values; those of the trained agents, in acting order, come first."""
+        units = [code(observations[agent]) for agent, code in self.inputs]
+        return perceptron(self.layers, jnp.concatenate(units), "tanh")
+
+
+def make_flat_networks(
+    env: Environment,
+    trained: tuple[str, ...],
+    layers: Sequence[int],
+    critic_layers: Sequence[int],
+    key: PRNGKeyArray,
+    *,
+    values: int,
+) -> Networks:
+    """Multi-layer perceptrons over numbers in a row, for systems whose rows stay the same entities.
+
+    Args:
+        env: the environment.
+        trained: the trained agents.
+        layers: number of units of each hidden layer of an actor.
+        critic_layers: number of units of each hidden layer of the critic.
+        key: a JAX key.
+        values: number of values of the critic.
+
+    Raises:
+        FairgymError: an agent scores each of the people.
+    """
+    actor_key, critic_key = jax.random.split(key)
+    keys = jax.random.split(actor_key, len(trained))
+    actors = {}
+    for agent, own in zip(trained, keys, strict=True):
+        space = env.action_space(agent)
+        if space.per_entity:
+            raise FairgymError(
+                f"network is 'flat', but {agent!r} of {env.name} scores each of its people; it"
+                " takes 'equivariant'"
+            )
+        actor = FlatNetwork(Inputs(env.observation_space(agent)), space, layers, own, "tanh")
+        small = jax.tree.map(lambda x: FLAT_SCALE * x, actor.layers[-1])
+        actors[agent] = eqx.tree_at(lambda network: network.layers[-1], actor, small)
+    return Networks(actors, FlatCritic(env, values, critic_layers, critic_key))

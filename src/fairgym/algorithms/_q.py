@@ -10,14 +10,14 @@ decides the next one, and there is nothing to be spread over others.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
@@ -25,61 +25,29 @@ from fairgym.algorithms._algorithm import (
     Algorithm,
     Objectives,
     TrainState,
-    check_at_least,
-    check_inside,
     init_fields,
 )
 from fairgym.algorithms._episodes import log_episodes
-from fairgym.algorithms._worlds import World, first_judged, fixed_actions, scan_state, where
-from fairgym.core import Entities, Environment, Episode, FairgymError, Struct, first_hidden, rollout
+from fairgym.algorithms._experiences import (
+    LARGEST_OFFSET,
+    Experiences,
+    Happened,
+    check_memory,
+    with_counterfactuals,
+)
+from fairgym.algorithms._worlds import (
+    World,
+    first_judged,
+    first_world,
+    fixed_actions,
+    scan_state,
+    where,
+)
+from fairgym.core import Entities, Environment, Episode, FairgymError, first_hidden, param, rollout
 from fairgym.fairness import Objective
 from fairgym.wrappers import AutoReset
 
 CERTAIN = 1e30  # above any value
-
-
-class Happened(Struct):
-    """One step of the world.
-
-    Attributes:
-        before: the world before the step.
-        after: the world after it, before a reset.
-        seen: the trained agent's observation before the step.
-        seen_after: its observation after the step, before a reset.
-        action: its action.
-        components: components of the step.
-        reward: its reward.
-        ends: True if nothing comes after this step.
-    """
-
-    before: World
-    after: World
-    seen: Entities
-    seen_after: Entities
-    action: Int[Array, ""]
-    components: Any
-    reward: Float[Array, ""]
-    ends: Bool[Array, ""]
-
-
-class Experiences(Struct):
-    """Experiences (x, a, r, x') of one step: what happened first, then counterfactual ones.
-
-    Attributes:
-        seen: observations x.
-        seen_after: observations x'.
-        action: the action a, of all of them.
-        reward: rewards r.
-        discount: factor of the value of x': gamma, or 0 where nothing comes after; of all of them.
-        kept: mask of the experiences to learn from.
-    """
-
-    seen: Entities
-    seen_after: Entities
-    action: Int[Array, ""]
-    reward: Float[Array, " experiences"]
-    discount: Float[Array, ""]
-    kept: Bool[Array, " experiences"]
 
 
 class QState(TrainState):
@@ -111,35 +79,54 @@ class QLearner(Algorithm[StateT]):
 
     Objective, metrics and actions are logged of whole episodes of the greedy policy; `step_reward`
     is the mean reward of the steps that are learned from.
-
-    Attributes:
-        epochs: number of epochs of training, each of which is logged.
-        gamma: discount factor of the rewards.
-        epsilon_start: probability of a random action at the start.
-        epsilon_decay: factor of this probability at each of its decays.
-        epsilon_end: smallest probability of a random action.
-        bootstrap_truncated: bootstrapping past the horizon: the last observation of an episode is
-            worth what would come after it. Without, nothing comes after the horizon; then agents
-            should see the time.
-        evaluation_episodes: number of episodes that measure the greedy policy, each time.
     """
 
     extended_by: ClassVar[str] = "epochs"
     name: ClassVar[str] = "Q-learning"
 
-    epochs: int = 100
-    gamma: float = 0.99
-    epsilon_start: float = 1.0
-    epsilon_decay: float = 0.95
-    epsilon_end: float = 0.2
-    bootstrap_truncated: bool = True
-    evaluation_episodes: int = 1
+    epochs: int = param(100, "Number of epochs of training, each of which is logged.", low=1)
+    gamma: float = param(0.99, "Discount factor of the rewards.", low=0, high=1)
+    epsilon_start: float = param(1.0, "Probability of a random action at the start.", low=0, high=1)
+    epsilon_decay: float = param(
+        0.95, "Factor of this probability at each of its decays.", low=0, high=1
+    )
+    epsilon_end: float = param(0.2, "Smallest probability of a random action.", low=0, high=1)
+    bootstrap_truncated: bool = param(
+        True,
+        "Bootstrapping past the horizon: the last observation of an episode is worth what "
+        "would come after it. Without, nothing comes after the horizon; then agents should "
+        "see the time.",
+    )
+    evaluation_episodes: int = param(
+        1,
+        "Number of episodes that measure the greedy policy, each time.",
+        low=1,
+        high=MOST_EPISODES,
+    )
+
+    offsets: tuple[int, ...] = param(
+        (1, 2),
+        "Offsets of the counterfactual memories from the true one, in all combinations over the "
+        "stakeholders (memory full: 1,2 in the paper); of a memory of differences, offsets of the "
+        "one furthest ahead.",
+        low=-LARGEST_OFFSET,
+        high=LARGEST_OFFSET,
+    )
+    counterfactuals: int = param(
+        0,
+        "Largest number of counterfactual memories that a step is also learned from (FairQCM); of "
+        "more, so many are sampled at each step.",
+        low=0,
+        high=LARGEST_OFFSET,
+    )
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_at_least(self, 1, "epochs")
-        check_at_least(self, 1, "evaluation_episodes", high=MOST_EPISODES)
-        check_inside(self, 1.0, "gamma", "epsilon_start", "epsilon_decay", "epsilon_end")
+        super().__post_init__()
+        if self.counterfactuals and len(set(self.offsets)) < max(1, len(self.offsets)):
+            raise FairgymError(
+                f"offsets is {list(self.offsets)}; it takes one or several whole numbers, each once"
+            )
         if self.epsilon_end > self.epsilon_start:
             raise FairgymError(
                 f"epsilon_end is {self.epsilon_end}; it takes a number from 0 to epsilon_start,"
@@ -171,6 +158,8 @@ class QLearner(Algorithm[StateT]):
         fields = init_fields(key, env, objective, params, fixed)
         env, params, objectives = fields["env"], fields["params"], fields["objectives"]
         check_agent(self.name, env, objectives)
+        if self.counterfactuals:
+            check_memory(self.name, env, params, objectives[0][1], self.offsets)
         # folded first: the two keys that updates split from this one are not used for anything else
         world_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
         fields["world"] = first_world(env, params, objectives, fields["fixed"], world_key)
@@ -216,10 +205,10 @@ class QLearner(Algorithm[StateT]):
     # ---------------------------------------------------------------- what a subclass may change
 
     def _experiences(self, state: StateT, happened: Happened, key: PRNGKeyArray) -> Experiences:
-        """Experiences to learn from: what happened."""
+        """Experiences to learn from: what happened, and would have with another memory."""
         alone = (happened.seen, happened.seen_after, happened.reward, jnp.array(True))
         seen, after, reward, kept = jax.tree.map(lambda x: x[None], alone)
-        return Experiences(
+        real = Experiences(
             seen=seen,
             seen_after=after,
             action=happened.action,
@@ -227,6 +216,9 @@ class QLearner(Algorithm[StateT]):
             discount=jnp.where(happened.ends, 0.0, self.gamma),
             kept=kept,
         )
+        if not self.counterfactuals:
+            return real
+        return with_counterfactuals(state, happened, real, key, self.offsets, self.counterfactuals)
 
     def _ended(self, state: StateT, done: Bool[Array, ""]) -> StateT:
         """The state after a step with which an episode may have ended."""
@@ -249,6 +241,7 @@ class QLearner(Algorithm[StateT]):
         episodes = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), episodes)
         log = log_episodes(state.env, state.objectives, episodes)
         log |= {name: jnp.mean(values) for name, values in losses.items()}
+        log[log_keys.ENVIRONMENT_STEPS] = jnp.float32(rounds * steps)
         return state.replace(key=next_key, updates=state.updates + 1), log
 
     def _round(self, state: StateT, keys: Key[Array, " steps"]) -> tuple[StateT, dict[str, Array]]:
@@ -325,19 +318,6 @@ class QLearner(Algorithm[StateT]):
         first = first_judged(state.env, state.params, state.objectives), first_hidden(state.fixed)
         world = World(following, *where(end.done, first, ((judged,), hidden)))
         return state.replace(world=world), happened, end.done
-
-
-@eqx.filter_jit
-def first_world(
-    env: Environment,
-    params: Any,
-    objectives: Sequence[tuple[str, Objective]],
-    fixed: Mapping[str, Any],
-    key: PRNGKeyArray,
-) -> World:
-    """A world at the start of an episode."""
-    state = env.initial_state(key, params)
-    return World(state, first_judged(env, params, objectives), first_hidden(fixed))
 
 
 def check_agent(name: str, env: Environment, objectives: tuple[tuple[str, Objective], ...]) -> None:

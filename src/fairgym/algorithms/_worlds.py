@@ -78,6 +78,19 @@ def first_worlds(
     return World(state=first_states(env, params, keys), judged=judged, hidden=hidden)
 
 
+@eqx.filter_jit
+def first_world(
+    env: Environment,
+    params: Any,
+    objectives: Sequence[tuple[str, Objective]],
+    fixed: Mapping[str, Any],
+    key: PRNGKeyArray,
+) -> World:
+    """A world at the start of an episode."""
+    state = env.initial_state(key, params)
+    return World(state, first_judged(env, params, objectives), first_hidden(fixed))
+
+
 def sample_people(
     observation: Entities, key: PRNGKeyArray, size: int
 ) -> tuple[Entities, Int[Array, " sample"]]:

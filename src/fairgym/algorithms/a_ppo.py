@@ -5,52 +5,44 @@ Decision Systems" (2022), https://arxiv.org/abs/2210.12546.
 """
 
 import dataclasses
-import math
-from collections.abc import Mapping
-from typing import Any
+from typing import Literal
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.algorithms._algorithm import algorithms, check_inside
-from fairgym.algorithms._watching import SHORT_TERM, RegularisedPpo, WatchingState, gain_of
+from fairgym.algorithms._algorithm import algorithms
+from fairgym.algorithms._terms import SCALE, SHORT_TERM, Signals, Terms, Watching, gain_of, scaled
+from fairgym.algorithms.ppo import Ppo
+from fairgym.core import Environment, param
 
 
 @algorithms.register("a-ppo")
 @dataclasses.dataclass(frozen=True)
-class APpo(RegularisedPpo[WatchingState]):
-    """Hyperparameters of A-PPO, beside those of `RegularisedPpo`; defaults are those of bank_loans.
+class APpo(Watching, Ppo):
+    """Hyperparameters of A-PPO, beside those of PPO; the defaults are those of bank_loans.
 
     The advantage is A + b1 min(0, w - D) + b2 min(0, -dD), the last term where D > w alone: D is
     the measure after the step, and dD by how much it has grown with it.
-
-    Attributes:
-        value_weight: b1, the weight of unfairness above the tolerance.
-        growth_weight: b2, the weight of its growth.
-        tolerance: w, the unfairness that is not penalised.
     """
 
-    value_weight: float = 0.25
-    growth_weight: float = 0.25
-    tolerance: float = 0.005
+    scale: Literal["minibatch", "none"] = param("minibatch", SCALE)
+    value_weight: float = param(0.25, "B1, the weight of unfairness above the tolerance.", low=0)
+    growth_weight: float = param(0.25, "B2, the weight of its growth.", low=0)
+    tolerance: float = param(0.005, "W, the unfairness that is not penalised.", low=0)
 
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        check_inside(self, math.inf, "value_weight", "growth_weight", "tolerance")
+    def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
+        """Both terms beside the advantages."""
+        return Terms(self.measures(env), shape=self._penalised)
 
-    def _state(self, fields: dict[str, Any]) -> WatchingState:
-        return WatchingState(**fields)
-
-    def _shaped(
-        self, advantage: Float[Array, "worlds steps"], signals: Mapping[str, Array]
+    def _penalised(
+        self, advantage: Float[Array, "worlds steps"], signals: Signals
     ) -> Float[Array, "worlds steps"]:
         """Advantages with both terms."""
         unfair, gain = signals[SHORT_TERM], signals[gain_of(SHORT_TERM)]
         value = jnp.minimum(0.0, self.tolerance - unfair)
         grown = jnp.where(unfair > self.tolerance, jnp.minimum(0.0, gain), 0.0)
         return (
-            self._scaled(advantage)
-            + self.value_weight * self._scaled(value)
-            + self.growth_weight * self._scaled(grown)
+            scaled(advantage, self.scale)
+            + self.value_weight * scaled(value, self.scale)
+            + self.growth_weight * scaled(grown, self.scale)
         )

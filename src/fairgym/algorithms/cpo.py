@@ -18,12 +18,12 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.algorithms._advantages import Batch
-from fairgym.algorithms._algorithm import algorithms, check_at_least, check_inside
-from fairgym.algorithms._likelihood import explored_log_probability
-from fairgym.algorithms._watching import SHORT_TERM, WatchingPpo, WatchingState
-from fairgym.algorithms._worlds import Step
-from fairgym.core import Entities, Environment, FairgymError, option_logits
+from fairgym.algorithms import _log_keys as log_keys
+from fairgym.algorithms._algorithm import algorithms
+from fairgym.algorithms._on_policy import Batch, explored_log_probability, mean_entropy
+from fairgym.algorithms._terms import SHORT_TERM, Terms, Watching
+from fairgym.algorithms.ppo import Ppo, PpoState
+from fairgym.core import Entities, Environment, FairgymError, option_logits, param
 
 SHRINK = 0.8  # of the step at each try of the line search
 TRIES = 10
@@ -74,19 +74,12 @@ def constrained_step(
 
 @algorithms.register("cpo")
 @dataclasses.dataclass(frozen=True)
-class Cpo(WatchingPpo[WatchingState]):
-    """Hyperparameters of CPO, beside those of `WatchingPpo`; it trains one agent.
+class Cpo(Watching, Ppo):
+    """Hyperparameters of CPO, beside those of PPO; it trains one agent.
 
     The cost of a step is short-term unfairness after it. `learning_rate`, `update_epochs`,
     `num_minibatches` and `max_grad_norm` are those of the critic. It has none of `clip_eps`,
     `ent_coef` and `vf_coef`.
-
-    Attributes:
-        cost_limit: largest mean of short-term unfairness over the steps.
-        trust_region: delta, the largest mean Kullback-Leibler divergence of a new policy from the
-            old one.
-        damping: number that is added to the diagonal of the Fisher matrix.
-        cg_iterations: number of iterations of conjugate gradients.
     """
 
     # no hyperparameters here: nothing is clipped, and actor and critic learn apart
@@ -96,61 +89,42 @@ class Cpo(WatchingPpo[WatchingState]):
 
     gamma: float = 0.995
     learning_rate: float = 1e-3
-    cost_limit: float = 0.05
-    trust_region: float = 0.01
-    damping: float = 0.1
-    cg_iterations: int = 10
+    cost_limit: float = param(0.05, "Largest mean of short-term unfairness over the steps.", low=0)
+    trust_region: float = param(
+        0.01,
+        "Delta, the largest mean Kullback-Leibler divergence of a new policy from the old one.",
+        low=0,
+        above=True,
+    )
+    damping: float = param(0.1, "Number that is added to the diagonal of the Fisher matrix.", low=0)
+    cg_iterations: int = param(10, "Number of iterations of conjugate gradients.", low=1)
 
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        check_inside(self, math.inf, "cost_limit", "damping")
-        check_inside(self, math.inf, "trust_region", positive=True)
-        check_at_least(self, 1, "cg_iterations")
-
-    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
-        super()._require(env, trained)
+    def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
+        """The cost, whose sum the critic values too."""
+        measures = self.measures(env)
         if len(trained) > 1 or self.network != "flat":
             raise FairgymError(
                 f"cpo would train {', '.join(trained)} with {self.network} networks; it takes one"
                 " agent and flat networks"
             )
+        return Terms(measures, valued=(SHORT_TERM,), values=1)
 
-    def _state(self, fields: dict[str, Any]) -> WatchingState:
-        return WatchingState(**fields)
-
-    # ---------------------------------------------------------------- values of rewards and costs
-
-    def _values(self, env: Environment, trained: int) -> int:
-        """Those of the rewards and of the costs."""
-        return trained + 1
-
-    def _rewards(self, state: WatchingState, steps: Step) -> Float[Array, "worlds steps values"]:
-        """Rewards and costs."""
-        return jnp.concatenate([steps.rewards, steps.signals[SHORT_TERM][..., None]], axis=2)
-
-    def _loss(
-        self, learned: Any, state: WatchingState, batch: Batch
-    ) -> tuple[Array, dict[str, Array]]:
+    def _loss(self, learned: Any, state: PpoState, batch: Batch) -> tuple[Array, dict[str, Array]]:
         """The critic's error alone: the actor makes steps of its own."""
         nets = eqx.combine(learned[0], state.skeleton)
         values = jax.vmap(jax.vmap(nets.critic))(batch.steps.observations, batch.steps.present)
         error = jnp.mean(optax.huber_loss(values, batch.returns))
-        return error, {"value_error": error}
-
-    # ---------------------------------------------------------------- the policy
+        return error, {log_keys.VALUE_ERROR: error}
 
     def _improve(
-        self, state: WatchingState, batch: Batch, key: PRNGKeyArray
-    ) -> tuple[WatchingState, dict[str, Array]]:
+        self, state: PpoState, batch: Batch, key: PRNGKeyArray
+    ) -> tuple[PpoState, dict[str, Array]]:
         """One step of the policy within the trust region, then the critic."""
         state, found = self._step_policy(state, batch)
         state, losses = super()._improve(state, batch, key)
         return state, losses | found
 
-    def _step_policy(
-        self, state: WatchingState, batch: Batch
-    ) -> tuple[WatchingState, dict[str, Array]]:
+    def _step_policy(self, state: PpoState, batch: Batch) -> tuple[PpoState, dict[str, Array]]:
         """One step of the policy within the trust region.
 
         Means are those of the steps in which the agent acts. The limit is one of all steps: the
@@ -217,7 +191,13 @@ class Cpo(WatchingPpo[WatchingState]):
         log_std = jnp.minimum(log_std, math.log(self.max_std))
         learned = eqx.tree_at(lambda nets: nets.actors[agent], state.learned, arrays)
         state = state.replace(learned=learned, log_std={agent: log_std})
-        return state, {"step_size": size, "divergence": divergence(start + size * step)}
+        apart, (network, after) = divergence(start + size * step), policy(start + size * step)
+        return state, {
+            "step_size": size,
+            "divergence": apart,
+            log_keys.APPROXIMATE_KL: apart,
+            log_keys.ENTROPY: mean_entropy(network, after, steps, agent, acts / total),
+        }
 
 
 def _outputs(network: Any, log_std: Array, seen: Entities) -> tuple[Array, Array]:

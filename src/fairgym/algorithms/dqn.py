@@ -7,8 +7,7 @@ step once the replay buffer is full, a target network that is copied now and the
 """
 
 import dataclasses
-import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -17,19 +16,14 @@ import optax
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.algorithms._algorithm import (
-    MOST_EPISODES,
-    algorithms,
-    check_at_least,
-    check_inside,
-    check_layers,
-)
+from fairgym.algorithms._algorithm import LARGEST_WIDTH, MOST_EPISODES, algorithms
+from fairgym.algorithms._experiences import Experiences
 from fairgym.algorithms._gradient import apply_gradients
-from fairgym.algorithms._q import Experiences, QLearner, QState
+from fairgym.algorithms._q import QLearner, QState
 from fairgym.algorithms._replay import ExperienceBuffer
-from fairgym.core import Entities, Environment, Struct
+from fairgym.core import Entities, Environment, FairgymError, Struct, check_shape, param
 from fairgym.policies import split_learned
-from fairgym.policies.coding import InputCode, Inputs
+from fairgym.policies.coding import Inputs
 from fairgym.policies.flat import FlatNetwork
 
 LARGEST_BUFFER = 10_000_000  # experiences
@@ -80,49 +74,60 @@ class DqnState(QState):
 @algorithms.register("dqn")
 @dataclasses.dataclass(frozen=True)
 class Dqn(QLearner[DqnState]):
-    """Hyperparameters of DQN, beside those of `QLearner`.
-
-    Attributes:
-        episodes_per_epoch: whole episodes' worth of environment steps in each epoch.
-        hidden: number of units of each hidden layer.
-        input_code: "binary" writes features with a number of values in bits; "scaled" divides all
-            by their ranges.
-        learning_rate: Adam's learning rate.
-        buffer_size: number of experiences that the replay buffer holds.
-        batch_size: number of experiences sampled from it for each gradient step.
-        learning_starts: number of experiences in the replay buffer before learning starts; none:
-            when it is full.
-        target_network_frequency: number of gradient steps between two copies of the network into
-            the target network.
-        epsilon_decay: factor of the probability of a random action after each episode; 0.998
-            comes to the smallest one after 805 episodes.
-        evaluation_episodes: number of episodes that measure the greedy policy after each
-            episode's worth of steps.
-    """
+    """Hyperparameters of DQN, which is measured after each episode's worth of steps."""
 
     name: ClassVar[str] = "dqn"
 
     gamma: float = 0.95
-    epsilon_decay: float = 0.999
-    episodes_per_epoch: int = 10
-    hidden: tuple[int, ...] = (32, 16, 8)
-    input_code: InputCode = "binary"
-    learning_rate: float = 1e-4
-    buffer_size: int = 400
-    batch_size: int = 64
-    learning_starts: int | None = None
-    target_network_frequency: int = 1_000
+    epsilon_decay: float = param(
+        0.999,
+        "Factor of the probability of a random action after each episode; 0.998 comes to the "
+        "smallest one after 805 episodes.",
+        low=0,
+        high=1,
+    )
+    episodes_per_epoch: int = param(
+        10, "Whole episodes' worth of environment steps in each epoch.", low=1, high=MOST_EPISODES
+    )
+    hidden: tuple[int, ...] = param(
+        (32, 16, 8), "Number of units of each hidden layer.", low=1, high=LARGEST_WIDTH
+    )
+    input_code: Literal["scaled", "binary"] = param(
+        "binary",
+        '"binary" writes features with a number of values in bits; "scaled" divides all by '
+        "their ranges.",
+    )
+    learning_rate: float = param(1e-4, "Adam's learning rate.", low=0, above=True)
+    buffer_size: int = param(
+        400, "Number of experiences that the replay buffer holds.", low=1, high=LARGEST_BUFFER
+    )
+    batch_size: int = param(
+        64,
+        "Number of experiences sampled from it for each gradient step.",
+        low=1,
+        high=LARGEST_BUFFER,
+    )
+    learning_starts: int | None = param(
+        None,
+        "Number of experiences in the replay buffer before learning starts; none: when it is full.",
+        low=1,
+    )
+    target_network_frequency: int = param(
+        1_000,
+        "Number of gradient steps between two copies of the network into the target network.",
+        low=1,
+    )
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
-        check_at_least(self, 1, "episodes_per_epoch", high=MOST_EPISODES)
-        check_at_least(self, 1, "buffer_size", "batch_size", high=LARGEST_BUFFER)
-        check_at_least(self, 1, "target_network_frequency")
-        check_inside(self, math.inf, "learning_rate", positive=True)
         if self.learning_starts is not None:
-            check_at_least(self, 1, "learning_starts", high=self.buffer_size)
-        check_layers(self, "hidden")
+            check_shape("learning_starts", self.learning_starts, 1, self.buffer_size)
+        if self.buffer_size <= self.counterfactuals:
+            raise FairgymError(
+                f"buffer_size is {self.buffer_size}; it takes more than the counterfactuals of a"
+                f" step, {self.counterfactuals}"
+            )
 
     def _rounds(self, env: Environment) -> tuple[int, int]:
         return self.episodes_per_epoch, env.horizon

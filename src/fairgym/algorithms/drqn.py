@@ -17,18 +17,12 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from fairgym.algorithms import _log_keys as log_keys
-from fairgym.algorithms._algorithm import (
-    LARGEST_WIDTH,
-    MOST_EPISODES,
-    algorithms,
-    check_at_least,
-)
+from fairgym.algorithms._algorithm import LARGEST_WIDTH, MOST_EPISODES, algorithms
 from fairgym.algorithms._gradient import apply_gradients
-from fairgym.algorithms._q import first_world
 from fairgym.algorithms._replay import ExperienceBuffer
-from fairgym.algorithms._worlds import World
-from fairgym.algorithms.dqn import Dqn, DqnState
-from fairgym.core import FairgymError, Struct
+from fairgym.algorithms._worlds import World, first_world
+from fairgym.algorithms.dqn import LARGEST_BUFFER, Dqn, DqnState
+from fairgym.core import FairgymError, Struct, param
 from fairgym.policies import split_learned
 from fairgym.policies.coding import Inputs
 from fairgym.policies.flat import RecurrentNetwork
@@ -55,34 +49,43 @@ class Sequence(Struct):
 @algorithms.register("drqn")
 @dataclasses.dataclass(frozen=True)
 class Drqn(Dqn):
-    """Hyperparameters of DRQN, beside those of DQN.
-
-    Attributes:
-        hidden: number of units of each layer below the GRU.
-        recurrent_units: size of the GRU's hidden state.
-        buffer_size: number of steps that the replay buffer holds, in whole episodes.
-        batch_size: number of steps for each gradient step, in whole episodes (rounded up).
-        learning_starts: number of steps in the replay buffer before learning starts; none: when
-            it is full.
-        gradient_steps: number of gradient steps after each episode. With one for each environment
-            step, as DQN makes them, training takes hours.
-    """
+    """Hyperparameters of DRQN, beside those of DQN."""
 
     name: ClassVar[str] = "drqn"
+    # no hyperparameters here: what it remembers is no memory of the environment
+    offsets: ClassVar[tuple[int, ...]] = ()  # pyright: ignore[reportIncompatibleVariableOverride]
+    counterfactuals: ClassVar[int] = 0  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    hidden: tuple[int, ...] = (32, 16)
-    recurrent_units: int = 256
+    hidden: tuple[int, ...] = param(
+        (32, 16), "Number of units of each layer below the GRU.", low=1, high=LARGEST_WIDTH
+    )
+    recurrent_units: int = param(256, "Size of the GRU's hidden state.", low=1, high=LARGEST_WIDTH)
     learning_rate: float = 2e-3
-    buffer_size: int = 1_000
-    batch_size: int = 256
+    buffer_size: int = param(
+        1_000,
+        "Number of steps that the replay buffer holds, in whole episodes.",
+        low=1,
+        high=LARGEST_BUFFER,
+    )
+    batch_size: int = param(
+        256,
+        "Number of steps for each gradient step, in whole episodes (rounded up).",
+        low=1,
+        high=LARGEST_BUFFER,
+    )
     target_network_frequency: int = 100
-    gradient_steps: int = 10
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        check_at_least(self, 1, "recurrent_units", high=LARGEST_WIDTH)
-        check_at_least(self, 1, "gradient_steps", high=MOST_EPISODES)
+    learning_starts: int | None = param(
+        None,
+        "Number of steps in the replay buffer before learning starts; none: when it is full.",
+        low=1,
+    )
+    gradient_steps: int = param(
+        10,
+        "Number of gradient steps after each episode. With one for each environment step, as "
+        "DQN makes them, training takes hours.",
+        low=1,
+        high=MOST_EPISODES,
+    )
 
     def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> DqnState:
         env, agent = fields["env"], fields["objectives"][0][0]

@@ -16,7 +16,6 @@ objective and fits the Gaussian to the elite. The result is the mean.
 """
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -34,8 +33,6 @@ from fairgym.algorithms._algorithm import (
     Objectives,
     TrainState,
     algorithms,
-    check_at_least,
-    check_inside,
     init_fields,
 )
 from fairgym.algorithms._episodes import (
@@ -46,7 +43,7 @@ from fairgym.algorithms._episodes import (
     run_candidates,
     survived,
 )
-from fairgym.core import Environment, Episode, check_flag
+from fairgym.core import Environment, Episode, param
 from fairgym.core.batching import replicated
 from fairgym.policies import equivariant, split_learned
 
@@ -84,54 +81,60 @@ def _standard_normals(key: PRNGKeyArray, count: int, like: Any) -> Any:
 @algorithms.register("f-macem")
 @dataclasses.dataclass(frozen=True)
 class FMacem(Algorithm[FMacemState]):
-    """Hyperparameters of F-MACEM (MAFE, algorithm 1), with the paper's defaults where it has them.
-
-    Attributes:
-        epochs: number of epochs, each of which updates the distribution once (table 8: 40).
-        episodes_per_epoch: number of candidates per epoch, with one episode each (table 8: 100).
-        elite_share: share of the candidates that the distribution is fitted to (table 8: 0.2).
-        hidden: number of hidden units of the two-layer networks.
-        pooled: addition of the mean person to what per-person networks see.
-        init_std: standard deviation of every parameter at the start.
-        noise_floor: standard deviation that each update adds (in quadrature), against early
-            collapse; 0 is the plain method.
-        smoothing: share of the old mean and variance that an update keeps; 0 is the plain method.
-        common_random_numbers: common people and common luck for all candidates of an epoch.
-        evaluation_episodes: number of episodes per epoch that measure the mean policy.
-        multiplier_rate: step size of the multipliers of a bounded objective.
-        discount: discount factor of the component sums (gamma).
-        failed_last: failed episodes rank below all others, among themselves by length; if not, by
-            their score alone.
-        vmap_size: number of episodes that are vmapped together; 0 chooses by device.
-    """
+    """Hyperparameters of F-MACEM (MAFE, algorithm 1); defaults are the paper's where it has any."""
 
     extended_by: ClassVar[str] = "epochs"
 
-    epochs: int = 40
-    episodes_per_epoch: int = 100
-    elite_share: float = 0.2
-    hidden: int = 32
-    pooled: bool = False
-    init_std: float = 1.0
-    noise_floor: float = 0.0
-    smoothing: float = 0.0
-    common_random_numbers: bool = False
-    evaluation_episodes: int = 4
-    multiplier_rate: float = 1.0
-    discount: float = 1.0
-    failed_last: bool = True
-    vmap_size: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        check_at_least(self, 1, "epochs")
-        check_at_least(self, 1, "hidden", high=LARGEST_WIDTH)
-        check_at_least(self, 1, "evaluation_episodes", high=MOST_EPISODES)
-        check_at_least(self, 2, "episodes_per_epoch", high=MOST_EPISODES)
-        check_at_least(self, 0, "vmap_size")
-        check_flag("failed_last", self.failed_last)
-        check_inside(self, 1.0, "elite_share", "smoothing", "discount")
-        check_inside(self, math.inf, "init_std", "noise_floor", "multiplier_rate")
+    epochs: int = param(
+        40, "Number of epochs, each of which updates the distribution once (table 8: 40).", low=1
+    )
+    episodes_per_epoch: int = param(
+        100,
+        "Number of candidates per epoch, with one episode each (table 8: 100).",
+        low=2,
+        high=MOST_EPISODES,
+    )
+    elite_share: float = param(
+        0.2,
+        "Share of the candidates that the distribution is fitted to (table 8: 0.2).",
+        low=0,
+        high=1,
+    )
+    hidden: int = param(
+        32, "Number of hidden units of the two-layer networks.", low=1, high=LARGEST_WIDTH
+    )
+    pooled: bool = param(False, "Addition of the mean person to what per-person networks see.")
+    init_std: float = param(1.0, "Standard deviation of every parameter at the start.", low=0)
+    noise_floor: float = param(
+        0.0,
+        "Standard deviation that each update adds (in quadrature), against early collapse; 0 "
+        "is the plain method.",
+        low=0,
+    )
+    smoothing: float = param(
+        0.0,
+        "Share of the old mean and variance that an update keeps; 0 is the plain method.",
+        low=0,
+        high=1,
+    )
+    common_random_numbers: bool = param(
+        False, "Common people and common luck for all candidates of an epoch."
+    )
+    evaluation_episodes: int = param(
+        4, "Number of episodes per epoch that measure the mean policy.", low=1, high=MOST_EPISODES
+    )
+    multiplier_rate: float = param(
+        1.0, "Step size of the multipliers of a bounded objective.", low=0
+    )
+    discount: float = param(1.0, "Discount factor of the component sums (gamma).", low=0, high=1)
+    failed_last: bool = param(
+        True,
+        "Failed episodes rank below all others, among themselves by length; if not, by their "
+        "score alone.",
+    )
+    vmap_size: int = param(
+        0, "Number of episodes that are vmapped together; 0 chooses by device.", low=0
+    )
 
     @property
     def score_discount(self) -> float:
@@ -285,6 +288,7 @@ class FMacem(Algorithm[FMacemState]):
             "steps": jnp.sum(results.length).astype(jnp.float32),
         }
         log |= {log_keys.candidates(name): x for name, x in found.items()}
+        log[log_keys.ENVIRONMENT_STEPS] = found["steps"]
         flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(spread)])
         log["spread"] = jnp.sqrt(jnp.mean(flat**2))
         return log | log_multipliers(state.objectives, multipliers)

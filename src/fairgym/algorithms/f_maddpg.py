@@ -14,7 +14,6 @@ rewards with the multipliers of the time when they were collected.
 
 import dataclasses
 import functools
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,17 +25,12 @@ from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fairgym.algorithms import _log_keys as log_keys
-from fairgym.algorithms._algorithm import (
-    Objectives,
-    algorithms,
-    check_at_least,
-    check_inside,
-)
+from fairgym.algorithms._algorithm import Objectives, algorithms
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
 from fairgym.algorithms._networks import Networks, make_networks
 from fairgym.algorithms._replay import ReplayBuffer
 from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
-from fairgym.core import Entities, Environment, FairgymError
+from fairgym.core import Entities, Environment, FairgymError, check_shape, param
 from fairgym.policies.networks import Standardiser
 
 
@@ -57,47 +51,51 @@ class FMaddpgState(GradientState):
 @algorithms.register("f-maddpg")
 @dataclasses.dataclass(frozen=True)
 class FMaddpg(GradientLearner[FMaddpgState]):
-    """Hyperparameters of F-MADDPG, beside those of `GradientLearner`.
-
-    Attributes:
-        gradient_steps: number of gradient steps in each round.
-        batch_size: number of steps sampled from the replay buffer for each gradient step, the same
-            number of each environment.
-        buffer_size: number of steps that the replay buffer holds, of all environments together.
-        learning_starts: number of steps with uniform actions, of all environments together,
-            before learning starts.
-        learning_rate: Adam's learning rate for the critic.
-        actor_learning_rate: Adam's learning rate for the policies.
-        tau: share of the way that the target networks move in each gradient step.
-        exploration_std: standard deviation of the exploration noise, in units of the action.
-        logit_penalty: weight of the mean square of what a policy's sigmoid or softmax is applied
-            to, against saturation.
-    """
+    """Hyperparameters of F-MADDPG, beside those of `GradientLearner`."""
 
     num_steps: int = 25
     failure_penalty: float = 100.0  # as much as the objective of a hundred steps
     critic_hidden: int = 64
-    gradient_steps: int = 8
-    batch_size: int = 512
-    buffer_size: int = 20_000
-    learning_starts: int = 4_000
-    learning_rate: float = 5e-3
-    actor_learning_rate: float = 1e-3
-    tau: float = 0.01
-    exploration_std: float = 0.3
-    logit_penalty: float = 1e-3
+    gradient_steps: int = param(8, "Number of gradient steps in each round.", low=1)
+    batch_size: int = param(
+        512,
+        "Number of steps sampled from the replay buffer for each gradient step, the same "
+        "number of each environment.",
+        low=1,
+    )
+    buffer_size: int = param(
+        20_000, "Number of steps that the replay buffer holds, of all environments together.", low=1
+    )
+    learning_starts: int = param(
+        4_000,
+        "Number of steps with uniform actions, of all environments together, before learning "
+        "starts.",
+        low=0,
+    )
+    learning_rate: float = param(5e-3, "Adam's learning rate for the critic.", low=0, above=True)
+    actor_learning_rate: float = param(
+        1e-3, "Adam's learning rate for the policies.", low=0, above=True
+    )
+    tau: float = param(
+        0.01, "Share of the way that the target networks move in each gradient step.", low=0, high=1
+    )
+    exploration_std: float = param(
+        0.3, "Standard deviation of the exploration noise, in units of the action.", low=0
+    )
+    logit_penalty: float = param(
+        1e-3,
+        "Weight of the mean square of what a policy's sigmoid or softmax is applied to, "
+        "against saturation.",
+        low=0,
+    )
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
-        check_at_least(self, 1, "gradient_steps")
-        check_at_least(self, 2, "num_steps")  # a step is learned from with the one after it
-        check_at_least(self, 0, "learning_starts")
-        check_at_least(self, self.num_envs, "batch_size")
-        check_at_least(self, 2 * self.num_envs * self.num_steps, "buffer_size")
-        check_inside(self, 1.0, "tau")
-        check_inside(self, math.inf, "exploration_std", "logit_penalty")
-        check_inside(self, math.inf, "learning_rate", "actor_learning_rate", positive=True)
+        most = 2**31 - 1
+        check_shape("num_steps", self.num_steps, 2, most)  # learned from with the one after it
+        check_shape("batch_size", self.batch_size, self.num_envs, most)
+        check_shape("buffer_size", self.buffer_size, 2 * self.num_envs * self.num_steps, most)
 
     @property
     def places(self) -> int:
@@ -143,8 +141,9 @@ class FMaddpg(GradientLearner[FMaddpgState]):
             buffer=ReplayBuffer.empty(step, self.num_envs, self.places),
         )
 
-    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
-        super()._require(env, trained)
+    def _networks(
+        self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
+    ) -> Networks:
         for agent in trained:
             if env.action_space(agent).discrete:
                 raise FairgymError(
@@ -152,10 +151,6 @@ class FMaddpg(GradientLearner[FMaddpgState]):
                     f" critic's gradient; {agent!r} chooses among options: train it with another"
                     f" algorithm, such as f-mappo, or give it a fixed policy"
                 )
-
-    def _networks(
-        self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
-    ) -> Networks:
         sizes = self.hidden, self.critic_hidden
         values = len(trained)
         return make_networks(env, params, trained, *sizes, key, values=values, with_actions=True)

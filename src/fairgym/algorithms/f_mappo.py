@@ -8,51 +8,37 @@ entropy bonus and clipped gradients.
 """
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from typing import ClassVar, Literal
 
-from jaxtyping import PRNGKeyArray
-
-from fairgym.algorithms._algorithm import Objectives, algorithms
-from fairgym.algorithms._networks import Networks, make_networks
-from fairgym.algorithms._normalised import NormalisedPpo, NormalisedState
-from fairgym.core import Environment
+from fairgym.algorithms._algorithm import algorithms
+from fairgym.algorithms.ppo import Ppo
+from fairgym.core import param
 
 
 @algorithms.register("f-mappo")
 @dataclasses.dataclass(frozen=True)
-class FMappo(NormalisedPpo[NormalisedState]):
-    """Hyperparameters of F-MAPPO: those of PPO, with defaults for the systems of MAFE.
+class FMappo(Ppo):
+    """PPO with equivariant networks and no value after the horizon, for the systems of MAFE."""
 
-    Attributes:
-        ent_coef: weight of the entropy bonus. Ten times the default lets the exploration of
-            loan's admissions grow to `max_std`.
-    """
+    # no hyperparameters here: they are what makes it F-MAPPO
+    network: ClassVar[Literal["flat", "equivariant"]] = "equivariant"  # pyright: ignore[reportIncompatibleVariableOverride]
+    bootstrap_truncated: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
+    layers: ClassVar[tuple[int, ...]] = ()  # pyright: ignore[reportIncompatibleVariableOverride]
+    critic_layers: ClassVar[tuple[int, ...]] = ()  # pyright: ignore[reportIncompatibleVariableOverride]
 
+    episodes_per_epoch: int = 100
+    num_envs: int = 16
+    num_steps: int = 100
+    update_epochs: int = 4
+    num_minibatches: int = 4
+    sampled_people: int = 32
     gamma: float = 0.997  # what is done about a loan shows over years
     learning_rate: float = 1e-3
     gae_lambda: float = 0.98
-    ent_coef: float = 0.0003
     failure_penalty: float = 100.0  # as much as the objective of a hundred steps
-
-    def init(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        *,
-        params: Any = None,
-        fixed: Mapping[str, Any] | None = None,
-    ) -> NormalisedState:
-        """Networks near the middle of every action, and worlds at their start.
-
-        Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
-        """
-        return NormalisedState(**self._init_fields(key, env, objective, params, fixed))
-
-    def _networks(
-        self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
-    ) -> Networks:
-        sizes = self.hidden, self.critic_hidden
-        values = len(trained)
-        return make_networks(env, params, trained, *sizes, key, values=values, with_actions=False)
+    ent_coef: float = param(
+        0.0003,
+        "Weight of the entropy bonus. Ten times the default lets the exploration of loan's "
+        "admissions grow to `max_std`.",
+        low=0,
+    )

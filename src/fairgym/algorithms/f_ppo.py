@@ -5,77 +5,83 @@ Learning" (2023), https://arxiv.org/abs/2401.06318, section 5 and algorithm 1.
 """
 
 import dataclasses
-import math
+import functools
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
-from fairgym.algorithms._algorithm import algorithms, check_at_least, check_inside
-from fairgym.algorithms._watching import (
+from fairgym.algorithms._algorithm import algorithms
+from fairgym.algorithms._terms import (
     LONG_TERM,
+    SCALE,
     SHORT_TERM,
-    RegularisedPpo,
-    WatchingState,
+    Signals,
+    Terms,
+    Turn,
+    Watching,
+    as_explored,
     gain_of,
+    scaled,
 )
-from fairgym.algorithms._worlds import World
-from fairgym.core import Entities, Environment, FairgymError, check_flag
-from fairgym.policies.massaging import check_massaging, massage
+from fairgym.algorithms.ppo import Ppo
+from fairgym.core import AnyPolicy, Environment, FairgymError, param
+from fairgym.policies.massaging import check_massaging, massage, massaged
 from fairgym.wrappers import AutoReset
 
+ROUNDS = "rounds"  # of collecting and learning so far
 LARGEST_LOG_RATIO = 20.0
 FIRST_THRESHOLD = 0.01  # of the exponential schedule
 
 
 @algorithms.register("f-ppo")
 @dataclasses.dataclass(frozen=True)
-class FPpo(RegularisedPpo[WatchingState]):
-    """Hyperparameters of F-PPO, beside those of `RegularisedPpo`; defaults are those of bank_loans.
+class FPpo(Watching, Ppo):
+    """Hyperparameters of F-PPO, beside those of PPO; defaults are those of bank_loans.
 
     Without massaging it is F-PPO-L of the paper's figure 2, with `regularise` 0 its short-term half
     alone (F-PPO-S).
-
-    Attributes:
-        massage: action massaging (equation 6).
-        oracle: massaging, while it learns, by the step's true outcome instead of the expected one,
-            as the authors' code does; of one trained agent.
-        threshold: the largest tau, the difference of two probabilities below which one action may
-            take the place of the other.
-        threshold_schedule: rise of tau from round `threshold_start`, i0, with `threshold_rate`,
-            r: "saturating" is threshold (1 - r^(i - i0)), as published for bank_loans (0.985) and,
-            with r = 0, attention; "exponential" is the lower one of threshold and
-            0.01 r^(i - i0), as published for the epidemic (1.2).
-        threshold_start: the first round with massaging; tau is 0 before it.
-        threshold_rate: r of the schedule.
-        regularise: lambda, the weight of the regularisation of advantages (equation 4).
-        delta: short-term unfairness above which a step that worsens the long term is penalised;
-            below it one that betters it is rewarded (equation 7).
     """
 
     needed: ClassVar[tuple[str, ...]] = (SHORT_TERM, LONG_TERM)
 
-    massage: bool = True
-    oracle: bool = False
-    threshold: float = 1.0
-    threshold_schedule: Literal["saturating", "exponential"] = "saturating"
-    threshold_start: int = 17
-    threshold_rate: float = 0.985
-    regularise: float = 1.0
-    delta: float = 0.05
+    scale: Literal["minibatch", "none"] = param("minibatch", SCALE)
+    massage: bool = param(True, "Action massaging (equation 6).")
+    oracle: bool = param(
+        False,
+        "Massaging, while it learns, by the step's true outcome instead of the expected one, "
+        "as the authors' code does; of one trained agent.",
+    )
+    threshold: float = param(
+        1.0,
+        "The largest tau, the difference of two probabilities below which one action may take "
+        "the place of the other.",
+        low=0,
+        high=1,
+    )
+    threshold_schedule: Literal["saturating", "exponential"] = param(
+        "saturating",
+        'Rise of tau from round `threshold_start`, i0, with `threshold_rate`, r: "saturating" '
+        "is threshold (1 - r^(i - i0)), as published for bank_loans (0.985) and, with r = 0, "
+        'attention; "exponential" is the lower one of threshold and 0.01 r^(i - i0), as '
+        "published for the epidemic (1.2).",
+    )
+    threshold_start: int = param(17, "The first round with massaging; tau is 0 before it.", low=0)
+    threshold_rate: float = param(0.985, "R of the schedule.", low=0)
+    regularise: float = param(
+        1.0, "Lambda, the weight of the regularisation of advantages (equation 4).", low=0
+    )
+    delta: float = param(
+        0.05,
+        "Short-term unfairness above which a step that worsens the long term is penalised; "
+        "below it one that betters it is rewarded (equation 7).",
+        low=0,
+    )
 
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        check_flag("massage", self.massage)
-        check_flag("oracle", self.oracle)
-        check_inside(self, 1.0, "threshold")
-        check_at_least(self, 0, "threshold_start")
-        check_inside(self, math.inf, "threshold_rate", "regularise", "delta")
-
-    def _require(self, env: Environment, trained: tuple[str, ...]) -> None:
-        super()._require(env, trained)
+    def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
+        """Massaged actions and regularised advantages, in rounds that are counted."""
+        measures = self.measures(env)
         if self.massage and self.oracle and len(trained) > 1:
             raise FairgymError(
                 f"oracle is True, but {', '.join(trained)} of {env.name} are trained; it takes one"
@@ -83,9 +89,15 @@ class FPpo(RegularisedPpo[WatchingState]):
             )
         for agent in trained if self.massage else ():
             check_massaging(env, agent, self.oracle)
-
-    def _state(self, fields: dict[str, Any]) -> WatchingState:
-        return WatchingState(**fields)
+        return Terms(
+            measures,
+            act=functools.partial(self._massaged, env) if self.massage else as_explored,
+            start={ROUNDS: jnp.int32(0)},
+            shape=self._regularised,
+            learn=lambda carried, log: ({ROUNDS: carried[ROUNDS] + 1}, {}),
+            # massaged units may have hardly any density, whose ratio would overflow
+            largest_log_ratio=LARGEST_LOG_RATIO,
+        )
 
     def tau(self, rounds: Array) -> Float[Array, ""]:
         """The threshold in this round, counted from 0."""
@@ -98,6 +110,25 @@ class FPpo(RegularisedPpo[WatchingState]):
             risen = jnp.minimum(self.threshold, FIRST_THRESHOLD * power)
         return jnp.where(rounds >= self.threshold_start, risen, 0.0)
 
+    def massaged(
+        self,
+        env: Environment,
+        params: Any,
+        policies: Mapping[str, AnyPolicy],
+        trained_in: Environment,
+        updates: int,
+    ) -> tuple[Environment, dict[str, AnyPolicy]]:
+        """Policies massaged as in the last round, with the measure of the training."""
+        if not self.massage:
+            return super().massaged(env, params, policies, trained_in, updates)
+        tau = self.last_tau(trained_in, updates)
+        if tau == 0.0:
+            raise FairgymError(
+                "it ended before massaging began; massage takes a run with more rounds than its"
+                f" threshold_start of {self.threshold_start}"
+            )
+        return massaged(env, params, policies, tau, self.measures(env)[SHORT_TERM])
+
     def last_tau(self, env: Environment, updates: int | None = None) -> float:
         """The threshold in the last round of training.
 
@@ -108,44 +139,30 @@ class FPpo(RegularisedPpo[WatchingState]):
         rounds = self.rounds(env) * (self.num_updates if updates is None else updates)
         return float(self.tau(jnp.int32(rounds - 1)))
 
-    def _choose(
-        self,
-        state: WatchingState,
-        world: World,
-        agent: str,
-        seen: Entities,
-        logits: Array,
-        raw: Array,
-        actions: Mapping[str, Array],
-        key: PRNGKeyArray,
-    ) -> Array:
-        if not self.massage:
-            return raw
-        env, params = state.env, state.params
+    def _massaged(self, env: Environment, turn: Turn) -> Array:
+        """The fairer action in place of the explored one, if their probabilities are near."""
         measure = self.measures(env)[SHORT_TERM]
-        remaining = measure.remaining(world.watched[SHORT_TERM])
+        remaining = measure.remaining(turn.world.watched[SHORT_TERM])
 
         def unfairness(action: Array) -> Float[Array, ""]:
             if self.oracle:
-                everybody = {**actions, agent: action}
-                step = AutoReset(env).step_autoreset(key, world.state, everybody, params)[1]
+                everybody = {**turn.actions, turn.agent: action}
+                step = AutoReset(env).step_autoreset(
+                    turn.key, turn.world.state, everybody, turn.params
+                )[1]
                 return -measure.value_after(remaining, step.components)
             assert env.spec.foresee is not None
-            expected = env.spec.foresee({agent: seen}, {agent: action}, params)
+            expected = env.spec.foresee({turn.agent: turn.seen}, {turn.agent: action}, turn.params)
             return -measure.value_after(remaining, expected)
 
-        tau = self.tau(state.rounds)
-        return massage(env.action_space(agent), seen, logits, raw, tau, unfairness)
+        tau, space = self.tau(turn.carried[ROUNDS]), env.action_space(turn.agent)
+        return massage(space, turn.seen, turn.logits, turn.raw, tau, unfairness)
 
-    def _bounded(self, log_ratio: Float[Array, "worlds steps"]) -> Float[Array, "worlds steps"]:
-        """At most 20: massaged units may have hardly any density, whose ratio would overflow."""
-        return jnp.minimum(log_ratio, LARGEST_LOG_RATIO)
-
-    def _shaped(
-        self, advantage: Float[Array, "worlds steps"], signals: Mapping[str, Array]
+    def _regularised(
+        self, advantage: Float[Array, "worlds steps"], signals: Signals
     ) -> Float[Array, "worlds steps"]:
         """A + lambda R (equation 4), with R of equation 7."""
         gain = signals[gain_of(LONG_TERM)]
         unfair = signals[SHORT_TERM] > self.delta
         regular = jnp.where(unfair, jnp.minimum(gain, 0.0), jnp.maximum(gain, 0.0))
-        return self._scaled(advantage) + self.regularise * self._scaled(regular)
+        return scaled(advantage, self.scale) + self.regularise * scaled(regular, self.scale)

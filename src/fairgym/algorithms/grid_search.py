@@ -21,12 +21,10 @@ from fairgym.algorithms._algorithm import (
     Objectives,
     TrainState,
     algorithms,
-    check_at_least,
-    check_inside,
     init_fields,
 )
 from fairgym.algorithms._episodes import log_episodes, ranked, run_candidates
-from fairgym.core import Environment, FairgymError, check_flag
+from fairgym.core import Environment, FairgymError, param
 from fairgym.policies import Constant, Random
 
 
@@ -39,34 +37,31 @@ class GridSearchState(TrainState):
 @algorithms.register("grid-search")
 @dataclasses.dataclass(frozen=True)
 class GridSearch(Algorithm[GridSearchState]):
-    """Two-tier grid search over constant actions.
+    """Two-tier grid search over constant actions."""
 
-    Attributes:
-        steps: number of values per agent in tier 1, evenly over [0, 1].
-        deviation: largest deviation from the global value in tier 2; None: one step of tier 1.
-        deviation_steps: number of values per element in tier 2, evenly over plus and minus the
-            deviation.
-        episodes: number of episodes per candidate, with common people and common luck for all.
-        failed_last: candidates that fail rank below all others, by the share of episodes that they
-            survive and then by length; if not, by their score alone.
-        vmap_size: number of episodes that are vmapped together; 0 chooses by device.
-    """
-
-    steps: int = 21
-    deviation: float | None = None
-    deviation_steps: int = 5
-    episodes: int = 4
-    failed_last: bool = True
-    vmap_size: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        check_at_least(self, 2, "steps")
-        check_at_least(self, 1, "deviation_steps", "episodes")
-        check_at_least(self, 0, "vmap_size")
-        check_flag("failed_last", self.failed_last)
-        if self.deviation is not None:
-            check_inside(self, 1.0, "deviation")
+    steps: int = param(21, "Number of values per agent in tier 1, evenly over [0, 1].", low=2)
+    deviation: float | None = param(
+        None,
+        "Largest deviation from the global value in tier 2; None: one step of tier 1.",
+        low=0,
+        high=1,
+    )
+    deviation_steps: int = param(
+        5,
+        "Number of values per element in tier 2, evenly over plus and minus the deviation.",
+        low=1,
+    )
+    episodes: int = param(
+        4, "Number of episodes per candidate, with common people and common luck for all.", low=1
+    )
+    failed_last: bool = param(
+        True,
+        "Candidates that fail rank below all others, by the share of episodes that they "
+        "survive and then by length; if not, by their score alone.",
+    )
+    vmap_size: int = param(
+        0, "Number of episodes that are vmapped together; 0 chooses by device.", low=0
+    )
 
     @property
     def num_updates(self) -> int:
@@ -157,6 +152,7 @@ class GridSearch(Algorithm[GridSearchState]):
         best = {agent: jnp.asarray(values[winner]) for agent, values in candidates.items()}
         winning = jax.tree.map(lambda x: x[winner], episodes)
         log = log_episodes(state.env, state.objectives, winning)
+        log[log_keys.ENVIRONMENT_STEPS] = jnp.sum(episodes.length).astype(jnp.float32)
         log["candidates"] = jnp.float32(scores.size)
         log[log_keys.candidates(log_keys.OBJECTIVE)] = jnp.mean(scores)
         return state.replace(best=best, updates=state.updates + 1), log

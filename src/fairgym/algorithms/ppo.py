@@ -1,100 +1,150 @@
-"""PPO with flat networks, for episodes that are cut off at their horizon.
+"""Proximal policy optimisation of one agent or several, with one critic.
 
-Schulman et al., "Proximal Policy Optimization Algorithms" (2017), https://arxiv.org/abs/1707.06347.
-Several agents have an actor each, and one critic of what all of them see.
+Schulman et al., "Proximal Policy Optimization Algorithms" (2017), https://arxiv.org/abs/1707.06347:
+steps of worlds that run side by side, generalised advantage estimation, clipped probability ratios,
+several epochs of minibatches over the same steps. Several agents have an actor each, and one critic
+of what all of them see.
+
+The critic learns returns less their mean, over their deviation (van Hasselt et al., "Learning
+Values Across Many Orders of Magnitude", 2016, https://arxiv.org/abs/1602.07714). Exploration is
+Gaussian noise on what a policy's sigmoid or softmax is applied to, or a random draw of one of the
+options (`fairgym.policies.exploration`). A fair learner is PPO with terms (`Terms`).
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import functools
+import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import optax
+from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.algorithms._algorithm import Objectives, algorithms, check_layers
-from fairgym.algorithms._networks import Networks, make_networks
-from fairgym.algorithms._normalised import NormalisedPpo, NormalisedState, StateT
-from fairgym.core import Entities, Environment, FairgymError, check_flag
-from fairgym.policies.coding import Inputs
-from fairgym.policies.flat import FlatNetwork, linear_layers, perceptron
+from fairgym.algorithms import _log_keys as log_keys
+from fairgym.algorithms._algorithm import LARGEST_WIDTH, Objectives, algorithms
+from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
+from fairgym.algorithms._networks import Networks, make_flat_networks, make_networks
+from fairgym.algorithms._on_policy import (
+    Batch,
+    Moments,
+    explored_log_probability,
+    generalised_advantages,
+    mean_entropy,
+)
+from fairgym.algorithms._terms import Terms, Turn
+from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
+from fairgym.core import Environment, FairgymError, check_shape, param
+from fairgym.policies.exploration import act, explore, init_log_std
 
-OUTPUT_SCALE = 0.01  # of the actors' last layer at the start: all options are almost equally likely
 
-
-class FlatCritic(eqx.Module):
-    """A multi-layer perceptron over what all agents see: a value for each trained agent, or more.
+class PpoState(GradientState):
+    """The training state of PPO.
 
     Attributes:
-        layers: the layers.
-        inputs: per agent, the code of its observations; static.
+        log_std: per trained agent, log standard deviation of its exploration, one number per
+            element of the action (one in all for per-person actions, none for choices).
+        optimiser: state of Adam over `learned` and `log_std`.
+        moments: running moments of the returns of each value.
+        carried: what the terms carry from round to round.
     """
 
-    layers: tuple[eqx.nn.Linear, ...]
-    inputs: tuple[tuple[str, Inputs], ...] = eqx.field(static=True)
-
-    def __init__(
-        self, env: Environment, values: int, hidden: Sequence[int], key: PRNGKeyArray
-    ) -> None:
-        """Draw the weights.
-
-        Args:
-            env: the environment.
-            values: number of values.
-            hidden: number of units of each hidden layer.
-            key: a JAX key.
-        """
-        self.inputs = tuple((agent, Inputs(env.observation_space(agent))) for agent in env.agents)
-        size = sum(code.size for _, code in self.inputs)
-        self.layers = linear_layers((size, *hidden, values), key)
-
-    def __call__(
-        self, observations: Mapping[str, Entities], present: Float[Array, " all_agents"]
-    ) -> Float[Array, " agents"]:
-        """The values; those of the trained agents, in acting order, come first."""
-        units = [code(observations[agent]) for agent, code in self.inputs]
-        return perceptron(self.layers, jnp.concatenate(units), "tanh")
+    log_std: dict[str, Float[Array, " elements"]]
+    optimiser: Any
+    moments: Moments
+    carried: dict[str, Array]
 
 
+@algorithms.register("ppo")
 @dataclasses.dataclass(frozen=True)
-class FlatPpo(NormalisedPpo[StateT]):
-    """Hyperparameters of PPO with flat networks, beside those of `PpoLearner`.
+class Ppo(GradientLearner[PpoState]):
+    """Hyperparameters of PPO; a fair learner is a subclass that says its `terms`."""
 
-    Attributes:
-        network: "flat" for multi-layer perceptrons over an observation's numbers in a row, for
-            systems in which row i is always the same entity; "equivariant" for networks that treat
-            all rows alike, as those of F-MAPPO.
-        layers: number of units of each hidden layer of a flat actor.
-        critic_layers: number of units of each hidden layer of a flat critic.
-        hidden: number of hidden units of an equivariant actor.
-        critic_hidden: number of hidden units of the critic of equivariant actors.
-        bootstrap_truncated: value of what would come after the horizon; without it nothing comes,
-            which agents cannot know that do not see the time.
-        sampled_people: number of people that a learner samples of an observation at each step; 0
-            for all, which flat networks take.
-    """
-
-    network: Literal["flat", "equivariant"] = "flat"
-    layers: tuple[int, ...] = (64, 64)
-    critic_layers: tuple[int, ...] = (64, 64)
-    bootstrap_truncated: bool = True
     sampled_people: int = 0
     num_envs: int = 8
     num_steps: int = 256
-    update_epochs: int = 10
-    num_minibatches: int = 8
     episodes_per_epoch: int = 8
+    update_epochs: int = param(10, "Number of times that a round goes through its steps.", low=1)
+    num_minibatches: int = param(
+        8, "Number of parts of a round's steps, each of which makes one gradient step.", low=1
+    )
+    learning_rate: float = param(3e-4, "Adam's learning rate.", low=0, above=True)
+    clip_eps: float = param(
+        0.2, "Largest deviation of a probability ratio from 1 that is rewarded (epsilon).", low=0
+    )
+    gae_lambda: float = param(
+        0.95, "Lambda of the generalised advantage estimation.", low=0, high=1
+    )
+    ent_coef: float = param(0.0, "Weight of the entropy bonus.", low=0)
+    vf_coef: float = param(0.5, "Weight of the critic's error.", low=0)
+    init_std: float = param(
+        0.5,
+        "Standard deviation of the exploration at the start, before squashing.",
+        low=0,
+        above=True,
+    )
+    max_std: float = param(
+        1.0,
+        "Largest standard deviation of the exploration. Over a crowd it hardly shows in the "
+        "mean of the log-probabilities, so that nothing but the entropy bonus would pull at "
+        "it.",
+        low=0,
+        above=True,
+    )
+
+    network: Literal["flat", "equivariant"] = param(
+        "flat",
+        '"flat" for multi-layer perceptrons over an observation\'s numbers in a row, for '
+        'systems in which row i is always the same entity; "equivariant" for networks that '
+        "treat all rows alike, as those of F-MAPPO.",
+    )
+    layers: tuple[int, ...] = param(
+        (64, 64), "Number of units of each hidden layer of a flat actor.", low=1, high=LARGEST_WIDTH
+    )
+    critic_layers: tuple[int, ...] = param(
+        (64, 64),
+        "Number of units of each hidden layer of a flat critic.",
+        low=1,
+        high=LARGEST_WIDTH,
+    )
+    bootstrap_truncated: bool = param(
+        True,
+        "Value of what would come after the horizon; without it nothing comes, which agents "
+        "cannot know that do not see the time.",
+    )
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
-        check_layers(self, "layers", "critic_layers")
-        check_flag("bootstrap_truncated", self.bootstrap_truncated)
+        check_shape("num_steps", self.num_steps, self.num_minibatches, 2**31 - 1)
+        if self.init_std > self.max_std:
+            raise FairgymError(
+                f"init_std is {self.init_std}; it takes a number above 0 to {self.max_std:g}"
+            )
         if self.network == "flat" and self.sampled_people:
             raise FairgymError(
                 f"sampled_people is {self.sampled_people}; a flat network takes 0: it sees all rows"
             )
+
+    def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
+        """What is watched, and terms on reward, advantage and action: none by default.
+
+        Args:
+            env: the environment.
+            trained: the trained agents, in acting order.
+
+        Raises:
+            FairgymError: these agents of the environment cannot be trained.
+        """
+        return Terms()
+
+    def _terms(self, state: PpoState) -> Terms:
+        return self.terms(state.env, state.trained)
+
+    # ---------------------------------------------------------------- the start
 
     def init(
         self,
@@ -104,57 +154,212 @@ class FlatPpo(NormalisedPpo[StateT]):
         *,
         params: Any = None,
         fixed: Mapping[str, Any] | None = None,
-    ) -> StateT:
+    ) -> PpoState:
         """Networks that know nothing, and worlds at their start.
 
-        Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
+        Arguments as in `fairgym.algorithms.Algorithm.init`.
 
         Raises:
-            FairgymError: a flat network of an agent that scores each of the people.
+            FairgymError: as there and in `terms`, or a flat network of an agent that scores each of
+                the people.
         """
-        return self._state(self._init_fields(key, env, objective, params, fixed))
-
-    def _state(self, fields: dict[str, Any]) -> StateT:
-        """The training state with the fields of a `NormalisedState`."""
-        raise NotImplementedError
-
-    @property
-    def _bootstraps(self) -> bool:
-        return self.bootstrap_truncated
+        fields = self._init_fields(key, env, objective, params, fixed)
+        env, trained = fields["env"], tuple(agent for agent, _ in fields["objectives"])
+        terms = self.terms(env, trained)
+        first = terms.first(env, fields["params"])
+        watched = jax.tree.map(lambda x: jnp.broadcast_to(x, (self.num_envs, *x.shape)), first)
+        log_std = {agent: init_log_std(env.action_space(agent), self.init_std) for agent in trained}
+        zeros = jnp.zeros((len(trained) + terms.values,))
+        return PpoState(
+            **fields | {"worlds": fields["worlds"].replace(watched=watched)},
+            log_std=log_std,
+            optimiser=self._optimiser.init((fields["learned"], log_std)),
+            moments=Moments(zeros, zeros, jnp.zeros(())),
+            carried=dict(terms.start),
+        )
 
     def _networks(
         self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
     ) -> Networks:
-        values = self._values(env, len(trained))
-        if self.network == "equivariant":
-            sizes = self.hidden, self.critic_hidden
-            return make_networks(
-                env, params, trained, *sizes, key, values=values, with_actions=False
+        values = len(trained) + self.terms(env, trained).values
+        if self.network == "flat":
+            sizes = self.layers, self.critic_layers
+            return make_flat_networks(env, trained, *sizes, key, values=values)
+        sizes = self.hidden, self.critic_hidden
+        return make_networks(env, params, trained, *sizes, key, values=values, with_actions=False)
+
+    @property
+    def _optimiser(self) -> optax.GradientTransformation:
+        return optax.chain(
+            optax.clip_by_global_norm(self.max_grad_norm), optax.adam(self.learning_rate, eps=1e-5)
+        )
+
+    # ---------------------------------------------------------------- experience
+
+    def _run(self, state: PpoState, item: tuple[World, PRNGKeyArray]) -> tuple[World, Step, Any]:
+        """Run one world: the world after `num_steps` steps, these, and the last observations."""
+        (world, key), actors, terms = item, state.networks.actors, self._terms(state)
+
+        def observe(world: World, key: PRNGKeyArray) -> Any:
+            return observe_sampled(state.env, state.params, world.state, key, self.sampled_people)
+
+        def step(world: World, key: PRNGKeyArray) -> tuple[World, Step]:
+            seen_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
+            seen = observe(world, seen_key)
+            everybody = seen.everybody
+            actions, hidden = fixed_actions(state.env, state.fixed, everybody, fixed_key, world)
+            explored = {}
+            keys = jax.random.split(act_key, len(actors))
+            for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
+                own = seen.to_act_on(agent, actor.space)
+                space, log_std = actor.space, state.log_std[agent]
+                logits = actor.logits(own)
+                raw = explore(space, logits, log_std, own.mask, agent_key)
+                turn = (state.carried, state.params, world, agent, own, logits, raw, actions)
+                raw = terms.act(Turn(*turn, step_key))
+                actions[agent] = act(space, raw, own.mask)
+                explored[agent] = space.at_rows(raw, seen.rows[agent])
+            acts = {agent: acting(state.env, agent, world.state) for agent in actors}
+            after, end, rewards = state.go_on(
+                world, actions, hidden, step_key, self.failure_penalty
             )
-        actor_key, critic_key = jax.random.split(key)
-        keys = jax.random.split(actor_key, len(trained))
-        actors = {
-            agent: self._actor(env, agent, own) for agent, own in zip(trained, keys, strict=True)
+            after, signals = terms.watch(state.env, state.params, world, after, end)
+            ahead = None
+            if self.bootstrap_truncated:
+                final = observe(world.replace(state=end.final_state), seen_key)
+                ahead = final.samples, final.present, end.terminated
+            return after, Step(
+                seen.samples, seen.present, explored, acts, rewards, end.done, ahead, signals
+            )
+
+        last_key, key = jax.random.split(key)
+        world, steps = lax.scan(step, world, jax.random.split(key, self.num_steps))
+        last = observe(world, last_key)
+        return world, steps, (last.samples, last.present)
+
+    # ---------------------------------------------------------------- learning
+
+    def _round(self, state: PpoState, key: PRNGKeyArray) -> tuple[PpoState, dict[str, Array]]:
+        """Run every world and learn from its steps."""
+        collect_key, improve_key = jax.random.split(key)
+        state, batch, found = self._experience(state, collect_key)
+        state, losses = self._improve(state, batch, improve_key)
+        log = found | {name: jnp.mean(values) for name, values in losses.items()}
+        log[log_keys.STEP_REWARD] = jnp.mean(batch.steps.rewards)
+        for name, values in batch.steps.signals.items():
+            log |= {name: jnp.mean(values), f"{name}_std": jnp.std(values)}
+        for agent, own in state.log_std.items():
+            if own.size:
+                log[log_keys.exploration(agent)] = jnp.mean(jnp.exp(own))
+        carried, more = self._terms(state).learn(state.carried, log)
+        return state.replace(carried=dict(carried)), log | dict(more)
+
+    def _experience(
+        self, state: PpoState, key: PRNGKeyArray
+    ) -> tuple[PpoState, Batch, dict[str, Array]]:
+        """Run every world: the state after it, what is to be learned from, and what to log."""
+        terms, agents = self._terms(state), len(state.trained)
+        worlds, steps, last = self._collect(state, functools.partial(self._run, state), key)
+
+        # values, advantages, returns: axes (worlds, steps, values)
+        mean, spread = state.moments.scale
+        seen = jax.tree.map(
+            lambda x, end: jnp.concatenate([x, end[:, None]], axis=1),
+            (steps.observations, steps.present),
+            last,
+        )
+        value_of = jax.vmap(jax.vmap(state.networks.critic))
+        values = value_of(*seen) * spread + mean
+        following, done = values[:, 1:], steps.done.astype(jnp.float32)
+        last = done
+        if steps.ahead is not None:
+            *final, terminated = steps.ahead
+            following = jnp.where(
+                steps.done[..., None], value_of(*final) * spread + mean, following
+            )
+            last = terminated.astype(jnp.float32)
+        values = values[:, :-1]
+        gamma: Any = self.gamma
+        if terms.undiscounted:
+            gamma = jnp.concatenate([jnp.full((agents,), gamma), jnp.ones((terms.values,))])
+            whole = jnp.arange(following.shape[2]) >= agents
+            following = jnp.where(whole & (done[..., None] > 0.0), 0.0, following)
+        estimate = functools.partial(
+            generalised_advantages, gamma=gamma, gae_lambda=self.gae_lambda
+        )
+        sums = terms.sums(state.carried, steps.rewards, steps.signals)
+        advantage = jax.vmap(estimate)(sums, values, following, last, done)
+        returns = advantage + values
+        state = state.replace(moments=state.moments.after(returns))
+        mean, spread = state.moments.scale
+        before = {
+            agent: explored_log_probability(actor, state.log_std[agent], steps, agent)
+            for agent, actor in state.networks.actors.items()
         }
-        return Networks(actors, FlatCritic(env, values, self.critic_layers, critic_key))
+        batch = Batch(
+            steps=steps.replace(ahead=None),
+            advantage=terms.combine(steps.signals, advantage),
+            returns=(returns - mean) / spread,
+            before=before,
+        )
+        explained = 1.0 - jnp.var(advantage, (0, 1)) / (jnp.var(returns, (0, 1)) + 1e-8)
+        log = {log_keys.EXPLAINED_VARIANCE: jnp.mean(explained[:agents])}
+        return state.replace(worlds=worlds), batch, log
 
-    def _actor(self, env: Environment, agent: str, key: PRNGKeyArray) -> FlatNetwork:
-        space = env.action_space(agent)
-        if space.per_entity:
-            raise FairgymError(
-                f"network is 'flat', but {agent!r} of {env.name} scores each of its people; it"
-                " takes 'equivariant'"
+    def _improve(
+        self, state: PpoState, batch: Batch, key: PRNGKeyArray
+    ) -> tuple[PpoState, dict[str, Array]]:
+        """Descend on minibatches; every epoch takes the steps in a new order."""
+        size = self.num_steps // self.num_minibatches
+        orders = jax.vmap(lambda k: jax.random.permutation(k, self.num_steps))(
+            jax.random.split(key, self.update_epochs)
+        )
+        parts = orders[:, : size * self.num_minibatches].reshape(-1, size)
+
+        def descend(carry: Any, part: Array) -> tuple[Any, dict[str, Array]]:
+            learned, log_std, optimiser = carry
+            (_, losses), gradient = jax.value_and_grad(self._loss, has_aux=True)(
+                (learned, log_std), state, jax.tree.map(lambda x: x[:, part], batch)
             )
-        inputs = Inputs(env.observation_space(agent))
-        actor = FlatNetwork(inputs, space, self.layers, key, "tanh")
-        small = jax.tree.map(lambda x: OUTPUT_SCALE * x, actor.layers[-1])
-        return eqx.tree_at(lambda network: network.layers[-1], actor, small)
+            (learned, log_std), optimiser = apply_gradients(
+                self._optimiser, gradient, optimiser, (learned, log_std)
+            )
+            log_std = jax.tree.map(lambda x: jnp.minimum(x, math.log(self.max_std)), log_std)
+            return (learned, log_std, optimiser), losses
 
+        carry = (state.learned, state.log_std, state.optimiser)
+        (learned, log_std, optimiser), losses = lax.scan(descend, carry, parts)
+        return state.replace(learned=learned, log_std=log_std, optimiser=optimiser), losses
 
-@algorithms.register("ppo")
-@dataclasses.dataclass(frozen=True)
-class Ppo(FlatPpo[NormalisedState]):
-    """Hyperparameters of PPO: those of `FlatPpo`."""
-
-    def _state(self, fields: dict[str, Any]) -> NormalisedState:
-        return NormalisedState(**fields)
+    def _loss(self, learned: Any, state: PpoState, batch: Batch) -> tuple[Array, dict[str, Array]]:
+        """The clipped surrogate of each agent, the critic's error, the entropy bonus."""
+        nets, log_std = eqx.combine(learned[0], state.skeleton), learned[1]
+        steps, before, terms = batch.steps, batch.before, self._terms(state)
+        surrogate = bonus = clipped_share = apart = jnp.float32(0.0)
+        for index, agent in enumerate(state.trained):
+            acts = steps.acts[agent].astype(jnp.float32)
+            total = jnp.maximum(jnp.sum(acts), 1.0)
+            own = terms.shape(batch.advantage[..., index], steps.signals)
+            centre = jnp.sum(acts * own) / total
+            scale = jnp.sqrt(jnp.sum(acts * (own - centre) ** 2) / total)
+            own = (own - centre) / (scale + 1e-8)
+            now = explored_log_probability(nets.actors[agent], log_std[agent], steps, agent)
+            log_ratio = now - before[agent]
+            if terms.largest_log_ratio is not None:
+                log_ratio = jnp.minimum(log_ratio, terms.largest_log_ratio)
+            ratio = jnp.exp(log_ratio)
+            clipped = jnp.clip(ratio, 1.0 - self.clip_eps, 1.0 + self.clip_eps)
+            surrogate += jnp.sum(acts * jnp.minimum(ratio * own, clipped * own)) / total
+            bonus += mean_entropy(nets.actors[agent], log_std[agent], steps, agent, acts / total)
+            apart += jnp.sum(acts * (ratio - 1.0 - log_ratio)) / total / len(nets.actors)
+            outside = (jnp.abs(ratio - 1.0) > self.clip_eps).astype(jnp.float32)
+            clipped_share += jnp.sum(acts * outside) / total / len(nets.actors)
+        values = jax.vmap(jax.vmap(nets.critic))(steps.observations, steps.present)
+        error = jnp.mean(optax.huber_loss(values, batch.returns))
+        loss = self.vf_coef * error - surrogate - self.ent_coef * bonus
+        return loss, {
+            log_keys.VALUE_ERROR: error,
+            log_keys.CLIPPED: clipped_share,
+            log_keys.APPROXIMATE_KL: apart,
+            log_keys.ENTROPY: bonus,
+        }

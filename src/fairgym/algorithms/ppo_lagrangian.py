@@ -5,65 +5,46 @@ https://cdn.openai.com/safexp-short.pdf.
 """
 
 import dataclasses
-import math
-from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
-from fairgym.algorithms._algorithm import algorithms, check_inside
-from fairgym.algorithms._watching import SHORT_TERM, WatchingPpo, WatchingState
-from fairgym.algorithms._worlds import Step
+from fairgym.algorithms._algorithm import algorithms
+from fairgym.algorithms._terms import SHORT_TERM, Carried, Signals, Terms, Watching
+from fairgym.algorithms.ppo import Ppo
+from fairgym.core import Environment, param
 
 MULTIPLIER = "cost_multiplier"
 
 
-class LagrangianState(WatchingState):
-    """The training state of PPO-Lagrangian.
-
-    Attributes:
-        multiplier: price of short-term unfairness.
-    """
-
-    multiplier: Float[Array, ""]
-
-
 @algorithms.register("ppo-lagrangian")
 @dataclasses.dataclass(frozen=True)
-class PpoLagrangian(WatchingPpo[LagrangianState]):
-    """Hyperparameters of PPO-Lagrangian, beside those of `WatchingPpo`.
+class PpoLagrangian(Watching, Ppo):
+    """Hyperparameters of PPO-Lagrangian, beside those of PPO.
 
     The reward of a step is (r - m D) / (1 + m), with D short-term unfairness after the step and m
     the multiplier, which grows by `cost_multiplier_rate` times the mean of D less the limit after
     each round, and is never below 0.
-
-    Attributes:
-        cost_limit: largest mean of short-term unfairness over the steps.
-        cost_multiplier_rate: step size of the multiplier.
-        cost_multiplier_init: the multiplier at the start.
     """
 
-    cost_limit: float = 0.05
-    cost_multiplier_rate: float = 0.1
-    cost_multiplier_init: float = 0.0
+    cost_limit: float = param(0.05, "Largest mean of short-term unfairness over the steps.", low=0)
+    cost_multiplier_rate: float = param(0.1, "Step size of the multiplier.", low=0)
+    cost_multiplier_init: float = param(0.0, "The multiplier at the start.", low=0)
 
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        check_inside(self, math.inf, "cost_limit", "cost_multiplier_rate", "cost_multiplier_init")
+    def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
+        """The price of unfairness, which is carried from round to round."""
+        start = {MULTIPLIER: jnp.float32(self.cost_multiplier_init)}
+        return Terms(self.measures(env), start=start, reward=self._priced, learn=self._raised)
 
-    def _state(self, fields: dict[str, Any]) -> LagrangianState:
-        return LagrangianState(**fields, multiplier=jnp.float32(self.cost_multiplier_init))
-
-    def _rewards(self, state: LagrangianState, steps: Step) -> Float[Array, "worlds steps agents"]:
+    def _priced(
+        self, carried: Carried, rewards: Float[Array, "worlds steps agents"], signals: Signals
+    ) -> Float[Array, "worlds steps agents"]:
         """Rewards less the price of unfairness."""
-        price = state.multiplier
-        return (steps.rewards - price * steps.signals[SHORT_TERM][..., None]) / (1.0 + price)
+        price = carried[MULTIPLIER]
+        return (rewards - price * signals[SHORT_TERM][..., None]) / (1.0 + price)
 
-    def _round(
-        self, state: LagrangianState, key: PRNGKeyArray
-    ) -> tuple[LagrangianState, dict[str, Array]]:
-        state, log = super()._round(state, key)
+    def _raised(self, carried: Carried, log: Signals) -> tuple[Carried, Signals]:
+        """The price after a round."""
         excess = log[SHORT_TERM] - self.cost_limit
-        price = jnp.maximum(0.0, state.multiplier + self.cost_multiplier_rate * excess)
-        return state.replace(multiplier=price), log | {MULTIPLIER: price}
+        price = jnp.maximum(0.0, carried[MULTIPLIER] + self.cost_multiplier_rate * excess)
+        return {MULTIPLIER: price}, {MULTIPLIER: price}

@@ -12,14 +12,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.algorithms._algorithm import (
-    MOST_EPISODES,
-    algorithms,
-    check_at_least,
-    check_inside,
-)
-from fairgym.algorithms._q import Experiences, QLearner, QState
-from fairgym.core import Entities, Environment, FairgymError
+from fairgym.algorithms._algorithm import MOST_EPISODES, algorithms
+from fairgym.algorithms._experiences import Experiences
+from fairgym.algorithms._q import QLearner, QState
+from fairgym.core import Entities, Environment, FairgymError, param
 from fairgym.policies.coding import TableCode
 from fairgym.policies.flat import Table
 
@@ -44,26 +40,28 @@ class TabularQ(QLearner[TabularQState]):
     """Hyperparameters of tabular Q-learning, beside those of `QLearner`.
 
     The probability of a random action is one of each observation, and decays at each visit.
-
-    Attributes:
-        learning_rate: share of the way that Q moves towards its target (alpha).
-        steps_per_epoch: number of environment steps in each epoch.
-        epsilon_decay: factor of the probability of a random action in an observation, at each
-            visit.
-        evaluation_episodes: number of episodes that measure the greedy policy after each epoch.
     """
 
     name: ClassVar[str] = "tabular-q"
 
-    learning_rate: float = 0.1
-    steps_per_epoch: int = 1_000
-    evaluation_episodes: int = 20
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        check_at_least(self, 1, "steps_per_epoch", high=MOST_EPISODES)
-        check_inside(self, 1.0, "learning_rate", positive=True)
+    learning_rate: float = param(
+        0.1, "Share of the way that Q moves towards its target (alpha).", low=0, high=1, above=True
+    )
+    epsilon_decay: float = param(
+        0.95,
+        "Factor of the probability of a random action in an observation, at each visit.",
+        low=0,
+        high=1,
+    )
+    steps_per_epoch: int = param(
+        1_000, "Number of environment steps in each epoch.", low=1, high=MOST_EPISODES
+    )
+    evaluation_episodes: int = param(
+        20,
+        "Number of episodes that measure the greedy policy after each epoch.",
+        low=1,
+        high=MOST_EPISODES,
+    )
 
     def _rounds(self, env: Environment) -> tuple[int, int]:
         return 1, self.steps_per_epoch

@@ -14,7 +14,7 @@ from typing import Any
 
 from fairgym.algorithms import algorithms
 from fairgym.config.text import split_list
-from fairgym.core import FairgymError, ParamInfo
+from fairgym.core import FairgymError, ParamInfo, params_info
 from fairgym.utils.plugins import reason_of
 from fairgym.utils.registry import environments
 
@@ -148,14 +148,14 @@ def fields_of(cls: Any, section: str = "") -> list[Setting]:
 
     A field without a default has `dataclasses.MISSING` as its default.
     """
-    settings, hints = [], field_types(cls)
+    settings, hints, declared = [], field_types(cls), params_info(cls)
     for field in dataclasses.fields(cls):
         if not field.init or field.name.startswith("_"):
             continue
         default = field.default
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
-        info = field.metadata.get("param", PLAIN)
+        info = declared.get(field.name, PLAIN)
         metavar = field.metadata.get("metavar", "")
         settings.append(Setting(section, field.name, hints[field.name], default, info, metavar))
     return settings

@@ -73,12 +73,18 @@ def param(
 
 
 def params_info(cls: Any) -> dict[str, ParamInfo]:
-    """Return meaning and range of each declared field of a dataclass, by name."""
-    return {
-        field.name: field.metadata["param"]
-        for field in dataclasses.fields(cls)
-        if "param" in field.metadata
-    }
+    """Return meaning and range of each declared field of a dataclass, by name.
+
+    A class that gives an inherited field another default keeps its meaning and range.
+    """
+    bases = [base.__dict__.get("__dataclass_fields__", {}) for base in cls.__mro__]
+    found = {}
+    for field in dataclasses.fields(cls):
+        declared = (base[field.name].metadata for base in bases if field.name in base)
+        info = next((one["param"] for one in declared if "param" in one), None)
+        if info is not None:
+            found[field.name] = info
+    return found
 
 
 def check_params(declaring: Any) -> None:
@@ -90,7 +96,7 @@ def check_params(declaring: Any) -> None:
     Args:
         declaring: An instance, such as an environment or an algorithm.
     """
-    declared = params_info(declaring)
+    declared = params_info(type(declaring))
     hints = typing.get_type_hints(type(declaring)) if declared else {}
     for name, info in declared.items():
         _check(name, getattr(declaring, name), hints[name], info)

@@ -22,7 +22,10 @@ from fairgym.testing._compare import (
 )
 
 # Of `fairgym.algorithms.Algorithm`, from which a class that derives from it takes the defaults.
-MEMBERS = ("num_updates", "score_discount", "extended_by", "init", "update", "policies")
+MEMBERS = (
+    *("num_updates", "score_discount", "extended_by", "init", "update", "policies"),
+    "massaged",
+)
 
 
 def _arrays(tree: Any) -> Any:

@@ -176,13 +176,17 @@ def _updates(
     began = saved = time.perf_counter()
     if progress is not None:
         progress(epoch, epochs, None)
-    kept = epoch
+    kept, ended = epoch, began
     try:
         while epoch < epochs:
             after, log = yield algorithm, state
             line = {"epoch": epoch + 1, **_numbers(job.env, log)}
             line["wall_time_s"] = round(before + time.perf_counter() - began, 3)
+            steps, lasted = line.get(log_keys.ENVIRONMENT_STEPS), time.perf_counter() - ended
+            if steps is not None:
+                line[log_keys.STEPS_A_SECOND] = round(steps / lasted, 1)
             folder.append_metrics(line)
+            ended = time.perf_counter()
             state, epoch = after, epoch + 1
             lines.append(line)
             if epoch == epochs or time.perf_counter() - saved >= checkpoint_seconds:

@@ -8,8 +8,6 @@ from typing import Any
 
 import jax
 
-from fairgym.algorithms._watching import SHORT_TERM
-from fairgym.algorithms.f_ppo import FPpo
 from fairgym.config.plain import read_metrics, read_schemes
 from fairgym.config.run_config import Job, RunConfig
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params, Policy, check_shape
@@ -17,7 +15,6 @@ from fairgym.fairness import Metric, Objective
 from fairgym.fairness.measuring import with_measures
 from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
-from fairgym.policies import massaged
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.folder import RunFolder, run_folders, seed_of
 
@@ -121,19 +118,6 @@ class Run:
             FairgymError: it is a run of another algorithm, one without massaging, or one that ended
                 before massaging began; agents see something else in the environment.
         """
-        learner, what = self.job.algorithm, self.config.algorithm
-        if not (isinstance(learner, FPpo) and learner.massage):
-            without = " without massaging" if isinstance(learner, FPpo) else ""
-            raise FairgymError(
-                f"{self.folder} is a run of {what}{without}; massage takes one of f-ppo that was"
-                " trained with it"
-            )
-        tau = learner.last_tau(self.job.env, len(self.metrics))
-        if tau == 0.0:
-            raise FairgymError(
-                f"{self.folder} ended before massaging began; massage takes a run with more rounds"
-                f" than its threshold_start of {learner.threshold_start}"
-            )
         env = env or self.env
         for agent in env.agents:
             if env.observation_space(agent) != self.env.observation_space(agent):
@@ -142,7 +126,12 @@ class Run:
                     f" {self.env.name} with the observations of the training"
                 )
         acting = self.policies if policies is None else policies
-        return massaged(env, self.params, acting, tau, learner.measures(env)[SHORT_TERM])
+        updates = len(self.metrics)
+        try:
+            return self.job.algorithm.massaged(env, self.params, acting, self.env, updates)
+        except FairgymError as error:
+            what = f"{self.folder} is a run of {self.config.algorithm}"
+            raise FairgymError(f"{what}; {error}") from error
 
     def evaluate(
         self,

@@ -1,24 +1,24 @@
-"""Counterfactual experiences: what would have been learned with another memory.
+"""What is learned from a step: what happened, and what would have with another memory.
 
-Alamdari et al. 2024, https://arxiv.org/abs/2312.04772, section 5.2, equation (2): the world does
-not know what is remembered, so that a step from x = (s, m) to (s', mu(m)) tells as well what a step
-from (s, m') would have come to: (s', mu(m')), with the reward of the scheme in that memory. Here mu
-and W are the environment's memory and the objective's schemes themselves; filters and all other
-terms of the objective are those of the step as it happened, waste included.
+Counterfactual experiences are those of Alamdari et al. 2024, https://arxiv.org/abs/2312.04772,
+section 5.2, equation (2): the world does not know what is remembered, so that a step from
+x = (s, m) to (s', mu(m)) tells as well what a step from (s, m') would have come to: (s', mu(m')),
+with the reward of the scheme in that memory. Here mu and W are the environment's memory and the
+objective's schemes themselves; filters and all other terms of the objective are those of the step
+as it happened, waste included.
 """
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.algorithms._algorithm import check_at_least
-from fairgym.algorithms._q import Experiences, Happened, QState
-from fairgym.core import Environment, FairgymError, check_shape, no_components
+from fairgym.algorithms._algorithm import TrainState
+from fairgym.algorithms._worlds import World
+from fairgym.core import Entities, Environment, FairgymError, Struct, no_components
 from fairgym.fairness import Objective
 from fairgym.wrappers.augmented import Augmented
 
@@ -27,71 +27,100 @@ COMPARED_STEPS = 24
 LARGEST_OFFSET = 1_000_000
 
 
-@dataclasses.dataclass(frozen=True)
-class Counterfactuals:
-    """Hyperparameters of FairQCM: the memories that a step is also learned from.
+class Happened(Struct):
+    """One step of the world.
 
     Attributes:
-        offsets: offsets of the counterfactual memories from the true one, in all combinations over
-            the stakeholders (memory full: 1,2 in the paper); of a memory of differences, offsets of
-            the one furthest ahead.
-        counterfactuals: largest number of counterfactual memories per step; of more, so many are
-            sampled at each step.
+        before: the world before the step.
+        after: the world after it, before a reset.
+        seen: the trained agent's observation before the step.
+        seen_after: its observation after the step, before a reset.
+        action: its action.
+        components: components of the step.
+        reward: its reward.
+        ends: True if nothing comes after this step.
     """
 
-    offsets: tuple[int, ...] = (1, 2)
-    counterfactuals: int = 32
+    before: World
+    after: World
+    seen: Entities
+    seen_after: Entities
+    action: Int[Array, ""]
+    components: Any
+    reward: Float[Array, ""]
+    ends: Bool[Array, ""]
 
-    def check(self) -> None:
-        """Check the ranges."""
-        check_at_least(self, 1, "counterfactuals", high=LARGEST_OFFSET)
-        if not self.offsets or len(set(self.offsets)) < len(self.offsets):
-            raise FairgymError(
-                f"offsets is {list(self.offsets)}; it takes one or several whole numbers, each once"
-            )
-        for offset in self.offsets:
-            check_shape("offsets", offset, -LARGEST_OFFSET, LARGEST_OFFSET)
 
-    def with_counterfactuals(
-        self, state: QState, happened: Happened, real: Experiences, key: PRNGKeyArray
-    ) -> Experiences:
-        """The experiences of a step with its counterfactual ones after what happened.
+class Experiences(Struct):
+    """Experiences (x, a, r, x') of one step: what happened first, then counterfactual ones.
 
-        Args:
-            state: the training state, before the step is learned from.
-            happened: the step.
-            real: the experience of it.
-            key: a JAX key, for sampling among too many memories.
-        """
-        env: Any = augmented_env(state.env)
-        agent, params = state.agent, state.params
-        world, world_after = happened.before.state.world, happened.after.state.world
-        # chosen before the outcome is looked at, as theorem 5.7 demands
-        memories, kept = self._chosen(env.memory, happened.before.state.memory, key)
-        after = jax.vmap(lambda m: env.memory.update(m, happened.components))(memories)
+    Attributes:
+        seen: observations x.
+        seen_after: observations x'.
+        action: the action a, of all of them.
+        reward: rewards r.
+        discount: factor of the value of x': gamma, or 0 where nothing comes after; of all of them.
+        kept: mask of the experiences to learn from.
+    """
 
-        def shown(state: Any, memories: Any) -> Any:
-            return jax.vmap(lambda m: env.show(state, m, params)[agent])(memories)
+    seen: Entities
+    seen_after: Entities
+    action: Int[Array, ""]
+    reward: Float[Array, " experiences"]
+    discount: Float[Array, ""]
+    kept: Bool[Array, " experiences"]
 
-        statuses = jax.vmap(env.memory.status)(after)
-        rewards = jax.vmap(lambda u: counterfactual_reward(state.objective, happened, u))(statuses)
-        parts = (shown(world, memories), shown(world_after, after), rewards, kept)
-        seen, seen_after, reward, kept = jax.tree.map(
-            lambda first, others: jnp.concatenate([first, others]),
-            (real.seen, real.seen_after, real.reward, real.kept),
-            parts,
-        )
-        return real.replace(seen=seen, seen_after=seen_after, reward=reward, kept=kept)
 
-    def _chosen(self, memory: Any, now: Any, key: PRNGKeyArray) -> tuple[Any, Bool[Array, " k"]]:
-        """Counterfactual memories, and which of them to learn from."""
-        others, legal = memory.neighbours(now, self.offsets)
-        if legal.shape[0] <= self.counterfactuals:
-            return others, legal
-        # those that may be learned from come first, in random order
-        order = jnp.argsort(jax.random.uniform(key, legal.shape) + jnp.where(legal, 0.0, 1.0))
-        order = order[: self.counterfactuals]
-        return jax.tree.map(lambda x: x[order], others), legal[order]
+def with_counterfactuals(
+    state: TrainState,
+    happened: Happened,
+    real: Experiences,
+    key: PRNGKeyArray,
+    offsets: tuple[int, ...],
+    most: int,
+) -> Experiences:
+    """The experiences of a step with its counterfactual ones after what happened.
+
+    Args:
+        state: the training state, before the step is learned from.
+        happened: the step.
+        real: the experience of it.
+        key: a JAX key, for sampling among too many memories.
+        offsets: offsets of the counterfactual memories from the true one.
+        most: largest number of them.
+    """
+    env: Any = augmented_env(state.env)
+    (agent, objective), params = state.objectives[0], state.params
+    world, world_after = happened.before.state.world, happened.after.state.world
+    # chosen before the outcome is looked at, as theorem 5.7 demands
+    memories, kept = _chosen(env.memory, happened.before.state.memory, key, offsets, most)
+    after = jax.vmap(lambda m: env.memory.update(m, happened.components))(memories)
+
+    def shown(state: Any, memories: Any) -> Any:
+        return jax.vmap(lambda m: env.show(state, m, params)[agent])(memories)
+
+    statuses = jax.vmap(env.memory.status)(after)
+    rewards = jax.vmap(lambda u: counterfactual_reward(objective, happened, u))(statuses)
+    parts = (shown(world, memories), shown(world_after, after), rewards, kept)
+    seen, seen_after, reward, kept = jax.tree.map(
+        lambda first, others: jnp.concatenate([first, others]),
+        (real.seen, real.seen_after, real.reward, real.kept),
+        parts,
+    )
+    return real.replace(seen=seen, seen_after=seen_after, reward=reward, kept=kept)
+
+
+def _chosen(
+    memory: Any, now: Any, key: PRNGKeyArray, offsets: tuple[int, ...], most: int
+) -> tuple[Any, Bool[Array, " k"]]:
+    """Counterfactual memories, and which of them to learn from."""
+    others, legal = memory.neighbours(now, offsets)
+    if legal.shape[0] <= most:
+        return others, legal
+    # those that may be learned from come first, in random order
+    order = jnp.argsort(jax.random.uniform(key, legal.shape) + jnp.where(legal, 0.0, 1.0))
+    order = order[:most]
+    return jax.tree.map(lambda x: x[order], others), legal[order]
 
 
 def counterfactual_reward(

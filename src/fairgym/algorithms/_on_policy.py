@@ -1,0 +1,120 @@
+"""Steps as learners on policy learn from them: advantages and likelihoods."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from fairgym.algorithms._worlds import Step
+from fairgym.core import Entities, Struct
+from fairgym.policies.exploration import entropy, gaussian_entropy, log_probability
+
+VALUE_DECAY = 0.99  # of the running moments of returns, per round
+
+
+class Batch(Struct):
+    """Steps of a round, or of a minibatch of it, as they are learned from.
+
+    Attributes:
+        steps: the steps.
+        advantage: generalised advantage estimates.
+        returns: what the critic learns.
+        before: per agent, log-probabilities of what was explored when it was.
+    """
+
+    steps: Step
+    advantage: Float[Array, "worlds steps agents"]
+    returns: Float[Array, "worlds steps values"]
+    before: dict[str, Float[Array, "worlds steps"]]
+
+
+class Moments(Struct):
+    """Running moments of returns, which the critic learns less their mean, over their deviation.
+
+    Attributes:
+        mean: running mean of each value's returns, times the weight.
+        square: running mean of their squares, likewise.
+        weight: of what came into them so far.
+    """
+
+    mean: Float[Array, " values"]
+    square: Float[Array, " values"]
+    weight: Float[Array, ""]
+
+    @property
+    def scale(self) -> tuple[Float[Array, " values"], Float[Array, " values"]]:
+        """Mean and standard deviation of returns; 0 and 1 before the first."""
+        known = self.weight > 0.0
+        weight = jnp.where(known, self.weight, 1.0)
+        mean = self.mean / weight
+        spread = jnp.sqrt(jnp.maximum(self.square / weight - mean**2, 1e-6))
+        return jnp.where(known, mean, 0.0), jnp.where(known, spread, 1.0)
+
+    def after(self, returns: Float[Array, "worlds steps values"]) -> "Moments":
+        """The moments with the returns of a round."""
+        keep, axes = VALUE_DECAY, (0, 1)
+        return Moments(
+            keep * self.mean + (1.0 - keep) * jnp.mean(returns, axes),
+            keep * self.square + (1.0 - keep) * jnp.mean(returns**2, axes),
+            keep * self.weight + (1.0 - keep),
+        )
+
+
+def generalised_advantages(
+    rewards: Float[Array, "steps agents"],
+    values: Float[Array, "steps agents"],
+    following: Float[Array, "steps agents"],
+    last: Float[Array, " steps"],
+    done: Float[Array, " steps"],
+    gamma: float | Float[Array, " agents"],
+    gae_lambda: float,
+) -> Float[Array, "steps agents"]:
+    """Generalised advantage estimates (Schulman et al. 2016, equation 16).
+
+    https://arxiv.org/abs/1506.02438: delta_t = r_t + gamma (1 - last_t) V'_t - V_t,
+    A_t = delta_t + gamma lambda (1 - done_t) A_{t+1}.
+
+    Args:
+        rewards: r, of each step and agent.
+        values: V, of what was seen before each step.
+        following: V', of what was seen after it, before a new episode.
+        last: 1 where nothing comes after the step.
+        done: 1 where the next row is of another episode.
+        gamma: discount factor, or one for each column.
+        gae_lambda: lambda.
+    """
+
+    def back(later: Array, now: tuple[Array, ...]) -> tuple[Array, Array]:
+        reward, value, following, last, done = now
+        delta = reward + gamma * (1.0 - last) * following - value
+        advantage = delta + gamma * gae_lambda * (1.0 - done) * later
+        return advantage, advantage
+
+    rows = (rewards, values, following, last, done)
+    return lax.scan(back, jnp.zeros_like(rewards[0]), rows, reverse=True)[1]
+
+
+def explored_log_probability(
+    actor: Any, log_std: Array, steps: Step, agent: str
+) -> Float[Array, "worlds steps"]:
+    """Log-probability of one agent's explored actions, for each world and step."""
+
+    def one(seen: Entities, explored: Array) -> Array:
+        return log_probability(actor.space, actor.logits(seen), log_std, explored, seen.mask)
+
+    return jax.vmap(jax.vmap(one))(steps.observations[agent], steps.actions[agent])
+
+
+def mean_entropy(
+    actor: Any, log_std: Array, steps: Step, agent: str, weight: Float[Array, "worlds steps"]
+) -> Float[Array, ""]:
+    """Entropy of one agent's exploration, in the mean over steps where they differ in it."""
+    if not actor.space.discrete:
+        return gaussian_entropy(log_std)
+
+    def one(seen: Entities) -> Array:
+        return entropy(actor.space, actor.logits(seen), log_std, seen.mask)
+
+    return jnp.sum(weight * jax.vmap(jax.vmap(one))(steps.observations[agent]))

@@ -88,8 +88,7 @@ class Clinic(fairgym.PopulationEnvironment):
     def action_space(self, agent):
         return self._spaces[fg.require_agent(self, agent)][1]
 
-    # The people at the start: the second half lives in villages, 2% are ill.
-    def initial_state(self, key, params):
+    def initial_state(self, key, params):  # the second half lives in villages, 2% are ill
         group = (jnp.arange(self.population) >= self.population // 2).astype(jnp.int32)
         ill, risk = jax.random.uniform(key, (2, self.population))
         stage = jnp.where(ill < 0.02, ILL, SUSCEPTIBLE)

@@ -193,6 +193,7 @@ def test_metrics_and_terms(half):
     assert ENV.terms == fairgym.make("loan").terms, "the published objectives are as they were"
 
 
+@pytest.mark.full
 def test_conformance():
     env = fairgym.make("loan", population=60, horizon=6, selective_labels=True)
     check_environment(env, steps=3)

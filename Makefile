@@ -16,19 +16,22 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format docs notebook data lock clean .venv
+.PHONY: help demo test test-all format docs notebook data lock clean .venv
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 10
 
 demo: .venv ## train a fair lending policy on real loans and write a report (a few minutes)
 	$(BIN)/fairgym demo
 
-test: .venv ## lint, format check, types, tests
+test: MARKED := -m "not full"
+test: .venv ## lint, format check, types, and the tests that touch every part
+test-all: .venv ## the same with all tests (nightly, and before a release)
+test test-all:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
-	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(MARKED) $(PYTEST_ARGS)
 
 format: .venv ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix

@@ -1,22 +1,27 @@
 """The NumPy rewrites as opponents of `fairgym bench`, side by side with the environments.
 
 Run `fairgym bench loan health education --opponent benchmarks/numpy_opponent.py`: the column
-"speedup" says how many times faster an environment is than its rewrite `numpy_<environment>.py`.
+"speedup" says how many times faster an environment is than its rewrite, `numpy_<environment>.py` in
+`tests/oracles`, which the tests compare with it step by step.
 """
 
 import copy
 import itertools
+import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from fairgym.bench import CANDIDATES, Workload
+
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "oracles"))
 import numpy_education
 import numpy_health
 import numpy_loan
 import numpy_policies
-
-from fairgym.bench import CANDIDATES, Workload
 
 REWRITES = {"education": numpy_education, "health": numpy_health, "loan": numpy_loan}
 

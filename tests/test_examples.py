@@ -297,7 +297,7 @@ def test_the_map_of_definitions_names_what_there_is():
         assert resolve_name(name).__doc__, name
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_page_on_algorithms_shows_the_example_and_trains_it(monkeypatch, tmp_path, capsys):
     shown = ast.parse(python_of(ROOT / "docs" / "own-algorithm.md"))
     example = ast.parse((EXAMPLES / "own_algorithm.py").read_text())
@@ -316,7 +316,7 @@ def test_the_page_on_algorithms_shows_the_example_and_trains_it(monkeypatch, tmp
         algorithms._things.pop("evolution-strategies", None)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_page_on_traces_shows_code_that_runs(monkeypatch, tmp_path):
     """With fewer people and steps; what it takes apart adds up to what the episode says."""
     monkeypatch.chdir(tmp_path)
@@ -340,7 +340,7 @@ def test_the_page_on_traces_shows_code_that_runs(monkeypatch, tmp_path):
     assert (tmp_path / "qualification.png").stat().st_size > 5_000
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_getting_started_shows_code_that_runs(monkeypatch, tmp_path):
     """With the shapes of other small runs, whose programs it shares."""
     episodes = '"episodes_per_epoch": 8, "evaluation_episodes": 2'

@@ -55,7 +55,7 @@ def test_refusals_under_load_exit_with_2(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif("FAIRGYM_REFUSALS" not in os.environ, reason="set FAIRGYM_REFUSALS=200 to run")
 def test_many_refusals_on_one_busy_core_exit_with_2(tmp_path):
     """A campaign of ten minutes and more, which shows rare failures."""

@@ -79,9 +79,8 @@ def docstring(thing: Any) -> str:
     return inspect.getdoc(thing) or ""
 
 
-@pytest.mark.parametrize("section", NUMBERS)
-def test_every_number_of_the_paper_has_one_row(section):
-    assert [number for of, number, _ in ROWS if of == section] == NUMBERS[section]
+def test_every_number_of_the_paper_has_one_row():
+    assert NUMBERS == {s: [number for of, number, _ in ROWS if of == s] for s in NUMBERS}
 
 
 def test_every_row_says_where():
@@ -89,31 +88,32 @@ def test_every_row_says_where():
     assert {section for section, *_ in ROWS} == {*NUMBERS, "Rules without a number"}
 
 
-@pytest.mark.parametrize("name", sorted({name for *_, name in OBJECTS}))
-def test_names_exist_and_are_documented(name):
-    assert docstring(resolved(name))
+def test_names_exist_and_are_documented():
+    faults = [name for *_, name in OBJECTS if not docstring(resolved(name))]
+    assert faults == []
 
 
-@pytest.mark.parametrize(
-    ("section", "number", "name"),
-    [
-        row
-        for row in OBJECTS
-        if row[0] in NAMED and row[2] != "fairgym.environments._common.moves.divided_by_weight"
-    ],
-)
-def test_formulas_name_their_number(section, number, name):
-    assert int(number) in numbers(NAMED[section], docstring(resolved(name)))
+def test_formulas_name_their_number():
+    faults = [
+        (section, number, name)
+        for section, number, name in OBJECTS
+        if section in NAMED and name not in WITHOUT
+        if int(number) not in numbers(NAMED[section], docstring(resolved(name)))
+    ]
+    assert faults == []
 
 
-@pytest.mark.parametrize("call", sorted({call for *_, call in CALLS}))
-def test_commands_exist(call):
-    program, command, *rest = call.split()
-    assert program == "fairgym" and command in COMMANDS
-    if command == "reproduce":
-        assert len(rest) == 1 and rest[0] in experiments.names()
-    if command == "train":
-        assert rest[0] in environments.names()
+def test_commands_exist():
+    faults = []
+    for *_, call in CALLS:
+        program, command, *rest = call.split()
+        known = program == "fairgym" and command in COMMANDS
+        if command == "reproduce":
+            known &= len(rest) == 1 and rest[0] in experiments.names()
+        if command == "train":
+            known &= rest[0] in environments.names()
+        faults += [] if known else [call]
+    assert faults == []
 
 
 def test_every_experiment_of_the_paper_is_on_the_map():

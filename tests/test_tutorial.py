@@ -32,7 +32,7 @@ def without_numbers(output):
     return re.sub(r"[\s\[]*-?\d[\d.]*\]?", " #", text), "image/png" in output.get("data", {})
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_every_cell_runs_and_gives_what_is_stored():
     """In less time: see `SMALLER`."""
     stored, fresh = notebook.read(TUTORIAL)["cells"], notebook.read(TUTORIAL)["cells"]

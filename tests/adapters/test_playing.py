@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.utils import seeding
-from systems import SYSTEMS, small
+from systems import SYSTEMS, in_tiers, small
 
 import fairgym
 from fairgym.adapters.gymnasium import GymnasiumEnv
@@ -151,7 +151,7 @@ def test_a_failure_costs_its_penalty():
     np.testing.assert_array_equal(dear["planner"][:-1], plain["planner"][:-1])
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", in_tiers(SYSTEMS))
 def test_observations_are_those_of_the_environment_row_by_row(name):
     env = small(name)
     agent = env.agents[-1]
@@ -287,7 +287,7 @@ def sampled(env, key):
     return {a: env.action_space(a).sample(k) for a, k in zip(env.agents, keys, strict=True)}
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", in_tiers(SYSTEMS))
 def test_jaxmarl_shapes_are_the_declared_ones(name):
     env = JaxMarlEnv(small(name))
     seen, state = env.reset(jax.random.key(0))

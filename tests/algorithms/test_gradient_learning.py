@@ -36,7 +36,6 @@ def logs_of(some, env, seed):
     return logs
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "some",
     [
@@ -68,7 +67,7 @@ def test_a_bandit_over_people_and_shares(some):
     assert last["actions/split/first"] == pytest.approx(0.7, abs=0.15)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     "some",
     [

@@ -9,6 +9,7 @@ import dataclasses
 import os
 import re
 import shutil
+from collections import Counter
 
 import pytest
 from bad_files import config_cases, data_cases, run_cases, scenario_cases
@@ -105,11 +106,19 @@ CASES = {
     "runs": run_cases(NUMBER),
     "data": data_cases(NUMBER),
 }
-NAMED = [
-    pytest.param(case, id=f"{kind}-{number}: {' '.join(case.words)[:60]!r}")
-    for kind, cases in CASES.items()
-    for number, case in enumerate(cases)
-]
+
+
+def in_tiers(kind, cases):
+    """Cases as parameters: of each command the first and every fifth are in the first tier."""
+    seen = Counter()
+    for number, case in enumerate(cases):
+        command = case.words[0] if case.words else ""
+        marks = pytest.mark.full if seen[command] % 5 else ()
+        seen[command] += 1
+        yield pytest.param(case, marks=marks, id=f"{kind}-{number}: {' '.join(case.words)[:60]!r}")
+
+
+NAMED = [param for kind, cases in CASES.items() for param in in_tiers(kind, cases)]
 
 
 @pytest.mark.parametrize("case", NAMED)

@@ -168,7 +168,7 @@ def browse(*arguments):
 
 
 @needs_browser
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("sheet", SHEETS)
 def test_everything_lies_within_the_sheet(sheet, tmp_path):
     """Under the rules of print, at the width of the sheet less its margins."""
@@ -183,7 +183,7 @@ def test_everything_lies_within_the_sheet(sheet, tmp_path):
 
 
 @needs_browser
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext on this machine")
 def test_the_pdf_has_every_column(tmp_path):
     path, pdf = tmp_path / "page.html", tmp_path / "page.pdf"

@@ -41,6 +41,7 @@ def ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.full
 def test_workers_and_a_node_die_and_nothing_is_lost(tmp_path, monkeypatch):
     """The checks are those of the campaign, which `python kill_campaign.py ray` repeats."""
     monkeypatch.setenv("RAY_ADDRESS", "")  # whatever it is, it comes back
@@ -88,6 +89,7 @@ def test_folders_are_those_of_the_command_and_a_learner_has_its_bits(
         assert trainer.ray.get(told) == "false"
 
 
+@pytest.mark.full
 def test_workers_without_the_folder_send_it_and_begin_again_after_a_death(
     tmp_path, monkeypatch, node
 ):
@@ -131,6 +133,7 @@ def test_workers_without_the_folder_send_it_and_begin_again_after_a_death(
         assert bits(one.folder) == bits(alone)
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_runs_after_their_epoch_and_they_go_on(tmp_path, monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     marks = tmp_path / "fates"

@@ -195,6 +195,7 @@ def test_what_is_foreseen_follows_the_estimates():
         np.testing.assert_allclose(made.profit, action * (2 * guess - 1), atol=1e-6)
 
 
+@pytest.mark.full
 def test_conformance():
     """All properties of environments hold, also with a memory and the score distributions."""
     env = fairgym.make("bank_loans", horizon=9, selective_labels=True, informed=True)

@@ -358,6 +358,7 @@ def action(value, size):
     return (lambda rng: rng.random(size)) if value == "random" else value
 
 
+@pytest.mark.full
 @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(
     PEOPLE_ACTIONS,

@@ -11,6 +11,8 @@ import fairgym
 from fairgym.core.batching import map_episodes
 from fairgym.policies import Function, Random
 
+pytestmark = pytest.mark.full
+
 SEEDS = 5
 PEOPLE, SEMESTERS = 1_000, 100
 STUDENT_T = 2.776  # two-sided 95%, 4 degrees of freedom

@@ -242,6 +242,7 @@ def full(name, value):
     return np.broadcast_to(np.asarray(value, np.float64), (MONTHS, rows))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", EXTREMES)
 def test_extreme_actions(env, params, record, recompute, random_actions, case):
     changed = {name: full(name, value) for name, value in EXTREMES[case].items()}
@@ -252,6 +253,7 @@ def test_extreme_actions(env, params, record, recompute, random_actions, case):
     assert any(kept)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", COUNTRIES)
 def test_extreme_countries(env, params, record, recompute, random_actions, case):
     changed = params.replace(**COUNTRIES[case])
@@ -277,6 +279,7 @@ def drawn(rng, kind, size):
     }[kind]()
 
 
+@pytest.mark.full
 @settings(
     max_examples=24,
     derandomize=True,

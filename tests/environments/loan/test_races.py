@@ -326,6 +326,7 @@ def test_terms_by_race_have_names():
     assert context[2:] == [f"other_{name}" for name in (*names, *relief)]
 
 
+@pytest.mark.full
 def test_it_keeps_the_contract(episode):
     env, params, steps = episode
     check_environment(env, params=params, steps=3, later=month(steps.before, 45))

@@ -195,6 +195,7 @@ def test_metrics_and_terms(half):
     )
 
 
+@pytest.mark.full
 def test_conformance():
     env = fairgym.make("loan", population=60, horizon=6, selective_labels=True)
     check_environment(env, steps=3)

@@ -67,6 +67,7 @@ def month(struct, t):
     return jax.tree.map(lambda x: x[t], struct)
 
 
+@pytest.mark.full
 def test_it_keeps_the_contract(episode):
     check_environment(ENV, params=PARAMS, steps=4)
     later = jax.tree.map(jnp.asarray, month(episode.before, 45))

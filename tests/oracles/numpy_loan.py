@@ -8,7 +8,7 @@ down instead of storing dates, and is stateful, as such a simulator usually is:
     bank.reset(np.random.default_rng(0))
     components, bankrupt = bank.step({"admissions": ..., "disbursement": ..., ...})
 
-`tests/benchmarks` checks that it agrees with `fairgym.environments.loan`.
+`test_loan.py` checks that it agrees with `fairgym.environments.loan`.
 """
 
 from collections.abc import Mapping

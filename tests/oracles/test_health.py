@@ -1,7 +1,7 @@
 """The NumPy rewrite and the JAX environment are the same system.
 
 Step by step to the digit where both are told the same luck, and in the mean over many episodes
-where each has its own.
+where each has its own (all of it in `make test-all`).
 """
 
 import dataclasses
@@ -9,6 +9,8 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy_health
+import numpy_policies
 import pytest
 
 import fairgym
@@ -20,11 +22,6 @@ from fairgym.policies import equivariant
 PEOPLE, MONTHS, PERIOD = 400, 36, 6
 EPISODES = 24
 REGIONS = 4
-
-
-@pytest.fixture(scope="module")
-def rewrite(benchmark_script):
-    return benchmark_script("numpy_health")
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +49,10 @@ def programs(env):
     return tuple(jax.jit(function) for function in functions)
 
 
-def told(rewrite, env, params, state):
+def told(env, params, state):
     """The rewrite with the people of `state`; its luck is read from `.noise`."""
 
-    class Told(rewrite.NumpyHealth):
+    class Told(numpy_health.NumpyHealth):
         noise: dict[str, np.ndarray]
 
         def chance(self, kind, rows):
@@ -120,7 +117,7 @@ def require_same_state(people, state, country):
 
 
 @pytest.mark.parametrize("observe_group", [True, False])
-def test_the_same_luck_gives_the_same_months(env, params, programs, rewrite, observe_group):
+def test_the_same_luck_gives_the_same_months(env, params, programs, observe_group):
     """Components, state and what all agents see, at every step: beds built, people lost."""
     start, transition, _, draw, look = programs
     env = dataclasses.replace(env, observe_group=observe_group)
@@ -128,7 +125,7 @@ def test_the_same_luck_gives_the_same_months(env, params, programs, rewrite, obs
     key = jax.random.key(3 + int(observe_group))
     rng = np.random.default_rng(3 + int(observe_group))
     state = start(key, params)
-    country = told(rewrite, env, params, state)
+    country = told(env, params, state)
     first_beds, total = country.beds.copy(), {}
     most_waited = np.zeros(REGIONS)
     for month in range(MONTHS - 1):
@@ -151,7 +148,9 @@ def test_the_same_luck_gives_the_same_months(env, params, programs, rewrite, obs
             total[name] = total.get(name, 0) + value
         assert bool(failed) == also_failed
         require_same_state(look(state), state, country)
-        waiting = np.bincount(country.region[country.stage == rewrite.WAITING], minlength=REGIONS)
+        waiting = np.bincount(
+            country.region[country.stage == numpy_health.WAITING], minlength=REGIONS
+        )
         most_waited = np.maximum(most_waited, waiting)
     # it was about something
     assert (country.beds > first_beds + 5).all()
@@ -160,22 +159,21 @@ def test_the_same_luck_gives_the_same_months(env, params, programs, rewrite, obs
     assert (country.insured.mean() > 0.3) & (country.insured.mean() < 0.95)
 
 
-def test_the_rewrite_sees_what_the_spaces_say(env, rewrite):
+def test_the_rewrite_sees_what_the_spaces_say(env):
     for agent in env.agents:
         names = tuple(feature.name for feature in env.observation_space(agent).features)
-        assert names == rewrite.SEEN_BY[agent]
+        assert names == numpy_health.SEEN_BY[agent]
 
 
-def test_the_networks_are_the_same(env, benchmark_script):
+def test_the_networks_are_the_same(env):
     """The benchmark's policies."""
-    networks = benchmark_script("numpy_policies")
     seen, _ = jax.jit(env.reset)(jax.random.key(0), env.default_params)
     policies, key = equivariant(env, jax.random.key(1)), jax.random.key(0)
     actions = jax.jit(lambda seen: {a: p(seen[a], key) for a, p in policies.items()})(seen)
     for agent, policy in policies.items():
         mask = np.asarray(seen[agent].mask)
         action = np.asarray(actions[agent])
-        theirs = networks.TwoLayer(policy)(
+        theirs = numpy_policies.TwoLayer(policy)(
             np.asarray(seen[agent].features)[mask], np.asarray(seen[agent].context)
         )
         per_person = isinstance(env.action_space(agent), PerEntity)
@@ -220,7 +218,7 @@ def ours(env, params):
 
 
 def theirs_of(system, name):
-    """The same of a NumPy rewrite."""
+    """The same of a NumPy numpy_health."""
     premium, planner = POLICIES[name]
     found = {}
     for episode in range(EPISODES):
@@ -251,14 +249,16 @@ def disagreement(a, b):
     return apart
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", POLICIES)
-def test_episodes_agree_in_the_mean(env, params, ours, rewrite, name):
+def test_episodes_agree_in_the_mean(env, params, ours, name):
     """Every component of every region, in each third of the episode: 4.5 standard errors."""
-    apart = disagreement(ours[name], theirs_of(rewrite.NumpyHealth(env, params), name))
+    apart = disagreement(ours[name], theirs_of(numpy_health.NumpyHealth(env, params), name))
     worst = max(apart, key=lambda key: apart[key])
     assert apart[worst] < 4.5, (worst, apart[worst])
 
 
+@pytest.mark.full
 def test_the_policies_cover_the_system(ours):
     """Else the comparison would not see a wrong rule: deaths, waits, whole episodes, failures."""
     lasted = {name: (trace["people"][:, :, 0] > 0).mean() for name, trace in ours.items()}
@@ -271,11 +271,12 @@ def test_the_policies_cover_the_system(ours):
 ALTERED = ("a wait that does no harm", "a bed less", "illness a tenth more likely")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rule", ALTERED)
-def test_an_altered_rule_is_detected(env, params, ours, rewrite, rule):
+def test_an_altered_rule_is_detected(env, params, ours, rule):
     """The comparison above fails for a system that is slightly another one."""
 
-    class Altered(rewrite.NumpyHealth):
+    class Altered(numpy_health.NumpyHealth):
         def death_chance(self, rows, risk):
             waited = self.waited.copy()
             if rule == "a wait that does no harm":

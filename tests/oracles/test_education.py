@@ -1,7 +1,7 @@
 """The NumPy rewrite and the JAX environment are the same system.
 
 Step by step to the digit where both are told the same luck, and in the mean over many episodes
-where each has its own.
+where each has its own (all of it in `make test-all`).
 """
 
 import dataclasses
@@ -9,6 +9,8 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy_education
+import numpy_policies
 import pytest
 
 import fairgym
@@ -18,11 +20,6 @@ from fairgym.policies import equivariant, fixed_policies
 PEOPLE, SEMESTERS, APPLICANTS, PASS = 300, 40, 14, 25
 EPISODES = 80
 PROGRAMMES = ("bachelor", "master", "doctorate")
-
-
-@pytest.fixture(scope="module")
-def rewrite(benchmark_script):
-    return benchmark_script("numpy_education")
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +59,10 @@ def programs(env):
     return tuple(jax.jit(function) for function in functions)
 
 
-def told(rewrite, env, params, state):
+def told(env, params, state):
     """The rewrite with the people of `state`; its luck is read from `.noise`."""
 
-    class Told(rewrite.NumpyEducation):
+    class Told(numpy_education.NumpyEducation):
         noise: dict[str, np.ndarray]
 
         def chance(self, kind, rows):
@@ -162,14 +159,14 @@ def require_same_state(people, state, country):
 
 
 @pytest.mark.parametrize("observe_group", [True, False])
-def test_the_same_luck_gives_the_same_semesters(env, params, programs, rewrite, observe_group):
+def test_the_same_luck_gives_the_same_semesters(env, params, programs, observe_group):
     """Components, state and what all agents see, at every step."""
     start, transition, _, draw, look = programs
     env = dataclasses.replace(env, observe_group=observe_group)
     observe = jax.jit(env.observe)
     key = jax.random.key(5 + int(observe_group))
     state = start(key, params)
-    country = told(rewrite, env, params, state)
+    country = told(env, params, state)
     total, rejected, mentored, tuition, passes = {}, 0, [], [], 0
     for semester in range(SEMESTERS - 1):
         seen = observe(state, params)
@@ -210,15 +207,14 @@ def test_the_same_luck_gives_the_same_semesters(env, params, programs, rewrite, 
     assert 0.0 < country.supplement < 1.0
 
 
-def test_the_rewrite_sees_what_the_spaces_say(env, rewrite):
+def test_the_rewrite_sees_what_the_spaces_say(env):
     for agent in env.agents:
         names = tuple(feature.name for feature in env.observation_space(agent).features)
-        assert names == rewrite.SEEN_BY[agent]
+        assert names == numpy_education.SEEN_BY[agent]
 
 
-def test_the_networks_are_the_same(env, programs, benchmark_script):
+def test_the_networks_are_the_same(env, programs):
     """The two-layer policies of the benchmark: per person, and shares by pooling."""
-    networks = benchmark_script("numpy_policies")
     start, _, observe, _, _ = programs
     state = start(jax.random.key(0), env.default_params)
     state = state.replace(stage=jnp.asarray(np.arange(PEOPLE, dtype=np.int32) % 3))
@@ -228,7 +224,7 @@ def test_the_networks_are_the_same(env, programs, benchmark_script):
     for agent, policy in policies.items():
         mask = np.asarray(seen[agent].mask)
         action = np.asarray(actions[agent])
-        theirs = networks.TwoLayer(policy)(
+        theirs = numpy_policies.TwoLayer(policy)(
             np.asarray(seen[agent].features)[mask], np.asarray(seen[agent].context)
         )
         per_person = isinstance(env.action_space(agent), PerEntity)
@@ -319,15 +315,17 @@ def disagreement(a, b):
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", POLICIES)
-def test_episodes_agree_in_the_mean(env, params, ours, rewrite, name):
+def test_episodes_agree_in_the_mean(env, params, ours, name):
     """Every component, length and units built, each with its own luck: within 4.5 errors."""
-    theirs = episodes_of(rewrite.NumpyEducation(env, params), name)
+    theirs = episodes_of(numpy_education.NumpyEducation(env, params), name)
     apart = disagreement(ours[name], theirs)
     worst = max(apart, key=lambda key: apart[key])
     assert apart[worst] < 4.5, (worst, apart[worst])
 
 
+@pytest.mark.full
 def test_a_policy_survives_and_others_do_not(ours):
     assert (ours["much for students"]["length"] == SEMESTERS).mean() > 0.9
     length = ours["builds without limit"]["length"]
@@ -338,11 +336,12 @@ def test_a_policy_survives_and_others_do_not(ours):
 ALTERED = ("tuition does not matter", "units open at once", "mentors for nobody")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rule", ALTERED)
-def test_an_altered_rule_is_detected(env, params, ours, rewrite, rule):
+def test_an_altered_rule_is_detected(env, params, ours, rule):
     """The comparison above fails for a system that is slightly another one."""
 
-    class Altered(rewrite.NumpyEducation):
+    class Altered(numpy_education.NumpyEducation):
         def leaving_chance(self, rows):
             share, free = self.tuition_share, rule == "tuition does not matter"
             self.tuition_share = 0.0 if free else share

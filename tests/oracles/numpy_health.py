@@ -8,7 +8,7 @@ instead of storing dates, and is stateful, as such a simulator usually is:
     country.reset(np.random.default_rng(0))
     components, failed = country.step({"insurer": ..., "hospital": ..., "planner": ...})
 
-`tests/benchmarks` checks that it agrees with `fairgym.environments.health`.
+`test_health.py` checks that it agrees with `fairgym.environments.health`.
 """
 
 from collections.abc import Mapping

@@ -8,6 +8,8 @@ import copy
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy_loan
+import numpy_policies
 import pytest
 
 import fairgym
@@ -26,11 +28,6 @@ COLUMNS = (
     "fico_high",
     "months_since_delinquency",
 )
-
-
-@pytest.fixture(scope="module")
-def rewrite(benchmark_script):
-    return benchmark_script("numpy_loan")
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +62,11 @@ def look(env):
 
 
 @pytest.mark.parametrize("relief", [[0.0, 0.0], [0.1, 0.02]])
-def test_the_same_people_and_no_noise_give_the_same_months(
-    env, params, step, look, rewrite, relief
-):
+def test_the_same_people_and_no_noise_give_the_same_months(env, params, step, look, relief):
     """State and components equal at every step, through defaults and repayments."""
     params = params.replace(payment_noise=0.0)
     _, state = jax.jit(env.reset)(jax.random.key(3), params)
-    bank = rewrite.NumpyLoan(env, params, np.float64)
+    bank = numpy_loan.NumpyLoan(env, params, np.float64)
     bank.rng = np.random.default_rng(0)
     bank.start({name: np.asarray(getattr(state, name)) for name in (*COLUMNS, "residual")})
     actions = {
@@ -93,7 +88,7 @@ def test_the_same_people_and_no_noise_give_the_same_months(
             np.testing.assert_allclose(getattr(state, name), bank.people[name], rtol=1e-5)
         people = look(state)
         np.testing.assert_array_equal(people["time_to_maturity"], bank.remaining)
-        waiting = bank.stage == rewrite.WAITING
+        waiting = bank.stage == numpy_loan.WAITING
         np.testing.assert_array_equal(people["time_waited"], np.where(waiting, bank.waited, 0))
         for name, value in (
             ("balance", bank.balance),
@@ -109,11 +104,11 @@ def test_the_same_people_and_no_noise_give_the_same_months(
     assert ended - defaulted > 10
 
 
-def test_the_agents_see_the_same_people(env, params, step, rewrite):
+def test_the_agents_see_the_same_people(env, params, step):
     """Features and context of all three agents, once all stages are populated."""
     params = params.replace(payment_noise=0.0)
     _, state = jax.jit(env.reset)(jax.random.key(5), params)
-    bank = rewrite.NumpyLoan(env, params, np.float64)
+    bank = numpy_loan.NumpyLoan(env, params, np.float64)
     bank.rng = np.random.default_rng(0)
     bank.start({name: np.asarray(getattr(state, name)) for name in (*COLUMNS, "residual")})
     actions = {
@@ -130,16 +125,15 @@ def test_the_agents_see_the_same_people(env, params, step, rewrite):
         rows, features, context = bank.observe(agent)
         assert len(rows) > 5
         names = tuple(feature.name for feature in env.observation_space(agent).features)
-        assert names == rewrite.SEEN_BY[agent]
+        assert names == numpy_loan.SEEN_BY[agent]
         np.testing.assert_allclose(
             np.asarray(seen.features)[np.asarray(seen.mask)], features, rtol=1e-4, atol=0.05
         )
         np.testing.assert_allclose(seen.context, context, rtol=1e-4)
 
 
-def test_the_networks_are_the_same(env, benchmark_script):
+def test_the_networks_are_the_same(env):
     """The two-layer policies of the benchmark, per person and pooled."""
-    networks = benchmark_script("numpy_policies")
     _, state = jax.jit(env.reset)(jax.random.key(0), env.default_params)
     stages = jnp.asarray(np.arange(PEOPLE, dtype=np.int32) % 3)
     seen = jax.jit(env.observe)(state.replace(stage=stages), env.default_params)
@@ -149,7 +143,7 @@ def test_the_networks_are_the_same(env, benchmark_script):
         per_person = agent == "disbursement"
         mask = np.asarray(seen[agent].mask)
         action = np.asarray(actions[agent])
-        theirs = networks.TwoLayer(policy)(
+        theirs = numpy_policies.TwoLayer(policy)(
             np.asarray(seen[agent].features)[mask], np.asarray(seen[agent].context)
         )
         np.testing.assert_allclose(action[mask] if per_person else action, theirs, atol=2e-5)
@@ -251,15 +245,17 @@ def disagreement(a, b):
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", POLICIES)
-def test_episodes_agree_in_the_mean(env, params, ours, rewrite, name):
+def test_episodes_agree_in_the_mean(env, params, ours, name):
     """Every component, in total and by quarter, within four standard errors."""
-    theirs = episodes_of(rewrite.NumpyLoan(env, params), name)
+    theirs = episodes_of(numpy_loan.NumpyLoan(env, params), name)
     apart = disagreement(ours[name], theirs)
     worst = max(apart, key=lambda key: apart[key])
     assert apart[worst] < 4.0, (worst, apart[worst])
 
 
+@pytest.mark.full
 def test_the_policies_cover_the_system(ours):
     """Else the comparison would not see a wrong rule: defaults, repayments, waits, failures."""
     little, none = ours["little relief"], ours["admit all, no relief"]
@@ -276,11 +272,12 @@ ALTERED = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rule", ALTERED)
-def test_an_altered_rule_is_detected(env, params, ours, rewrite, rule):
+def test_an_altered_rule_is_detected(env, params, ours, rule):
     """The comparison above fails for a system that is slightly another one."""
 
-    class Altered(rewrite.NumpyLoan):
+    class Altered(numpy_loan.NumpyLoan):
         def in_default(self, behind, warned):
             return behind if rule == "default after one step" else behind & warned
 

@@ -9,7 +9,7 @@ means and classes as lists of cohorts, and is stateful, as such a simulator usua
     country.reset(np.random.default_rng(0))
     components, failed = country.step({"admissions": ..., "university": ..., ...})
 
-`tests/benchmarks` checks that it agrees with `fairgym.environments.education`.
+`test_education.py` checks that it agrees with `fairgym.environments.education`.
 """
 
 from collections.abc import Mapping

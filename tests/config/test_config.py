@@ -7,7 +7,7 @@ import pytest
 
 from fairgym.cli import train
 from fairgym.config import RunConfig, read_config_file
-from fairgym.config.settings import Setting, algorithm_settings, check_kind
+from fairgym.config.settings import Setting, check_kind
 from fairgym.core import FairgymError
 from fairgym.environments.loan import Loan, LoanParams
 from fairgym.fairness import Objective
@@ -268,10 +268,3 @@ def test_flags_are_read_by_their_type():
     ):
         with pytest.raises(FairgymError, match=f"x is '{text}'; it takes {words}"):
             read(kind, text)
-
-
-def test_help_comes_from_the_docstrings():
-    found = {setting.name: setting for setting in algorithm_settings("f-macem")}
-    about = "number of epochs, each of which updates the distribution once (table 8: 40)."
-    assert found["epochs"].help == about
-    assert "against early collapse" in found["noise_floor"].help, "over several lines"

@@ -83,6 +83,7 @@ def test_settings_reach_the_configurations():
     assert config.environment_args == {"horizon": 3} and config.objective == "direct"
     assert list(sweep.configs) == ["horizon=3, objective=direct"]
     assert sweep.names == ["horizon", "objective"] and sweep.seeds == (0,)
+    assert sweep_of({"base": BASE, "seeds": "0,3,7"}).seeds == (0, 3, 7), "as train takes them"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_settings_reach_the_configurations():
         ({"exclude": [{"epochs": 2}]}, "exclude leaves no run"),
         ({"grid": {"horizn": [3]}}, "horizn=3: unknown key 'horizn' .perhaps horizon"),
         ({"grid": {"horizon": ["x"]}}, "horizon=x: horizon is 'x'; it takes a whole number"),
-        ({"seeds": "3"}, "seeds is '3'; it takes START:STOP"),
+        ({"seeds": "3:"}, "seeds is '3:'; it takes START:STOP"),
         ({"seeds": [1, 1]}, "seeds is .1, 1."),
         ({"seeds": [-1]}, "seeds is .-1."),
         ({"seeds": "3:3"}, "seeds is '3:3'"),

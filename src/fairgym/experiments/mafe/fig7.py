@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
 from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
+from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.report import style
 from fairgym.report.labels import title

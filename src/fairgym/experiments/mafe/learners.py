@@ -14,10 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgym import experiments as ex
 from fairgym.algorithms import log_keys
 from fairgym.algorithms.f_mappo import FMappo
 from fairgym.config import RunConfig
+from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.fairness import Objective
 from fairgym.report import style

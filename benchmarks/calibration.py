@@ -25,12 +25,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from fairgym import experiments as ex
 from fairgym.core import rollout
 from fairgym.core.batching import map_episodes
 from fairgym.data import load_population
 from fairgym.data.bias import standardised_mean_difference
 from fairgym.data.fitting import score_values
+from fairgym.experiments import _parts as ex
 from fairgym.experiments.mafe._queue import queue
 from fairgym.policies import fixed_policies
 from fairgym.training import evaluate, train

@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 from fppo_made_up import MADE_UP as FPPO_MADE_UP
 
-from fairgym import experiments as ex
 from fairgym.algorithms import log_keys, log_metrics
 from fairgym.config import RunConfig
 from fairgym.experiments import Check, Outcome, experiments
+from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
 from fairgym.experiments.fairqcm._learning import bound, optimum
-from fairgym.experiments.mafe._questions import QUESTIONS
 from fairgym.experiments.mafe.ablations import OPTIONS
 from fairgym.experiments.mafe.aims import CONCERNED, EXCESS, GIVEN, TOGETHER
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
@@ -54,6 +53,7 @@ from fairgym.experiments.mafe.learners import (
     UNFAIR,
     UNTRAINED,
 )
+from fairgym.experiments.mafe.readings import QUESTIONS
 from fairgym.experiments.mafe.two_banks import AT_RANDOM, COOPERATIVE, FAIR_MINDED, SELFISH
 from fairgym.policies import fixed_policies
 from fairgym.report.labels import title
@@ -148,10 +148,11 @@ def fig8(good: bool) -> Any:
     names = ["fixed policy", *alone, "all trained"]
     orders = [slice(None), slice(None, None, -1)] * 3
     waits = {"mean wait of those paid out": near(40.0), "never paid out": near(0.1)}
-    return {
-        name: {"objective": near(score)[order], "queue": waits}
+    found = {
+        name: {"objective": near(score)[order], **waits}
         for name, score, order in zip(names, scores, orders, strict=False)
     }
+    return {"": found}
 
 
 def fig9(good: bool) -> Any:
@@ -384,7 +385,7 @@ def two_banks(good: bool) -> Any:
                 f"{bank}: threshold": near(more)[:: 1 if bank == "bank_1" else -1],
                 f"{bank}: relief": near(0.1),
             }
-    return data
+    return {"": data}
 
 
 def fig11(good: bool) -> Any:

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from fairgym.experiments import Size, experiments, held_out, reproduce
+from fairgym.experiments import Size, experiments, reproduce
+from fairgym.experiments._measurements import held_out
 from fairgym.experiments.fppo._courses import AS_LEARNED, LONG, REWARD, SHORT, Courses, lately
 from fairgym.experiments.fppo._systems import A_PPO, ELBERT, F_PPO, LAGRANGIAN, PPO
 from fairgym.experiments.fppo.fig1 import FppoFig1, gap_of_means

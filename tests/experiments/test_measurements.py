@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fairgym import experiments as ex
 from fairgym.config import RunConfig
+from fairgym.experiments import _parts as ex
 from fairgym.experiments.mafe._queue import queue
 from fairgym.experiments.mafe.aims import exchanged, in_bed
 from fairgym.experiments.mafe.groups import flips_of

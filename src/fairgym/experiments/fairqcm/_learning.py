@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgym import experiments as ex
 from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
+from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, HELD_OUT, curve
 from fairgym.policies import fixed_policies
 from fairgym.report import style

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
+from fairgym.experiments import _parts as ex
 from fairgym.fairness import Full, RelaxedParity, Scheme, StakeholderFirst, component_rows
 from fairgym.report import style
 from fairgym.report.labels import number

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairgym import experiments as ex
+from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._learning import (
     OURS,
     RECURRENT_STEPS,

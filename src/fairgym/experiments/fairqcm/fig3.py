@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from fairgym import experiments as ex
+from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._lending import LendingFigure
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from fairgym import experiments as ex
+from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._learning import (
     BETTER,
     ENDS,

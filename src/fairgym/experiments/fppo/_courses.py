@@ -11,8 +11,8 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgym import experiments as ex
 from fairgym.core import Environment
+from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, curve
 from fairgym.experiments.fppo._systems import BEYOND, F_PPO, System
 from fairgym.fairness import Windowed

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from fairgym import experiments as ex
 from fairgym.config import RunConfig
+from fairgym.experiments._base import Size
 
 F_PPO, PPO, A_PPO, CPO = "F-PPO", "PPO", "A-PPO", "CPO"
 F_PPO_L, F_PPO_S = "F-PPO-L", "F-PPO-S"
@@ -15,7 +15,7 @@ BEYOND = (LAGRANGIAN, ELBERT)  # rivals of today that the paper does not have
 
 # An epoch of 7 x 2,000, 41 x 1,000 or 512 x 20 steps has 7, 20 or 5 rounds of 2,048: 343, 980 and
 # 245 rounds in all, where the paper has 350 (of 2,000 steps), 976 and 244.
-SIZES = {"paper": ex.Size(epochs=49, seeds=5), "quick": ex.Size(epochs=20, seeds=3)}
+SIZES = {"paper": Size(epochs=49, seeds=5), "quick": Size(epochs=20, seeds=3)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +43,7 @@ class System:
     held_out: tuple[int, int]
 
     @property
-    def sizes(self) -> dict[str, ex.Size]:
+    def sizes(self) -> dict[str, Size]:
         """Both sizes of an experiment in this system."""
         return {
             scale: dataclasses.replace(size, episodes=episodes, held_out=held_out)
@@ -52,11 +52,11 @@ class System:
             )
         }
 
-    def at(self, size: ex.Size) -> ex.Size:
+    def at(self, size: Size) -> Size:
         """This system's size, that of the nearest number of epochs, in place of a common one."""
         return min(self.sizes.values(), key=lambda own: abs((own.epochs or 0) - (size.epochs or 0)))
 
-    def config(self, label: str, size: ex.Size, **more: Any) -> RunConfig:
+    def config(self, label: str, size: Size, **more: Any) -> RunConfig:
         """Configuration of a learner by its label, with further hyperparameters."""
         algorithm, own = self._learner(label)
         length = {"epochs": size.epochs, "episodes_per_epoch": self.at(size).episodes}

@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairgym import experiments as ex
 from fairgym.core import Environment
 from fairgym.environments.attention.environment import MISSED_WEIGHT
+from fairgym.experiments import _parts as ex
 from fairgym.experiments.fppo._courses import (
     LONG,
     REWARD,

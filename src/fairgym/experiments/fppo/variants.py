@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
+from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.fppo._courses import (
     LONG,

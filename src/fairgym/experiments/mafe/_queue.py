@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgym import experiments as ex
+from fairgym.experiments import _parts as ex
 from fairgym.report.results import ratio
 
 COLUMNS = (

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairgym import experiments as ex
 from fairgym.algorithms.f_macem import FMacem
 from fairgym.config import RunConfig
 from fairgym.data import load_population
@@ -13,6 +12,7 @@ from fairgym.data.bias import strength_for
 from fairgym.data.fitting import score_values
 from fairgym.environments.education.declarations import TABLE_1
 from fairgym.environments.health.declarations import TABLE_1 as TABLE_1_OF_HEALTH
+from fairgym.experiments import _parts as ex
 from fairgym.utils import make
 
 FORGIVEN = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the relief

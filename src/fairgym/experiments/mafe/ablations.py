@@ -1,16 +1,16 @@
 """Options of F-MACEM that the paper gives or leaves out without a comparison."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
 from fairgym.config import RunConfig
-from fairgym.experiments._measurements import dot
+from fairgym.experiments import _parts as ex
+from fairgym.experiments._comparison import Columns, Compared, ComparisonFigure, Panel, survival
 from fairgym.report import style
 from fairgym.report.labels import title
+from fairgym.training.evaluation import Evaluation
 
 ENVIRONMENTS = ("loan", "health", "education")
 # Words -> hyperparameters of F-MACEM that differ; the first ones are the published numbers.
@@ -30,7 +30,7 @@ LITTLE = 0.1  # of the objective
 
 
 @ex.experiments.register("mafe-ablations")
-class MafeAblations(ex.TrainingExperiment):
+class MafeAblations(ComparisonFigure):
     """F-MACEM with one option changed at a time, all terms weighed alike."""
 
     title = "Options of F-MACEM"
@@ -40,6 +40,11 @@ class MafeAblations(ex.TrainingExperiment):
         ' only two layers each"; no other choice is compared, so that what is learned should not'
         " depend much on these"
     )
+    caption = (
+        "Faint dots are seeds, dark ones interquartile means over seeds with stratified bootstrap"
+        " 95% intervals."
+    )
+    rotation = 35
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """Every option in three environments."""
@@ -49,58 +54,47 @@ class MafeAblations(ex.TrainingExperiment):
             for words, changes in OPTIONS.items()
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Environment -> option -> column -> (seeds,); of luck alone (seeds, permutations)."""
-        assert size.held_out is not None
-        data: dict[str, Any] = {name: {} for name in ENVIRONMENTS}
-        for key, several in runs.items():
-            name, _, words = key.partition("/")
-            env, objective = several[0].env, several[0].objective
-            ends = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
-            data[name][words] = {
-                SCORE: np.array([ex.score(end, objective) for end in ends]),
-                FAIR: np.array([ex.score(end, ex.category(env, "fair")) for end in ends]),
-                LUCK: np.array([ex.by_luck(end, env) for end in ends]),
-                SURVIVED: np.array([1.0 - np.mean(end.terminated) for end in ends]),
-            }
-        return data
+    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+        """Objective and fairness, this also by luck alone, and survival."""
+        env, objective = runs[0].env, runs[0].objective
+        return {
+            SCORE: np.array([ex.score(end, objective) for end in ends]),
+            FAIR: np.array([ex.score(end, ex.category(env, "fair")) for end in ends]),
+            LUCK: np.array([ex.by_luck(end, env) for end in ends]),
+            SURVIVED: survival(ends),
+        }
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def checks(self, data: Compared) -> list[ex.Check]:
         """No option changes the objective by a tenth."""
-        checks, rows = [], []
+        checks = []
         for name, found in data.items():
             usual = found[PUBLISHED][SCORE]
             limit = LITTLE * float(np.mean(np.abs(usual)))
             for words, one in found.items():
-                texts = (ex.iqm_text(one[SCORE]), ex.iqm_text(one[FAIR]), ex.luck_text(one[LUCK]))
-                rows.append([name, words, *texts, ex.iqm_text(one[SURVIVED])])
                 if words != PUBLISHED:
                     statement = f"{name}, {words}: the objective changes by less than a tenth"
                     checks.append(ex.Check.between(statement, one[SCORE] - usual, -limit, limit))
+        return checks
+
+    def tables(self, data: Compared) -> list[ex.Table]:
+        """All environments in one."""
+        rows = [
+            [name, words, *(ex.cell(column, values) for column, values in one.items())]
+            for name, found in data.items()
+            for words, one in found.items()
+        ]
         caption = (
             "The objective with all terms, the sum of its normalised disparities, and the share of"
             " episodes that do not fail, in held-out episodes; interquartile mean over seeds (95%"
             f" interval). {ex.LUCK}"
         )
-        return ex.Outcome(
-            figures={"": _plot(data)},
-            caption="Faint dots are seeds, dark ones interquartile means over seeds with"
-            " stratified bootstrap 95% intervals.",
-            tables=[
-                ex.Table(["environment", "option", SCORE, FAIR, LUCK, SURVIVED], rows, caption)
-            ],
-            checks=checks,
-        )
+        return [ex.Table(["environment", "option", SCORE, FAIR, LUCK, SURVIVED], rows, caption)]
 
+    def panels(self, data: Compared) -> list[Panel]:
+        """The objective in every environment."""
+        found = [Panel(found, [SCORE], title(name)) for name, found in data.items()]
+        return [found[0]._replace(ylabel="objective in held-out episodes"), *found[1:]]
 
-@style.styled
-def _plot(data: Mapping[str, Any]) -> Figure:
-    figure, axes = style.panels(len(data), len(data), 3.4)
-    for panel, (name, found) in zip(axes, data.items(), strict=True):
-        for place, one in enumerate(found.values()):
-            colour = style.BASELINE_COLOUR if place == 0 else style.POLICY_COLOURS[0]
-            dot(panel, place, one[SCORE], colour)
-        panel.set_xticks(range(len(found)), list(found), rotation=35, ha="right")
-        style.set_title(panel, title(name))
-    axes[0].set_ylabel("objective in held-out episodes")
-    return figure
+    def colour(self, label: str, index: int) -> str:
+        """The published numbers stand out."""
+        return style.BASELINE_COLOUR if label == PUBLISHED else style.POLICY_COLOURS[0]

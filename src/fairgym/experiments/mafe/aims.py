@@ -5,14 +5,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
 from fairgym.config import RunConfig
-from fairgym.experiments._measurements import dot
+from fairgym.experiments import _parts as ex
+from fairgym.experiments._comparison import (
+    At,
+    Claim,
+    Columns,
+    Compared,
+    ComparisonFigure,
+    Panel,
+    columns_table,
+    survival,
+)
 from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.report.labels import title
+from fairgym.training.evaluation import Evaluation
 
 # Objectives of health's agents: of everybody, and of one each.
 TOGETHER, CONCERNED, GIVEN = "one for all", "what concerns each", "as in the example"
@@ -22,7 +31,7 @@ EXAMPLE: dict[str, dict[str, float]] = {
     "planner": {"insured_disparity": 1.0, "mortality_disparity": 1.0},
 }
 # With one agent's policy in place of that learned under the common aim, or with none.
-EXCHANGED, NOBODY = "exchanged", "nobody"
+OWN, EXCHANGED, NOBODY = "own", "exchanged", "nobody"
 ENVIRONMENTS = ("loan", "health", "education")
 BOUNDED, WEIGHED = "bounds", "weights"
 SURVIVED, REWARD, WORST = "survived", "reward", "largest disparity"
@@ -31,7 +40,7 @@ SLACK = 0.01  # by which a bound may be missed
 
 
 @ex.experiments.register("mafe-aims")
-class MafeAims(ex.TrainingExperiment):
+class MafeAims(ComparisonFigure):
     """F-MACEM with objectives per agent in health; bounds beside weights in three environments."""
 
     title = "Objectives of one's own, and bounds instead of weights"
@@ -45,14 +54,22 @@ class MafeAims(ex.TrainingExperiment):
         "paper": dataclasses.replace(ex.PAPER, weights=(0.05, 0.2)),
         "quick": dataclasses.replace(ex.QUICK, people=300, seeds=3, weights=(0.05, 0.2)),
     }
+    claims = tuple(
+        Claim(
+            f"health: {metric} is better if it is what an agent alone cares for (by)",
+            At(GIVEN, metric, OWN),
+            At(TOGETHER, metric, OWN),
+        )
+        for metric in ("profit", "mortality rate")
+    )
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """Three kinds of aims in health; bounds, and weights lambda of rewards, everywhere."""
         assert size.weights is not None
         found = {
-            f"own/{TOGETHER}": ex.run_config("health", size),
-            f"own/{CONCERNED}": ex.run_config("health", size, "own"),
-            f"own/{GIVEN}": ex.run_config("health", size, objectives=EXAMPLE),
+            f"{OWN}/{TOGETHER}": ex.run_config("health", size),
+            f"{OWN}/{CONCERNED}": ex.run_config("health", size, "own"),
+            f"{OWN}/{GIVEN}": ex.run_config("health", size, objectives=EXAMPLE),
         }
         for name in ENVIRONMENTS:
             env = ex.run_config(name, size).build().env
@@ -67,26 +84,20 @@ class MafeAims(ex.TrainingExperiment):
                 )
         return found
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Environment, "own" or "exchanged" -> words -> column -> (seeds,).
+    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+        """Every term with aims of one's own, and else the reward and the largest disparity."""
+        return (_every_term if place == OWN else _in_short)(runs[0].env, ends)
 
-        What luck alone makes is (seeds, permutations). Under "exchanged" are health's policies of
-        one aim with one agent's of another in their place.
-        """
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Compared:
+        """Also health's policies of one aim with one agent's of another in their place."""
         assert size.held_out is not None
-        data: dict[str, Any] = {}
-        for key, several in runs.items():
-            name, _, words = key.partition("/")
-            ends = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
-            measured = _every_term if name == "own" else _in_short
-            data.setdefault(name, {})[words] = measured(several[0].env, ends)
+        data = super().measure(size, runs, seeds)
+        theirs = runs[f"{OWN}/{TOGETHER}"]
         data[EXCHANGED] = {
             f"{words}, {agent}": _beds(
                 [
                     exchanged(run, other, agent, size.held_out)
-                    for run, other in zip(
-                        runs[f"own/{words}"], runs[f"own/{TOGETHER}"], strict=True
-                    )
+                    for run, other in zip(runs[f"{OWN}/{words}"], theirs, strict=True)
                 ]
             )
             for words in (TOGETHER, CONCERNED, GIVEN)
@@ -94,59 +105,62 @@ class MafeAims(ex.TrainingExperiment):
         }
         return data
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def checks(self, data: Compared) -> list[ex.Check]:
         """Agents get more of what they care for; bounds are kept."""
-        own = data["own"]
-        checks = [
-            ex.Check.higher(
-                f"health: {metric} is better if it is what an agent alone cares for (by)",
-                own[GIVEN][metric],
-                own[TOGETHER][metric],
+        return super().checks(data) + [
+            ex.Check.below(
+                f"{name}: with a bound of {number} no normalised disparity beyond luck"
+                f" is above it (and {SLACK})",
+                found[EXCESS],
+                float(number) + SLACK,
             )
-            for metric in ("profit", "mortality rate")
+            for name in ENVIRONMENTS
+            for words, found in data[name].items()
+            for kind, _, number in [words.partition(" ")]
+            if kind == BOUNDED
         ]
-        tables = [
-            _table("own", own, f"Health: raw values, more is better. {ex.LUCK}"),
-            _table(
-                EXCHANGED,
-                data[EXCHANGED],
-                f"Health, policies learned under an aim of their own, with one agent's policy"
-                f" exchanged for that learned under “{TOGETHER}”, in the same episodes; more is"
-                " better. The last two columns are shares of those who are ill when an episode"
-                " ends.",
-            ),
-        ]
-        for name in ENVIRONMENTS:
-            for words, found in data[name].items():
-                kind, _, number = words.partition(" ")
-                if kind == BOUNDED:
-                    bound = float(number)
-                    checks.append(
-                        ex.Check.below(
-                            f"{name}: with a bound of {number} no normalised disparity beyond luck"
-                            f" is above it (and {SLACK})",
-                            found[EXCESS],
-                            bound + SLACK,
-                        )
-                    )
-            caption = (
+
+    def tables(self, data: Compared) -> list[ex.Table]:
+        """Aims of one's own, exchanges, and the forms of the objective in each environment."""
+        own = columns_table("aims", data[OWN], f"Health: raw values, more is better. {ex.LUCK}")
+        swapped = columns_table(
+            "aims, whose policy is exchanged",
+            data[EXCHANGED],
+            f"Health, policies learned under an aim of their own, with one agent's policy"
+            f" exchanged for that learned under “{TOGETHER}”, in the same episodes; more is"
+            " better. The last two columns are shares of those who are ill when an episode ends.",
+        )
+        forms = [
+            columns_table(
+                "form",
+                data[name],
                 f"{title(name)}: mean of the normalised rewards, and the largest of the mean"
                 f" normalised disparities, in held-out episodes. {ex.LUCK} The last column is the"
-                " largest of what each disparity is beyond the mean of its own permutations."
+                " largest of what each disparity is beyond the mean of its own permutations.",
             )
-            tables.append(_table(name, data[name], caption))
-        return ex.Outcome(
-            figures={"": _plot(data)},
-            caption="Large marks are interquartile means over seeds with stratified bootstrap 95%"
-            " intervals, faint dots are seeds.",
-            tables=tables,
-            checks=checks,
-        )
+            for name in ENVIRONMENTS
+        ]
+        return [own, swapped, *forms]
+
+    def panels(self, data: Compared) -> list[Panel]:
+        """Largest disparity with bounds and with weights, environments in panels."""
+        found = []
+        for name in ENVIRONMENTS:
+            # bounds first, then weights
+            forms = sorted(data[name], key=lambda words: not words.startswith(BOUNDED))
+            shown = {words: data[name][words] for words in forms}
+            ylabel = "" if found else "largest normalised disparity"
+            found.append(Panel(shown, [WORST], title(name), ylabel))
+        return found
+
+    def colour(self, label: str, index: int) -> str:
+        """One colour for bounds, one for weights."""
+        return style.POLICY_COLOURS[0 if label.startswith(BOUNDED) else 1]
 
 
-def _every_term(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+def _every_term(env: Any, episodes: Sequence[Evaluation]) -> Columns:
     """Survival, and the mean of every term, disparities also as luck alone makes them."""
-    found: dict[str, Any] = {SURVIVED: [1.0 - np.mean(one.terminated) for one in episodes]}
+    found: dict[str, Any] = {SURVIVED: survival(episodes)}
     for term in env.spec.terms:
         column = term.replace("_", " ")
         found[column] = [np.mean(one.metrics[term]) for one in episodes]
@@ -155,7 +169,7 @@ def _every_term(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
     return {name: np.array(values, np.float64) for name, values in found.items()}
 
 
-def exchanged(run: Any, other: Any, agent: str, episodes: int) -> Any:
+def exchanged(run: Any, other: Any, agent: str, episodes: int) -> Evaluation:
     """The policies of a run with one agent's of another in its place, in held-out episodes.
 
     Args:
@@ -168,7 +182,7 @@ def exchanged(run: Any, other: Any, agent: str, episodes: int) -> Any:
     return ex.held_out(run.env, run.params, policies, run.config.seed, episodes, people=True)
 
 
-def _beds(episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+def _beds(episodes: Sequence[Evaluation]) -> Columns:
     """Profit, coverage and mortality, and which of the ill are in a bed at the end."""
     found = {
         name.replace("_", " "): np.array([np.mean(one.metrics[name]) for one in episodes])
@@ -188,7 +202,7 @@ def in_bed(people: Mapping[str, np.ndarray], insured: float) -> float:
     return float(beds / (beds + ill)) if beds + ill else np.nan
 
 
-def _in_short(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+def _in_short(env: Any, episodes: Sequence[Evaluation]) -> Columns:
     """Survival, mean normalised reward, and the largest of the mean normalised disparities.
 
     The latter also as luck alone makes it, and the largest of what each disparity is beyond luck.
@@ -199,32 +213,9 @@ def _in_short(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
     apart = -np.array([[ex.score(one, objective) for one in episodes] for objective in alone])
     luck = -np.array([[ex.by_luck(one, env, [term]) for one in episodes] for term in fair])
     return {
-        SURVIVED: np.array([1.0 - np.mean(one.terminated) for one in episodes]),
+        SURVIVED: survival(episodes),
         REWARD: np.array([ex.score(one, Objective.frontier(env, 1.0)) for one in episodes]),
         WORST: apart.max(axis=0),
         WORST + ex.BY_LUCK: luck.max(axis=0),
         EXCESS: ex.beyond(apart, luck).max(axis=0),
     }
-
-
-def _table(name: str, found: Mapping[str, Any], caption: str) -> ex.Table:
-    columns = list(next(iter(found.values())))
-    rows = [[words, *(ex.cell(c, one[c]) for c in columns)] for words, one in found.items()]
-    head = {"own": "aims", EXCHANGED: "aims, whose policy is exchanged"}.get(name, "form")
-    return ex.Table([head, *columns], rows, caption)
-
-
-@style.styled
-def _plot(data: Any) -> Figure:
-    """Largest disparity with bounds and with weights, environments in panels."""
-    figure, axes = style.panels(len(ENVIRONMENTS), len(ENVIRONMENTS), 3.4)
-    for panel, name in zip(axes, ENVIRONMENTS, strict=True):
-        # bounds first, then weights
-        forms = sorted(data[name], key=lambda words: not words.startswith(BOUNDED))
-        for place, words in enumerate(forms):
-            colour = style.POLICY_COLOURS[0 if words.startswith(BOUNDED) else 1]
-            dot(panel, place, data[name][words][WORST], colour)
-        panel.set_xticks(range(len(forms)), forms, rotation=45, ha="right")
-        style.set_title(panel, title(name))
-    axes[0].set_ylabel("largest normalised disparity")
-    return figure

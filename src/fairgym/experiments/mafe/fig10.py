@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairgym import experiments as ex
 from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
+from fairgym.experiments import _parts as ex
 from fairgym.report.actions import mean_actions
 from fairgym.report.labels import words
 

@@ -7,20 +7,24 @@ from typing import Any, ClassVar
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
 from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
+from fairgym.experiments import _parts as ex
+from fairgym.experiments._comparison import At, Claim, Columns, Compared, ComparisonFigure
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.report import style
+from fairgym.training.evaluation import Evaluation
 
 FULL, SIMPLE = "loan", "loan_simple"
 # Name -> how it is written.
 ALGORITHMS = {"f-macem": "F-MACEM", "f-mappo": "F-MAPPO", "f-maddpg": "F-MADDPG"}
+OURS, *OTHERS = ALGORITHMS
 OBJECTIVE = "half-direct"
+STEPS, CURVE, START, FINAL = "steps", "curve", "start", "final"
 
 
 @ex.experiments.register("mafe-fig11")
-class MafeFig11(ex.Experiment):
+class MafeFig11(ComparisonFigure):
     """Three algorithms, two environments, equally many environment steps."""
 
     title = "F-MACEM beside F-MAPPO and F-MADDPG"
@@ -34,6 +38,26 @@ class MafeFig11(ex.Experiment):
         "paper": ex.PAPER,
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=10, episodes=15),
     }
+    permutations = 0
+    caption = CAPTION
+    claims = (
+        *(
+            Claim(
+                f"loan: {ALGORITHMS[OURS]} scores above {ALGORITHMS[other]} (by)",
+                At(OURS, FINAL, FULL),
+                At(other, FINAL, FULL),
+            )
+            for other in OTHERS
+        ),
+        *(
+            Claim(
+                f"simplified loan: {label} improves on its untrained policy (by)",
+                At(algorithm, FINAL, SIMPLE),
+                At(algorithm, START, SIMPLE),
+            )
+            for algorithm, label in ALGORITHMS.items()
+        ),
+    )
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """Three algorithms on two environments."""
@@ -46,51 +70,22 @@ class MafeFig11(ex.Experiment):
             for algorithm in ALGORITHMS
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Environment -> algorithm -> "steps" (epochs,), "curve" (seeds, epochs), scores.
+    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+        """Learning curves, and scores before and after training in the same held-out episodes."""
+        starts = [ex.untrained_run(run, ends[0].episodes) for run in runs]
+        curves = np.array([ex.logged(run, log_keys.OBJECTIVE) for run in runs])
+        per_epoch = runs[0].config.algorithm_args["episodes_per_epoch"] * runs[0].env.horizon
+        return {
+            STEPS: np.arange(1, curves.shape[1] + 1) * per_epoch,
+            CURVE: curves,
+            START: np.array([ex.score(start, runs[0].objective) for start in starts]),
+            FINAL: np.array([ex.score(end, runs[0].objective) for end in ends]),
+        }
 
-        "start" and "final" are the scores of the untrained and of the trained policies in the same
-        held-out episodes, (seeds,).
-        """
-        assert size.held_out is not None
-        data: dict[str, Any] = {FULL: {}, SIMPLE: {}}
-        for key, several in runs.items():
-            name, _, algorithm = key.partition("/")
-            starts = [ex.untrained_run(run, size.held_out) for run in several]
-            ends = [ex.held_out_run(run, size.held_out) for run in several]
-            curves = np.array([ex.logged(run, log_keys.OBJECTIVE) for run in several])
-            episodes = several[0].config.algorithm_args["episodes_per_epoch"]
-            per_epoch = episodes * several[0].env.horizon
-            data[name][algorithm] = {
-                "steps": np.arange(1, curves.shape[1] + 1) * per_epoch,
-                "curve": curves,
-                "start": np.array([ex.score(start, several[0].objective) for start in starts]),
-                "final": np.array([ex.score(end, several[0].objective) for end in ends]),
-            }
-        return data
-
-    def conclude(self, data: Any) -> ex.Outcome:
-        """F-MACEM ahead on the full system; progress of all on the simple one."""
-        ours, *others = ALGORITHMS
-        checks = [
-            ex.Check.higher(
-                f"loan: {ALGORITHMS[ours]} scores above {ALGORITHMS[other]} (by)",
-                data[FULL][ours]["final"],
-                data[FULL][other]["final"],
-            )
-            for other in others
-        ]
-        for algorithm, label in ALGORITHMS.items():
-            found = data[SIMPLE][algorithm]
-            statement = f"simplified loan: {label} improves on its untrained policy (by)"
-            checks.append(ex.Check.higher(statement, found["final"], found["start"]))
+    def tables(self, data: Compared) -> list[ex.Table]:
+        """Both systems in one."""
         rows = [
-            [
-                name.replace("_", " "),
-                ALGORITHMS[a],
-                ex.iqm_text(d["start"]),
-                ex.iqm_text(d["final"]),
-            ]
+            [name.replace("_", " "), ALGORITHMS[a], ex.iqm_text(d[START]), ex.iqm_text(d[FINAL])]
             for name, algorithms in data.items()
             for a, d in algorithms.items()
         ]
@@ -98,21 +93,20 @@ class MafeFig11(ex.Experiment):
             "Objective in held-out episodes, the same for all within a seed; interquartile mean"
             " over seeds (95% interval)."
         )
-        return ex.Outcome(
-            figures={"": _plot(data)},
-            caption=CAPTION,
-            tables=[ex.Table(["environment", "algorithm", "untrained", "trained"], rows, caption)],
-            checks=checks,
-        )
+        return [ex.Table(["environment", "algorithm", "untrained", "trained"], rows, caption)]
+
+    def figures(self, data: Compared) -> dict[str, Figure]:
+        """Learning curves."""
+        return {"": _plot(data)}
 
 
 @style.styled
-def _plot(data: Any) -> Figure:
+def _plot(data: Compared) -> Figure:
     figure, axes = style.panels(len(data), 2, 3.0, legend_rows=1)
     for panel, (name, algorithms) in zip(axes, data.items(), strict=True):
         for index, (algorithm, label) in enumerate(ALGORITHMS.items()):
             found = algorithms[algorithm]
-            curve(panel, found["steps"], found["curve"], index, label)
+            curve(panel, found[STEPS], found[CURVE], index, label)
         style.set_title(panel, "Loan" if name == FULL else "Simplified loan")
         panel.set_xlabel("environment steps")
     axes[0].set_ylabel("objective of the learned policy ↑")

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
+from fairgym.experiments import _parts as ex
 from fairgym.report import style
 from fairgym.report.labels import core_attribute_unit, number, title, words
 from fairgym.report.results import group_gap

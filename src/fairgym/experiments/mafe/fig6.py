@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
 from fairgym.core import RecordedStep, record
 from fairgym.core.batching import map_episodes
 from fairgym.environments.education.steps import utility_of_worker
+from fairgym.experiments import _parts as ex
 from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.report.labels import title

@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
 from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
+from fairgym.experiments import _parts as ex
+from fairgym.experiments._comparison import survival
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.report import style
 from fairgym.report.labels import title
@@ -79,7 +80,7 @@ class MafeFig7(ex.TrainingExperiment):
                 for kind in ex.KINDS
             } | {
                 "luck": np.array([ex.by_luck(end, env) for end in ends]),
-                "survived": np.array([1.0 - np.mean(end.terminated) for end in ends]),
+                "survived": survival(ends),
             }
             if objective == ALL:
                 starts = [ex.untrained_run(run, size.held_out, ex.PERMUTATIONS) for run in several]

@@ -6,18 +6,28 @@ from typing import Any, ClassVar
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
 from fairgym.config import RunConfig
-from fairgym.experiments._measurements import dot
+from fairgym.experiments import _parts as ex
+from fairgym.experiments._comparison import (
+    At,
+    Claim,
+    Columns,
+    Compared,
+    ComparisonFigure,
+    Panel,
+    columns_table,
+)
 from fairgym.experiments.mafe._queue import COLUMNS, queue
 from fairgym.policies import Constant, fixed_policies
 from fairgym.report import style
+from fairgym.training.evaluation import Evaluation
 
+SCORE = "objective"
 FIXED, EVERY, SEARCH = "fixed policy", "all trained", "grid search"
 
 
 @ex.experiments.register("mafe-fig8")
-class MafeFig8(ex.TrainingExperiment):
+class MafeFig8(ComparisonFigure):
     """A fixed policy, each agent trained alone, all trained."""
 
     title = "One agent learning, and all of them"
@@ -29,6 +39,12 @@ class MafeFig8(ex.TrainingExperiment):
     )
     sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
     following = 3
+    caption = (
+        "Faint dots are seeds; dark ones interquartile means over seeds with stratified bootstrap"
+        " 95% intervals."
+    )
+    height = 3.0
+    rotation = 0
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """The grid search, and all agents trained."""
@@ -50,57 +66,64 @@ class MafeFig8(ex.TrainingExperiment):
             for agent in fixed
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Trained agents -> "objective" in held-out episodes, (seeds,), and "queue" (`queue`)."""
-        assert size.held_out is not None
-        one = runs[EVERY][0]
-        policies = fixed_policies(one.env, fixed_policy(runs[SEARCH]))
-        fixed = [
-            ex.held_out(one.env, one.params, policies, seed, size.held_out, ex.PERMUTATIONS)
-            for seed in seeds
-        ]
-        alone = [key for key in runs if key not in (SEARCH, EVERY)]
-        found = {FIXED: fixed} | {
-            key: [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in runs[key]]
-            for key in (*alone, EVERY)
-        }
-        return {
-            key: {
-                "objective": np.array([ex.score(end, one.objective) for end in ends]),
-                "queue": queue(one.env, ends),
-            }
-            for key, ends in found.items()
-        }
+    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+        """The objective, and the queue."""
+        score = np.array([ex.score(end, runs[0].objective) for end in ends])
+        return {SCORE: score, **queue(runs[0].env, ends)}
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Compared:
+        """The fixed policy, each agent trained alone, and all of them."""
+        assert size.held_out is not None
+        every = runs[EVERY]
+        env, params, episodes = every[0].env, every[0].params, size.held_out
+        policies = fixed_policies(env, fixed_policy(runs[SEARCH]))
+        fixed = [
+            ex.held_out(env, params, policies, seed, episodes, self.permutations) for seed in seeds
+        ]
+        alone = {key: several for key, several in runs.items() if key not in (SEARCH, EVERY)}
+        learned = super().measure(size, {**alone, EVERY: every}, seeds)[""]
+        return {"": {FIXED: self.numbers("", every, fixed), **learned}}
+
+    def checks(self, data: Compared) -> list[ex.Check]:
         """All above each alone, each alone above none; paired by seed."""
-        scores = {name: found["objective"] for name, found in data.items()}
-        alone = [name for name in scores if name not in (FIXED, EVERY)]
-        checks = [
-            ex.Check.higher(f"{EVERY} scores above {name} (by)", scores[EVERY], scores[name])
+        alone = [name for name in data[""] if name not in (FIXED, EVERY)]
+        claims = [
+            Claim(f"{EVERY} scores above {name} (by)", At(EVERY, SCORE), At(name, SCORE))
             for name in alone
         ]
-        checks += [
-            ex.Check.higher(f"{name} scores above the {FIXED} (by)", scores[name], scores[FIXED])
+        claims += [
+            Claim(f"{name} scores above the {FIXED} (by)", At(name, SCORE), At(FIXED, SCORE))
             for name in alone
         ]
-        rows = [[name, ex.iqm_text(values)] for name, values in scores.items()]
-        waits = {name: found["queue"] for name, found in data.items()}
-        lines = [[name, *(ex.cell(*one) for one in own.items())] for name, own in waits.items()]
+        return [claim.check(data) for claim in claims]
+
+    def tables(self, data: Compared) -> list[ex.Table]:
+        """The objective, and who waits."""
+        found = data[""]
+        waits = [column for column in found[EVERY] if column != SCORE]
         caption = (
             "The uniform objective in held-out episodes, the same for all within a seed;"
             " interquartile mean over seeds (95% interval)."
         )
-        return ex.Outcome(
-            figures={"": _plot(scores)},
-            caption="Faint dots are seeds; dark ones interquartile means over seeds with stratified"
-            " bootstrap 95% intervals.",
-            tables=[
-                ex.Table(["trained", "objective"], rows, caption),
-                ex.Table(["trained", *waits[EVERY]], lines, f"**Who waits.** {COLUMNS} {ex.LUCK}"),
-            ],
-            checks=checks,
-        )
+        return [
+            columns_table("trained", found, caption, [SCORE]),
+            columns_table("trained", found, f"**Who waits.** {COLUMNS} {ex.LUCK}", waits),
+        ]
+
+    def panels(self, data: Compared) -> list[Panel]:
+        """The objective."""
+        return [Panel(data[""], [SCORE], "Loan: objective ↑", "score in held-out episodes")]
+
+    def figures(self, data: Compared) -> dict[str, Figure]:
+        """Dots with some room at the sides."""
+        (figure,) = super().figures(data).values()
+        figure.axes[0].set_xlim(-0.5, len(data[""]) - 0.5)
+        return {"": figure}
+
+    def colour(self, label: str, index: int) -> str:
+        """The fixed policy, one agent trained, all of them."""
+        fixed = {FIXED: style.BASELINE_COLOUR, EVERY: style.POLICY_COLOURS[1]}
+        return fixed.get(label, style.POLICY_COLOURS[0])
 
 
 def fixed_policy(searches: Sequence[Any]) -> dict[str, Any]:
@@ -118,18 +141,3 @@ def fixed_policy(searches: Sequence[Any]) -> dict[str, Any]:
         else:
             found[agent] = "random"
     return found
-
-
-@style.styled
-def _plot(data: Any) -> Figure:
-    figure, (panel,) = style.panels(1, 1, 3.0)
-    for place, (name, values) in enumerate(data.items()):
-        colour = style.BASELINE_COLOUR if name == FIXED else style.POLICY_COLOURS[0]
-        if name == EVERY:
-            colour = style.POLICY_COLOURS[1]
-        dot(panel, place, values, colour)
-    panel.set_xticks(range(len(data)), list(data))
-    panel.set_xlim(-0.5, len(data) - 0.5)
-    style.set_title(panel, "Loan: objective ↑")
-    panel.set_ylabel("score in held-out episodes")
-    return figure

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fairgym import experiments as ex
 from fairgym.config import RunConfig
+from fairgym.experiments import _parts as ex
 from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.fairness import Objective
 from fairgym.report import style

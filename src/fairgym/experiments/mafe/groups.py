@@ -8,16 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
 from fairgym.config import RunConfig
 from fairgym.core import by_group, rollout
 from fairgym.core.batching import map_episodes
+from fairgym.experiments import _parts as ex
+from fairgym.experiments._comparison import ComparisonFigure, survival
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe._calibration import SYSTEMS, calibration
 from fairgym.fairness import Disparity
 from fairgym.policies import Flips, fixed_policies, group_flips
 from fairgym.report import style
 from fairgym.report.labels import title, words
+from fairgym.training.evaluation import Evaluation
 from fairgym.wrappers import EndsAfter
 
 BLIND = {"observe_group": False}
@@ -40,7 +42,7 @@ ALIKE = 0.05  # difference of two shares
 
 
 @ex.experiments.register("mafe-groups")
-class MafeGroups(ex.TrainingExperiment):
+class MafeGroups(ComparisonFigure):
     """F-MACEM with groups seen and hidden; flips, and the groups' core attribute over time."""
 
     title = "What agents make of a person's group"
@@ -51,6 +53,9 @@ class MafeGroups(ex.TrainingExperiment):
         " need not lessen disparities (Dwork et al. 2012); what decisions do to people shows later"
         " than in the decisions (Liu et al. 2018); scores should mean the same in every"
         " group (Kleinberg et al. 2017)"
+    )
+    caption = (
+        f"{CAPTION} Means are of everybody of a group in all episodes that have not failed yet."
     )
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
@@ -63,8 +68,8 @@ class MafeGroups(ex.TrainingExperiment):
             for reading, arguments in readings.items()
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Environment -> "groups", "attribute" and "readings": reading -> numbers.
+    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Any:
+        """Numbers of a reading.
 
         "ends" by column are (seeds,), "luck" what luck alone makes of the disparities among them
         (seeds, permutations); "flips" by agent the relative changes (seeds,), "by_group"
@@ -73,33 +78,36 @@ class MafeGroups(ex.TrainingExperiment):
         "apart" how far apart the groups are in them (seeds,) and "apart by luck" as far as luck
         alone makes it (seeds, permutations). The fixed policy has no flips.
         """
+        flips = [flips_of(run) for run in runs]
+        acting = [agent for agent in runs[0].env.agents if all(agent in one for one in flips)]
+        return {
+            **_measured(runs, [run.policies for run in runs], ends),
+            "flips": {a: np.array([one[a][0] for one in flips]) for a in acting},
+            "by_group": {a: np.array([one[a][1] for one in flips]) for a in acting},
+        }
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """Environment -> "groups", "attribute" and "readings": reading -> numbers."""
         assert size.held_out is not None
         data: dict[str, Any] = {}
-        for name, readings in READINGS.items():
-            first = runs[f"{name}/{next(iter(readings))}"][0]
-            env = first.env
-            found: dict[str, Any] = {}
-            for reading in readings:
-                several = runs[f"{name}/{reading}"]
-                flips = [flips_of(run) for run in several]
-                acting = [a for a in env.agents if all(a in found_here for found_here in flips)]
-                found[reading] = {
-                    **_measured(first, [(run.env, run.policies) for run in several], size, seeds),
-                    "flips": {a: np.array([f[a][0] for f in flips]) for a in acting},
-                    "by_group": {a: np.array([f[a][1] for f in flips]) for a in acting},
-                }
+        for name, found in super().measure(size, runs, seeds).items():
+            several = runs[f"{name}/{next(iter(READINGS[name]))}"]
+            env, params = several[0].env, several[0].params
             fixed = fixed_policies(env, env.spec.baselines[REFERENCE[name]])
-            measured = _measured(first, [(env, fixed) for _ in seeds], size, seeds)
-            found["fixed policy"] = {**measured, "flips": {}, "by_group": {}}
+            ends = [
+                ex.held_out(env, params, fixed, seed, size.held_out, self.permutations)
+                for seed in seeds
+            ]
+            measured = _measured(several, [fixed for _ in seeds], ends)
             data[name] = {
                 "groups": env.spec.groups,
                 "attribute": words(env.spec.core_attribute),
                 "time_unit": env.spec.time_unit,
-                "readings": found,
+                "readings": {**found, "fixed policy": {**measured, "flips": {}, "by_group": {}}},
             }
         return data
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def checks(self, data: Any) -> list[ex.Check]:
         """Use of what is seen, none of what is hidden; the cost of hiding."""
         checks = []
         for name, readings in READINGS.items():
@@ -130,23 +138,16 @@ class MafeGroups(ex.TrainingExperiment):
                     seen - hidden,
                 )
             )
-        tables = [
-            table
-            for name, one in data.items()
-            for table in (
-                _ends_table(name, one),
-                _flips_table(name, one),
-                _calibration_table(name, one),
-                _course_table(name, one),
-            )
-        ]
-        return ex.Outcome(
-            figures={name: _plot(one) for name, one in data.items()},
-            caption=f"{CAPTION} Means are of everybody of a group in all episodes that have not"
-            " failed yet.",
-            tables=tables,
-            checks=checks,
-        )
+        return checks
+
+    def tables(self, data: Any) -> list[ex.Table]:
+        """Four tables for each environment."""
+        makers = (_ends_table, _flips_table, _calibration_table, _course_table)
+        return [make(name, one) for name, one in data.items() for make in makers]
+
+    def figures(self, data: Any) -> dict[str, Figure]:
+        """A figure for each environment."""
+        return {name: _plot(one) for name, one in data.items()}
 
 
 # ---------------------------------------------------------------- measuring
@@ -212,33 +213,30 @@ def course(
 
 
 def _measured(
-    run: Any, policies: Sequence[tuple[Any, Any]], size: ex.Size, seeds: Sequence[int]
+    runs: Sequence[Any], policies: Sequence[Mapping[str, Any]], ends: Sequence[Evaluation]
 ) -> dict[str, Any]:
     """Numbers of a reading, but for flips.
 
     Args:
-        run: a run of the environment with this objective.
-        policies: environment and policies with each seed.
-        size: number of episodes.
-        seeds: the seeds.
+        runs: runs of the environment with this objective, one for each seed.
+        policies: policies with each seed, the runs' own or others.
+        ends: their held-out episodes.
     """
-    assert size.held_out is not None
-    params, episodes = run.params, size.held_out
-    pairs = [(*one, seed) for one, seed in zip(policies, seeds, strict=True)]
-    ends = [ex.held_out(e, params, p, seed, episodes, ex.PERMUTATIONS) for e, p, seed in pairs]
+    env, episodes = runs[0].env, ends[0].episodes
+    acting = [(r.env, r.params, p, r.config.seed) for r, p in zip(runs, policies, strict=True)]
     found = {
-        SCORE: np.array([ex.score(one, run.objective) for one in ends]),
-        SURVIVED: np.array([1.0 - np.mean(one.terminated) for one in ends]),
+        SCORE: np.array([ex.score(one, runs[0].objective) for one in ends]),
+        SURVIVED: survival(ends),
     }
     luck = {}
-    for name in run.env.spec.terms:
-        if isinstance(run.env.metrics[name], Disparity):
+    for name in env.spec.terms:
+        if isinstance(env.metrics[name], Disparity):
             found[words(name)], luck[words(name)] = ex.disparity(ends, name)
-    calibrated = [calibration(e, params, p, s, episodes, ex.PERMUTATIONS) for e, p, s in pairs]
+    calibrated = [calibration(*one, episodes, ex.PERMUTATIONS) for one in acting]
     return {
         "ends": found,
         "luck": luck,
-        "course": np.array([course(e, params, p, seed, episodes) for e, p, seed in pairs]),
+        "course": np.array([course(*one, episodes) for one in acting]),
         "shares": np.array([one.shares for one in calibrated]),
         "apart": np.array([one.apart for one in calibrated]),
         "apart by luck": np.array([one.luck for one in calibrated]),

@@ -14,15 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgym import experiments as ex
 from fairgym.algorithms import log_keys
 from fairgym.algorithms.f_mappo import FMappo
 from fairgym.config import RunConfig
+from fairgym.experiments import _parts as ex
+from fairgym.experiments._comparison import ComparisonFigure
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.report.labels import listed, title, words
 from fairgym.statistics.intervals import bootstrap_interval
+from fairgym.training.evaluation import Evaluation
 from fairgym.utils.registry import environments
 
 
@@ -90,7 +92,7 @@ def settings(algorithm: str, system: System, horizon: int) -> dict[str, Any]:
 
 
 @ex.experiments.register("mafe-learners")
-class MafeLearners(ex.Experiment):
+class MafeLearners(ComparisonFigure):
     """Six learners, three environments, equally many environment steps."""
 
     title = "Fairness-aware learners on loan, health and education"
@@ -105,6 +107,10 @@ class MafeLearners(ex.Experiment):
         "paper": ex.PAPER,
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=5, episodes=16),
     }
+    caption = (
+        f"{CAPTION} Faint dots are seeds, reward is normalised profit, “{UNFAIR}” the mean of the"
+        " normalised disparities."
+    )
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """Six learners in three environments."""
@@ -123,36 +129,45 @@ class MafeLearners(ex.Experiment):
                 )
         return found
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Environment -> "metrics", the metrics by name, and "learners": learner -> numbers.
+    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Any:
+        """Numbers of a learner.
 
         "steps" are (epochs,), "curves" (seeds, epochs) of the objective and of the disparity that
         is looked after, "ends" (seeds,) of held-out episodes: `ends` by name, and "luck" (seeds,
-        permutations) what luck alone makes of those that are disparities. "untrained" has nothing
-        but "ends" and "luck", those of the policies that F-MAPPO begins with.
+        permutations) what luck alone makes of those that are disparities.
+        """
+        disparity = SYSTEMS[place].disparity
+        gaps = np.array([-ex.logged(run, log_keys.metric(disparity)) for run in runs])
+        return {
+            "steps": np.arange(1, gaps.shape[1] + 1) * steps_per_epoch(runs[0]),
+            "curves": {
+                SCORE: np.array([logged_objective(run) for run in runs]),
+                disparity: gaps,
+            },
+            **_ended(runs[0].env, ends),
+        }
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+        """Environment -> "metrics", the metrics by name, and "learners": learner -> numbers.
+
+        "untrained", those of the policies that F-MAPPO begins with, has no "steps" and "curves".
         """
         assert size.held_out is not None
         data: dict[str, Any] = {}
-        for key, several in runs.items():
-            name, _, label = key.partition("/")
+        for name, found in super().measure(size, runs, seeds).items():
+            several = runs[f"{name}/{MAPPO}"]
             env = several[0].env
-            here = data.setdefault(name, {"metrics": env.metrics, "learners": {}})["learners"]
-            found = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
-            gaps = [-ex.logged(run, log_keys.metric(SYSTEMS[name].disparity)) for run in several]
-            here[label] = {
-                "steps": np.arange(1, len(gaps[0]) + 1) * steps_per_epoch(several[0]),
-                "curves": {
-                    SCORE: np.array([logged_objective(run) for run in several]),
-                    SYSTEMS[name].disparity: np.array(gaps),
-                },
-                **_ended(env, found),
+            starts = [ex.untrained_run(run, size.held_out, self.permutations) for run in several]
+            found[UNTRAINED] = _ended(env, starts)
+            first = [label for label in LEARNERS if label in found]
+            order = first[: first.index(MAPPO) + 1]  # the untrained are drawn after F-MAPPO
+            data[name] = {
+                "metrics": env.metrics,
+                "learners": {label: found[label] for label in (*order, UNTRAINED, *first)},
             }
-            if label == MAPPO:
-                starts = [ex.untrained_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
-                here[UNTRAINED] = _ended(env, starts)
         return data
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def checks(self, data: Any) -> list[ex.Check]:
         """F-MACEM ahead on loan; less disparity than PPO, and nearly its reward."""
         of = {
             name: {label: one["ends"] for label, one in found["learners"].items()}
@@ -183,19 +198,21 @@ class MafeLearners(ex.Experiment):
                 )
                 lost, allowed = plain[REWARD] - own[REWARD], SMALL * np.abs(plain[REWARD])
                 checks.append(ex.Check.higher(statement, allowed, lost))
-        return ex.Outcome(
-            figures={"frontier": _frontier(data), "curves": _curves(data)},
-            caption=f"{CAPTION} Faint dots are seeds, reward is normalised profit, “{UNFAIR}” the"
-            " mean of the normalised disparities.",
-            tables=[_table(name, found) for name, found in data.items()],
-            checks=checks,
-        )
+        return checks
+
+    def tables(self, data: Any) -> list[ex.Table]:
+        """A table for each system."""
+        return [_table(name, found) for name, found in data.items()]
+
+    def figures(self, data: Any) -> dict[str, Figure]:
+        """Reward and unfairness of held-out episodes, and learning curves."""
+        return {"frontier": _frontier(data), "curves": _curves(data)}
 
 
 # ---------------------------------------------------------------- measuring
 
 
-def ends(env: Any, episodes: Any) -> dict[str, float]:
+def ends(env: Any, episodes: Evaluation) -> dict[str, float]:
     """Numbers of a policy in its episodes, all but objective, reward and survival by metric.
 
     Rates and disparities are as they are read: not negative, and means over the episodes in which
@@ -218,7 +235,7 @@ def ends(env: Any, episodes: Any) -> dict[str, float]:
     return found
 
 
-def _ended(env: Any, episodes: Sequence[Any]) -> dict[str, dict[str, np.ndarray]]:
+def _ended(env: Any, episodes: Sequence[Evaluation]) -> dict[str, dict[str, np.ndarray]]:
     """Numbers at the end by name, and what luck alone makes of the disparities among them."""
     fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
     luck = {name: ex.disparity(episodes, name)[1] for name in fair}

@@ -6,16 +6,20 @@ text allows more than one answer, and which one its authors had in mind shows in
 of the learned policies.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
+from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
+from fairgym.experiments import _parts as ex
+from fairgym.experiments._comparison import At, Claim, Columns, ComparisonFigure, survival
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
-from fairgym.experiments.mafe._questions import QUESTIONS
+from fairgym.experiments.mafe import _readings
+from fairgym.experiments.mafe._queue import COLUMNS, mean, queue
 from fairgym.experiments.mafe._readings import (
     CAPS,
     CHOSEN_CAP,
@@ -24,17 +28,187 @@ from fairgym.experiments.mafe._readings import (
     LAST,
     QUEUES,
     WITH_CAPS,
+    Reading,
     lending_words,
 )
-from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF
+from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
+from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.report.labels import capital, title
+from fairgym.training.evaluation import Evaluation
+
+Measure = Callable[[Sequence[Any], Sequence[Evaluation]], Columns]
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """A question that the paper leaves open.
+
+    Attributes:
+        title: the question in a few words.
+        readings: readings by their words, for a number of people.
+        measure: columns of the table from the runs of a reading and their held-out episodes.
+        caption: meaning of the columns.
+        judged: True if its readings are those of figure 10, whose checks are counted.
+    """
+
+    title: str
+    readings: Callable[[int], Mapping[str, Reading]]
+    measure: Measure
+    caption: str
+    judged: bool = False
+
+
+# ---------------------------------------------------------------- measures
+
+
+def means(episodes: Sequence[Evaluation], name: str) -> np.ndarray:
+    """Mean of a metric over the episodes in which it is defined, by seed; 0 without any."""
+    return np.array([mean(one.metrics[name][one.defined[name]]) for one in episodes])
+
+
+def outcome(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
+    """Survival and sums of normalised terms, disparities also by luck alone."""
+    env = runs[0].env
+    sums = {
+        f"{kind} terms": np.array([ex.score(found, ex.category(env, kind)) for found in episodes])
+        for kind in ex.KINDS
+    }
+    return {
+        "survived": survival(episodes),
+        **sums,
+        f"fair terms{ex.BY_LUCK}": np.array([ex.by_luck(found, env) for found in episodes]),
+    }
+
+
+def bank(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
+    """Survival, normalised profit, admission, relief and default."""
+    env = runs[0].env
+    profit = Objective.direct(env)
+    last = {name: action_ends(runs, "debt_management", name)[1] for name in RELIEF}
+    return {
+        "survived": survival(episodes),
+        "profit": np.array([ex.score(found, profit) for found in episodes]),
+        "admitted": means(episodes, "admission_rate"),
+        **{title(name): values for name, values in last.items()},
+        "default": -means(episodes, "default_rate"),
+    }
+
+
+def waits(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
+    """Waits as published and as those wait who are in the queue, and profit."""
+    env = runs[0].env
+    profit = Objective.direct(env)
+    return queue(env, episodes) | {"profit": np.array([ex.score(one, profit) for one in episodes])}
+
+
+def school(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
+    """The planner's shares, the university's, and the share of salaries over training."""
+    planner = ("tertiary_education", "university", "diversity_incentives")
+    salaries = [ex.logged(run, log_keys.action("university", "salaries")) for run in runs]
+    quarters = np.array([[np.mean(q) for q in np.array_split(one, 4)] for one in salaries]).T
+    return {
+        "survived": survival(episodes),
+        **{title(kind): action_ends(runs, "planner", kind)[1] for kind in planner},
+        **{f"salaries, quarter {n}": values for n, values in enumerate(quarters, start=1)},
+        **{
+            title(kind): action_ends(runs, "university", kind)[1]
+            for kind in ("scholarships", "mentorship")
+        },
+        "graduation": means(episodes, "graduation_rate"),
+    }
+
+
+def country(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
+    """Premium, the planner's shares, coverage, incidence and mortality."""
+    kinds = ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
+    return {
+        "premium": action_ends(runs, "insurer", "premium")[1],
+        **{title(kind): action_ends(runs, "planner", kind)[1] for kind in kinds},
+        "insured": means(episodes, "insured_rate"),
+        "incidence": -means(episodes, "incidence_rate"),
+        "mortality": -means(episodes, "mortality_rate"),
+    }
+
+
+# ---------------------------------------------------------------- questions
+
+
+QUESTIONS = {
+    "forgiveness": Question(
+        "What does relief cost, and how much can the bank pay out?",
+        _readings.forgiveness,
+        bank,
+        "All terms weigh alike. Relief is that of the last tenth of the epochs; profit is"
+        " normalised.",
+        judged=True,
+    ),
+    "rewards": Question(
+        "What does relief cost, under other objectives?",
+        _readings.rewards,
+        bank,
+        "As above, with the other objectives of figure 7.",
+    ),
+    "borrowers": Question(
+        "Does everybody pay what is usual for their features?",
+        _readings.borrowers,
+        bank,
+        "As above; the objective is all terms alike, or direct rewards alone. With three quarters"
+        " of their own residuals borrowers default as in the data.",
+    ),
+    "queues": Question(
+        "Which queue does the objective see?",
+        _readings.queues,
+        waits,
+        COLUMNS,
+    ),
+    "schooling": Question(
+        "Which terms does education weigh, and what is a salary?",
+        _readings.schooling,
+        school,
+        "The planner's shares and the university's, which are those of the last tenth of the"
+        " epochs; the university's share for salaries is the mean of each quarter of the epochs.",
+        judged=True,
+    ),
+    "students": Question(
+        "Is everybody's baseline GPA what is usual for their features?",
+        _readings.students,
+        school,
+        "As above, with the terms of appendix H. People are resampled until the groups' baselines"
+        " are 0.5 standard deviations apart; with a share of 0 and 0.25 they are further apart"
+        " as they are (3.1 and 1.3).",
+        judged=True,
+    ),
+    "care": Question(
+        "How does a planner's money reach the health of a region?",
+        _readings.care,
+        country,
+        "All terms weigh alike: those of appendix G or, in the last line, of table 1, which leaves"
+        " incidence out. A cycle's public health money works in full in each of its six months, or"
+        " a sixth of it does; Q is what features improve by without money, printed as 0.29 where"
+        " equation (17) takes 0.4; as many beds in every region at the start, or as many for each"
+        " of its people. Actions are those of the last tenth of the epochs, as shares.",
+        judged=True,
+    ),
+    "failures": Question(
+        "May an episode that fails win?",
+        _readings.failures,
+        outcome,
+        "Direct rewards and disparities weigh alike; terms are normalised and summed by kind.",
+    ),
+}
+
+
+# ---------------------------------------------------------------- the experiment
+
 
 HELD = "figure 10"  # its checks that hold
+CHOSEN = lending_words(CHOSEN_FORGIVEN)
+PUBLISHED, SEEN = QUEUES
 
 
 @ex.experiments.register("mafe-readings")
-class MafeReadings(ex.TrainingExperiment):
+class MafeReadings(ComparisonFigure):
     """Readings of what is left open, and what F-MACEM learns under each of them."""
 
     title = "Readings of what the paper leaves open"
@@ -44,6 +218,27 @@ class MafeReadings(ex.TrainingExperiment):
         " applicants are admitted when all terms weigh alike, and rates plateau lower with direct"
         " rewards alone; how much of the relief is forgiven, how much a bank pays out in a month,"
         " whose wait counts and what a failed episode is worth is not said"
+    )
+    caption = CAPTION
+    claims = (
+        Claim(
+            "loan: direct rewards alone admit fewer than all terms (by)",
+            At(CHOSEN, "admitted", "forgiveness"),
+            At(f"{CHOSEN_FORGIVEN:g} forgiven, direct", "admitted", "rewards"),
+        ),
+        Claim(
+            "loan: an objective that sees the queue leaves less disparity beyond luck in it"
+            " than the published wait (months, by)",
+            At(PUBLISHED, "queue disparity", "queues", beyond_luck=True),
+            At(SEEN, "queue disparity", "queues", beyond_luck=True),
+        ),
+        *(
+            Claim(
+                f"{name}: more episodes survive if failed ones rank last (by)",
+                *(At(f"{name}, {words}", "survived", "failures") for words in LAST),
+            )
+            for name in ("loan", "education")
+        ),
     )
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
@@ -55,67 +250,36 @@ class MafeReadings(ex.TrainingExperiment):
             for words, reading in question.readings(size.people).items()
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Question -> reading -> "columns" by name, and "checks": those of figure 10."""
-        assert size.held_out is not None
-        data: dict[str, Any] = {name: {} for name in QUESTIONS}
-        for key, several in runs.items():
-            name, _, words = key.partition("/")
-            found = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
-            question, checks = QUESTIONS[name], CHECKS[several[0].config.environment]
-            data[name][words] = {
-                "columns": question.measure(several, found),
-                "checks": checks(several, found) if question.judged else [],
-            }
-        return data
+    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Any:
+        """A reading's "columns" by name, and "checks": those of figure 10."""
+        question, checks = QUESTIONS[place], CHECKS[runs[0].config.environment]
+        return {
+            "columns": question.measure(runs, ends),
+            "checks": checks(runs, ends) if question.judged else [],
+        }
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def checks(self, data: Any) -> list[ex.Check]:
         """Published behaviour under the chosen readings, and what the others change."""
         lent = data["forgiveness"]
-        chosen = lent[lending_words(CHOSEN_FORGIVEN)]
-        others = {words: found["columns"]["admitted"] for words, found in data["rewards"].items()}
-        uneven = {
-            words: ex.beyond(
-                found["columns"]["queue disparity"],
-                found["columns"][f"queue disparity{ex.BY_LUCK}"],
-            )
-            for words, found in data["queues"].items()
+        columns = {
+            name: {words: one["columns"] for words, one in found.items()}
+            for name, found in data.items()
         }
-        lives = {words: found["columns"]["survived"] for words, found in data["failures"].items()}
-        last, literal = LAST
-        checks = [
-            *chosen["checks"],
-            ex.Check.higher(
-                "loan: relief that is put off is given more freely than relief of which"
-                f" {CHOSEN_FORGIVEN:g} is forgiven (by)",
-                _relief(lent[lending_words(0.0)]),
-                _relief(chosen),
-            ),
-            ex.Check.higher(
-                "loan: direct rewards alone admit fewer than all terms (by)",
-                chosen["columns"]["admitted"],
-                others[f"{CHOSEN_FORGIVEN:g} forgiven, direct"],
-            ),
-            ex.Check.higher(
-                "loan: an objective that sees the queue leaves less disparity beyond luck in it"
-                " than the published wait (months, by)",
-                *(uneven[words] for words in QUEUES),
-            ),
-            *(
-                ex.Check.higher(
-                    f"{name}: more episodes survive if failed ones rank last (by)",
-                    lives[f"{name}, {last}"],
-                    lives[f"{name}, {literal}"],
-                )
-                for name in ("loan", "education")
-            ),
-        ]
-        return ex.Outcome(
-            figures={"loan": _plot(lent)},
-            caption=CAPTION,
-            tables=[_table(name, found) for name, found in data.items()],
-            checks=checks,
+        relief = ex.Check.higher(
+            "loan: relief that is put off is given more freely than relief of which"
+            f" {CHOSEN_FORGIVEN:g} is forgiven (by)",
+            _relief(lent[lending_words(0.0)]),
+            _relief(lent[CHOSEN]),
         )
+        return [*lent[CHOSEN]["checks"], relief, *super().checks(columns)]
+
+    def tables(self, data: Any) -> list[ex.Table]:
+        """A table for each question."""
+        return [_table(name, found) for name, found in data.items()]
+
+    def figures(self, data: Any) -> dict[str, Figure]:
+        """What forgiveness does in loan."""
+        return {"loan": _plot(data["forgiveness"])}
 
 
 def _relief(found: Mapping[str, Any]) -> np.ndarray:

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairgym import experiments as ex
 from fairgym.bench import measure
+from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import dot
 from fairgym.report import style
 

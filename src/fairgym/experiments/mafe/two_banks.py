@@ -1,22 +1,29 @@
 """Two banks in one pool of people: objectives shared, of each bank's own, and opposed."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from fairgym import experiments as ex
 from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
-from fairgym.experiments._measurements import dot
-from fairgym.report import style
+from fairgym.experiments import _parts as ex
+from fairgym.experiments._comparison import (
+    At,
+    Claim,
+    Columns,
+    Compared,
+    ComparisonFigure,
+    Panel,
+    columns_table,
+    survival,
+)
+from fairgym.training.evaluation import Evaluation
 from fairgym.utils import make
 
 COOPERATIVE, FAIR, MIXED = "cooperative", "both fair-minded", "fair and profit-minded"
 SELFISH, AT_RANDOM = "both profit-minded", "both profit-minded, chosen at random"
-BANKS = ("bank_1", "bank_2")
+BANKS = FIRST, SECOND = ("bank_1", "bank_2")
 # Banks that care for their six published terms alike; the others care for their profit alone.
 FAIR_MINDED: dict[str, tuple[str, ...]] = {
     FAIR: BANKS,
@@ -32,7 +39,7 @@ SHARE = "applications to bank 1"
 
 
 @ex.experiments.register("mafe-two-banks")
-class TwoBanks(ex.TrainingExperiment):
+class TwoBanks(ComparisonFigure):
     """F-MACEM in loan with two banks, whose agents care for the same or for different things."""
 
     title = "Two banks in one pool"
@@ -42,7 +49,54 @@ class TwoBanks(ex.TrainingExperiment):
         " its own; people go where the terms are better, so that one institution's fairness depends"
         " on the other's objective"
     )
-    sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK}
+    height = 4.0
+    legend = tuple(bank.replace("_", " ") for bank in BANKS)
+    claims = (
+        Claim(
+            "one of each: the profit-minded bank earns more than the fair-minded one (by)",
+            At(MIXED, f"{SECOND}: profit"),
+            At(MIXED, f"{FIRST}: profit"),
+        ),
+        Claim(
+            "one of each: the fair-minded bank admits a larger share of its applicants (by)",
+            At(MIXED, f"{FIRST}: {ADMITTED}"),
+            At(MIXED, f"{SECOND}: {ADMITTED}"),
+        ),
+        Claim(
+            "one of each: the profit-minded bank posts the higher threshold (by)",
+            At(MIXED, f"{SECOND}: {THRESHOLD}"),
+            At(MIXED, f"{FIRST}: {THRESHOLD}"),
+        ),
+        Claim(
+            "one of each: more of the disadvantaged apply to the fair-minded bank (share above"
+            " one half)",
+            At(MIXED, f"{SHARE}, disadvantaged"),
+            0.5,
+        ),
+        Claim(
+            "profit-minded banks earn more together than cooperative ones (by)",
+            At(SELFISH, TOGETHER),
+            At(COOPERATIVE, TOGETHER),
+        ),
+        Claim(
+            "cooperative banks admit a larger share of those who apply (by)",
+            At(COOPERATIVE, ADMITTED),
+            At(SELFISH, ADMITTED),
+        ),
+        Claim(
+            "admission rates of the groups are further apart beyond luck in the pool of"
+            " profit-minded banks than in that of cooperative ones (by)",
+            At(SELFISH, GAP, beyond_luck=True),
+            At(COOPERATIVE, GAP, beyond_luck=True),
+        ),
+        Claim(
+            "profit-minded banks give more relief where people choose by terms than where they"
+            " choose at random (by)",
+            At(SELFISH, RELIEF),
+            At(AT_RANDOM, RELIEF),
+        ),
+        Claim("and admit a larger share (by)", At(SELFISH, ADMITTED), At(AT_RANDOM, ADMITTED)),
+    )
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """Objectives from shared to opposed; profit alone also where nobody looks at terms."""
@@ -68,103 +122,57 @@ class TwoBanks(ex.TrainingExperiment):
             )
         return found
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
-        """Objectives -> column -> (seeds,), and what luck alone makes (seeds, permutations)."""
-        assert size.held_out is not None
-        data = {}
-        for label, several in runs.items():
-            ends = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
-            data[label] = _columns(several, ends)
-            # the same policies before people who do not choose: those who stay away come too
-            anybody = [
-                ex.held_out(
-                    run.env,
-                    run.params.replace(terms_sensitivity=0.0),
-                    run.policies,
-                    run.config.seed,
-                    size.held_out,
-                )
-                for run in several
-            ]
-            data[label] |= {
-                f"{bank}: {ANYBODY}": _mean(anybody, f"{bank}_admission_rate") for bank in BANKS
-            }
-        return data
-
-    def conclude(self, data: Any) -> ex.Outcome:
-        """Costs of opposed objectives, and effects of people's choice on them."""
-        first, second = BANKS
-        mixed, selfish, shared = data[MIXED], data[SELFISH], data[COOPERATIVE]
-        checks = [
-            ex.Check.higher(
-                "one of each: the profit-minded bank earns more than the fair-minded one (by)",
-                mixed[f"{second}: profit"],
-                mixed[f"{first}: profit"],
-            ),
-            ex.Check.higher(
-                "one of each: the fair-minded bank admits a larger share of its applicants (by)",
-                mixed[f"{first}: {ADMITTED}"],
-                mixed[f"{second}: {ADMITTED}"],
-            ),
-            ex.Check.higher(
-                "one of each: the profit-minded bank posts the higher threshold (by)",
-                mixed[f"{second}: {THRESHOLD}"],
-                mixed[f"{first}: {THRESHOLD}"],
-            ),
-            ex.Check.above(
-                "one of each: more of the disadvantaged apply to the fair-minded bank (share above"
-                " one half)",
-                mixed[f"{SHARE}, disadvantaged"],
-                0.5,
-            ),
-            ex.Check.higher(
-                "profit-minded banks earn more together than cooperative ones (by)",
-                selfish[TOGETHER],
-                shared[TOGETHER],
-            ),
-            ex.Check.higher(
-                "cooperative banks admit a larger share of those who apply (by)",
-                shared[ADMITTED],
-                selfish[ADMITTED],
-            ),
-            ex.Check.higher(
-                "admission rates of the groups are further apart beyond luck in the pool of"
-                " profit-minded banks than in that of cooperative ones (by)",
-                *(ex.beyond(one[GAP], one[GAP + ex.BY_LUCK]) for one in (selfish, shared)),
-            ),
-            ex.Check.higher(
-                "profit-minded banks give more relief where people choose by terms than where they"
-                " choose at random (by)",
-                selfish[RELIEF],
-                data[AT_RANDOM][RELIEF],
-            ),
-            ex.Check.higher(
-                "and admit a larger share (by)", selfish[ADMITTED], data[AT_RANDOM][ADMITTED]
-            ),
+    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+        """Numbers of the pool and of each bank; also before people who do not choose."""
+        # the same policies: those who stay away come too
+        anybody = [
+            ex.held_out(
+                run.env,
+                run.params.replace(terms_sensitivity=0.0),
+                run.policies,
+                run.config.seed,
+                ends[0].episodes,
+            )
+            for run in runs
         ]
-        columns = list(shared)
+        return _columns(runs, ends) | {
+            f"{bank}: {ANYBODY}": _mean(anybody, f"{bank}_admission_rate") for bank in BANKS
+        }
+
+    def tables(self, data: Compared) -> list[ex.Table]:
+        """The pool, and each bank."""
+        columns = list(data[""][COOPERATIVE])
         of_bank = [column for column in columns if column.startswith(BANKS)]
+        of_pool = [column for column in columns if column not in of_bank]
         caption = f"Interquartile means over seeds (stratified bootstrap 95% intervals). {ex.LUCK}"
-        return ex.Outcome(
-            figures={"": _plot(data)},
-            caption="Large marks are interquartile means over seeds with stratified bootstrap 95%"
-            " intervals, faint dots are seeds.",
-            tables=[
-                _table(
-                    data,
-                    [column for column in columns if column not in of_bank],
+        return [
+            columns_table(
+                ["objectives", *(column.replace("_", " ") for column in own)],
+                data[""],
+                f"{words} {caption}",
+                own,
+            )
+            for own, words in (
+                (
+                    of_pool,
                     "The pool, in held-out episodes: profit in thousand dollars, waits in months,"
-                    f" relief as learned in the end. {caption}",
+                    " relief as learned in the end.",
                 ),
-                _table(
-                    data, of_bank, f"Each bank; its applicants are those who chose it. {caption}"
-                ),
-            ],
-            checks=checks,
-        )
+                (of_bank, "Each bank; its applicants are those who chose it."),
+            )
+        ]
+
+    def panels(self, data: Compared) -> list[Panel]:
+        """Each bank's profit, admissions and relief, by objectives."""
+        profit = {"profit": "profit (thousand dollars) ↑"}
+        shown = profit | {ADMITTED: "share admitted", RELIEF: RELIEF}
+        return [
+            Panel(data[""], [f"{bank}: {column}" for bank in BANKS], ylabel=label)
+            for column, label in shown.items()
+        ]
 
 
-def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
+def _columns(runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
     """Numbers of one kind of objectives by column, (seeds,); with luck (seeds, permutations)."""
 
     def mean(metric: str, sign: float = 1.0) -> np.ndarray:
@@ -183,7 +191,7 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
             np.float64,
         )
 
-    def apart(column: str, metric: str) -> dict[str, np.ndarray]:
+    def apart(column: str, metric: str) -> Columns:
         """A disparity, and what luck alone makes of it; what is undefined counts as parity."""
         luck = np.array([one.nulls[metric].mean(axis=0) for one in ends])
         return {column: mean(metric, -1.0), column + ex.BY_LUCK: -luck}
@@ -200,7 +208,7 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
         RELIEF: np.mean(list(relief.values()), axis=0),
         f"{SHARE}, advantaged": shares[:, 0],
         f"{SHARE}, disadvantaged": shares[:, 1],
-        "survived": np.array([1.0 - np.mean(one.terminated) for one in ends]),
+        "survived": survival(ends),
     }
     for bank in BANKS:
         found |= {
@@ -214,33 +222,6 @@ def _columns(runs: Sequence[Any], ends: Sequence[Any]) -> dict[str, np.ndarray]:
     return found
 
 
-def _table(data: Mapping[str, Any], columns: Sequence[str], caption: str) -> ex.Table:
-    rows = [[label, *(ex.cell(c, one[c]) for c in columns)] for label, one in data.items()]
-    return ex.Table(["objectives", *(c.replace("_", " ") for c in columns)], rows, caption)
-
-
-def _mean(ends: Sequence[Any], metric: str) -> np.ndarray:
+def _mean(ends: Sequence[Evaluation], metric: str) -> np.ndarray:
     """Mean of a metric over each seed's episodes, (seeds,)."""
     return np.array([np.mean(one.metrics[metric]) for one in ends])
-
-
-@style.styled
-def _plot(data: Mapping[str, Any]) -> Figure:
-    """Each bank's profit, admissions and relief, by objectives."""
-    panels = {"profit": "profit (thousand dollars) ↑", ADMITTED: "share admitted", RELIEF: RELIEF}
-    figure, axes = style.panels(len(panels), len(panels), 4.0, legend_rows=1)
-    colours = dict(zip(BANKS, style.POLICY_COLOURS, strict=False))
-    for panel, (column, label) in zip(axes, panels.items(), strict=True):
-        for place, one in enumerate(data.values()):
-            for shift, (bank, colour) in enumerate(colours.items()):
-                dot(panel, place + 0.35 * shift, one[f"{bank}: {column}"], colour)
-        panel.set_xticks(range(len(data)), list(data), rotation=45, ha="right")
-        panel.set_ylabel(label)
-    style.top_legend(
-        figure,
-        [
-            Line2D([], [], color=colour, marker="o", label=bank.replace("_", " "))
-            for bank, colour in colours.items()
-        ],
-    )
-    return figure

@@ -17,6 +17,7 @@ from gymnasium.utils.env_checker import check_env
 from room import Room
 
 import fairgym
+import fairgym.utils
 from fairgym.algorithms import algorithms
 from fairgym.config import RunConfig
 from fairgym.config.settings import algorithm_settings
@@ -92,7 +93,7 @@ def test_own_algorithm_is_trained_by_its_name_and_its_flags_have_help(own_algori
     settings = {
         setting.name: setting.help for setting in algorithm_settings("evolution-strategies")
     }
-    assert settings["pairs"].startswith("number of antithetic pairs") and all(settings.values())
+    assert settings["pairs"].startswith("Antithetic pairs") and all(settings.values())
     config = RunConfig.from_mapping(
         {
             "environment": "loan_simple",
@@ -123,7 +124,7 @@ def test_quickstart_runs(monkeypatch, capsys):
 
     def make(name, **shapes):
         made.append(shapes)
-        return fairgym.core.make(name, **(shapes | {"population": 200}))
+        return fairgym.utils.make(name, **(shapes | {"population": 200}))
 
     monkeypatch.setattr(fairgym, "make", make)
     module = load("quickstart")

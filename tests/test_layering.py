@@ -104,6 +104,30 @@ def test_no_circle_between_modules(imports):
         pytest.fail(" -> ".join(error.args[1]))
 
 
+# A package has at most six floors; those that still have more, and how many.
+HIGHEST = {"data": 7, "environments": 8}
+
+
+def test_no_package_has_more_than_six_floors(imports):
+    floors: dict[str, int] = {}
+    for module in graphlib.TopologicalSorter(imports).static_order():
+        package = package_of(module)
+        below = (floors.get(other, 0) for other in imports[module] if package_of(other) == package)
+        floors[module] = 1 + max(below, default=0)
+    found = {
+        package: max(floor for module, floor in floors.items() if package_of(module) == package)
+        for package in FLOOR
+    }
+    assert {package: most for package, most in found.items() if most > 6} == HIGHEST
+
+
+def test_words_and_numbers_of_reports_need_no_matplotlib(imports):
+    for name in ("template", "grouping", "labels", "results", "findings", "summary"):
+        text = (ROOT / "src" / "fairgym" / "report" / f"{name}.py").read_text(encoding="utf-8")
+        assert "matplotlib" not in text
+        assert "fairgym.report.style" not in imports[f"fairgym.report.{name}"]
+
+
 def test_a_lazy_import_upwards_and_a_circle_are_seen():
     made = {
         "fairgym": "from fairgym.core import a",

@@ -34,9 +34,9 @@ class Moments(Struct):
     """Running moments of returns, which the critic learns less their mean, over their deviation.
 
     Attributes:
-        mean: running mean of each value's returns, times the weight.
-        square: running mean of their squares, likewise.
-        weight: of what came into them so far.
+        mean: Running mean of each value's returns, times the weight.
+        square: Running mean of their squares, likewise.
+        weight: Sum of the weights of the updates so far.
     """
 
     mean: Float[Array, " values"]

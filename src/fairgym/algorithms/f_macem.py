@@ -81,7 +81,7 @@ def _standard_normals(key: PRNGKeyArray, count: int, like: Any) -> Any:
 @algorithms.register("f-macem")
 @dataclasses.dataclass(frozen=True)
 class FMacem(Algorithm[FMacemState]):
-    """Hyperparameters of F-MACEM (MAFE, algorithm 1); defaults are the paper's where it has any."""
+    """Hyperparameters of F-MACEM (MAFE, algorithm 1); defaults are those of MAFE, table 8."""
 
     extended_by: ClassVar[str] = "epochs"
 

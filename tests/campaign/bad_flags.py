@@ -177,7 +177,7 @@ def flag_cases(number: int) -> list[Case]:
                     Case((*words, f"{flag}=yes"), names),
                     Case((*words, f"{contrary}=1"), names),
                 ]
-                cases.append(Case((*words, flag.replace("--", "--non-", 1)), names))
+                cases.append(Case((*words, flag.replace("--", "--non-", 1)), (*names, "--non-")))
                 continue
             for value in some(WRONG.get(kind, []), 3 * number, place + index):
                 cases.append(Case((*words, f"{flag}={value}"), names))

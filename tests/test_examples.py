@@ -124,7 +124,7 @@ def test_quickstart_runs(monkeypatch, capsys):
 
     def make(name, **shapes):
         made.append(shapes)
-        return fairgym.utils.make(name, **(shapes | {"population": 200}))
+        return fairgym.utils.make(name, **{**shapes, "population": 200})
 
     monkeypatch.setattr(fairgym, "make", make)
     module = load("quickstart")

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from fairgym.core import FairgymError, check_params, param, params_info
+from fairgym.core import FairgymError, Params, check_params, param, params_info
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Learner:
     kind: Literal["flat", "equivariant"] = param("flat", "Kind of network.")
     layers: tuple[int, ...] = param((4,), "Units of each layer.", low=1, high=9)
     name: str = param("", "Name.")
+    part: int | None = param(None, "Part of the environments.", low=1, high="envs")
     own: object = None
 
     def __post_init__(self) -> None:
@@ -46,8 +47,23 @@ def test_good_values_pass():
         ("layers", (0,), "whole numbers from 1 to 9"),
         ("layers", [4], "whole numbers from 1 to 9"),
         ("name", 3, "a text"),
+        ("part", 9, "a whole number from 1 to 8"),
     ],
 )
 def test_a_bad_value_is_named(field, value, takes):
     with pytest.raises(FairgymError, match=rf"^{field} is .*; it takes {takes}"):
         Learner(**{field: value})
+
+
+def test_a_bound_that_is_bad_itself_is_named_first():
+    with pytest.raises(FairgymError, match=r"^envs is 'many'"):
+        Learner(envs="many", part=3)  # pyright: ignore[reportArgumentType]
+
+
+def test_parameters_may_exclude_their_lower_end():
+    class Rates(Params):
+        rate: float = param(0.1, "Rate.", low=0, high=1, above=True)
+
+    assert Rates(rate=1.0).rate == 1.0
+    with pytest.raises(FairgymError, match=r"^Rates.rate is 0.0; it takes a number above 0 to 1$"):
+        Rates(rate=0.0)

@@ -26,9 +26,9 @@ class APpo(Watching, Ppo):
     """
 
     scale: Literal["minibatch", "none"] = param("minibatch", SCALE)
-    value_weight: float = param(0.25, "B1, the weight of unfairness above the tolerance.", low=0)
-    growth_weight: float = param(0.25, "B2, the weight of its growth.", low=0)
-    tolerance: float = param(0.005, "W, the unfairness that is not penalised.", low=0)
+    value_weight: float = param(0.25, "Weight b1 of unfairness above the tolerance.", low=0)
+    growth_weight: float = param(0.25, "Weight b2 of its growth.", low=0)
+    tolerance: float = param(0.005, "Unfairness w that is not penalised.", low=0)
 
     def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
         """Both terms beside the advantages."""

@@ -68,7 +68,7 @@ class FPpo(Watching, Ppo):
         "published for the epidemic (1.2).",
     )
     threshold_start: int = param(17, "The first round with massaging; tau is 0 before it.", low=0)
-    threshold_rate: float = param(0.985, "R of the schedule.", low=0)
+    threshold_rate: float = param(0.985, "Rate r of the schedule.", low=0)
     regularise: float = param(
         1.0, "Lambda, the weight of the regularisation of advantages (equation 4).", low=0
     )

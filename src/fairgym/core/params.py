@@ -37,7 +37,7 @@ class ParamInfo:
         description: Meaning in plain words, with the symbol of the source.
         unit: "per year", "months", ...
         low: Smallest allowed value.
-        high: Largest allowed value.
+        high: Largest allowed value, or the name of the field that holds it.
         above: Whether `low` itself is refused.
         choices: The allowed values, where they are few.
         per: Parts that a parameter may differ over, one number each: "group", the environment's
@@ -47,7 +47,7 @@ class ParamInfo:
     description: str
     unit: str = ""
     low: float = -math.inf
-    high: float = math.inf
+    high: float | str = math.inf
     above: bool = False
     choices: tuple[Any, ...] = ()
     per: str = ""
@@ -59,7 +59,7 @@ def param(
     *,
     unit: str = "",
     low: float = -math.inf,
-    high: float = math.inf,
+    high: float | str = math.inf,
     above: bool = False,
     choices: tuple[Any, ...] = (),
     per: str = "",
@@ -98,7 +98,10 @@ def check_params(declaring: Any) -> None:
     """
     declared = params_info(type(declaring))
     hints = typing.get_type_hints(type(declaring)) if declared else {}
-    for name, info in declared.items():
+    # fields that others are bounded by come first
+    for name, info in sorted(declared.items(), key=lambda item: isinstance(item[1].high, str)):
+        if isinstance(info.high, str):
+            info = dataclasses.replace(info, high=getattr(declaring, info.high))
         _check(name, getattr(declaring, name), hints[name], info)
 
 
@@ -137,6 +140,7 @@ def _check(name: str, value: Any, kind: Any, info: ParamInfo) -> None:
 def _bounds(kind: Any, info: ParamInfo) -> tuple[float, float]:
     """Return the range, with the ends of the type where none are declared."""
     most = LARGEST_INTEGER if kind is int else LARGEST_NUMBER
+    assert not isinstance(info.high, str)
     return max(info.low, -most), min(info.high, most)
 
 
@@ -187,15 +191,15 @@ class Params(Struct):
             number = isinstance(value, numbers.Real) or (
                 isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
             )
-            low, high = max(info.low, -LARGEST_NUMBER), min(info.high, LARGEST_NUMBER)
-            if not (number and np.all((value >= low) & (value <= high))):
+            low, high = _bounds(float, info)
+            given = np.asarray(value if number else np.nan)
+            inside = (given > low if info.above else given >= low) & (given <= high)
+            if not np.all(inside):
                 got = f"is {value!r}"
-                if number and isinstance(value, np.ndarray) and value.ndim:
-                    wrong = value[~((value >= low) & (value <= high))]
-                    got = f"has the entry {wrong[0]:g}"
+                if given.ndim:
+                    got = f"has the entry {given[~inside][0]:g}"
                 raise FairgymError(
-                    f"{type(self).__name__}.{field.name} {got}; it takes a number from {low:g} to"
-                    f" {high:g}"
+                    f"{type(self).__name__}.{field.name} {got}; it takes {_takes(float, info)}"
                 )
 
     @classmethod

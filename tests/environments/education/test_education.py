@@ -71,7 +71,7 @@ def test_a_dozen_people():
         ({"population": 1}, "population is 1; it takes a whole number from 2 to 1000000"),
         ({"population": 1_000_001}, "population is 1000001"),
         ({"horizon": 0}, "horizon is 0"),
-        ({"population": 50, "applicants": 0}, "applicants is 0; .* from 1 to"),
+        ({"population": 50, "applicants": 0}, "applicants is 0; .* from 1 to 50"),
         ({"population": 50, "applicants": 51}, "applicants is 51; .* from 1 to 50"),
         ({"population": 50, "applicants": True}, "applicants is True"),
         ({"population_source": "nowhere"}, "nowhere"),

@@ -83,7 +83,7 @@ def test_defaults_that_follow_from_the_data():
     [
         ({"population": 1}, "population is 1; it takes a whole number from 2"),
         ({"horizon": 0}, "horizon is 0"),
-        ({"applicants": 0}, "applicants is 0; it takes a whole number from 1 to"),
+        ({"applicants": 0}, "applicants is 0; it takes a whole number from 1 to 500"),
         ({"population": 30, "applicants": 31}, "applicants is 31; .* from 1 to 30"),
         ({"disbursement_cap": 501}, "disbursement_cap is 501"),
         ({"disbursement_cap": True}, "disbursement_cap is True"),

@@ -15,7 +15,6 @@ from fairgym.core import (
     Params,
     PopulationEnvironment,
     PopulationState,
-    check_shape,
     component,
     count_people,
     param,
@@ -112,10 +111,9 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
         self._data  # noqa: B018
 
     def _fill_in(self, field: str, default: float) -> None:
-        """Give an absent argument its default, rounded, and check that it fits the population."""
+        """Give an absent argument its default, rounded and at least 1."""
         if getattr(self, field) is None:
             object.__setattr__(self, field, max(1, round(default)))
-        check_shape(field, getattr(self, field), 1, self.population)
 
     # ---------------------------------------------------------------- data
 

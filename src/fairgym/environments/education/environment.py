@@ -84,7 +84,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         None,
         "People sampled from the tertiary population each semester, N_1; by default 2%.",
         low=1,
-        high=LARGEST_POPULATION,
+        high="population",
     )
     population_source: str = param("built-in", '"built-in", or the name of imported data.')
     observe_group: bool = param(True, "Whether agents observe what tells a person's group.")

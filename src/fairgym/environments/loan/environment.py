@@ -83,13 +83,13 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         None,
         "People sampled from the idle each month, N_1; by default 2% of the population.",
         low=1,
-        high=LARGEST_POPULATION,
+        high="population",
     )
     disbursement_cap: int | None = param(
         None,
         "Most loans paid out each month; by default 1% of the population.",
         low=1,
-        high=LARGEST_POPULATION,
+        high="population",
     )
     action_groups: int | None = param(
         None,

@@ -123,14 +123,14 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         None,
         "People sampled from everybody in each step, N_1; by default 10% of the population.",
         low=1,
-        high=LARGEST_POPULATION,
+        high="population",
     )
     disbursement_cap: int | None = param(
         None,
         "Loans paid out per month; by default half of the applicants. One as large as the"
         " applicants lets nobody wait.",
         low=1,
-        high=LARGEST_POPULATION,
+        high="population",
     )
     action_groups: int = param(
         2,

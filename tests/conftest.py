@@ -78,6 +78,16 @@ def fast_programs():
     jax.config.update("jax_disable_most_optimizations", before)
 
 
+@pytest.fixture
+def own_metric_classes(monkeypatch):
+    """The registry of metric classes, which forgets what a test registers."""
+    from fairgym.fairness import metric_classes
+
+    for known in ("_things", "_registered_by"):
+        monkeypatch.setattr(metric_classes, known, dict(getattr(metric_classes, known)))
+    return metric_classes
+
+
 @pytest.fixture(scope="session")
 def results():
     """Folder -> everything that must be equal between equal runs."""

@@ -166,6 +166,7 @@ def test_the_page_on_writing_your_own_shows_code_that_runs():
     assert line.get_ydata().tolist() == [-1.0, -2.0]
 
 
+@pytest.mark.usefixtures("own_metric_classes")
 def test_the_page_on_metrics_shows_code_that_runs(capsys):
     """Its metrics are what they say of the counts of its episode."""
     names: dict[str, Any] = {"__name__": "page"}

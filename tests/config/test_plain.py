@@ -249,10 +249,8 @@ WAITS = {"numerator": "waited", "denominator": "disbursed", "unit": "months"}
 
 
 @pytest.fixture
-def longest_wait(monkeypatch):
-    for known in ("_things", "_registered_by"):
-        monkeypatch.setattr(metric_classes, known, dict(getattr(metric_classes, known)))
-    return metric_classes.register("LongestWait")(LongestWait)
+def longest_wait(own_metric_classes):
+    return own_metric_classes.register("LongestWait")(LongestWait)
 
 
 @pytest.mark.usefixtures("longest_wait")

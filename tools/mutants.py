@@ -1,13 +1,14 @@
 """Mutants: one small fault each, which the tests are to find.
 
     python tools/mutants.py draw mutants.json [--number 150] [--seed 0]
-    python tools/mutants.py run mutants.json results.json [--timeout 3600]
+    python tools/mutants.py run mutants.json results.json [--near] [--timeout 3600]
 
 `draw` picks operators, comparisons, constants and pairs of arguments of the dynamics, measures,
 learners and statistics at random and writes each as (file, line, old, new). `run` puts one at a
 time into a copy of the files that git tracks here, runs the tests that mirror its folder and, if
-those find nothing, all the others, and writes after each whether it was killed; begun again, it
-goes on. A list may be run on another commit: a line is found by its text, nearest to its number.
+those find nothing and unless `--near`, all the others, and writes after each whether it was killed;
+begun again, it goes on. A list may be run on another commit: a line is found by its text, in its
+file nearest to its number, else in the only other file that has it.
 """
 
 import argparse
@@ -146,14 +147,24 @@ def found_line(lines: list[str], mutant: Mutant) -> int | None:
     return min(same, key=lambda index: abs(index + 1 - int(mutant["line"])), default=None)
 
 
-def mirrored(file: str) -> list[str]:
-    """The folders of tests that go with a file of the source."""
-    folder = Path("tests") / Path(file).relative_to(SOURCE).parent
+def found_file(tree: Path, mutant: Mutant) -> Path | None:
+    """The mutant's file; where it is gone or has no such line, the only other one with it."""
+    others = (path for path in (tree / SOURCE).rglob("*.py"))
+    own = tree / str(mutant["file"])
+    having = [p for p in others if found_line(p.read_text("utf-8").split("\n"), mutant) is not None]
+    return own if own in having else having[0] if len(having) == 1 else None
+
+
+def mirrored(file: Path) -> list[str]:
+    """The tests that go with a file below `SOURCE`: those of its name first, then its folder's."""
+    folder = Path("tests") / file.parent
     while not (ROOT / folder).is_dir():
         folder = folder.parent
     if folder.name == "_common":
         folder = folder.parent
-    return [str(folder), *(["tests/oracles"] if "environments" in folder.parts else [])]
+    named = sorted((ROOT / folder).rglob(f"test_{file.stem.strip('_')}*.py"))
+    oracles = ["tests/oracles"] if "environments" in folder.parts else []
+    return [*(str(path.relative_to(ROOT)) for path in named), *oracles, str(folder)]
 
 
 def passes(tree: Path, words: list[str], timeout: float) -> bool:
@@ -169,27 +180,26 @@ def passes(tree: Path, words: list[str], timeout: float) -> bool:
     return done.returncode in (0, 5)  # 5: no tests there
 
 
-def killed_by(tree: Path, mutant: Mutant, marked: str, timeout: float) -> str:
+def killed_by(tree: Path, mutant: Mutant, marked: str, near: bool, timeout: float) -> str:
     """ "mirror" or "rest", whose tests find the fault; "survived"; "gone" without its line."""
-    path = tree / str(mutant["file"])
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines = before.split("\n")
-    index = found_line(lines, mutant)
-    if index is None:
+    path = found_file(tree, mutant)
+    if path is None:
         return "gone"
-    near = mirrored(str(mutant["file"]))
-    lines[index] = str(mutant["new"])
+    before = path.read_text(encoding="utf-8")
+    lines = before.split("\n")
+    lines[found_line(lines, mutant) or 0] = str(mutant["new"])
     path.write_text("\n".join(lines), encoding="utf-8")
+    tests = mirrored(path.relative_to(tree / SOURCE))
     try:
-        if not passes(tree, ["-m", marked, *near], timeout):
+        if not passes(tree, ["-m", marked, *tests], timeout):
             return "mirror"
-        ignored = [f"--ignore={folder}" for folder in near]
-        return "survived" if passes(tree, ["-m", marked, *ignored], timeout) else "rest"
+        ignored = [f"--ignore={folder}" for folder in tests]
+        return "survived" if near or passes(tree, ["-m", marked, *ignored], timeout) else "rest"
     finally:
         path.write_text(before, encoding="utf-8")
 
 
-def run(mutants: list[Mutant], out: Path, marked: str, timeout: float) -> None:
+def run(mutants: list[Mutant], out: Path, marked: str, near: bool, timeout: float) -> None:
     """Run the tests on each mutant that `out` does not have yet."""
     results = json.loads(out.read_text()) if out.exists() else []
     key = ("file", "line", "old", "new")
@@ -201,12 +211,12 @@ def run(mutants: list[Mutant], out: Path, marked: str, timeout: float) -> None:
             if (ROOT / name).is_file():
                 (tree / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, tree / name)
-        if not results and not passes(tree, ["-m", marked], timeout):
+        if not (results or near) and not passes(tree, ["-m", marked], timeout):
             sys.exit("the tests fail without a mutant")
         for mutant in mutants:
             if tuple(mutant[name] for name in key) in known:
                 continue
-            results.append({**mutant, "result": killed_by(tree, mutant, marked, timeout)})
+            results.append({**mutant, "result": killed_by(tree, mutant, marked, near, timeout)})
             part = out.with_suffix(".part")
             part.write_text(json.dumps(results, indent=1) + "\n")
             part.replace(out)
@@ -226,12 +236,16 @@ def main() -> None:
     running.add_argument("mutants", type=Path)
     running.add_argument("results", type=Path)
     running.add_argument("--marked", default="not full", help="pytest's -m")
+    running.add_argument(
+        "--near", action="store_true", help="only the tests that mirror its folder"
+    )
     running.add_argument("--timeout", type=float, default=3600.0, help="seconds of each half")
     given = parser.parse_args()
     if given.command == "draw":
         given.mutants.write_text(json.dumps(draw(given.number, given.seed), indent=1) + "\n")
     else:
-        run(json.loads(given.mutants.read_text()), given.results, given.marked, given.timeout)
+        some = json.loads(given.mutants.read_text())
+        run(some, given.results, given.marked, given.near, given.timeout)
 
 
 if __name__ == "__main__":

@@ -30,10 +30,18 @@ def test_the_faults_of_a_line():
     assert sorted(found) == [b"a < f(2, b)", b"a < f(b, 3)", b"a <= f(b, 2)"]
 
 
-def test_a_line_is_found_nearest_to_its_number_or_is_gone():
-    mutant: mutants.Mutant = {"line": 4, "old": "x"}
+def test_a_line_is_found_nearest_to_its_number_or_in_the_only_other_file(tmp_path):
+    mutant: mutants.Mutant = {"file": "src/fairgym/a.py", "line": 4, "old": "x"}
     assert mutants.found_line(["x", "", "", "", "x", "x"], mutant) == 4
     assert mutants.found_line(["y"], mutant) is None
+    folder = tmp_path / "src/fairgym"
+    folder.mkdir(parents=True)
+    for name in ("b", "c"):
+        (folder / f"{name}.py").write_text("x\n" if name == "b" else "y\n")
+    assert mutants.found_file(tmp_path, mutant) == folder / "b.py"
+    assert mutants.found_file(tmp_path, mutant | {"old": "z"}) is None
+    (folder / "c.py").write_text("x\n")
+    assert mutants.found_file(tmp_path, mutant) is None
 
 
 def test_a_mutant_is_put_in_and_taken_out(tmp_path, monkeypatch):
@@ -47,8 +55,8 @@ def test_a_mutant_is_put_in_and_taken_out(tmp_path, monkeypatch):
 
     monkeypatch.setattr(mutants, "passes", passes)
     mutant = {"file": "src/fairgym/statistics/a.py", "line": 9, "old": "b = 2", "new": "b = 3"}
-    assert mutants.killed_by(tmp_path, mutant, "not full", 1.0) == "rest"
+    assert mutants.killed_by(tmp_path, mutant, "not full", False, 1.0) == "rest"
     changed = "a = 1\nb = 3\n"
     assert seen == [(changed, "tests/statistics"), (changed, "--ignore=tests/statistics")]
     assert file.read_text() == "a = 1\nb = 2\n"
-    assert mutants.killed_by(tmp_path, mutant | {"old": "c"}, "not full", 1.0) == "gone"
+    assert mutants.killed_by(tmp_path, mutant | {"old": "c"}, "not full", False, 1.0) == "gone"

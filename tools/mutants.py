@@ -17,6 +17,7 @@ import collections
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -167,40 +168,48 @@ def mirrored(file: Path) -> list[str]:
     return [*(str(path.relative_to(ROOT)) for path in named), *oracles, str(folder)]
 
 
-def passes(tree: Path, words: list[str], timeout: float) -> bool:
-    """Whether tests pass in a copy; those that do not end in time do not."""
+def failing(tree: Path, words: list[str], timeout: float) -> str:
+    """The first test that fails in a copy, "timeout" for none in time, "" where all pass."""
     found = os.environ.get("PYTHONPATH")
     paths = os.pathsep.join([str(tree / "src"), *([found] if found else [])])
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *words]
     settings = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        done = subprocess.run(command, cwd=tree, env=settings, capture_output=True, timeout=timeout)
+        done = subprocess.run(
+            command, cwd=tree, env=settings, capture_output=True, text=True, timeout=timeout
+        )
     except subprocess.TimeoutExpired:
-        return False
-    return done.returncode in (0, 5)  # 5: no tests there
+        return "timeout"
+    if done.returncode in (0, 5):  # 5: no tests there
+        return ""
+    named = re.search("^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    if named is None:  # not a test that failed, but pytest
+        sys.exit(done.stdout + done.stderr)
+    return named[1]
 
 
-def killed_by(tree: Path, mutant: Mutant, marked: str, near: bool, timeout: float) -> str:
-    """ "mirror" or "rest", whose tests find the fault; "survived"; "gone" without its line."""
+def killed_by(tree: Path, mutant: Mutant, marked: str, near: bool, timeout: float) -> Mutant:
+    """The result ("mirror" or "rest": whose tests find it, "survived", "gone") and the test."""
     path = found_file(tree, mutant)
     if path is None:
-        return "gone"
+        return {"result": "gone"}
     before = path.read_text(encoding="utf-8")
     lines = before.split("\n")
     lines[found_line(lines, mutant) or 0] = str(mutant["new"])
     path.write_text("\n".join(lines), encoding="utf-8")
     tests = mirrored(path.relative_to(tree / SOURCE))
     try:
-        if not passes(tree, ["-m", marked, *tests], timeout):
-            return "mirror"
+        if test := failing(tree, ["-m", marked, *tests], timeout):
+            return {"result": "mirror", "test": test}
         ignored = [f"--ignore={folder}" for folder in tests]
-        return "survived" if near or passes(tree, ["-m", marked, *ignored], timeout) else "rest"
+        test = "" if near else failing(tree, ["-m", marked, *ignored], timeout)
+        return {"result": "rest", "test": test} if test else {"result": "survived"}
     finally:
         path.write_text(before, encoding="utf-8")
 
 
 def run(mutants: list[Mutant], out: Path, marked: str, near: bool, timeout: float) -> None:
-    """Run the tests on each mutant that `out` does not have yet."""
+    """Run the tests on each mutant that `out` does not have yet; those that found one, without."""
     results = json.loads(out.read_text()) if out.exists() else []
     key = ("file", "line", "old", "new")
     known = {tuple(result[name] for name in key) for result in results}
@@ -211,16 +220,17 @@ def run(mutants: list[Mutant], out: Path, marked: str, near: bool, timeout: floa
             if (ROOT / name).is_file():
                 (tree / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, tree / name)
-        if not (results or near) and not passes(tree, ["-m", marked], timeout):
-            sys.exit("the tests fail without a mutant")
         for mutant in mutants:
             if tuple(mutant[name] for name in key) in known:
                 continue
-            results.append({**mutant, "result": killed_by(tree, mutant, marked, near, timeout)})
+            results.append({**mutant, **killed_by(tree, mutant, marked, near, timeout)})
             part = out.with_suffix(".part")
             part.write_text(json.dumps(results, indent=1) + "\n")
             part.replace(out)
             print(results[-1]["result"], mutant["file"], mutant["line"], mutant["new"], flush=True)
+        killers = sorted({result.get("test", "timeout") for result in results} - {"timeout"})
+        if killers and (test := failing(tree, killers, timeout)):
+            sys.exit(f"{test} fails without a mutant")
     print(dict(collections.Counter(result["result"] for result in results)))
 
 

@@ -49,14 +49,16 @@ def test_a_mutant_is_put_in_and_taken_out(tmp_path, monkeypatch):
     file.parent.mkdir(parents=True)
     file.write_text("a = 1\nb = 2\n")
 
-    def passes(tree, words, timeout):
+    def failing(tree, words, timeout):
         seen.append((file.read_text(), words[-1]))
-        return len(seen) == 1
+        return "" if len(seen) == 1 else "a test"
 
-    monkeypatch.setattr(mutants, "passes", passes)
+    monkeypatch.setattr(mutants, "failing", failing)
     mutant = {"file": "src/fairgym/statistics/a.py", "line": 9, "old": "b = 2", "new": "b = 3"}
-    assert mutants.killed_by(tmp_path, mutant, "not full", False, 1.0) == "rest"
+    found = mutants.killed_by(tmp_path, mutant, "not full", False, 1.0)
+    assert found == {"result": "rest", "test": "a test"}
     changed = "a = 1\nb = 3\n"
     assert seen == [(changed, "tests/statistics"), (changed, "--ignore=tests/statistics")]
     assert file.read_text() == "a = 1\nb = 2\n"
-    assert mutants.killed_by(tmp_path, mutant | {"old": "c"}, "not full", False, 1.0) == "gone"
+    gone = mutants.killed_by(tmp_path, mutant | {"old": "c"}, "not full", False, 1.0)
+    assert gone == {"result": "gone"}

@@ -189,6 +189,7 @@ def test_bad_files_are_one_sentence(name, content, message, capsys, here):
     assert [p.name for p in here.iterdir()] == [name]
 
 
+@pytest.mark.full
 def test_the_folders_of_others_are_safe(run, capsys, here):
     before = {p: p.read_bytes() for p in run.rglob("*") if p.is_file()}
     (here / "mine").mkdir()
@@ -482,6 +483,7 @@ def test_seeds_then_evaluate_them(run, capsys, here):
     assert f"{mean:.1f} ±" in table or f"{mean:.0f} ±" in table or f"{mean:.2f} ±" in table
 
 
+@pytest.mark.full
 def test_disparities_stand_beside_luck(run, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "300")
     words = ["evaluate", str(run), "--episodes", "6", "--null"]
@@ -594,6 +596,7 @@ def test_a_sentence_is_bounded(capsys):
     assert len(capsys.readouterr().err) < 2100
 
 
+@pytest.mark.full
 def test_without_matplotlib_it_is_said_what_to_install(run, here):
     code = (
         "import sys\nsys.modules['matplotlib'] = None\nfrom fairgym.cli import main\n"

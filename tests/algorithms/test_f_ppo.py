@@ -317,6 +317,7 @@ def test_massaging_keeps_the_gap_small_while_learning():
     assert int(state.carried["rounds"]) == 25
 
 
+@pytest.mark.full
 def test_agents_of_a_ppo_with_equivariant_networks_come_to_the_tolerance():
     """What a step is unfair by pays as much; above the tolerance it costs three times that."""
     env = Office()

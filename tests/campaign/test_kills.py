@@ -118,6 +118,7 @@ class Hunt:
         return kills
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
 def test_killed_and_resumed_to_the_same_bits(killer, results, tmp_path):
     chance, states, counts = random.Random(KILLS), Counter(), Counter()

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tiers import in_tiers
 
 from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
@@ -27,6 +28,7 @@ def bank(relief):
     return ex.held_out(ENV, params, fixed_policies(ENV, rules), 0, 24, ex.PERMUTATIONS)
 
 
+@pytest.mark.full
 def test_a_bank_that_treats_all_alike_is_as_unfair_as_luck_makes_it():
     fair = [name for name in ENV.spec.terms if ENV.metrics[name].kind == "fair"]
     alike, apart = bank([0.3, 0.3]), bank([0.3, 0.0])
@@ -127,7 +129,7 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
         np.testing.assert_allclose(found[name], values, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("seen", [True, False])
+@pytest.mark.parametrize("seen", in_tiers([True, False], True))
 def test_flips_of_a_run_whose_policies_are_not_read_yet(seen, tmp_path):
     shape = {"population": 200, "horizon": 6, "observe_group": seen}
     training = {"epochs": 1, "episodes_per_epoch": 4, "hidden": 2, "evaluation_episodes": 2}
@@ -138,6 +140,7 @@ def test_flips_of_a_run_whose_policies_are_not_read_yet(seen, tmp_path):
         assert len(by_group) == 2 and ((size > 0.0) is seen)
 
 
+@pytest.mark.full
 def test_a_policy_in_anothers_place():
     """Two runs that differ in the insurer: its exchange makes the other run, no other does."""
     env = make("health", population=100, horizon=6)

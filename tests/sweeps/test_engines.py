@@ -76,6 +76,7 @@ def updates(marks, fate):
     return [(process, int(number)) for process, its, number in lines if its == fate]
 
 
+@pytest.mark.full
 def test_runs_are_finished_to_equal_bits_whatever_their_workers_meet(
     tmp_path, marks, results, monkeypatch, capfd
 ):
@@ -143,6 +144,7 @@ def walks():
     experiments._things.pop("walks")
 
 
+@pytest.mark.full
 def test_ctrl_c_keeps_all_runs_and_leaves_no_worker(walks, tmp_path, marks, results, capsys):
     words = ["reproduce", "walks", "--out", str(tmp_path / "x")]
     (marks / "slow").touch()
@@ -176,6 +178,7 @@ def test_ctrl_c_keeps_all_runs_and_leaves_no_worker(walks, tmp_path, marks, resu
         assert results(folder) == results(whole)
 
 
+@pytest.mark.full
 def test_workers_end_with_the_process_that_began_them(tmp_path, marks):
     """The pipe is closed then, and no other worker holds its end of it."""
     (marks / "slow").touch()

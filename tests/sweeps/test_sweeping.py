@@ -18,6 +18,7 @@ import fates  # noqa: F401 - registers an algorithm
 import numpy as np
 import pytest
 import two_servers  # noqa: F401 - registers an environment that compiles quickly
+from tiers import in_tiers
 
 from fairgym.cli import main, sweep
 from fairgym.config import read_sweep, sweep_of
@@ -195,7 +196,7 @@ REASONS = {
         *[(Local, fate, times) for fate in REASONS for times in (1, 2)],
         (Vmap, "broken", 1),
         (Vmap, "full", 2),
-        (lambda: Processes(2), "broken", 1),
+        pytest.param(lambda: Processes(2), "broken", 1, marks=pytest.mark.full),
     ],
 )
 def test_a_failed_run_is_tried_once_more_and_keeps_no_other_from_being_trained(
@@ -272,7 +273,7 @@ def ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("words", [[], ["--engine", "processes", "--workers", "2"]])
+@pytest.mark.parametrize("words", in_tiers([[], ["--engine", "processes", "--workers", "2"]], []))
 def test_ctrl_c_leaves_all_runs_to_be_resumed(
     tmp_path, monkeypatch, capsys, results, ctrl_c, words
 ):
@@ -556,6 +557,7 @@ def test_the_page_shows_a_plan_and_what_a_dry_run_says_of_it(tmp_path, monkeypat
     assert said[1] == "differing: relief_effect, objective" and said[1] in page
 
 
+@pytest.mark.full
 def test_the_plans_of_the_page_about_objectives_are_sweeps():
     page = (Path(__file__).parents[2] / "docs" / "objectives.md").read_text()
     aims, own = (tomllib.loads(text) for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL))

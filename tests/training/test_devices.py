@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from fairgym.training import devices
 
 # What JAX is like before and after `configure`, what the compile cache did, and what was warned.
@@ -34,6 +36,8 @@ if "train" in sys.argv:
         "two_servers", algorithm="grid-search", algorithm_args={"steps": 2, "episodes": 1}
     )
     fairgym.train(config, sys.argv[-1])
+import pytest
+
 from fairgym.training import devices
 seen["devices"], seen["cores"] = jax.local_device_count(), devices.cores()
 seen["cache"] = jax.config.jax_compilation_cache_dir
@@ -63,6 +67,7 @@ def run(*arguments, **environment):
     return json.loads(done.stdout)
 
 
+@pytest.mark.full
 def test_the_second_process_loads_compiled_programs_and_uses_every_core(tmp_path):
     """The first one only trains, on as many devices, which keeps the programs too."""
     cache = tmp_path / "cache" / "fairgym" / "jax"
@@ -97,6 +102,7 @@ def test_what_the_user_has_set_stays():
     assert (seen["devices"], seen["cache"], seen["levels_of_xla"]) == (3, None, [])
 
 
+@pytest.mark.full
 def test_a_late_call_says_that_it_is_too_late_for_the_cores():
     (told,) = run("late")["told"]
     assert told.startswith("JAX is already running, on 1 of 99 processor cores;")

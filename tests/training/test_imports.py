@@ -93,6 +93,7 @@ OWN_METRIC = {
 }
 
 
+@pytest.mark.full
 def test_a_run_with_a_class_of_metric_of_ones_own_in_fresh_processes(here):
     (here / "plug_metric.py").write_text(METRIC)
     (here / "own.json").write_text(json.dumps(OWN_METRIC))

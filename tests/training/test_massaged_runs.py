@@ -6,6 +6,7 @@ import json
 import jax
 import numpy as np
 import pytest
+from tiers import in_tiers
 
 import fairgym
 from fairgym.cli import main
@@ -50,6 +51,7 @@ def plain(tmp_path_factory):
     return train(dataclasses.replace(CONFIG, **changes), tmp_path_factory.mktemp("plain") / "x")
 
 
+@pytest.mark.full
 def test_tau_is_that_of_the_last_round(run):
     learner, state = run.job.algorithm, initial_state(run.job)
     for updates in (1, 2):
@@ -131,6 +133,7 @@ def test_other_observations_are_refused(run):
         run.massaged(run.env.unwrapped)
 
 
+@pytest.mark.full
 def test_runs_without_massaging_are_refused(run, plain, command, capsys, tmp_path):
     assert command(["evaluate", str(run.folder), str(plain.folder), "--massage"]) == 2
     error = capsys.readouterr().err
@@ -146,7 +149,7 @@ def test_runs_without_massaging_are_refused(run, plain, command, capsys, tmp_pat
         early.massaged()
 
 
-@pytest.mark.parametrize("name", ["attention", "epidemic"])
+@pytest.mark.parametrize("name", in_tiers(["attention", "epidemic"], "epidemic"))
 def test_the_window_is_shown_by_name(name, command, tmp_path, capsys):
     """Training with `--memory window`, and the rules of the system beside what is learned."""
     out = str(tmp_path / "x")

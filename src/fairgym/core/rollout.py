@@ -2,17 +2,25 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import cast
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.core.checks import check_shape
 from fairgym.core.components import Memory, add_compensated
-from fairgym.core.environment import Environment, counts_people, in_groups, in_parts, require_agents
+from fairgym.core.environment import (
+    Environment,
+    PopulationEnvironment,
+    counts_people,
+    in_groups,
+    in_parts,
+    require_agents,
+)
 from fairgym.core.errors import FairgymError
+from fairgym.core.params import Params
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
 from fairgym.core.struct import Struct
 
@@ -39,33 +47,33 @@ class Episode(Struct):
             begins. Empty without tallies.
     """
 
-    totals: Any
+    totals: PyTree
     length: Int[Array, ""]
     terminated: Bool[Array, ""]
-    final_state: Any
+    final_state: PyTree
     mean_actions: dict[str, Float[Array, "..."]]
-    trace: Any
-    watched: Any
-    memories: dict[str, Any]
-    tallies: Any
-    part_totals: dict[str, Any]
+    trace: PyTree
+    watched: PyTree
+    memories: dict[str, PyTree]
+    tallies: PyTree
+    part_totals: dict[str, PyTree]
 
 
 class _Loop(Struct):
-    state: Any
-    totals: Any
-    lost: Any
+    state: PyTree
+    totals: PyTree
+    lost: PyTree
     discount: Float[Array, ""]
     terminated: Bool[Array, ""]
     step: Int[Array, ""]
     action_sums: dict[str, Float[Array, "..."]]
     action_counts: dict[str, Float[Array, ""]]
-    trace: Any
-    watched: Any
-    memories: dict[str, Any]
-    hidden: dict[str, Any]
-    tallies: Any
-    tallies_lost: Any
+    trace: PyTree
+    watched: PyTree
+    memories: dict[str, PyTree]
+    hidden: dict[str, PyTree]
+    tallies: PyTree
+    tallies_lost: PyTree
 
 
 def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArray]:
@@ -75,15 +83,15 @@ def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKey
 
 
 def rollout(
-    env: Any,
-    params: Any,
+    env: Environment,
+    params: Params,
     policies: Mapping[str, AnyPolicy],
     key: PRNGKeyArray,
     horizon: int | None = None,
     *,
     discount: float | Float[Array, ""] = 1.0,
     trace: bool = False,
-    watch: Callable[[Any], Any] | None = None,
+    watch: Callable[[PyTree], PyTree] | None = None,
     memories: Mapping[str, Memory] | None = None,
     tally: bool = False,
 ) -> Episode:
@@ -166,7 +174,7 @@ def rollout(
 
     state = env.initial_state(reset_key, params)
     if tally:
-        state = env.counting_people(state)
+        state = cast(PopulationEnvironment, env).counting_people(state)
     start = _before_first_step(env, params, act, state, first_hidden(policies), key)
     if tally:
         totals = in_groups(env, start.totals, state.group)
@@ -209,18 +217,18 @@ class _Acted(Struct):
     actions: dict[str, Array]
     sums: dict[str, Array]
     counts: dict[str, Array]
-    hidden: dict[str, Any]
+    hidden: dict[str, PyTree]
 
 
 def _act_now(
     env: Environment,
-    params: Any,
+    params: Params,
     policies: Mapping[str, AnyPolicy],
     agent: str,
-    state: Any,
-    hidden: Any,
+    state: PyTree,
+    hidden: PyTree,
     key: PRNGKeyArray,
-) -> tuple[tuple[Array, Array, Array], Any]:
+) -> tuple[tuple[Array, Array, Array], PyTree]:
     """One agent's action, its sum and count; and its next hidden state."""
     observation = env.observe(state, params)[agent]  # the other agents' is compiled away
     space = env.action_space(agent)
@@ -231,10 +239,10 @@ def _act_now(
 
 def _act(
     env: Environment,
-    params: Any,
+    params: Params,
     policies: Mapping[str, AnyPolicy],
-    state: Any,
-    hidden: Mapping[str, Any],
+    state: PyTree,
+    hidden: Mapping[str, PyTree],
     key: PRNGKeyArray,
 ) -> _Acted:
     """Every agent's action, where it acts now."""
@@ -263,11 +271,16 @@ def _act(
 
 
 def _before_first_step(
-    env: Environment, params: Any, act: Any, state: Any, hidden: dict[str, Any], key: PRNGKeyArray
+    env: Environment,
+    params: Params,
+    act: Callable[..., _Acted],
+    state: PyTree,
+    hidden: dict[str, PyTree],
+    key: PRNGKeyArray,
 ) -> _Loop:
     """Nothing summed up, and no rows for traces."""
 
-    def step(state: Any) -> Any:
+    def step(state: PyTree) -> PyTree:
         acted = act(state, hidden, key)
         components = env.advance(key, state, acted.actions, params)[1]
         return components, acted.sums, acted.counts
@@ -292,12 +305,12 @@ def _before_first_step(
     )
 
 
-def _empty_rows(values: Any, rows: int) -> Any:
+def _empty_rows(values: PyTree, rows: int) -> PyTree:
     """Zeros for as many rows of these values."""
     return jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype), values)
 
 
-def _set_row(rows: Any, values: Any, row: Array) -> Any:
+def _set_row(rows: PyTree, values: PyTree, row: Array) -> PyTree:
     """The rows with one of them set."""
     return jax.tree.map(
         lambda many, x: lax.dynamic_update_index_in_dim(many, x, row, 0), rows, values

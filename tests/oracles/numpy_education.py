@@ -90,11 +90,16 @@ def sigmoid(x: Any) -> Any:
 class NumpyEducation:
     """One country: its people, its university, its employers.
 
+    Attributes:
+        sees: names of the features that each agent sees.
+
     Args:
         env: the JAX environment; its shapes are taken (population, applicants).
         params: its parameters.
         dtype: float type of all numbers about people; float64 where digits are compared.
     """
+
+    sees = SEEN_BY
 
     def __init__(self, env: Any, params: Any, dtype: Any = np.float32) -> None:
         self.size = env.population

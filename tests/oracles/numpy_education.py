@@ -362,7 +362,10 @@ class NumpyEducation:
 
         due = params["faculty_per_unit"] * self.units * params["faculty_salary"]
         discount = min(scholarships, bill)
-        self.tuition_share = 1.0 - (discount / bill if bill > 0.0 else 0.0)
+        if bill > 0.0:
+            self.tuition_share = 1.0 - discount / bill
+        else:  # nobody studies, or studying is free
+            self.tuition_share = float(params["tuition"] > 0.0)
 
         minority = students[self.group[students] == 1]
         mentors = np.floor(mentorship / params["mentorship_cost"])

@@ -47,6 +47,7 @@ def refused(words, folder):
     return done.returncode, "one sentence" if one_sentence else done.stderr[-300:]
 
 
+@pytest.mark.full
 def test_refusals_under_load_exit_with_2(tmp_path):
     """Two commands on one core, each the load of the other."""
     with ThreadPoolExecutor(2) as pool:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from fairgym.training import devices
 
 # What JAX is like before and after `configure`, what the compile cache did, and what was warned.
@@ -63,6 +65,7 @@ def run(*arguments, **environment):
     return json.loads(done.stdout)
 
 
+@pytest.mark.full
 def test_the_second_process_loads_compiled_programs_and_uses_every_core(tmp_path):
     """The first one only trains, on as many devices, which keeps the programs too."""
     cache = tmp_path / "cache" / "fairgym" / "jax"
@@ -82,19 +85,31 @@ def test_the_second_process_loads_compiled_programs_and_uses_every_core(tmp_path
         assert seen["level"] == 35 and FATAL in seen["levels_of_xla"]
 
 
-def test_what_the_user_has_set_stays():
-    seen = run(
-        "configure",
-        JAX_NUM_CPU_DEVICES="7",
-        JAX_COMPILATION_CACHE_DIR="/elsewhere",
-        TF_CPP_MIN_LOG_LEVEL="0",
-    )
-    assert (seen["devices"], seen["cache"], seen["levels_of_xla"]) == (7, "/elsewhere", [])
-    flags = "--xla_force_host_platform_device_count=3"
-    seen = run(
-        "configure", XLA_FLAGS=flags, JAX_ENABLE_COMPILATION_CACHE="0", JAX_LOGGING_LEVEL="INFO"
-    )
-    assert (seen["devices"], seen["cache"], seen["levels_of_xla"]) == (3, None, [])
+OF_THE_USER = [
+    (
+        {
+            "JAX_NUM_CPU_DEVICES": "7",
+            "JAX_COMPILATION_CACHE_DIR": "/elsewhere",
+            "TF_CPP_MIN_LOG_LEVEL": "0",
+        },
+        (7, "/elsewhere", []),
+    ),
+    pytest.param(
+        {
+            "XLA_FLAGS": "--xla_force_host_platform_device_count=3",
+            "JAX_ENABLE_COMPILATION_CACHE": "0",
+            "JAX_LOGGING_LEVEL": "INFO",
+        },
+        (3, None, []),
+        marks=pytest.mark.full,
+    ),
+]
+
+
+@pytest.mark.parametrize(("variables", "kept"), OF_THE_USER)
+def test_what_the_user_has_set_stays(variables, kept):
+    seen = run("configure", **variables)
+    assert (seen["devices"], seen["cache"], seen["levels_of_xla"]) == kept
 
 
 def test_a_late_call_says_that_it_is_too_late_for_the_cores():

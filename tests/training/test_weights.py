@@ -236,6 +236,7 @@ class TestRuns:
         assert list(lone[0].baselines[0].evaluations[0].metrics) == list(plain.env.metrics)
         assert list(lone[1].baselines[0].evaluations[0].metrics) == list(further.env.metrics)
 
+    @pytest.mark.full
     def test_the_report_shows_them(self, further, finished, tmp_path):
         page = write_report([finished.folder, further.folder], tmp_path / "r.html", episodes=2)
         text = page.read_text()

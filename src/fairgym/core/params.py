@@ -52,6 +52,22 @@ class ParamInfo:
     choices: tuple[object, ...] = ()
     per: str = ""
 
+    @property
+    def range(self) -> str:
+        """The range in short: "from 0 to 1", "above 0"; "" for any number."""
+        start = (
+            ""
+            if self.low == -math.inf
+            else f"{'above' if self.above else 'from'} {_short(self.low)}"
+        )
+        end = "" if self.high == math.inf else f"to {_short(self.high)}"
+        return " ".join(filter(None, [start, end if start else end.replace("to ", "up to ")]))
+
+
+def _short(end: float | str) -> str:
+    """An end of a range: whole numbers as such, and the name of a field as it is."""
+    return end.replace("_", " ") if isinstance(end, str) else f"{end:.12g}"
+
 
 def param(
     default: object,

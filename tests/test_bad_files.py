@@ -281,6 +281,7 @@ def finished(tmp_path_factory):
     return out
 
 
+@pytest.mark.full
 def test_special_files_in_a_run_folder(finished, here, capsys):
     shutil.copytree(finished, "x")
     for name in ("config.json", "summary.json", "policy.eqx"):

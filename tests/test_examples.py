@@ -182,6 +182,7 @@ def test_the_page_on_metrics_shows_code_that_runs(capsys):
     assert float(longest) == pytest.approx(-float(waits.max()))
 
 
+@pytest.mark.full
 def test_the_page_on_fairness_over_time_shows_code_that_runs():
     """The vaccines of figure 1 by hand, and one score in four ways."""
     names: dict[str, Any] = {"__name__": "page"}
@@ -201,6 +202,7 @@ def test_the_page_on_fairness_over_time_shows_code_that_runs():
     assert set(names["automata"]) == {(0, 0), (0, 1), (1, 0), (1, 1)}
 
 
+@pytest.mark.full
 def test_the_page_on_schemes_shows_code_that_runs():
     """Its aggregation, status and filter are what they say, of the counts of its episode."""
     names: dict[str, Any] = {"__name__": "page"}
@@ -246,6 +248,7 @@ def test_the_page_for_users_of_ml_fairness_gym_shows_code_that_runs():
     assert names["first"].stage.tolist() == [1] * 6 + [0] * 4
 
 
+@pytest.mark.full
 def test_the_page_on_adapters_shows_code_that_runs(capsys):
     """Its three pieces follow each other."""
     exec(page("adapters", {}), {"__name__": "page"})
@@ -255,6 +258,7 @@ def test_the_page_on_adapters_shows_code_that_runs(capsys):
     assert envs == "8 admissions"
 
 
+@pytest.mark.full
 def test_independent_ppo_learns_to_earn(capsys):
     history = load("independent_ppo").main(updates=12)
     first, last = history[0]["profit"], history[-1]["profit"]

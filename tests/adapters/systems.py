@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from sized import of_size
 
 from fairgym.fairness import Full, Windowed
@@ -48,10 +47,6 @@ def memory_of(env):
 OWN = [n for n in environments.names() if environments.get(n).__module__.startswith("fairgym.")]
 SYSTEMS = [*OWN, *(f"+{name}" for name in OWN), *FORMS]
 
-# The first tier takes one system for each kind of space, and one memory.
-FIRST = {"attention", "bank_loans", "doughnut", "health", "loan_simple", "+lending_pool"}
-
-
-def in_tiers(names):
-    """Names as parameters, those beyond the first tier marked."""
-    return [name if name in FIRST else pytest.param(name, marks=pytest.mark.full) for name in names]
+# The first tier takes one system for each kind of space but shares of a budget, and one memory;
+# health, which has shares, in PettingZoo's own suite alone.
+FIRST = ("attention", "bank_loans", "loan_simple", "+lending_pool")

@@ -22,7 +22,8 @@ from pettingzoo.test import (
     seed_test,
 )
 from pettingzoo.utils import parallel_to_aec
-from systems import DECLARED, OWN, SYSTEMS, in_tiers, small
+from systems import DECLARED, FIRST, OWN, SYSTEMS, small
+from tiers import in_tiers
 
 from fairgym.adapters import pettingzoo as adapter
 from fairgym.adapters.gymnasium import GymnasiumEnv
@@ -40,8 +41,8 @@ def _few_warnings():
         yield
 
 
-@pytest.mark.parametrize("structured", FORMS)
-@pytest.mark.parametrize("name", in_tiers(SYSTEMS))
+@pytest.mark.parametrize("structured", in_tiers(FORMS, False))
+@pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST, "health"))
 def test_pettingzoo_suites_pass(name, structured):
     def make(**settings):
         return PettingZooEnv(small(name), structured=structured, **settings)
@@ -52,7 +53,7 @@ def test_pettingzoo_suites_pass(name, structured):
     seed_test(lambda: parallel_to_aec(make()), num_cycles=20)
 
 
-@pytest.mark.parametrize("name", in_tiers(SYSTEMS))
+@pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST))
 def test_pettingzoo_suite_of_cycles_passes(name):
     def make(**settings):
         return PettingZooEnv(NeverEnds(small(name)), **settings)  # random actions soon fail some
@@ -63,7 +64,7 @@ def test_pettingzoo_suite_of_cycles_passes(name):
     max_cycles_test(module)
 
 
-@pytest.mark.parametrize("name", in_tiers(SYSTEMS))
+@pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST))
 def test_a_state_is_rendered_as_text(name):
     def make(render_mode=None) -> Any:
         return parallel_to_aec(PettingZooEnv(small(name), render_mode=render_mode))
@@ -75,7 +76,7 @@ def test_a_state_is_rendered_as_text(name):
 
 
 @pytest.mark.parametrize("structured", FORMS)
-@pytest.mark.parametrize("name", in_tiers(SYSTEMS))
+@pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST))
 def test_gymnasium_checker_passes_for_every_agent(name, structured):
     env = small(name)
     for agent in env.agents:
@@ -83,6 +84,7 @@ def test_gymnasium_checker_passes_for_every_agent(name, structured):
         check_env(one, skip_render_check=True)
 
 
+@pytest.mark.full
 def test_gymnasium_finds_environments_by_name_without_an_import():
     code = (
         "import gymnasium, json\n"
@@ -97,7 +99,7 @@ def test_gymnasium_finds_environments_by_name_without_an_import():
     assert tuple(shape) == GymnasiumEnv(small("loan_simple")).observation_space.shape
 
 
-@pytest.mark.parametrize("name", in_tiers([*OWN, *(f"+{name}" for name in DECLARED)]))
+@pytest.mark.parametrize("name", in_tiers([*OWN, *(f"+{name}" for name in DECLARED)], *FIRST))
 def test_made_by_name_and_side_by_side(name):
     adapter = GymnasiumEnv(small(name))
     memory, name = name[0] == "+", name.removeprefix("+")

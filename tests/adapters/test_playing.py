@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.utils import seeding
-from systems import SYSTEMS, in_tiers, small
+from systems import FIRST, SYSTEMS, small
+from tiers import in_tiers
 
 import fairgym
 from fairgym.adapters.gymnasium import GymnasiumEnv
@@ -56,6 +57,7 @@ class Counting:
         return jnp.full(self.space.shape, hidden / 10.0), hidden + 1.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["loan", "loan_simple"])
 def test_an_episode_is_the_rollout_with_the_same_key(name):
     env = fairgym.make(name, population=60, horizon=8)
@@ -101,7 +103,9 @@ def test_step_rewards_of_direct_terms_average_to_the_objective():
         np.testing.assert_allclose(rewards.mean() * len(rewards) / env.horizon, profit, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["loan_simple", "health", "doughnut", "lending_pool"])
+@pytest.mark.parametrize(
+    "name", in_tiers(["loan_simple", "health", "doughnut", "lending_pool"], "lending_pool")
+)
 def test_a_vector_reward_weighed_is_the_scalar_one(name):
     env = small(name)
     objective = "published" if env.spec.published else "uniform"
@@ -126,6 +130,7 @@ def test_a_vector_reward_weighed_is_the_scalar_one(name):
             np.testing.assert_allclose(value @ by_name, scalar[agent], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.full
 def test_agents_have_rewards_of_their_own():
     env = small("health")
     adapter = PettingZooEnv(
@@ -140,6 +145,7 @@ def test_agents_have_rewards_of_their_own():
     assert not np.allclose(paid["insurer"], paid["planner"])
 
 
+@pytest.mark.full
 def test_a_failure_costs_its_penalty():
     env = fairgym.make("education", population=200, horizon=6)
     given = constant(env, {"admissions": 0.5, "university": 0.0, "employer": 0.4, "planner": 0.1})
@@ -151,7 +157,7 @@ def test_a_failure_costs_its_penalty():
     np.testing.assert_array_equal(dear["planner"][:-1], plain["planner"][:-1])
 
 
-@pytest.mark.parametrize("name", in_tiers(SYSTEMS))
+@pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST))
 def test_observations_are_those_of_the_environment_row_by_row(name):
     env = small(name)
     agent = env.agents[-1]
@@ -287,7 +293,7 @@ def sampled(env, key):
     return {a: env.action_space(a).sample(k) for a, k in zip(env.agents, keys, strict=True)}
 
 
-@pytest.mark.parametrize("name", in_tiers(SYSTEMS))
+@pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST))
 def test_jaxmarl_shapes_are_the_declared_ones(name):
     env = JaxMarlEnv(small(name))
     seen, state = env.reset(jax.random.key(0))
@@ -355,6 +361,7 @@ def test_jaxmarl_begins_anew_from_a_given_state_and_takes_old_keys():
     assert all(jax.tree.leaves(same))
 
 
+@pytest.mark.full
 def test_jaxmarl_parameters_are_part_of_the_state():
     env = JaxMarlEnv(fairgym.make("loan_simple", population=60, horizon=4))
     dear = env.environment.default_params.replace(deposit_rate=0.03)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fair_tasks import OFFICE, Desk, DeskState, Office
 from q_tasks import Bandit
+from tiers import in_tiers
 
 from fairgym.algorithms import algorithms, log_keys
 from fairgym.algorithms.elbert_po import soft_bias
@@ -37,7 +38,7 @@ def chances(state):
     return [float(jax.nn.softmax(actor.logits(DESK.observe(p, None)["clerk"]))[1]) for p in places]
 
 
-@pytest.mark.parametrize(("weight", "best"), [(20.0, 0.5), (50.0, 0.2)])
+@pytest.mark.parametrize(("weight", "best"), in_tiers([(20.0, 0.5), (50.0, 0.2)], (20.0, 0.5)))
 def test_the_bias_comes_to_where_it_pays_no_more(weight, best):
     """An episode has 40 b / 2 points and 40 applicants: 20 b - alpha b^2 is most at 10 / alpha."""
     learner = algorithms.get("elbert-po")(**SMALL, epochs=16, bias_weight=weight)
@@ -50,6 +51,7 @@ def test_the_bias_comes_to_where_it_pays_no_more(weight, best):
     assert np.mean(gaps[-6:]) == pytest.approx(best, abs=0.1), gaps
 
 
+@pytest.mark.full
 def test_agents_with_equivariant_networks_share_the_bias():
     """An episode has 10 b points: 10 b - alpha b^2 is most at 5 / alpha, whoever it is up to."""
     learner = algorithms.get("elbert-po")(**OFFICE, bias_weight=25.0)

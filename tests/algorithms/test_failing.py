@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learners import collected, learner
+from tiers import in_tiers
 from toys import Toy
 
 from fairgym.algorithms import algorithms
@@ -131,6 +132,7 @@ class Telling(FMacem):
         return log | dict(zip(RANKED_BY, told, strict=True))
 
 
+@pytest.mark.full
 def test_f_macem_learns_to_live():
     """From candidates of which many fail, and are not the best, whatever they score."""
     learner = Telling(
@@ -198,7 +200,7 @@ def tournament(name: str) -> Any:
     return run
 
 
-@pytest.mark.parametrize("name", FAILING)
+@pytest.mark.parametrize("name", in_tiers(FAILING, "loan_simple", "bank_loans"))
 @settings(max_examples=12)
 @given(seeds=st.lists(SEEDS, min_size=CANDIDATES_AT_ONCE, max_size=CANDIDATES_AT_ONCE))
 def test_no_failing_policy_outranks_a_surviving_one(name, seeds):
@@ -208,14 +210,14 @@ def test_no_failing_policy_outranks_a_surviving_one(name, seeds):
     assert (np.diff(fails[order].astype(int)) >= 0).all()
 
 
-@pytest.mark.parametrize("name", FAILING)
+@pytest.mark.parametrize("name", in_tiers(FAILING, "loan_simple", "bank_loans"))
 def test_some_policies_fail_and_some_live(name):
     rounds = [tournament(name)(jnp.arange(n, n + CANDIDATES_AT_ONCE)) for n in range(0, 48, 12)]
     alive = np.concatenate([np.asarray(alive) for _, alive, _ in rounds])
     assert 3 <= alive.sum() <= 45
 
 
-@pytest.mark.parametrize("name", NEVER_FAILING)
+@pytest.mark.parametrize("name", in_tiers(NEVER_FAILING, "lending_pool"))
 def test_what_cannot_fail(name):
     """Whatever the actions, an episode lasts to its horizon."""
     _, alive, length = tournament(name)(jnp.arange(CANDIDATES_AT_ONCE))
@@ -228,6 +230,7 @@ def test_every_environment_can_fail_or_cannot():
     assert named == {n for n, m in modules.items() if m.startswith("fairgym.environments.")}
 
 
+@pytest.mark.full
 def test_by_their_scores_alone_failing_banks_do():
     """A bank that fails at once hardly loses money and has hardly any disparities."""
     scores, alive, length = tournament("loan")(jnp.arange(CANDIDATES_AT_ONCE))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from learners import BOUNDED, ENV, FIXED, HELD, SMALL, collected, learner
+from tiers import in_tiers
 from toys import Toy
 
 import fairgym
@@ -35,6 +36,7 @@ def begun():
     return update
 
 
+@pytest.mark.full
 def test_rewards_with_exploration_are_logged(begun):
     """Of the steps of this epoch: F-MADDPG has them in its buffer, F-MAPPO collects them again."""
     ddpg, _, state, log = begun("f-maddpg")
@@ -125,7 +127,9 @@ def check_learned(before, after):
 
 @pytest.mark.parametrize(
     ("name", "environment"),
-    [("f-mappo", "loan"), ("f-maddpg", "health"), ("f-mappo", "education")],
+    in_tiers(
+        [("f-mappo", "loan"), ("f-maddpg", "health"), ("f-mappo", "education")], ("f-mappo", "loan")
+    ),
 )
 def test_every_system_can_be_learned_in(name, environment):
     """A round of it; measuring what was learned is the same for all algorithms."""

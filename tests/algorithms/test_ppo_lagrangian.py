@@ -41,6 +41,7 @@ def test_two_arms_of_which_one_costs_what_it_pays():
     assert np.mean(multipliers[6:]) == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.full
 def test_agents_with_equivariant_networks_share_the_bound():
     """What a step is unfair by is what it pays, 1 at most; its mean comes to the limit."""
     env = Office()

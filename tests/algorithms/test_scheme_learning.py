@@ -133,6 +133,7 @@ LEARNERS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_welfare_optimum_is_learned(name):
     """log(1 + 2Ts) + log(1 + T(1 - s)) is largest at s = (1 + 2T) / 4T: 9/16, all heat at s = 1.

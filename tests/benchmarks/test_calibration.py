@@ -15,6 +15,7 @@ def cells(lines, label):
     return np.array([float(cell) for cell in line.strip("| ").split(" | ")[1:]])
 
 
+@pytest.mark.full
 def test_borrowers_with_their_residuals_default_as_in_the_data(calibration, monkeypatch):
     """In every decile of the score to 6 percentage points; without residuals it is all or none.
 
@@ -46,6 +47,7 @@ def test_qualification_by_group_is_that_of_the_people(calibration):
     assert apart[2] > 2 * data[2]
 
 
+@pytest.mark.full
 def test_a_cap_of_as_many_as_apply_leaves_no_queue(calibration, monkeypatch):
     """Waits, times, disparities and luck are then 0, and longer with half of the cap."""
     monkeypatch.setattr(calibration, "CAPS", (0.01, 0.02))

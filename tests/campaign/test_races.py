@@ -64,6 +64,7 @@ def test_one_trains_and_the_other_is_told(racers, alone, results, tmp_path):
     print(dict(outcomes))
 
 
+@pytest.mark.full
 def test_one_replaces_at_a_time(racers, alone, results, tmp_path):
     """Who comes a little later waits for nothing and is told, or replaces the whole new run."""
     outcomes = Counter()

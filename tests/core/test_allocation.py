@@ -86,6 +86,7 @@ def test_clip_makes_an_allocation_of_anything(numbers):
     assert clipped.dtype == jnp.int32 and CONTAINS(clipped), clipped
 
 
+@pytest.mark.full
 def test_every_allocation_is_left_as_it_is():
     for units, places in ((6, 3), (30, 2), (1, 4)):
         space = Allocation(units, tuple("abcd"[:places]))

@@ -96,6 +96,7 @@ def test_two_devices_share_the_work():
     assert len(found["x"].sharding.device_set) == 2
 
 
+@pytest.mark.full
 def test_any_number_of_devices_goes_with_a_state_on_all_of_them():
     """In a process of its own: entries that the devices do not divide, and a replicated state.
 

@@ -27,6 +27,7 @@ def test_the_environments_need_pyarrow_and_the_importers_the_rest():
     assert distributions("importers") == {"pyarrow", *MODULES}
 
 
+@pytest.mark.full
 def test_every_environment_works_without_the_libraries_of_the_importers():
     """Made, and reset and stepped abstractly, in a process in which they cannot be imported."""
     code = f"""

@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from tiers import in_tiers
 
 from fairgym.core import rollout
 from fairgym.experiments.mafe._calibration import calibration, outcomes, spells, spells_of
@@ -27,7 +28,7 @@ def test_stays_by_hand():
     np.testing.assert_array_equal(found.group, [0, 0])
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", in_tiers(RULES, "loan"))
 def test_stays_are_those_that_the_components_count(name):
     """Loans that ended and were lost, and degrees, by group."""
     env = make(name, population=300, horizon=60)

@@ -235,6 +235,7 @@ def made(tmp_path_factory):
     return found, seen["runs"], seen["data"]
 
 
+@pytest.mark.full
 def test_a_page_from_its_runs(made):
     found, runs, data = made
     page = found.page.read_text(encoding="utf-8")
@@ -249,6 +250,7 @@ def test_a_page_from_its_runs(made):
     assert set(data["most probable"]) == {F_PPO, AS_LEARNED, PPO}
 
 
+@pytest.mark.full
 def test_each_label_has_its_own_policies(made):
     """F-PPO is massaged, the other curve of it is not; both draw, and the table does not."""
     _, runs, data = made

@@ -86,6 +86,7 @@ def made(tmp_path_factory):
     return result, Small.seen["runs"], Small.seen["data"]["loan"]
 
 
+@pytest.mark.full
 def test_the_page_has_pictures_and_tables(made):
     result, _, data = made
     page = result.page.read_text()
@@ -119,6 +120,7 @@ def test_numbers_are_those_of_the_held_out_episodes(made, label):
         assert ends[SURVIVED] == 1.0 - found.terminated.mean()
 
 
+@pytest.mark.full
 def test_luck_is_that_of_permuted_groups_in_the_same_episodes(made):
     """By itself where it is defined, and the mean of the normalised ones among the terms."""
     _, runs, data = made
@@ -133,6 +135,7 @@ def test_luck_is_that_of_permuted_groups_in_the_same_episodes(made):
         np.testing.assert_allclose(luck[UNFAIR], -by_luck(found, run.env) / 3.0, rtol=1e-6)
 
 
+@pytest.mark.full
 def test_what_is_undefined_in_every_episode_is_no_parity(made):
     """A bank to which nobody applies is not fair, nor the mean of fair and unfair ones."""
     _, runs, _ = made

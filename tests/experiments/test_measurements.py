@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from stand_ins import stand_in
+from tiers import in_tiers
 
 from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
@@ -15,6 +17,7 @@ from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.training import load, train
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 from fairgym.utils import make
 
 ENV = make("loan", population=400, horizon=60)
@@ -27,6 +30,7 @@ def bank(relief):
     return ex.held_out(ENV, params, fixed_policies(ENV, rules), 0, 24, ex.PERMUTATIONS)
 
 
+@pytest.mark.full
 def test_a_bank_that_treats_all_alike_is_as_unfair_as_luck_makes_it():
     fair = [name for name in ENV.spec.terms if ENV.metrics[name].kind == "fair"]
     alike, apart = bank([0.3, 0.3]), bank([0.3, 0.0])
@@ -127,7 +131,7 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
         np.testing.assert_allclose(found[name], values, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("seen", [True, False])
+@pytest.mark.parametrize("seen", in_tiers([True, False], True))
 def test_flips_of_a_run_whose_policies_are_not_read_yet(seen, tmp_path):
     shape = {"population": 200, "horizon": 6, "observe_group": seen}
     training = {"epochs": 1, "episodes_per_epoch": 4, "hidden": 2, "evaluation_episodes": 2}
@@ -138,6 +142,7 @@ def test_flips_of_a_run_whose_policies_are_not_read_yet(seen, tmp_path):
         assert len(by_group) == 2 and ((size > 0.0) is seen)
 
 
+@pytest.mark.full
 def test_a_policy_in_anothers_place():
     """Two runs that differ in the insurer: its exchange makes the other run, no other does."""
     env = make("health", population=100, horizon=6)
@@ -146,8 +151,8 @@ def test_a_policy_in_anothers_place():
         policies = fixed_policies(
             env, next(iter(env.spec.baselines.values())) | {"insurer": premium}
         )
-        config = SimpleNamespace(seed=0)
-        return SimpleNamespace(env=env, params=env.default_params, policies=policies, config=config)
+        config = RunConfig("health", seed=0)
+        return stand_in(Run, env=env, params=env.default_params, policies=policies, config=config)
 
     cheap, dear = run(0.1), run(0.9)
     profit = {

@@ -76,6 +76,7 @@ def test_loans_are_those_of_an_enumeration(window, threshold):
     assert changed > 5 if threshold > 0.01 else changed == 0
 
 
+@pytest.mark.full
 def test_what_is_drawn_is_massaged():
     """Draws of the policy where nothing is near enough, and fairer ones with the same draws."""
     bank = fairgym.make("bank_loans", horizon=200)

@@ -245,6 +245,7 @@ def test_the_comparison_shows_means_and_intervals(env, made_up_result):
     assert "rule" not in [line.get_label() for line in wait.get_lines()]
 
 
+@pytest.mark.full
 def test_figures_of_real_episodes(seeds):
     run = load(seeds / "seed-0")
     found = evaluate(
@@ -271,6 +272,7 @@ def test_figures_of_real_episodes(seeds):
 # ---------------------------------------------------------------- drawing
 
 
+@pytest.mark.full
 def test_the_callers_matplotlib_settings_do_not_matter(made_up_run):
     import matplotlib
 

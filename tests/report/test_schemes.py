@@ -303,6 +303,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.full
 def test_a_page_on_people_who_are_told_apart(folder):
     text = write_report([folder], episodes=2, schemes=["gini"]).read_text(encoding="utf-8")
     page = html.unescape(text)

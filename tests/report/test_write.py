@@ -125,6 +125,7 @@ def test_pictures_stand_beside_the_page(written):
         assert path.suffix == ".png" and path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.full
 def test_configurations_are_compared(both):
     page = Page(both)
     assert not page.open

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tiers import in_tiers
 
 import fairgym
 from fairgym.core import FairgymError, counts_people, group_counts, in_groups, no_components
@@ -39,7 +40,7 @@ def rolled(env, policies, **options):
     return jax.jit(lambda: fairgym.rollout(env, params, policies, key, **options))()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", in_tiers(FORMS, "loan", "lending_pool"))
 def test_people_add_up_to_their_groups(form):
     """And counting them changes no count, nor anything that happens."""
     name, shape = FORMS[form]
@@ -68,6 +69,7 @@ def test_people_add_up_to_their_groups(form):
         np.testing.assert_allclose(getattr(told.totals, count), sums, rtol=1e-6)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["health", "education"])
 def test_parts_add_up_to_everybody(name):
     """Counted as the parts are at each step: in health others take the places of the dead."""
@@ -98,6 +100,7 @@ def gap_of_parts(applied, admitted, code):
     return -np.std(above / below) if below.all() else np.nan
 
 
+@pytest.mark.full
 def test_parts_beside_those_that_luck_makes():
     """NumPy's permutations of the eight parts of race and sex in education; 2,000 of either."""
     env = fairgym.make("education", population=1000, horizon=20)
@@ -188,6 +191,7 @@ def test_the_distribution_of_plain_permutations(watched):
     assert null.excess == pytest.approx(gap(group) - ours.mean(), rel=1e-4)
 
 
+@pytest.mark.full
 def test_compiled_and_step_by_step():
     """Twenty people, every second of them in the other group."""
     env = fairgym.make("lending_pool")
@@ -220,6 +224,7 @@ def test_a_group_that_nobody_counts_for():
     assert np.isnan(found[name]).all()
 
 
+@pytest.mark.full
 def test_nulls_take_such_a_group_as_metrics_do():
     """Of eight people one is in the other group: in many an episode nobody of it is counted."""
     env = fairgym.make("loan", population=8, horizon=3)
@@ -243,6 +248,7 @@ class Shuffled(Wrapper):
         return state.replace(group=shuffled)
 
 
+@pytest.mark.full
 def test_groups_by_lot_exceed_the_bound_as_often_as_they_should():
     """5% of 400 episodes, 20 with a standard deviation of 4.4: each is a test of its own."""
     env = Shuffled(fairgym.make("loan", population=200, horizon=30))
@@ -259,6 +265,7 @@ def test_groups_by_lot_exceed_the_bound_as_often_as_they_should():
         assert abs(null.excess) < 4 * values.std() / np.sqrt(400)
 
 
+@pytest.mark.full
 def test_an_unequal_threshold_exceeds_it():
     env = Shuffled(fairgym.make("loan", population=200, horizon=30))
     found = evaluate(
@@ -274,6 +281,7 @@ def test_an_unequal_threshold_exceeds_it():
     assert null.value == pytest.approx(found.metrics["admission_disparity"].mean())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("population", "published"), [(200, 5.2), (1000, 1.39)])
 def test_the_floor_of_a_random_queue(population, published):
     """The wait disparity that luck makes is months at 200 people and falls with their number."""
@@ -317,6 +325,7 @@ def test_only_defined_episodes_count():
     assert np.isnan(null_of(np.array([-3.0]), np.array([[nan, nan]])).value)
 
 
+@pytest.mark.full
 def test_what_cannot_be_permuted(watched):
     env, found = watched[:2]
     with pytest.raises(FairgymError, match=r"profit.*wait_disparity"):

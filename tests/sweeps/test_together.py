@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 import two_servers  # noqa: F401 - registers an environment that compiles quickly
+from tiers import in_tiers
 
 from fairgym.config import sweep_of
 from fairgym.core import FairgymError
@@ -39,9 +40,7 @@ def trained(engine, entries):
     return results_of(entries), said
 
 
-@pytest.mark.parametrize(
-    "width", [pytest.param(2, marks=pytest.mark.full), 4, pytest.param(8, marks=pytest.mark.full)]
-)
+@pytest.mark.parametrize("width", in_tiers([2, 4, 8], 4))
 def test_together_is_one_after_another_up_to_rounding(tmp_path, width):
     one, _ = trained(Local(), entries_in(tmp_path / "one"))
     other, said = trained(Vmap(width), entries_in(tmp_path / "other"))
@@ -69,6 +68,7 @@ def test_one_update_for_all_of_a_program(tmp_path, monkeypatch):
     assert calls == [4, 4, 4, 2, 2, 2]  # six runs of three epochs
 
 
+@pytest.mark.full
 def test_a_run_that_was_begun_goes_on_and_leaves_early(tmp_path):
     """Those that are ahead end first; the others are not held up, nor compiled anew."""
     entries = entries_in(tmp_path / "one", seeds="0:1")
@@ -137,6 +137,7 @@ def test_a_crash_of_one_is_its_own(tmp_path, monkeypatch):
     assert Vmap().run(planned, quietly, print) == [] and planned[0].finished
 
 
+@pytest.mark.full
 def test_what_cannot_be_vectorised_is_trained_one_after_another(tmp_path):
     grid = {"algorithm": "grid-search", "steps": 2}
     base = {k: v for k, v in MACEM.items() if k == "environment"} | grid

@@ -193,6 +193,7 @@ def test_each_defect_is_caught(defect):
 ENV = Toy(population=6, horizon=3, places=3, seats=1)
 
 
+@pytest.mark.full
 def test_f_macem_passes():
     learner = algorithms.get("f-macem")(
         epochs=2, episodes_per_epoch=4, hidden=2, evaluation_episodes=2

@@ -50,6 +50,7 @@ def plain(tmp_path_factory):
     return train(dataclasses.replace(CONFIG, **changes), tmp_path_factory.mktemp("plain") / "x")
 
 
+@pytest.mark.full
 def test_tau_is_that_of_the_last_round(run):
     learner, state = run.job.algorithm, initial_state(run.job)
     for updates in (1, 2):
@@ -132,6 +133,7 @@ def test_other_observations_are_refused(run):
         run.massaged(run.env.unwrapped)
 
 
+@pytest.mark.full
 def test_runs_without_massaging_are_refused(run, plain, command, capsys, tmp_path):
     assert command(["evaluate", str(run.folder), str(plain.folder), "--massage"]) == 2
     error = capsys.readouterr().err

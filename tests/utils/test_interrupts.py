@@ -107,6 +107,7 @@ def test_the_first_epoch_is_finished_and_the_answer_comes_before(monkeypatch, ca
     assert dataclasses.replace(load("x").config) == load("y").config
 
 
+@pytest.mark.full
 def test_the_second_one_ends_it_at_once(here):
     code = f"""
         import signal, sys, threading, time

@@ -138,6 +138,7 @@ def gambles(fast_programs):
     return run
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("prior", "weight", "lead"), [(0.6, 2.0, 1), (0.61, 20.0, 5)])
 def test_a_score_is_given_up_for_ever_with_the_chance_of_a_ruined_gambler(
     gambles, prior, weight, lead

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tiers import in_tiers
 
 import fairgym
 from fairgym.core import FairgymError, no_components, record, rollout
@@ -204,7 +205,7 @@ class TestSteps:
         assert blind.context == () and blind.capacity == 5
 
 
-@pytest.mark.parametrize("memory", [None, "full"])
+@pytest.mark.parametrize("memory", in_tiers([None, "full"], "full"))
 def test_conformance(memory):
     """All properties of environments hold, also with a memory of people in their rows."""
     env = fairgym.make("doughnut", population=3, horizon=9, shows_time=True)

@@ -178,6 +178,7 @@ BOOKS = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("book", BOOKS)
 def test_an_eventful_episode(env, episode, books, book):
     book(env, episode, books)

@@ -61,6 +61,7 @@ def rates():
 
 # The uniform planner's subsidies insure nearly everybody already, and its public health money is
 # half way up the sigmoid: there, what is left to gain is small.
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("baseline", "arm", "what", "margin"),
     [

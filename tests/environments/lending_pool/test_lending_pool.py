@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tiers import in_tiers
 
 import fairgym
 from fairgym.core import FairgymError, no_components, record, rollout
@@ -186,7 +187,7 @@ def test_codes_of_the_papers_networks():
     assert Inputs(shop.observation_space("server"), "binary").size == 40
 
 
-@pytest.mark.parametrize("memory", [None, "min"])
+@pytest.mark.parametrize("memory", in_tiers([None, "min"], "min"))
 def test_conformance(memory):
     """All properties of environments hold, also with a memory of groups in the context."""
     env = fairgym.make("lending_pool", horizon=9, credit="gaussian")

@@ -44,6 +44,7 @@ def scores_at_the_end():
     return measure
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("threshold", [0.0, 0.85])
 def test_relief_for_everyone_raises_qualification_scores(scores_at_the_end, threshold):
     """Figure 6 (d): 20% relief against none, same seed, five of five seeds.
@@ -57,6 +58,7 @@ def test_relief_for_everyone_raises_qualification_scores(scores_at_the_end, thre
     assert gain.mean() - 2.776 * standard_error > 0  # Student's t, 4 degrees of freedom
 
 
+@pytest.mark.full
 def test_relief_is_neither_too_high_nor_too_low():
     """Appendix D.5, everybody admitted: 0.18 earns most, in five of five seeds; put off, more does.
 

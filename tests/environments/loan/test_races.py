@@ -171,6 +171,7 @@ def test_terms_act_on_their_race_alone(episode):
         np.testing.assert_allclose(lower[borrowers], expected[borrowers], rtol=1e-4)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", FORMS)
 def test_races_add_up_to_the_two_groups(form, recorded):
     """The same people in two groups, with the same luck and terms, month by month."""

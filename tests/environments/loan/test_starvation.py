@@ -75,6 +75,7 @@ def queues():
     return {"random": numbers(False), "worst first": numbers(True)}
 
 
+@pytest.mark.full
 def test_the_published_wait_looks_short_where_the_best_risks_starve(queues):
     """As many wait as in a random queue, but half of these for more than a third of the episode."""
     fair, starving = queues["random"], queues["worst first"]

@@ -24,6 +24,7 @@ def test_it_keeps_the_contract(env, params):
     check_environment(env, params=params, steps=4)
 
 
+@pytest.mark.full
 def test_a_dozen_people_who_all_apply():
     """A cap as large as the population lets nobody wait; one of 1 makes everybody wait."""
     for cap in (12, 1):
@@ -175,6 +176,7 @@ def test_one_action_for_all_is_the_same_action_for_each_group(env, params, start
 # ------------------------------------------------------------------------- learning
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(3))
 def test_f_macem_learns_it(env, params, seed):
     """Half the weight on profit, the rest on the disparities: better than where it starts.

@@ -21,9 +21,15 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "oracles"))
 import numpy_education
 import numpy_health
 import numpy_loan
+import numpy_loan_simple
 import numpy_policies
 
-REWRITES = {"education": numpy_education, "health": numpy_health, "loan": numpy_loan}
+REWRITES = {
+    "education": numpy_education,
+    "health": numpy_health,
+    "loan": numpy_loan,
+    "loan_simple": numpy_loan_simple,
+}
 
 
 def opponent(workload: Workload) -> Callable[[], float] | None:

@@ -90,11 +90,16 @@ def sigmoid(x: Any) -> Any:
 class NumpyEducation:
     """One country: its people, its university, its employers.
 
+    Attributes:
+        sees: names of the features that each agent sees.
+
     Args:
         env: the JAX environment; its shapes are taken (population, applicants).
         params: its parameters.
         dtype: float type of all numbers about people; float64 where digits are compared.
     """
+
+    sees = SEEN_BY
 
     def __init__(self, env: Any, params: Any, dtype: Any = np.float32) -> None:
         self.size = env.population
@@ -357,7 +362,10 @@ class NumpyEducation:
 
         due = params["faculty_per_unit"] * self.units * params["faculty_salary"]
         discount = min(scholarships, bill)
-        self.tuition_share = 1.0 - (discount / bill if bill > 0.0 else 0.0)
+        if bill > 0.0:
+            self.tuition_share = 1.0 - discount / bill
+        else:  # nobody studies, or studying is free
+            self.tuition_share = float(params["tuition"] > 0.0)
 
         minority = students[self.group[students] == 1]
         mentors = np.floor(mentorship / params["mentorship_cost"])

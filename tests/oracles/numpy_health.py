@@ -48,11 +48,16 @@ SEEN_BY = {
 class NumpyHealth:
     """An insurer, four regions with a hospital each, a planner, and their people.
 
+    Attributes:
+        sees: names of the features that each agent sees.
+
     Args:
         env: the JAX environment; its shapes are taken (population, decision period).
         params: its parameters.
         dtype: float type of all numbers; float64 where digits are compared.
     """
+
+    sees = SEEN_BY
 
     def __init__(self, env: Any, params: Any, dtype: Any = np.float32) -> None:
         self.size = env.population

@@ -51,11 +51,16 @@ SAMPLED = ("group", *OF_PERSON[1:-1])
 class NumpyLoan:
     """One bank and its people.
 
+    Attributes:
+        sees: names of the features that each agent sees.
+
     Args:
         env: the JAX environment; its shapes are taken (population, applicants, cap).
         params: its parameters.
         dtype: float type of all numbers; float64 where digits are compared.
     """
+
+    sees = SEEN_BY
 
     def __init__(self, env: Any, params: Any, dtype: Any = np.float32) -> None:
         self.size = env.population
@@ -112,8 +117,22 @@ class NumpyLoan:
 
     def _sample_applicants(self) -> None:
         idle = np.flatnonzero(self.stage == IDLE)
-        count = min(self.applicants_per_step, len(idle))
-        self.applying = self.rng.choice(idle, count, replace=False, shuffle=False)
+        self.applying = self.sampled(idle, min(self.applicants_per_step, len(idle)))
+
+    # ------------------------------------------------------------------ chance
+
+    def sampled(self, rows: np.ndarray, count: int) -> np.ndarray:
+        """So many of these people, without replacement."""
+        return self.rng.choice(rows, count, replace=False, shuffle=False)
+
+    def noise(self, rows: np.ndarray) -> np.ndarray:
+        """What is added to the share of the installment that these people can pay."""
+        return self.rng.standard_normal(len(rows), np.float32) * self.params["payment_noise"]
+
+    def best(self, rows: np.ndarray, score: np.ndarray, places: int) -> np.ndarray:
+        """The `places` rows with the highest scores; equals by chance."""
+        shuffled = self.rng.permutation(rows)
+        return shuffled[np.argpartition(-score[shuffled], places - 1)[:places]]
 
     # ------------------------------------------------------------------ looking
 
@@ -135,12 +154,15 @@ class NumpyLoan:
         return columns
 
     def observe(self, agent: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Observation of an agent: `(rows, features, context)`, features of (rows, features)."""
+        """Observation of an agent: `(places, features, context)`, features of (places, features).
+
+        The places are those in the agent's action: of applicants their place among them.
+        """
         if agent == "admissions":
-            rows = self.applying
+            rows, places = self.applying, np.arange(len(self.applying))
         else:
             stage = WAITING if agent == "disbursement" else REPAYING
-            rows = np.flatnonzero(self.stage == stage)
+            rows = places = np.flatnonzero(self.stage == stage)
         columns = self.columns(rows)
         columns["qualification_score"] = self.score("qualification", columns)
         columns["group"] = columns["group"] * self.observe_group
@@ -156,9 +178,9 @@ class NumpyLoan:
                 "installment": self.installment[rows],
             }
         features = np.empty((len(rows), len(SEEN_BY[agent])), self.dtype)
-        for place, name in enumerate(SEEN_BY[agent]):
-            features[:, place] = columns[name]
-        return rows, features, np.array([self.time, self.profit], self.dtype)
+        for column, name in enumerate(SEEN_BY[agent]):
+            features[:, column] = columns[name]
+        return places, features, np.array([self.time, self.profit], self.dtype)
 
     # ------------------------------------------------------------------ one month
 
@@ -183,13 +205,9 @@ class NumpyLoan:
         good = self.score("qualification", self.columns(applying)) >= threshold[group]
         approved = applying[good]
 
-        # the queue; the order in which equals stand is shuffled
-        queue = np.flatnonzero(self.stage == WAITING)
-        served = queue
+        queue = served = np.flatnonzero(self.stage == WAITING)
         if len(queue) > self.cap:
-            shuffled = self.rng.permutation(queue)
-            rank = np.asarray(actions["disbursement"])[shuffled]
-            served = shuffled[np.argpartition(-rank, self.cap - 1)[: self.cap]]
+            served = self.best(queue, np.asarray(actions["disbursement"]), self.cap)
 
         first_approved = approved[self.never_served[approved]]
         first_served = served[self.never_served[served]]
@@ -242,9 +260,10 @@ class NumpyLoan:
         scheduled = factor * balance
         asked = (1.0 - relief[self.group[rows]]) * scheduled
         propensity = self.score("propensity", self.columns(rows, asked))
-        noise = self.rng.standard_normal(len(rows), np.float32) * self.params["payment_noise"]
         propensity = np.clip(propensity + self.residual[rows], 0.0, 1.0)
-        paid = self.pays(np.clip(propensity + noise, 0.0, 1.0), scheduled, asked)
+        # what the borrower is able to pay of the installment, up to what is asked
+        able = np.clip(propensity + self.noise(rows), 0.0, 1.0)
+        paid = np.minimum(able * scheduled, asked)
         forgiven = self.params["relief_forgiven"] * (scheduled - asked)
         self.balance[rows] = np.maximum(balance * (1.0 + rate) - paid - forgiven, 0.0)
         self.requested[rows] += asked
@@ -256,21 +275,13 @@ class NumpyLoan:
     def _settle(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Borrowers among these who default, and who have repaid; their loans end."""
         behind = self.received[rows] < self.params["default_ratio"] * self.requested[rows]
-        failed = self.in_default(behind, self.warning[rows])
+        failed = behind & self.warning[rows]  # behind now and a month ago
         done = ~failed & ((self.remaining[rows] == 0) | (self.balance[rows] < 0.005))
         self.warning[rows] = behind
         defaulted, repaid = rows[failed], rows[done]
         self._end(defaulted, -1.0)
         self._end(repaid, 1.0)
         return defaulted, repaid
-
-    def pays(self, able: np.ndarray, scheduled: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        """Payment of what the borrower is able to pay of the installment, up to what is asked."""
-        return np.minimum(able * scheduled, asked)
-
-    def in_default(self, behind: np.ndarray, warned: np.ndarray) -> np.ndarray:
-        """Behind now and a month ago."""
-        return behind & warned
 
     def _end(self, rows: np.ndarray, sign: float) -> None:
         people, params = self.people, self.params

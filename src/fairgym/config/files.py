@@ -84,7 +84,7 @@ def describe(values: object) -> str:
 
 def differences(
     here: Mapping[str, object], there: Mapping[str, object]
-) -> list[tuple[str, object, object]]:
+) -> list[tuple[str, Any, Any]]:
     """Differences of two configurations as JSON values: (field, value here, value there)."""
     ours, theirs = _flat(here), _flat(there)
     return [

@@ -238,7 +238,7 @@ class RunConfig:
             return objective
         return plain_objective(make(self.environment, **self.environment_args), objective)
 
-    def differences(self, other: "RunConfig") -> list[tuple[str, object, object]]:
+    def differences(self, other: "RunConfig") -> list[tuple[str, Any, Any]]:
         """Differences of two complete configurations: (field, value here, value there)."""
         return differences(self.as_json(), other.as_json())
 

@@ -1,7 +1,5 @@
 """One small country for all tests of the education environment, so that programs compile once."""
 
-from types import SimpleNamespace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -48,39 +46,17 @@ def start(env):
     return jax.jit(env.initial_state)
 
 
-def values(tree):
-    """Structs as nested dicts of NumPy arrays, wholes and floats in double precision."""
-    if isinstance(tree, dict):
-        return {name: values(value) for name, value in tree.items()}
-    if hasattr(tree, "__dataclass_fields__"):
-        return values({n: v for n, v in vars(tree).items() if n != "by_person"})
-    array = np.asarray(tree)
-    return array.astype(np.float64) if array.dtype == np.float32 else array
-
-
 @pytest.fixture(scope="session")
 def record(env):
     """Run and remember everything: `record(params, seed, agent=action or actions)`.
 
     An agent's action is one action (for people and applicants also one number), or a function
-    `rng -> action`, called for every semester. Returns doubles: `states` before each semester and
-    after the last, `people` likewise, `noise`, `actions`, `components` and `terminated` of each,
-    and `state_before(semester)` as the environment's own type. The run goes on after a failure.
+    `rng -> action`, called for every semester. Returns the steps as NumPy arrays. The run goes on
+    after a failure.
     """
-
-    @jax.jit
-    def run(params, actions, key):
-        def pick(step):
-            moments = (step.before, env.people(step.before)), (step.after, env.people(step.after))
-            return step.replace(before=moments[0], after=moments[1])
-
-        return fairgym.core.record(env, params, {}, key, pick=pick, script=actions)
-
-    def joined(before, after):
-        """Before the first step and after every one."""
-        if isinstance(before, dict):
-            return {name: joined(before[name], after[name]) for name in before}
-        return np.concatenate([before[:1], after])
+    run = jax.jit(
+        lambda params, actions, key: fairgym.core.record(env, params, {}, key, script=actions)
+    )
 
     def start(
         params,
@@ -105,31 +81,6 @@ def record(env):
             actions[agent] = jnp.asarray(np.stack(spread))
         # arrays, so that every call has the same types
         params = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), params)
-        steps = run(params, actions, jax.random.key(seed))
-        moments = zip(steps.before, steps.after, strict=True)
-        states, people = (joined(values(before), values(after)) for before, after in moments)
-        return SimpleNamespace(
-            states=states,
-            people=people,
-            noise=values(steps.noise),
-            actions=values(steps.actions),
-            components=values(steps.components),
-            terminated=np.asarray(steps.terminated),
-            params={name: float(getattr(params, name)) for name in params.info()},
-            state_before=lambda semester: jax.tree.map(
-                lambda x: jnp.asarray(np.asarray(x)[semester]), steps.before[0]
-            ),
-        )
+        return jax.tree.map(np.asarray, run(params, actions, jax.random.key(seed)))
 
     return start
-
-
-@pytest.fixture(scope="session")
-def episode(record, params):
-    """A run in which people are rejected, graduate and return, and units are built."""
-    run = record(params)
-    assert not run.terminated.any()
-    assert (run.components["applied"] - run.components["entered"]).sum() > 20
-    assert all(run.components[name].sum() > 5 for name in ("bachelors", "masters", "doctorates"))
-    assert run.states["units"][-1] > 6
-    return run

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgym.data import Score
 from fairgym.environments._common.moves import moved
 from fairgym.environments.loan import dynamics
 
@@ -67,36 +66,7 @@ def test_a_known_loan():
     assert float(installment[0]) == pytest.approx(332.14, abs=0.01)
 
 
-@given(BALANCES, RATES, floats(0.0, 60_000.0))
-def test_the_balance_bears_interest_and_is_never_negative(balance, rate, paid):
-    after = float(dynamics.next_balance(*arrays(balance, rate, paid))[0])
-    assert after == pytest.approx(max(balance * (1 + rate) - paid, 0.0), rel=1e-5, abs=0.02)
-    assert after >= 0.0
-
-
 # ------------------------------------------------------------------------- payments
-
-
-@given(SHARES, floats(-1.5, 1.5), BALANCES)
-def test_without_relief_the_payment_is_the_published_one(p, n, scheduled):
-    """X = clip(p + n, 0, 1) Y where a = 0."""
-    s = jnp.array([scheduled])
-    requested = dynamics.requested_installment(s, 0.0)
-    assert float(requested[0]) == pytest.approx(scheduled)
-    paid = dynamics.payment(jnp.array([p]), jnp.array([n]), s, requested)
-    assert float(paid[0]) == pytest.approx(np.clip(p + n, 0, 1) * scheduled, rel=1e-6, abs=1e-2)
-
-
-@given(SHARES, floats(-1.5, 1.5), BALANCES, SHARES)
-def test_with_relief_borrowers_pay_what_they_can_up_to_the_request(p, n, scheduled, relief):
-    """X = min(clip(p + n, 0, 1) S, (1 - a) S): never above the request, never below zero."""
-    s = jnp.array([scheduled])
-    requested = dynamics.requested_installment(s, relief)
-    paid = float(dynamics.payment(jnp.array([p]), jnp.array([n]), s, requested)[0])
-    assert float(requested[0]) == pytest.approx((1 - relief) * scheduled, rel=1e-5, abs=1e-2)
-    assert 0.0 <= paid <= float(requested[0])
-    able = np.clip(p + n, 0, 1) * scheduled
-    assert paid == pytest.approx(min(able, (1 - relief) * scheduled), rel=1e-5, abs=1e-2)
 
 
 def margin(relief, forgiven_share, rate=0.13, months=60, deposit_rate=0.03):
@@ -133,17 +103,6 @@ def test_relief_forgiven_in_full_is_a_share_of_every_installment(principal, rate
         requested = dynamics.requested_installment(scheduled, relief)
         assert float(requested[0]) == pytest.approx((1.0 - relief) * full, rel=2e-3, abs=1e-2)
         balance = dynamics.next_balance(balance, r, requested, scheduled - requested)
-
-
-def test_relief_raises_the_paid_share_of_the_request():
-    """What makes relief prevent defaults: X / Y = min(1, p / (1 - a))."""
-    s = jnp.array([100.0])
-    shares = []
-    for relief in (0.0, 0.1, 0.2):
-        requested = dynamics.requested_installment(s, relief)
-        paid = dynamics.payment(jnp.array([0.81]), jnp.array([0.0]), s, requested)
-        shares.append(float(paid[0] / requested[0]))
-    assert shares == pytest.approx([0.81, 0.9, 1.0], rel=1e-5)
 
 
 # ------------------------------------------------------------------------- default
@@ -198,15 +157,6 @@ def test_default_rule_on_any_sequence_of_payments(shares):
 # ------------------------------------------------------------------------- the end of a loan
 
 
-@given(floats(300, 850), floats(0, 300), st.sampled_from("rdn"))
-def test_features_move_by_c_and_stay_in_range(value, change, outcome):
-    """Equation (9)."""
-    direction = jnp.array([{"r": 1.0, "d": -1.0, "n": 0.0}[outcome]])
-    after = moved(jnp.array([value]), direction, change, 300.0, 850.0)
-    step = {"r": change, "d": -change, "n": 0.0}[outcome]
-    assert float(after[0]) == pytest.approx(np.clip(value + step, 300, 850), rel=1e-6)
-
-
 @given(floats(300, 846), floats(0, 40), st.lists(st.booleans()))
 def test_the_upper_fico_is_never_below_the_lower(low, gap, history):
     """However often a person repays or defaults, at both ends of the scale."""
@@ -253,30 +203,3 @@ def test_depositors_get_an_annuity_worth_the_payouts(loans, annual):
         owed += owed * annual / 12.0 - payment
     assert owed == pytest.approx(0.0, abs=2e-3 * max(lent, 1.0))
     assert due.sum() == pytest.approx(lent + interest, rel=1e-3)
-
-
-def test_bankrupt_when_losses_exceed_payments():
-    losses, payments = jnp.array([0.0, 1.0, 2.0]), jnp.array([0.0, 1.0, 1.5])
-    assert dynamics.is_bankrupt(losses, payments).tolist() == [False, False, True]
-
-
-# ------------------------------------------------------------------------- scores
-
-
-@given(st.lists(floats(-3, 3), min_size=3, max_size=3))
-def test_scores_are_the_regressions_they_say(values):
-    columns = {name: jnp.array([v]) for name, v in zip("abc", values, strict=True)}
-    weights = {"a": 0.5, "b": -1.25, "c": 0.1}
-    line = 0.2 + sum(w * v for w, v in zip(weights.values(), values, strict=True))
-    logistic, linear = Score("logistic", 0.2, weights), Score("linear", 0.2, weights)
-    qualification = dynamics.qualification_score(logistic, columns)
-    propensity = dynamics.payment_propensity(linear, columns)
-    assert float(qualification[0]) == pytest.approx(1 / (1 + np.exp(-line)), abs=1e-5)
-    assert float(propensity[0]) == pytest.approx(np.clip(line, 0, 1), abs=1e-5)
-
-
-@given(floats(0, 60), floats(0, 1_500), floats(0, 3e5))
-def test_debt_to_income_carries_the_installment(dti, installment, income):
-    """A hundred dollars a month are 1,200 a year, in percent of the income."""
-    found = float(dynamics.debt_to_income_with(*arrays(dti, installment, income))[0])
-    assert found == pytest.approx(dti + 1_200 * installment / max(income, 1.0), rel=1e-5)

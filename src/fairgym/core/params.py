@@ -17,8 +17,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float
 
-from fairgym.core.checks import check_flag
-from fairgym.core.errors import FairgymError
+from fairgym.core.errors import FairgymError, check_flag
 from fairgym.core.struct import Struct
 
 # The largest number of single precision, in which everything is computed.

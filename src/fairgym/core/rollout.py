@@ -9,7 +9,6 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from fairgym.core.checks import check_shape
 from fairgym.core.components import Memory, add_compensated
 from fairgym.core.environment import (
     Environment,
@@ -19,7 +18,7 @@ from fairgym.core.environment import (
     in_parts,
     require_agents,
 )
-from fairgym.core.errors import FairgymError
+from fairgym.core.errors import FairgymError, check_shape
 from fairgym.core.params import Params
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
 from fairgym.core.struct import Struct

@@ -29,7 +29,7 @@ class PairedTest(NamedTuple):
     p: float
 
 
-def paired_test(a: Numbers, b: Numbers, level: float = 0.95, seed: int = 0) -> PairedTest:
+def paired_test(a: Numbers, b: Numbers | float, level: float = 0.95, seed: int = 0) -> PairedTest:
     """Sign-flip permutation test of paired values: is the mean of a - b different from 0?
 
     All sign patterns are enumerated for up to 12 pairs; beyond, 20,000 are sampled.

@@ -10,9 +10,7 @@ import numpy as np
 from fairgym.core import FairgymError
 
 # One number per seed, or rows of them.
-Numbers = (
-    np.ndarray | Sequence[float] | Sequence[np.floating] | Sequence[Sequence[float] | np.ndarray]
-)
+Numbers = np.ndarray | Sequence[float | np.floating | Sequence[float] | np.ndarray]
 
 
 def mean_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, float]:

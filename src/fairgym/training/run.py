@@ -35,7 +35,7 @@ class Run:
     folder: Path
     config: RunConfig
     environment_version: int
-    provenance: Mapping[str, object]
+    provenance: Mapping[str, Any]
     further_metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     further_schemes: Mapping[str, Scheme] = dataclasses.field(default_factory=dict)
 

@@ -75,9 +75,10 @@ class MafeFig11(ComparisonFigure):
         """Learning curves, and scores before and after training in the same held-out episodes."""
         starts = [ex.untrained_run(run, ends[0].episodes) for run in runs]
         curves = np.array([ex.logged(run, log_keys.OBJECTIVE) for run in runs])
-        per_epoch = runs[0].config.algorithm_args["episodes_per_epoch"] * runs[0].env.horizon
+        per_epoch = runs[0].config.algorithm_args["episodes_per_epoch"]
+        assert isinstance(per_epoch, int)
         return {
-            STEPS: np.arange(1, curves.shape[1] + 1) * per_epoch,
+            STEPS: np.arange(1, curves.shape[1] + 1) * per_epoch * runs[0].env.horizon,
             CURVE: curves,
             START: np.array([ex.score(start, runs[0].objective) for start in starts]),
             FINAL: np.array([ex.score(end, runs[0].objective) for end in ends]),

@@ -234,7 +234,6 @@ class _Asked(NamedTuple):
         totals, lost = add_compensated(
             loop.totals, loop.lost, jax.tree.map(lambda x: x * loop.discount, components)
         )
-        memories = {n: m.update(loop.memories[n], components) for n, m in self.memories.items()}
         watch = self.watch
         return _Loop(
             state=state,
@@ -247,7 +246,7 @@ class _Asked(NamedTuple):
             action_counts=jax.tree.map(jnp.add, loop.action_counts, acted.counts),
             trace=_set_row(loop.trace, components, now) if self.trace else None,
             watched=_set_row(loop.watched, watch(state), now + 1) if watch else None,
-            memories=memories,
+            memories={n: m.update(loop.memories[n], components) for n, m in self.memories.items()},
             hidden=acted.hidden,
             tallies=tallies,
             tallies_lost=tallies_lost,

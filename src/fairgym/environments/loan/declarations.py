@@ -107,17 +107,6 @@ def baseline_policies(
     }
 
 
-DATA_COLUMNS = (
-    "interest_rate",
-    "term",
-    "principal",
-    "annual_income",
-    "debt_to_income",
-    "fico_low",
-    "fico_high",
-    "months_since_delinquency",
-)
-
 _PERSON = (
     Feature("interest_rate", 0.05, 0.31, "per year", "INTRATE"),
     Feature("term", 36, 60, "months", "TERM"),

@@ -32,7 +32,6 @@ from fairgym.environments._common.sampled import (
 )
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan.declarations import (
-    DATA_COLUMNS,
     PROFIT,
     action_spaces,
     baseline_policies,
@@ -40,7 +39,7 @@ from fairgym.environments.loan.declarations import (
     published_metrics,
 )
 from fairgym.environments.loan.steps import book
-from fairgym.environments.loan.types import LoanComponents
+from fairgym.environments.loan.types import DATA_COLUMNS, LoanComponents
 from fairgym.environments.loan_simple import steps
 from fairgym.environments.loan_simple.types import (
     LoanSimpleNoise,

@@ -45,7 +45,8 @@ CHECKER = (
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True, "
     "hint_overrides=beartype.FrozenDict({beartype.typing.Self: object})))"
 )
-jaxtyping.install_import_hook("fairgym", CHECKER)
+if os.environ.get("CHECK_TYPES", "1") == "1":
+    jaxtyping.install_import_hook("fairgym", CHECKER)
 
 # Tracing makes many objects that live on; to look among them for garbage took a twentieth of the
 # time.

@@ -6,6 +6,7 @@ import re
 import shutil
 
 import pytest
+import two_servers  # noqa: F401 - registers an environment that compiles quickly
 
 from fairgym.cli import main
 from fairgym.training import devices
@@ -275,8 +276,8 @@ def test_an_odd_configuration_is_told_in_plain_words(content, message, here, cap
 def finished(tmp_path_factory):
     """A small run, to be copied."""
     out = tmp_path_factory.mktemp("forged") / "x"
-    flags = "--algorithm grid-search --steps 2 --population 30 --horizon 3 --episodes 1".split()
-    assert main(["train", "loan_simple", *flags, "--out", str(out)]) == 0
+    flags = "--algorithm grid-search --steps 2 --horizon 3 --episodes 1".split()
+    assert main(["train", "two_servers", *flags, "--out", str(out)]) == 0
     return out
 
 
@@ -289,7 +290,7 @@ def test_special_files_in_a_run_folder(finished, here, capsys):
         path.unlink()
         os.mkfifo(path)
         refused(
-            ["train", "loan_simple", "--resume", "--out", "x"], f"{name}|not a fairgym run", capsys
+            ["train", "two_servers", "--resume", "--out", "x"], f"{name}|not a fairgym run", capsys
         )
         path.unlink()
         path.write_bytes(content)
@@ -303,7 +304,7 @@ def test_checkpoints_that_are_a_file(finished, here, capsys):
     shutil.rmtree("x/checkpoints")
     (here / "x" / "checkpoints").write_text("mine")
     for flag in ("--resume", "--overwrite"):
-        words = ["train", "loan_simple", "--algorithm", "grid-search", "--out", "x", flag]
+        words = ["train", "two_servers", "--algorithm", "grid-search", "--out", "x", flag]
         refused(words, "checkpoints is not a folder; it takes one", capsys)
     (here / "y").mkdir()
     (here / "y" / "checkpoints").write_text("mine")

@@ -79,7 +79,23 @@ def test_central_names_have_an_example():
     assert set(EXAMPLES) >= CENTRAL
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+# Programs of other parts, whose tests say the same: in the full tier.
+DEAR = {
+    "fairgym.adapters.gymnasium.GymnasiumEnv",
+    "fairgym.adapters.jaxmarl.JaxMarlEnv",
+    "fairgym.adapters.pettingzoo.PettingZooEnv",
+    "fairgym.core.components.Memory",
+    "fairgym.policies.counterfactual.group_flips",
+    "fairgym.policies.exploration.sampled",
+    "fairgym.policies.massaging.massaged",
+    "fairgym.training.scenarios.simulate",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=pytest.mark.full) if one in DEAR else one for one in EXAMPLES],
+)
 def test_the_example_is_true(name):
     said = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

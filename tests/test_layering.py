@@ -151,9 +151,14 @@ def named_distributions():
 
 def test_the_start_is_light():
     """`import fairgym` loads JAX and its kin, and no table, plot or command-line library."""
-    code = "import json, sys, fairgym; print(json.dumps(sorted(sys.modules)))"
+    code = (
+        "import json, sys, fairgym; print(json.dumps(sorted(sys.modules)));"
+        " fairgym.load, fairgym.train"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {module.split(".")[0] for module in json.loads(done.stdout)}
+    modules = json.loads(done.stdout)
+    assert not {"fairgym.training", "fairgym.cli", "scipy.stats"} & set(modules)
+    loaded = {module.split(".")[0] for module in modules}
     heavy = {IMPORTED_AS.get(name, name) for name in named_distributions() - LIGHT}
     assert {"matplotlib", "pandas", "pyarrow", "rich", "yaml"} <= heavy
     assert {"fairgym", "jax", "equinox"} <= loaded

@@ -130,6 +130,7 @@ def test_a_vector_reward_weighed_is_the_scalar_one(name):
             np.testing.assert_allclose(value @ by_name, scalar[agent], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.full
 def test_agents_have_rewards_of_their_own():
     env = small("health")
     adapter = PettingZooEnv(
@@ -360,6 +361,7 @@ def test_jaxmarl_begins_anew_from_a_given_state_and_takes_old_keys():
     assert all(jax.tree.leaves(same))
 
 
+@pytest.mark.full
 def test_jaxmarl_parameters_are_part_of_the_state():
     env = JaxMarlEnv(fairgym.make("loan_simple", population=60, horizon=4))
     dear = env.environment.default_params.replace(deposit_rate=0.03)

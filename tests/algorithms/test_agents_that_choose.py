@@ -29,6 +29,7 @@ def test_refusals(name, message):
     assert message in str(error.value)
 
 
+@pytest.mark.full
 def test_not_to_waste_is_learned():
     """Somebody is at the counter in 99.2% of the steps; at random a fifth is wasted."""
     learner = algorithms.get("f-mappo")(

@@ -44,6 +44,7 @@ def gradients(ddpg, learned, targets, state, batch):
     return jax.jacrev(parts, has_aux=True)(learned)
 
 
+@pytest.mark.full
 def test_policies_and_critic_of_f_maddpg_are_pulled_apart(begun):
     """The critic by its error alone; the policies by the critic, not by its error."""
     ddpg, state, batch = begun

@@ -215,6 +215,7 @@ class TestMassaging:
         # at its own wish the clerk has a gap of 1
         assert float(jnp.min(gaps[12:])) > -0.5
 
+    @pytest.mark.full
     def test_units_of_hardly_any_density_leave_the_networks_finite(self):
         """Sites that are all but sure to get none, and exploration that never comes so far."""
         env = fairgym.make("attention", horizon=20)

@@ -103,6 +103,7 @@ def test_advantages_where_an_episode_is_cut_off():
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.full
 def test_with_equivariant_networks_it_is_f_mappo():
     """The same hyperparameters: the same start, and the same program from there."""
     f_mappo = algorithms.get("f-mappo")(**SHORT)

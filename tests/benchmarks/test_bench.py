@@ -43,6 +43,7 @@ def room(monkeypatch):
     monkeypatch.setitem(environments._things, "room", Room)
 
 
+@pytest.mark.full
 def test_json_is_one_list_with_these_keys(quick, room, capsys):
     """Without policies and with them, at every batch size; no opponent, no speedup."""
     found = bench.main_bench(["room"], batches=(1, 4), as_json=True, repetitions=1)

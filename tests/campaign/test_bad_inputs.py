@@ -109,11 +109,11 @@ CASES = {
 
 
 def in_tiers(kind, cases):
-    """Cases as parameters: of each command the first and every fifth are in the first tier."""
+    """Cases as parameters: of each command the first and every twelfth are in the first tier."""
     seen = Counter()
     for number, case in enumerate(cases):
         command = case.words[0] if case.words else ""
-        marks = pytest.mark.full if seen[command] % 5 else ()
+        marks = pytest.mark.full if seen[command] % 12 else ()
         seen[command] += 1
         yield pytest.param(case, marks=marks, id=f"{kind}-{number}: {' '.join(case.words)[:60]!r}")
 

@@ -13,7 +13,7 @@ from workers import Worker
 
 from fairgym.training import load
 
-RACES = int(os.environ.get("FAIRGYM_RACES", "20"))
+RACES = int(os.environ.get("FAIRGYM_RACES", "8"))
 EPOCHS = 3
 HELD = "another process is training in"
 DONE = "already holds a run"

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from fairgym.core import FairgymError, Params, check_params, param, params_info
+from fairgym.core import FairgymError, ParamInfo, Params, check_params, param, params_info
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,3 +67,15 @@ def test_parameters_may_exclude_their_lower_end():
     assert Rates(rate=1.0).rate == 1.0
     with pytest.raises(FairgymError, match=r"^Rates.rate is 0.0; it takes a number above 0 to 1$"):
         Rates(rate=0.0)
+
+
+def test_ranges_in_short():
+    ranges = [{"low": 0, "high": 1}, {"low": 0, "above": True}, {"high": 2.5}, {}]
+    ranges.append({"low": 1, "high": "population_size"})
+    assert [ParamInfo("", **one).range for one in ranges] == [
+        "from 0 to 1",
+        "above 0",
+        "up to 2.5",
+        "",
+        "from 1 to population size",
+    ]

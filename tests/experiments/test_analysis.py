@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import itertools
-import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from fppo_made_up import MADE_UP as FPPO_MADE_UP
+from stand_ins import stand_in
 
 from fairgym.algorithms import log_keys, log_metrics
 from fairgym.config import RunConfig
@@ -58,6 +58,7 @@ from fairgym.experiments.mafe.two_banks import AT_RANDOM, COOPERATIVE, FAIR_MIND
 from fairgym.policies import fixed_policies
 from fairgym.report.labels import title
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 from fairgym.utils import make
 
 SEEDS = 4
@@ -213,8 +214,8 @@ def fig10(good: bool) -> Any:
                     line[key] = float(np.linspace(*way, 20)[epoch] + 1e-3 * np.cos(seed))
                 lines.append(line)
             config = RunConfig(name, environment_args={"population": 60}, seed=seed)
-            run = types.SimpleNamespace(
-                config=config, env=env, metrics=lines, folder=f"/{name}/{seed}", provenance={}
+            run = stand_in(
+                Run, config=config, env=env, metrics=lines, folder=f"/{name}/{seed}", provenance={}
             )
             data[name]["runs"].append(run)
     data["loan"]["ends"] = [defaulting(0.03 if good else 0.3, seed) for seed in range(SEEDS)]
@@ -670,8 +671,8 @@ def test_sums_by_kind_are_those_of_the_normalised_metrics(name):
         lambda x: jnp.asarray(rng.uniform(5, 90, (3, *x.shape)), jnp.float32), shapes
     )
     logged = log_metrics(env, totals)
-    run = types.SimpleNamespace(
-        metrics=[{log_keys.candidates(key): float(value) for key, value in logged.items()}]
+    run = stand_in(
+        Run, metrics=[{log_keys.candidates(key): float(value) for key, value in logged.items()}]
     )
     found = category_curves(run)
     assert set(found) == set(KINDS)

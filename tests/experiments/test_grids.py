@@ -2,12 +2,12 @@
 
 import subprocess
 import sys
-import types
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from stand_ins import stand_in
 
 from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError
@@ -17,6 +17,7 @@ from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.experiments.mafe.fig8 import fixed_policy
 from fairgym.experiments.mafe.learners import LEARNERS, SYSTEMS
 from fairgym.policies import fixed_policies
+from fairgym.training.run import Run
 from fairgym.utils import make
 
 FAIRQCM = [f"fairqcm-fig{n}" for n in (2, 3, 4, 5)]
@@ -209,7 +210,7 @@ def test_the_fixed_policy_of_figure_8_is_the_middle_of_the_searches():
 
     def search(thresholds, relief):
         rules = {"admissions": thresholds, "disbursement": "random", "debt_management": relief}
-        return types.SimpleNamespace(env=env, policies=fixed_policies(env, rules))
+        return stand_in(Run, env=env, policies=fixed_policies(env, rules))
 
     searches = [search((0.0, 0.1), 0.2), search((0.0, 0.3), 0.4), search((0.6, 0.2), (0.3, 0.1))]
     expected = {

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from stand_ins import stand_in
 from tiers import in_tiers
 
 from fairgym.config import RunConfig
@@ -16,6 +17,7 @@ from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.training import load, train
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 from fairgym.utils import make
 
 ENV = make("loan", population=400, horizon=60)
@@ -149,8 +151,8 @@ def test_a_policy_in_anothers_place():
         policies = fixed_policies(
             env, next(iter(env.spec.baselines.values())) | {"insurer": premium}
         )
-        config = SimpleNamespace(seed=0)
-        return SimpleNamespace(env=env, params=env.default_params, policies=policies, config=config)
+        config = RunConfig("health", seed=0)
+        return stand_in(Run, env=env, params=env.default_params, policies=policies, config=config)
 
     cheap, dear = run(0.1), run(0.9)
     profit = {

@@ -4,12 +4,12 @@ import contextlib
 import dataclasses
 import json
 import re
-from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from stand_ins import stand_in
 
 from fairgym.cli import main
 from fairgym.core import FairgymError
@@ -19,6 +19,7 @@ from fairgym.experiments._markdown import Making, cut_words, training_time
 from fairgym.experiments._measurements import held_out_run, score
 from fairgym.sweeps import folder_name
 from fairgym.training import devices
+from fairgym.training.run import Run
 
 SMALL = Size(people=60, epochs=3, episodes=8, seeds=2)
 
@@ -136,9 +137,9 @@ def test_the_page_tells_everything(whole):
 
 
 def test_pauses_do_not_count_as_training():
-    run = SimpleNamespace(metrics=[{"wall_time_s": t} for t in (9.0, 11.0, 13.0, 113.0, 115.0)])
+    run = stand_in(Run, metrics=[{"wall_time_s": t} for t in (9.0, 11.0, 13.0, 113.0, 115.0)])
     assert training_time(run) == 2.0 * 5
-    assert training_time(SimpleNamespace(metrics=[])) == 0.0
+    assert training_time(stand_in(Run, metrics=[])) == 0.0
 
 
 def test_runs_have_readable_folders_by_configuration(whole):

@@ -272,6 +272,7 @@ def test_figures_of_real_episodes(seeds):
 # ---------------------------------------------------------------- drawing
 
 
+@pytest.mark.full
 def test_the_callers_matplotlib_settings_do_not_matter(made_up_run):
     import matplotlib
 

@@ -87,19 +87,31 @@ def test_the_second_process_loads_compiled_programs_and_uses_every_core(tmp_path
         assert seen["level"] == 35 and FATAL in seen["levels_of_xla"]
 
 
-def test_what_the_user_has_set_stays():
-    seen = run(
-        "configure",
-        JAX_NUM_CPU_DEVICES="7",
-        JAX_COMPILATION_CACHE_DIR="/elsewhere",
-        TF_CPP_MIN_LOG_LEVEL="0",
-    )
-    assert (seen["devices"], seen["cache"], seen["levels_of_xla"]) == (7, "/elsewhere", [])
-    flags = "--xla_force_host_platform_device_count=3"
-    seen = run(
-        "configure", XLA_FLAGS=flags, JAX_ENABLE_COMPILATION_CACHE="0", JAX_LOGGING_LEVEL="INFO"
-    )
-    assert (seen["devices"], seen["cache"], seen["levels_of_xla"]) == (3, None, [])
+OF_THE_USER = [
+    (
+        {
+            "JAX_NUM_CPU_DEVICES": "7",
+            "JAX_COMPILATION_CACHE_DIR": "/elsewhere",
+            "TF_CPP_MIN_LOG_LEVEL": "0",
+        },
+        (7, "/elsewhere", []),
+    ),
+    pytest.param(
+        {
+            "XLA_FLAGS": "--xla_force_host_platform_device_count=3",
+            "JAX_ENABLE_COMPILATION_CACHE": "0",
+            "JAX_LOGGING_LEVEL": "INFO",
+        },
+        (3, None, []),
+        marks=pytest.mark.full,
+    ),
+]
+
+
+@pytest.mark.parametrize(("variables", "kept"), OF_THE_USER)
+def test_what_the_user_has_set_stays(variables, kept):
+    seen = run("configure", **variables)
+    assert (seen["devices"], seen["cache"], seen["levels_of_xla"]) == kept
 
 
 @pytest.mark.full

@@ -76,7 +76,7 @@ class TestDelegation:
         assert same(wrapped.people(state), ENV.people(state))
         assert same(wrapped.census(state), ENV.census(state))
 
-    @pytest.mark.parametrize("env", [ENV, Room()])
+    @pytest.mark.parametrize("env", [pytest.param(ENV, marks=pytest.mark.full), Room()])
     def test_a_wrapped_environment_keeps_the_contract(self, env):
         check_environment(Wrapper(env))
 

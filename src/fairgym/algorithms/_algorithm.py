@@ -1,19 +1,19 @@
 """The interface of algorithms, which lets the training loop be written once."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from fairgym.core import (
     AnyPolicy,
     Environment,
     FairgymError,
-    Policy,
+    Params,
     Struct,
     check_params,
     require_agent,
@@ -54,8 +54,8 @@ class TrainState(Struct):
 
     env: Environment = eqx.field(static=True)
     objectives: tuple[tuple[str, Objective], ...] = eqx.field(static=True)
-    params: Any
-    fixed: dict[str, Any]
+    params: Params
+    fixed: dict[str, AnyPolicy]
     key: UInt32[Array, "..."]
     updates: Int[Array, ""]
 
@@ -102,8 +102,8 @@ class Algorithm(Protocol[StateT]):
         env: Environment,
         objective: Objectives,
         *,
-        params: Any = None,
-        fixed: Mapping[str, Any] | None = None,
+        params: Params | None = None,
+        fixed: Mapping[str, AnyPolicy] | None = None,
     ) -> StateT:
         """State before the first update.
 
@@ -124,14 +124,14 @@ class Algorithm(Protocol[StateT]):
         """
         ...
 
-    def policies(self, state: StateT) -> Mapping[str, Policy]:
+    def policies(self, state: StateT) -> Mapping[str, AnyPolicy]:
         """Policies of all agents, learned so far or fixed, by name of agent."""
         ...
 
     def massaged(
         self,
         env: Environment,
-        params: Any,
+        params: Params,
         policies: Mapping[str, AnyPolicy],
         trained_in: Environment,
         updates: int,
@@ -155,9 +155,9 @@ def init_fields(
     key: PRNGKeyArray,
     env: Environment,
     objective: Objectives,
-    params: Any = None,
-    fixed: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    params: Params | None = None,
+    fixed: Mapping[str, AnyPolicy] | None = None,
+) -> dict[str, PyTree]:
     """Fields of `TrainState` before the first update, by name.
 
     Arguments as in `Algorithm.init`.
@@ -178,7 +178,7 @@ def init_fields(
 
 
 def objectives_of(
-    env: Environment, objective: Objectives, fixed: Mapping[str, Any]
+    env: Environment, objective: Objectives, fixed: Mapping[str, AnyPolicy]
 ) -> tuple[tuple[str, Objective], ...]:
     """Pairs (agent, objective) of the trained agents, in acting order.
 
@@ -202,6 +202,6 @@ def objectives_of(
     return tuple((agent, given[agent]) for agent in trained)
 
 
-def as_arrays(params: Any) -> Any:
+def as_arrays(params: Params) -> PyTree:
     """Parameters as arrays of a definite type, the type they have after a first compiled update."""
     return jax.tree.map(lambda x: jnp.asarray(np.asarray(x, np.float32)), params)

@@ -1,22 +1,21 @@
 """Whole episodes of many policies, side by side, and the log that is made of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
-from fairgym.core import Components, Environment, Episode, rollout
+from fairgym.core import AnyPolicy, Components, Environment, Episode, Params, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.fairness import Objective
 
 
 def run_episodes(
     env: Environment,
-    params: Any,
-    policies: Mapping[str, Any],
+    params: Params,
+    policies: Mapping[str, AnyPolicy],
     keys: Key[Array, " episodes"],
     *,
     discount: float = 1.0,
@@ -47,9 +46,9 @@ def run_episodes(
 
 def run_candidates(
     env: Environment,
-    params: Any,
-    policies_of: Callable[[Any], Mapping[str, Any]],
-    candidates: Any,
+    params: Params,
+    policies_of: Callable[[PyTree], Mapping[str, AnyPolicy]],
+    candidates: PyTree,
     keys: Key[Array, " candidates"],
     *,
     discount: float = 1.0,
@@ -72,7 +71,7 @@ def run_candidates(
         An `Episode` whose leaves have a first axis over candidates, without the final states.
     """
 
-    def one(item: tuple[Any, PRNGKeyArray]) -> Episode:
+    def one(item: tuple[PyTree, PRNGKeyArray]) -> Episode:
         candidate, key = item
         episode = rollout(env, params, policies_of(candidate), key, discount=discount)
         return episode.replace(final_state=None)
@@ -111,7 +110,7 @@ def log_episodes(
 
 
 def log_metrics(
-    env: Environment, totals: Components, memories: Mapping[str, Any] | None = None
+    env: Environment, totals: Components, memories: Mapping[str, PyTree] | None = None
 ) -> dict[str, Array]:
     """Means over episodes of every metric and scheme ("metrics/NAME") and of the sums of terms.
 

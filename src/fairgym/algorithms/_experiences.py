@@ -14,11 +14,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.algorithms._algorithm import TrainState
 from fairgym.algorithms._worlds import World
-from fairgym.core import Entities, Environment, FairgymError, Struct, no_components
+from fairgym.core import Entities, Environment, FairgymError, Memory, Params, Struct, no_components
 from fairgym.fairness import Objective
 from fairgym.wrappers.augmented import Augmented
 
@@ -46,7 +46,7 @@ class Happened(Struct):
     seen: Entities
     seen_after: Entities
     action: Int[Array, ""]
-    components: Any
+    components: PyTree
     reward: Float[Array, ""]
     ends: Bool[Array, ""]
 
@@ -89,17 +89,19 @@ def with_counterfactuals(
         offsets: offsets of the counterfactual memories from the true one.
         most: largest number of them.
     """
-    env: Any = augmented_env(state.env)
+    env = augmented_env(state.env)
+    assert env is not None
+    memory: Any = env.memory  # of people, whose statuses it tells
     (agent, objective), params = state.objectives[0], state.params
     world, world_after = happened.before.state.world, happened.after.state.world
     # chosen before the outcome is looked at, as theorem 5.7 demands
-    memories, kept = _chosen(env.memory, happened.before.state.memory, key, offsets, most)
-    after = jax.vmap(lambda m: env.memory.update(m, happened.components))(memories)
+    memories, kept = _chosen(memory, happened.before.state.memory, key, offsets, most)
+    after = jax.vmap(lambda m: memory.update(m, happened.components))(memories)
 
-    def shown(state: Any, memories: Any) -> Any:
+    def shown(state: PyTree, memories: PyTree) -> PyTree:
         return jax.vmap(lambda m: env.show(state, m, params)[agent])(memories)
 
-    statuses = jax.vmap(env.memory.status)(after)
+    statuses = jax.vmap(memory.status)(after)
     rewards = jax.vmap(lambda u: counterfactual_reward(objective, happened, u))(statuses)
     parts = (shown(world, memories), shown(world_after, after), rewards, kept)
     seen, seen_after, reward, kept = jax.tree.map(
@@ -111,8 +113,8 @@ def with_counterfactuals(
 
 
 def _chosen(
-    memory: Any, now: Any, key: PRNGKeyArray, offsets: tuple[int, ...], most: int
-) -> tuple[Any, Bool[Array, " k"]]:
+    memory: PyTree, now: PyTree, key: PRNGKeyArray, offsets: tuple[int, ...], most: int
+) -> tuple[PyTree, Bool[Array, " k"]]:
     """Counterfactual memories, and which of them to learn from."""
     others, legal = memory.neighbours(now, offsets)
     if legal.shape[0] <= most:
@@ -145,7 +147,7 @@ def augmented_env(env: Environment) -> Augmented | None:
 
 
 def check_memory(
-    name: str, env: Environment, params: Any, objective: Objective, offsets: tuple[int, ...]
+    name: str, env: Environment, params: Params, objective: Objective, offsets: tuple[int, ...]
 ) -> None:
     """Raise a FairgymError unless rewards are a function of the environment's memory.
 
@@ -163,7 +165,7 @@ def check_memory(
             if env.spec.memories
             else f"{env.name} has no memories; {name} takes an environment with a memory"
         )
-    memory: Any = found.memory
+    memory: PyTree = found.memory
     for missing, why in (
         ("status", "so that rewards are no function of it"),
         ("neighbours", "which say what else it could hold"),
@@ -194,7 +196,7 @@ def check_memory(
             )
 
 
-def _memories_of(env: Any) -> list[Any]:
+def _memories_of(env: Environment | None) -> list[Memory]:
     """The memories in the state of an environment, the outermost first."""
     found = []
     while env is not None:
@@ -203,14 +205,14 @@ def _memories_of(env: Any) -> list[Any]:
     return found
 
 
-def _random_rows(like: Any) -> Iterator[Any]:
+def _random_rows(like: PyTree) -> Iterator[Any]:
     """Some steps with random components."""
     random = np.random.default_rng(0)
     for _ in range(COMPARED_STEPS):
         yield jax.tree.map(lambda x: jnp.asarray(random.integers(0, 3, np.shape(x)), x.dtype), like)
 
 
-def _looks_back(when: Any, like: Any) -> bool:
+def _looks_back(when: Any, like: PyTree) -> bool:
     """True if what a filter remembers after a step depends on the steps before it."""
     start = past = when.initial(like)
     for row in _random_rows(like):
@@ -221,7 +223,7 @@ def _looks_back(when: Any, like: Any) -> bool:
     return False
 
 
-def _tells(memory: Any, scheme: Any, like: Any) -> bool:
+def _tells(memory: PyTree, scheme: Any, like: PyTree) -> bool:
     """True if W of the memory's status is W of the scheme's, along steps with random components."""
     remembered, judged = memory.initial(like), scheme.initial(like)
     for row in _random_rows(like):

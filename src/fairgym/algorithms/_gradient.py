@@ -8,13 +8,13 @@ the end of the sum that is maximised; the value after it is 0.
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
@@ -35,7 +35,7 @@ from fairgym.algorithms._worlds import (
     spread_over_devices,
     where,
 )
-from fairgym.core import Environment, first_hidden, param
+from fairgym.core import AnyPolicy, Environment, Params, first_hidden, param
 from fairgym.core.batching import map_episodes, replicated
 from fairgym.policies import split_learned
 from fairgym.wrappers import AutoReset, StepOutcome
@@ -53,8 +53,8 @@ class GradientState(TrainState):
 
     worlds: World
     multipliers: tuple[Float[Array, "..."], ...]
-    learned: Any
-    skeleton: Any
+    learned: PyTree
+    skeleton: PyTree
 
     @property
     def trained(self) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ class GradientState(TrainState):
         self,
         world: World,
         actions: Mapping[str, Array],
-        hidden: Any,
+        hidden: PyTree,
         key: PRNGKeyArray,
         failure_penalty: float,
     ) -> tuple[World, StepOutcome, Float[Array, " agents"]]:
@@ -172,7 +172,7 @@ class GradientLearner(Algorithm[StateT]):
         steps = self.episodes_per_epoch * env.horizon
         return max(1, round(steps / (self.num_envs * self.num_steps)))
 
-    def policies(self, state: StateT) -> dict[str, Any]:
+    def policies(self, state: StateT) -> dict[str, AnyPolicy]:
         """The learned policies without exploration, and the fixed ones."""
         actors = state.networks.actors | state.fixed
         return {agent: actors[agent] for agent in state.env.agents}
@@ -184,7 +184,7 @@ class GradientLearner(Algorithm[StateT]):
     # ---------------------------------------------------------------- what a subclass writes
 
     def _networks(
-        self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
+        self, env: Environment, params: Params, trained: tuple[str, ...], key: PRNGKeyArray
     ) -> Networks:
         """Actors of the trained agents, and the critic.
 
@@ -204,23 +204,27 @@ class GradientLearner(Algorithm[StateT]):
         key: PRNGKeyArray,
         env: Environment,
         objective: Objectives,
-        params: Any,
-        fixed: Mapping[str, Any] | None,
-    ) -> dict[str, Any]:
+        params: Params | None,
+        fixed: Mapping[str, AnyPolicy] | None,
+    ) -> dict[str, PyTree]:
         """Fields of a `GradientState` before the first update, by name.
 
         Raises:
             FairgymError: as `_networks`.
         """
         fields = init_fields(key, env, objective, params, fixed)
-        env, params, objectives = fields["env"], fields["params"], fields["objectives"]
+        env, numbers, objectives = fields["env"], fields["params"], fields["objectives"]
         trained = tuple(agent for agent, _ in objectives)
         # folded first: the two keys that updates split from this one are not used for anything else
         net_key, world_key = jax.random.split(jax.random.fold_in(key, 2))
-        learned, skeleton = split_learned(self._networks(env, params, trained, net_key))
+        learned, skeleton = split_learned(self._networks(env, numbers, trained, net_key))
         return fields | {
             "worlds": first_worlds(
-                env, params, objectives, fields["fixed"], jax.random.split(world_key, self.num_envs)
+                env,
+                numbers,
+                objectives,
+                fields["fixed"],
+                jax.random.split(world_key, self.num_envs),
             ),
             "multipliers": tuple(o.initial_multipliers() for _, o in objectives),
             "learned": learned,
@@ -228,8 +232,8 @@ class GradientLearner(Algorithm[StateT]):
         }
 
     def _collect(
-        self, state: StateT, run: Callable[[tuple[Any, PRNGKeyArray]], Any], key: PRNGKeyArray
-    ) -> Any:
+        self, state: StateT, run: Callable[[tuple[PyTree, PRNGKeyArray]], PyTree], key: PRNGKeyArray
+    ) -> PyTree:
         """`run((world, key))` for every world, each result left on its device."""
         items = (state.worlds, jax.random.split(key, self.num_envs))
         found = map_episodes(run, items, self.vmap_size or None)
@@ -262,8 +266,8 @@ class GradientLearner(Algorithm[StateT]):
 
 
 def apply_gradients(
-    optimiser: optax.GradientTransformation, gradient: Any, state: Any, learned: Any
-) -> tuple[Any, Any]:
+    optimiser: optax.GradientTransformation, gradient: PyTree, state: PyTree, learned: PyTree
+) -> tuple[PyTree, PyTree]:
     """Learned arrays and state of the optimiser after one gradient step."""
     change, state = optimiser.update(gradient, state)
     return jax.tree.map(jnp.add, learned, change), state

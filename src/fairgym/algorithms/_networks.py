@@ -6,14 +6,13 @@ https://arxiv.org/abs/1703.06114), so that it does not know an order of the peop
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from fairgym.core import Entities, Environment, FairgymError, Struct
+from fairgym.core import Entities, Environment, FairgymError, Params, Struct
 from fairgym.policies import equivariant
 from fairgym.policies.coding import Inputs
 from fairgym.policies.flat import FlatNetwork, linear_layers, perceptron
@@ -31,8 +30,8 @@ class Networks(Struct):
         critic: a `CentralCritic`, or another function of what all agents see.
     """
 
-    actors: dict[str, Any]
-    critic: Any
+    actors: dict[str, PyTree]
+    critic: PyTree
 
 
 class SetEncoder(eqx.Module):
@@ -77,8 +76,8 @@ class CentralCritic(eqx.Module):
     def __init__(
         self,
         env: Environment,
-        params: Any,
-        actors: Mapping[str, Any],
+        params: Params,
+        actors: Mapping[str, PyTree],
         hidden: int,
         key: PRNGKeyArray,
         *,
@@ -135,7 +134,7 @@ class CentralCritic(eqx.Module):
 
 def make_networks(
     env: Environment,
-    params: Any,
+    params: Params,
     trained: tuple[str, ...],
     hidden: int,
     critic_hidden: int,

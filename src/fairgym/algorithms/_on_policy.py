@@ -1,11 +1,9 @@
 """Steps as learners on policy learn from them: advantages and likelihoods."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from fairgym.algorithms._worlds import Step
 from fairgym.core import Entities, Struct
@@ -97,7 +95,7 @@ def generalised_advantages(
 
 
 def explored_log_probability(
-    actor: Any, log_std: Array, steps: Step, agent: str
+    actor: PyTree, log_std: Array, steps: Step, agent: str
 ) -> Float[Array, "worlds steps"]:
     """Log-probability of one agent's explored actions, for each world and step."""
 
@@ -108,7 +106,7 @@ def explored_log_probability(
 
 
 def mean_entropy(
-    actor: Any, log_std: Array, steps: Step, agent: str, weight: Float[Array, "worlds steps"]
+    actor: PyTree, log_std: Array, steps: Step, agent: str, weight: Float[Array, "worlds steps"]
 ) -> Float[Array, ""]:
     """Entropy of one agent's exploration, in the mean over steps where they differ in it."""
     if not actor.space.discrete:

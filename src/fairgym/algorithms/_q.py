@@ -17,7 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
@@ -43,7 +43,17 @@ from fairgym.algorithms._worlds import (
     scan_state,
     where,
 )
-from fairgym.core import Entities, Environment, Episode, FairgymError, first_hidden, param, rollout
+from fairgym.core import (
+    AnyPolicy,
+    Entities,
+    Environment,
+    Episode,
+    FairgymError,
+    Params,
+    first_hidden,
+    param,
+    rollout,
+)
 from fairgym.fairness import Objective
 from fairgym.wrappers import AutoReset
 
@@ -144,8 +154,8 @@ class QLearner(Algorithm[StateT]):
         env: Environment,
         objective: Objectives,
         *,
-        params: Any = None,
-        fixed: Mapping[str, Any] | None = None,
+        params: Params | None = None,
+        fixed: Mapping[str, AnyPolicy] | None = None,
     ) -> StateT:
         """A world at its start, and nothing learned.
 
@@ -156,16 +166,16 @@ class QLearner(Algorithm[StateT]):
                 at every step, its objective has bounds, or what the subclass refuses.
         """
         fields = init_fields(key, env, objective, params, fixed)
-        env, params, objectives = fields["env"], fields["params"], fields["objectives"]
+        env, numbers, objectives = fields["env"], fields["params"], fields["objectives"]
         check_agent(self.name, env, objectives)
         if self.counterfactuals:
-            check_memory(self.name, env, params, objectives[0][1], self.offsets)
+            check_memory(self.name, env, numbers, objectives[0][1], self.offsets)
         # folded first: the two keys that updates split from this one are not used for anything else
         world_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
-        fields["world"] = first_world(env, params, objectives, fields["fixed"], world_key)
+        fields["world"] = first_world(env, numbers, objectives, fields["fixed"], world_key)
         return self._start(fields, start_key)
 
-    def policies(self, state: StateT) -> dict[str, Any]:
+    def policies(self, state: StateT) -> dict[str, AnyPolicy]:
         """The greedy policy, and the fixed ones."""
         found = {state.agent: self._policy(state)} | state.fixed
         return {agent: found[agent] for agent in state.env.agents}
@@ -184,7 +194,7 @@ class QLearner(Algorithm[StateT]):
         """The state before the first update."""
         raise NotImplementedError
 
-    def _policy(self, state: StateT) -> Any:
+    def _policy(self, state: StateT) -> PyTree:
         """The greedy policy."""
         raise NotImplementedError
 
@@ -231,7 +241,7 @@ class QLearner(Algorithm[StateT]):
         key, next_key = state.next_key()
         rounds, steps = self._rounds(state.env)
 
-        def one_round(state: StateT, key: Key[Array, ""]) -> tuple[StateT, Any]:
+        def one_round(state: StateT, key: Key[Array, ""]) -> tuple[StateT, PyTree]:
             learn_key, mean_key = jax.random.split(key)
             state, losses = self._round(state, jax.random.split(learn_key, steps))
             losses[log_keys.exploration(state.agent)] = self._mean_epsilon(state)
@@ -278,7 +288,7 @@ class QLearner(Algorithm[StateT]):
         epsilon: Float[Array, ""],
         logits: Float[Array, " options"],
         key: PRNGKeyArray,
-    ) -> tuple[dict[str, Array], dict[str, Any]]:
+    ) -> tuple[dict[str, Array], dict[str, PyTree]]:
         """Actions of all agents, of the trained one epsilon-greedily; hidden states of others."""
         fixed_key, coin_key, sample_key = jax.random.split(key, 3)
         space = state.env.action_space(state.agent)
@@ -295,7 +305,7 @@ class QLearner(Algorithm[StateT]):
         state: StateT,
         seen: Entities,
         actions: Mapping[str, Array],
-        hidden: dict[str, Any],
+        hidden: dict[str, PyTree],
         key: PRNGKeyArray,
     ) -> tuple[StateT, Happened, Bool[Array, ""]]:
         """Make a step in the world: the state, what happened, and whether the episode ended."""

@@ -1,11 +1,9 @@
 """Replay buffers: the last rows of experience, any pytree, in a ring."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from fairgym.algorithms._worlds import spread_over_devices
 from fairgym.core import Struct
@@ -19,11 +17,11 @@ class ReplayBuffer(Struct):
         added: number of rows added of each world so far.
     """
 
-    rows: Any
+    rows: PyTree
     added: Int[Array, ""]
 
     @classmethod
-    def empty(cls, like: Any, worlds: int, places: int) -> "ReplayBuffer":
+    def empty(cls, like: PyTree, worlds: int, places: int) -> "ReplayBuffer":
         """A buffer without rows.
 
         Args:
@@ -54,7 +52,7 @@ class ReplayBuffer(Struct):
         """Mask of the places that hold a row."""
         return jnp.arange(self.places) < self.added
 
-    def add(self, rows: Any) -> "ReplayBuffer":
+    def add(self, rows: PyTree) -> "ReplayBuffer":
         """The buffer with new rows in place of the oldest ones.
 
         Args:
@@ -71,7 +69,7 @@ class ReplayBuffer(Struct):
             added=self.added + steps,
         )
 
-    def sample(self, key: PRNGKeyArray, size: int) -> tuple[Any, Any]:
+    def sample(self, key: PRNGKeyArray, size: int) -> tuple[PyTree, PyTree]:
         """Sample rows uniformly, and the rows that followed them in the same worlds.
 
         Args:
@@ -85,7 +83,7 @@ class ReplayBuffer(Struct):
         back = jax.random.randint(key, (self.worlds, size), 2, self.held + 1)
         places = (self.added - back) % self.places
 
-        def at(places: Array) -> Any:
+        def at(places: Array) -> PyTree:
             return jax.tree.map(
                 lambda x: jax.vmap(lambda row, place: row[place])(x, places), self.rows
             )
@@ -101,11 +99,11 @@ class ExperienceBuffer(Struct):
         added: number of rows added so far.
     """
 
-    rows: Any
+    rows: PyTree
     added: Int[Array, ""]
 
     @classmethod
-    def empty(cls, like: Any, places: int) -> "ExperienceBuffer":
+    def empty(cls, like: PyTree, places: int) -> "ExperienceBuffer":
         """A buffer without rows.
 
         Args:
@@ -125,7 +123,7 @@ class ExperienceBuffer(Struct):
         """Number of rows that it holds."""
         return jnp.minimum(self.added, self.places)
 
-    def add(self, rows: Any, kept: Bool[Array, " rows"]) -> "ExperienceBuffer":
+    def add(self, rows: PyTree, kept: Bool[Array, " rows"]) -> "ExperienceBuffer":
         """The buffer with some of these rows in place of the oldest ones.
 
         Args:
@@ -144,7 +142,7 @@ class ExperienceBuffer(Struct):
             added=self.added + jnp.sum(count),
         )
 
-    def sample(self, key: PRNGKeyArray, size: int) -> Any:
+    def sample(self, key: PRNGKeyArray, size: int) -> PyTree:
         """Sample rows uniformly, with replacement; it holds at least one."""
         places = jax.random.randint(key, (size,), 0, jnp.maximum(self.held, 1))
         return jax.tree.map(lambda x: x[places], self.rows)

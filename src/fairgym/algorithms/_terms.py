@@ -2,13 +2,13 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms._worlds import World, where
-from fairgym.core import Entities, Environment, FairgymError, no_components, param
+from fairgym.core import Entities, Environment, FairgymError, Params, no_components, param
 from fairgym.fairness import Windowed
 from fairgym.fairness.memories import LARGEST_PERIOD
 from fairgym.wrappers import StepOutcome
@@ -35,7 +35,7 @@ class Turn(NamedTuple):
     """
 
     carried: Carried
-    params: Any
+    params: Params
     world: World
     agent: str
     seen: Entities
@@ -87,7 +87,7 @@ class Terms:
     )
     largest_log_ratio: float | None = None
 
-    def first(self, env: Environment, params: Any) -> dict[str, Any]:
+    def first(self, env: Environment, params: Params) -> dict[str, PyTree]:
         """Memories of the measures at the start of an episode."""
         if not self.measures:
             return {}
@@ -95,10 +95,10 @@ class Terms:
         return {name: measure.initial(like) for name, measure in self.measures.items()}
 
     def watch(
-        self, env: Environment, params: Any, before: World, after: World, end: StepOutcome
+        self, env: Environment, params: Params, before: World, after: World, end: StepOutcome
     ) -> tuple[World, dict[str, Array]]:
         """The world after a step with what is watched in it, and the signals of the step."""
-        watched: dict[str, Any] = {}
+        watched: dict[str, PyTree] = {}
         signals = {name: getattr(end.components, own) for name, own in self.components.items()}
         for name, measure in self.measures.items():
             watched[name] = measure.update(before.watched[name], end.components)

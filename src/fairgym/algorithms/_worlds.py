@@ -18,15 +18,24 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.sharding import NamedSharding, PartitionSpec
-from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
-from fairgym.core import Entities, Environment, Struct, decide, first_hidden, no_components
+from fairgym.core import (
+    AnyPolicy,
+    Entities,
+    Environment,
+    Params,
+    Struct,
+    decide,
+    first_hidden,
+    no_components,
+)
 from fairgym.core.batching import episode_mesh
 from fairgym.fairness import Objective
 
 
 @eqx.filter_jit
-def first_states(env: Environment, params: Any, keys: Key[Array, " worlds"]) -> Any:
+def first_states(env: Environment, params: Params, keys: Key[Array, " worlds"]) -> PyTree:
     """States at the start of an episode, one for each key."""
     return jax.vmap(lambda key: env.initial_state(key, params))(keys)
 
@@ -41,15 +50,15 @@ class World(Struct):
         watched: memories of the measures that the learner looks at in every step, by name.
     """
 
-    state: Any
-    judged: tuple[dict[str, Any], ...]
-    hidden: dict[str, Any]
-    watched: dict[str, Any] = eqx.field(default_factory=dict)
+    state: PyTree
+    judged: tuple[dict[str, PyTree], ...]
+    hidden: dict[str, PyTree]
+    watched: dict[str, PyTree] = eqx.field(default_factory=dict)
 
 
 def first_judged(
-    env: Environment, params: Any, objectives: Sequence[tuple[str, Objective]]
-) -> tuple[dict[str, Any], ...]:
+    env: Environment, params: Params, objectives: Sequence[tuple[str, Objective]]
+) -> tuple[dict[str, PyTree], ...]:
     """Memories of the schemes that objectives weigh, at the start of an episode.
 
     Args:
@@ -65,9 +74,9 @@ def first_judged(
 
 def first_worlds(
     env: Environment,
-    params: Any,
+    params: Params,
     objectives: Sequence[tuple[str, Objective]],
-    fixed: Mapping[str, Any],
+    fixed: Mapping[str, AnyPolicy],
     keys: Key[Array, " worlds"],
 ) -> World:
     """Worlds at the start of an episode, one for each key, stacked along a first axis."""
@@ -81,9 +90,9 @@ def first_worlds(
 @eqx.filter_jit
 def first_world(
     env: Environment,
-    params: Any,
+    params: Params,
     objectives: Sequence[tuple[str, Objective]],
-    fixed: Mapping[str, Any],
+    fixed: Mapping[str, AnyPolicy],
     key: PRNGKeyArray,
 ) -> World:
     """A world at the start of an episode."""
@@ -137,13 +146,13 @@ class Step(Struct):
         signals: further numbers of the step by name, of learners that look at more than rewards.
     """
 
-    observations: dict[str, Any]
+    observations: dict[str, PyTree]
     present: Float[Array, "... all_agents"]
     actions: dict[str, Array]
     acts: dict[str, Bool[Array, "..."]]
     rewards: Float[Array, "... agents"]
     done: Bool[Array, "..."]
-    ahead: Any = None
+    ahead: PyTree = None
     signals: dict[str, Float[Array, "..."]] = eqx.field(default_factory=dict)
 
 
@@ -168,7 +177,7 @@ class Seen(Struct):
 
 
 def observe_sampled(
-    env: Environment, params: Any, world: Any, key: PRNGKeyArray, sampled_people: int
+    env: Environment, params: Params, world: PyTree, key: PRNGKeyArray, sampled_people: int
 ) -> Seen:
     """Observe a world, with samples of at most `sampled_people` persons."""
     everybody = env.observe(world, params)
@@ -181,18 +190,18 @@ def observe_sampled(
     return Seen(dict(everybody), samples, rows, jnp.stack(present))
 
 
-def acting(env: Environment, agent: str, world: Any) -> Bool[Array, ""]:
+def acting(env: Environment, agent: str, world: PyTree) -> Bool[Array, ""]:
     """True if the agent acts in this step, in a world with this state."""
     return world.time % env.spec.periods.get(agent, 1) == 0
 
 
 def fixed_actions(
     env: Environment,
-    fixed: Mapping[str, Any],
+    fixed: Mapping[str, AnyPolicy],
     observations: Mapping[str, Entities],
     key: PRNGKeyArray,
     world: World,
-) -> tuple[dict[str, Array], dict[str, Any]]:
+) -> tuple[dict[str, Array], dict[str, PyTree]]:
     """Actions of the agents that are not trained, and their next hidden states, by name.
 
     Args:
@@ -214,14 +223,16 @@ def fixed_actions(
     return actions, hidden
 
 
-def where(condition: Bool[Array, ""], one: Any, other: Any) -> Any:
+def where(condition: Bool[Array, ""], one: PyTree, other: PyTree) -> PyTree:
     """Arrays of one pytree if the condition holds, else those of another of its structure."""
     return jax.tree.map(lambda x, y: jnp.where(condition, x, y), one, other)
 
 
 def scan_state(
-    function: Callable[[Any, PRNGKeyArray], tuple[Any, Any]], state: Any, keys: Key[Array, " steps"]
-) -> tuple[Any, Any]:
+    function: Callable[[PyTree, PRNGKeyArray], tuple[PyTree, PyTree]],
+    state: PyTree,
+    keys: Key[Array, " steps"],
+) -> tuple[PyTree, PyTree]:
     """`lax.scan` over keys of a function of a state that is not arrays alone.
 
     Args:
@@ -234,7 +245,7 @@ def scan_state(
     """
     arrays, rest = eqx.partition(state, eqx.is_array)
 
-    def step(arrays: Any, key: PRNGKeyArray) -> tuple[Any, Any]:
+    def step(arrays: PyTree, key: PRNGKeyArray) -> tuple[PyTree, PyTree]:
         after, found = function(eqx.combine(arrays, rest), key)
         return eqx.filter(after, eqx.is_array), found
 
@@ -242,7 +253,7 @@ def scan_state(
     return eqx.combine(arrays, rest), found
 
 
-def spread_over_devices(tree: Any, worlds: int) -> Any:
+def spread_over_devices(tree: PyTree, worlds: int) -> PyTree:
     """Keep the first axis (worlds) on the devices that collected them, so that all work."""
     mesh = episode_mesh()
     if worlds % mesh.size:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import optax
 from jax.flatten_util import ravel_pytree
 from jax.scipy.sparse.linalg import cg
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import algorithms
@@ -109,7 +109,9 @@ class Cpo(Watching, Ppo):
             )
         return Terms(measures, valued=(SHORT_TERM,), values=1)
 
-    def _loss(self, learned: Any, state: PpoState, batch: Batch) -> tuple[Array, dict[str, Array]]:
+    def _loss(
+        self, learned: PyTree, state: PpoState, batch: Batch
+    ) -> tuple[Array, dict[str, Array]]:
         """The critic's error alone: the actor makes steps of its own."""
         nets = eqx.combine(learned[0], state.skeleton)
         values = jax.vmap(jax.vmap(nets.critic))(batch.steps.observations, batch.steps.present)
@@ -144,7 +146,7 @@ class Cpo(Watching, Ppo):
         own = own / (jnp.sqrt(mean(own**2)) + TINY)
         cost = cost * jnp.mean(acts)
 
-        def policy(numbers: Array) -> tuple[Any, Array]:
+        def policy(numbers: Array) -> tuple[PyTree, Array]:
             arrays, log_std = restored(numbers)
             return eqx.combine(arrays, state.skeleton.actors[agent]), log_std
 
@@ -200,12 +202,14 @@ class Cpo(Watching, Ppo):
         }
 
 
-def _outputs(network: Any, log_std: Array, seen: Entities) -> tuple[Array, Array]:
+def _outputs(network: PyTree, log_std: Array, seen: Entities) -> tuple[Array, Array]:
     """Outputs of a network for each step, and its log standard deviations."""
     return jax.vmap(jax.vmap(network.logits))(seen), log_std
 
 
-def _divergence(space: Any, old: Any, new: Any, seen: Entities) -> Float[Array, "worlds steps"]:
+def _divergence(
+    space: Any, old: PyTree, new: PyTree, seen: Entities
+) -> Float[Array, "worlds steps"]:
     """Kullback-Leibler divergence of new exploration from the old one."""
     (old_logits, old_std), (logits, std) = old, new
     if space.discrete:

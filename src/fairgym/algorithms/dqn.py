@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.algorithms._algorithm import LARGEST_WIDTH, MOST_EPISODES, algorithms
 from fairgym.algorithms._experiences import Experiences
@@ -62,10 +62,10 @@ class DqnState(QState):
         gradient_steps: number of gradient steps so far.
     """
 
-    learned: Any
-    skeleton: Any
-    target: Any
-    optimiser: Any
+    learned: PyTree
+    skeleton: PyTree
+    target: PyTree
+    optimiser: PyTree
     buffer: ExperienceBuffer
     epsilon: Float[Array, ""]
     gradient_steps: Int[Array, ""]
@@ -152,7 +152,7 @@ class Dqn(QLearner[DqnState]):
             gradient_steps=jnp.int32(0),
         )
 
-    def _policy(self, state: DqnState) -> Any:
+    def _policy(self, state: DqnState) -> PyTree:
         return eqx.combine(state.learned, state.skeleton)
 
     def _epsilon(self, state: DqnState, seen: Entities) -> Float[Array, ""]:
@@ -191,12 +191,12 @@ class Dqn(QLearner[DqnState]):
         state = state.replace(learned=learned, optimiser=optimiser, gradient_steps=steps)
         return self._with_target(state, steps > 0), {"value_error": error}
 
-    def _descend(self, state: DqnState, key: PRNGKeyArray) -> tuple[Any, Float[Array, ""]]:
+    def _descend(self, state: DqnState, key: PRNGKeyArray) -> tuple[PyTree, Float[Array, ""]]:
         """One gradient step on the mean squared error of a sample."""
         rows: Row = state.buffer.sample(key, self.batch_size)
         target = rows.reward + rows.discount * rows.ahead
 
-        def loss(learned: Any) -> Array:
+        def loss(learned: PyTree) -> Array:
             network: FlatNetwork = eqx.combine(learned, state.skeleton)
             values = jax.vmap(network.outputs)(rows.inputs)
             # a product, whose derivative is one too, instead of places in memory
@@ -225,7 +225,7 @@ class Dqn(QLearner[DqnState]):
         return state.replace(target=target, buffer=state.buffer.replace(rows=rows))
 
     def _ahead(
-        self, state: DqnState, arrays: Any, inputs: Float[Array, "rows inputs"]
+        self, state: DqnState, arrays: PyTree, inputs: Float[Array, "rows inputs"]
     ) -> Float[Array, " rows"]:
         """Largest Q of each of these observations, by the network with these arrays."""
         network: FlatNetwork = eqx.combine(arrays, state.skeleton)

@@ -14,7 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import LARGEST_WIDTH, MOST_EPISODES, algorithms
@@ -134,7 +134,7 @@ class Drqn(Dqn):
         enough = self.buffer_size if self.learning_starts is None else self.learning_starts
         begun = state.buffer.held >= max(1, enough // state.env.horizon)
 
-        def learn() -> Any:
+        def learn() -> PyTree:
             now = (state.learned, state.target, state.optimiser, state.gradient_steps)
             learn_keys = jax.random.split(learn_key, self.gradient_steps)
             now, errors = lax.scan(
@@ -142,7 +142,7 @@ class Drqn(Dqn):
             )
             return now, jnp.mean(errors)
 
-        def wait() -> Any:
+        def wait() -> PyTree:
             now = (state.learned, state.target, state.optimiser, state.gradient_steps)
             return now, jnp.float32(0.0)
 
@@ -161,7 +161,7 @@ class Drqn(Dqn):
 
         def step(
             carry: tuple[World, Array, Array], key: Key[Array, ""]
-        ) -> tuple[tuple[World, Array, Array], Any]:
+        ) -> tuple[tuple[World, Array, Array], PyTree]:
             world, remembered, alive = carry
             act_key, step_key = jax.random.split(key)
             now = state.replace(world=world)
@@ -187,21 +187,21 @@ class Drqn(Dqn):
     # ---------------------------------------------------------------- learning
 
     def _descend_sequences(
-        self, state: DqnState, now: tuple[Any, Any, Any, Array], key: PRNGKeyArray
-    ) -> tuple[tuple[Any, Any, Any, Array], Float[Array, ""]]:
+        self, state: DqnState, now: tuple[PyTree, PyTree, PyTree, Array], key: PRNGKeyArray
+    ) -> tuple[tuple[PyTree, PyTree, PyTree, Array], Float[Array, ""]]:
         """One gradient step on the mean squared error of a sample of episodes."""
         learned, target, optimiser, steps = now
         episodes = -(-self.batch_size // state.env.horizon)
         rows: Sequence = state.buffer.sample(key, episodes)
 
-        def values(arrays: Any) -> Float[Array, "episodes steps_and_one options"]:
+        def values(arrays: PyTree) -> Float[Array, "episodes steps_and_one options"]:
             network: RecurrentNetwork = eqx.combine(arrays, state.skeleton)
             return jax.vmap(network.unrolled)(rows.inputs)
 
         ahead = jnp.max(values(target)[:, 1:], axis=2)
         due = rows.reward + rows.discount * ahead
 
-        def loss(arrays: Any) -> Array:
+        def loss(arrays: PyTree) -> Array:
             found = values(arrays)[:, :-1]
             chosen = jax.nn.one_hot(rows.action, found.shape[2], dtype=found.dtype)
             error = (jnp.sum(found * chosen, axis=2) - due) ** 2

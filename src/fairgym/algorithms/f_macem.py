@@ -17,13 +17,13 @@ objective and fits the Gaussian to the elite. The result is the mean.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
@@ -43,7 +43,7 @@ from fairgym.algorithms._episodes import (
     run_candidates,
     survived,
 )
-from fairgym.core import Environment, Episode, param
+from fairgym.core import AnyPolicy, Environment, Episode, Params, param
 from fairgym.core.batching import replicated
 from fairgym.policies import equivariant, split_learned
 
@@ -58,13 +58,13 @@ class FMacemState(TrainState):
         multipliers: per trained agent, one multiplier per bound of its objective.
     """
 
-    mean: dict[str, Any]
-    spread: dict[str, Any]
-    skeleton: dict[str, Any]
+    mean: dict[str, PyTree]
+    spread: dict[str, PyTree]
+    skeleton: dict[str, PyTree]
     multipliers: tuple[Float[Array, "..."], ...]
 
 
-def _standard_normals(key: PRNGKeyArray, count: int, like: Any) -> Any:
+def _standard_normals(key: PRNGKeyArray, count: int, like: PyTree) -> PyTree:
     """`count` standard normal numbers for each element of `like`, along a new first axis.
 
     Sampled as one array and then cut: one call for each leaf takes many times as long to compile.
@@ -157,8 +157,8 @@ class FMacem(Algorithm[FMacemState]):
         env: Environment,
         objective: Objectives,
         *,
-        params: Any = None,
-        fixed: Mapping[str, Any] | None = None,
+        params: Params | None = None,
+        fixed: Mapping[str, AnyPolicy] | None = None,
     ) -> FMacemState:
         """A standard normal distribution (times `init_std`) around zero parameters.
 
@@ -176,11 +176,11 @@ class FMacem(Algorithm[FMacemState]):
             multipliers=tuple(o.initial_multipliers() for _, o in objectives),
         )
 
-    def policies(self, state: FMacemState) -> dict[str, Any]:
+    def policies(self, state: FMacemState) -> dict[str, AnyPolicy]:
         """The mean policy of each trained agent, and the fixed ones."""
         return self._policies(state, state.mean)
 
-    def _policies(self, state: FMacemState, learned: Any) -> dict[str, Any]:
+    def _policies(self, state: FMacemState, learned: PyTree) -> dict[str, PyTree]:
         policies = eqx.combine(learned, state.skeleton) | state.fixed
         return {agent: policies[agent] for agent in state.env.agents}
 
@@ -242,7 +242,7 @@ class FMacem(Algorithm[FMacemState]):
         return state, log
 
     def _episodes(
-        self, state: FMacemState, candidates: Any, keys: Key[Array, " candidates"]
+        self, state: FMacemState, candidates: PyTree, keys: Key[Array, " candidates"]
     ) -> Episode:
         """One episode for each candidate."""
         return run_candidates(
@@ -255,7 +255,7 @@ class FMacem(Algorithm[FMacemState]):
             vmap_size=self.vmap_size,
         )
 
-    def _fit(self, mean: Any, spread: Any, elite: Any) -> tuple[Any, Any]:
+    def _fit(self, mean: PyTree, spread: PyTree, elite: PyTree) -> tuple[PyTree, PyTree]:
         keep = self.smoothing
 
         def variance(old: Array, best: Array) -> Array:
@@ -272,9 +272,9 @@ class FMacem(Algorithm[FMacemState]):
         state: FMacemState,
         scores: dict[str, Array],
         leading: dict[str, Array],
-        results: Any,
-        measured: Any,
-        spread: Any,
+        results: PyTree,
+        measured: PyTree,
+        spread: PyTree,
         multipliers: list[Array],
     ) -> dict[str, Array]:
         log = log_episodes(state.env, state.objectives, measured)

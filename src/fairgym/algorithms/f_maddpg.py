@@ -15,14 +15,13 @@ rewards with the multipliers of the time when they were collected.
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
 from jax import lax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import Objectives, algorithms
@@ -30,7 +29,7 @@ from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_g
 from fairgym.algorithms._networks import Networks, make_networks
 from fairgym.algorithms._replay import ReplayBuffer
 from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
-from fairgym.core import Entities, Environment, FairgymError, check_shape, param
+from fairgym.core import AnyPolicy, Entities, Environment, FairgymError, Params, check_shape, param
 from fairgym.policies.networks import Standardiser
 
 
@@ -43,8 +42,8 @@ class FMaddpgState(GradientState):
         buffer: the last steps of every world.
     """
 
-    targets: Any
-    optimisers: tuple[Any, Any]
+    targets: PyTree
+    optimisers: tuple[PyTree, PyTree]
     buffer: ReplayBuffer
 
 
@@ -102,11 +101,11 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         """Number of steps of each world that the replay buffer holds: whole rounds."""
         return self.buffer_size // (self.num_envs * self.num_steps) * self.num_steps
 
-    def _optimiser(self, rate: float) -> Any:
+    def _optimiser(self, rate: float) -> PyTree:
         return optax.chain(optax.clip_by_global_norm(self.max_grad_norm), optax.adam(rate))
 
     @property
-    def _optimisers(self) -> tuple[Any, Any]:
+    def _optimisers(self) -> tuple[PyTree, PyTree]:
         return self._optimiser(self.actor_learning_rate), self._optimiser(self.learning_rate)
 
     def init(
@@ -115,8 +114,8 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         env: Environment,
         objective: Objectives,
         *,
-        params: Any = None,
-        fixed: Mapping[str, Any] | None = None,
+        params: Params | None = None,
+        fixed: Mapping[str, AnyPolicy] | None = None,
     ) -> FMaddpgState:
         """Networks near the middle of every action, worlds at their start, an empty buffer.
 
@@ -142,7 +141,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         )
 
     def _networks(
-        self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
+        self, env: Environment, params: Params, trained: tuple[str, ...], key: PRNGKeyArray
     ) -> Networks:
         for agent in trained:
             if env.action_space(agent).discrete:
@@ -172,7 +171,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
             own = seen.to_act_on(agent, space)
             noise_key, uniform_key = jax.random.split(agent_key)
 
-            def noisy(a: Any = actor, s: Any = own, k: Array = noise_key) -> Array:
+            def noisy(a: PyTree = actor, s: PyTree = own, k: Array = noise_key) -> Array:
                 noise = self.exploration_std * jax.random.normal(k, a.space.shape)
                 return a.space.clip(a(s, k) + noise)
 
@@ -204,7 +203,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         scale = self._reward_scale(state)
         nothing = dict.fromkeys(("value_error", "actor_objective"), jnp.float32(0.0))
 
-        def learn() -> Any:
+        def learn() -> PyTree:
             after, losses = lax.scan(lambda c, k: self._descend(state, scale, c, k), now, keys)
             return after, {name: jnp.mean(values) for name, values in losses.items()}
 
@@ -226,8 +225,8 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         return jnp.sqrt(jnp.maximum(square - mean**2, 1e-8) * reach)
 
     def _descend(
-        self, state: FMaddpgState, scale: Array, carry: Any, key: Array
-    ) -> tuple[Any, dict[str, Array]]:
+        self, state: FMaddpgState, scale: Array, carry: PyTree, key: Array
+    ) -> tuple[PyTree, dict[str, Array]]:
         """One gradient step of critic and policies, and of the target networks after them."""
         learned, targets, optimisers = carry
         step, later = state.buffer.sample(key, self.batch_size // self.num_envs)
@@ -252,7 +251,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         return (learned, targets, (actors[1], critic[1])), losses
 
     def _loss(
-        self, learned: Any, targets: Any, state: FMaddpgState, batch: tuple[Step, Step]
+        self, learned: PyTree, targets: PyTree, state: FMaddpgState, batch: tuple[Step, Step]
     ) -> tuple[Array, dict[str, Array]]:
         """The critic's error and minus the policies' values; neither pulls at the other's part."""
         nets, following = (eqx.combine(part, state.skeleton) for part in (learned, targets))
@@ -289,19 +288,19 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         return loss, {"value_error": error, "actor_objective": value}
 
 
-def _act(actor: Any, seen: Entities) -> tuple[Array, Array]:
+def _act(actor: PyTree, seen: Entities) -> tuple[Array, Array]:
     """The action, and the mean square of its logits."""
     logits = actor.logits(seen)
     penalty = actor.space.mean_over_elements(logits**2, seen.mask)
     return actor.space.from_logits(logits, seen.mask), penalty
 
 
-def _stored(seen: Entities, scaling: Standardiser) -> Any:
+def _stored(seen: Entities, scaling: Standardiser) -> PyTree:
     """Half the memory; standardised first, so that what is cut off is small beside the spread."""
     features = (seen.features - scaling.shift) / scaling.scale
     return features.astype(jnp.bfloat16), seen.mask, seen.context
 
 
-def _read(stored: Any, scaling: Standardiser) -> Entities:
+def _read(stored: PyTree, scaling: Standardiser) -> Entities:
     features, mask, context = stored
     return Entities(features.astype(jnp.float32) * scaling.scale + scaling.shift, mask, context)

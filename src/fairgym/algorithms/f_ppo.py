@@ -7,7 +7,7 @@ Learning" (2023), https://arxiv.org/abs/2401.06318, section 5 and algorithm 1.
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -26,7 +26,7 @@ from fairgym.algorithms._terms import (
     scaled,
 )
 from fairgym.algorithms.ppo import Ppo
-from fairgym.core import AnyPolicy, Environment, FairgymError, param
+from fairgym.core import AnyPolicy, Environment, FairgymError, Params, param
 from fairgym.policies.massaging import check_massaging, massage, massaged
 from fairgym.wrappers import AutoReset
 
@@ -113,7 +113,7 @@ class FPpo(Watching, Ppo):
     def massaged(
         self,
         env: Environment,
-        params: Any,
+        params: Params,
         policies: Mapping[str, AnyPolicy],
         trained_in: Environment,
         updates: int,

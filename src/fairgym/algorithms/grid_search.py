@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
@@ -24,7 +24,7 @@ from fairgym.algorithms._algorithm import (
     init_fields,
 )
 from fairgym.algorithms._episodes import log_episodes, ranked, run_candidates
-from fairgym.core import Environment, FairgymError, param
+from fairgym.core import AnyPolicy, Environment, FairgymError, Params, param
 from fairgym.policies import Constant, Random
 
 
@@ -74,8 +74,8 @@ class GridSearch(Algorithm[GridSearchState]):
         env: Environment,
         objective: Objectives,
         *,
-        params: Any = None,
-        fixed: Mapping[str, Any] | None = None,
+        params: Params | None = None,
+        fixed: Mapping[str, AnyPolicy] | None = None,
     ) -> GridSearchState:
         """Start with every element at one half.
 
@@ -87,7 +87,7 @@ class GridSearch(Algorithm[GridSearchState]):
         """
         fields = init_fields(key, env, objective, params, fixed)
         objectives: tuple[tuple[str, Any], ...] = fields["objectives"]
-        policies: dict[str, Any] = fields["fixed"]
+        policies: dict[str, AnyPolicy] = fields["fixed"]
         if len({objective for _, objective in objectives}) > 1:
             raise FairgymError("grid search takes one objective for all agents")
         best = {}
@@ -107,7 +107,7 @@ class GridSearch(Algorithm[GridSearchState]):
             raise FairgymError("grid search takes at least one trained agent that sets numbers")
         return GridSearchState(**fields, best=best)
 
-    def policies(self, state: GridSearchState) -> dict[str, Any]:
+    def policies(self, state: GridSearchState) -> dict[str, AnyPolicy]:
         """Constant policies at the best values found."""
         found = {
             agent: Constant(state.env.action_space(agent), np.asarray(value))
@@ -160,12 +160,12 @@ class GridSearch(Algorithm[GridSearchState]):
     @eqx.filter_jit
     def _measure(
         self, state: GridSearchState, candidates: dict[str, Array]
-    ) -> tuple[Float[Array, " candidates"], Any]:
+    ) -> tuple[Float[Array, " candidates"], PyTree]:
         """Mean score of each candidate, and its episodes; every tier uses the same keys."""
         keys = jax.random.split(jax.random.wrap_key_data(state.key), self.episodes)
         count = jax.tree.leaves(candidates)[0].shape[0]
 
-        def policies_of(values: dict[str, Array]) -> dict[str, Any]:
+        def policies_of(values: dict[str, Array]) -> dict[str, PyTree]:
             constant = {agent: lambda o, k, a=action: a for agent, action in values.items()}
             return constant | state.fixed
 

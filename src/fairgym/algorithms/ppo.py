@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import lax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import LARGEST_WIDTH, Objectives, algorithms
@@ -37,7 +37,7 @@ from fairgym.algorithms._on_policy import (
 )
 from fairgym.algorithms._terms import Terms, Turn
 from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
-from fairgym.core import Environment, FairgymError, check_shape, param
+from fairgym.core import AnyPolicy, Environment, FairgymError, Params, check_shape, param
 from fairgym.policies.exploration import act, explore, init_log_std
 
 
@@ -53,7 +53,7 @@ class PpoState(GradientState):
     """
 
     log_std: dict[str, Float[Array, " elements"]]
-    optimiser: Any
+    optimiser: PyTree
     moments: Moments
     carried: dict[str, Array]
 
@@ -152,8 +152,8 @@ class Ppo(GradientLearner[PpoState]):
         env: Environment,
         objective: Objectives,
         *,
-        params: Any = None,
-        fixed: Mapping[str, Any] | None = None,
+        params: Params | None = None,
+        fixed: Mapping[str, AnyPolicy] | None = None,
     ) -> PpoState:
         """Networks that know nothing, and worlds at their start.
 
@@ -179,7 +179,7 @@ class Ppo(GradientLearner[PpoState]):
         )
 
     def _networks(
-        self, env: Environment, params: Any, trained: tuple[str, ...], key: PRNGKeyArray
+        self, env: Environment, params: Params, trained: tuple[str, ...], key: PRNGKeyArray
     ) -> Networks:
         values = len(trained) + self.terms(env, trained).values
         if self.network == "flat":
@@ -196,11 +196,11 @@ class Ppo(GradientLearner[PpoState]):
 
     # ---------------------------------------------------------------- experience
 
-    def _run(self, state: PpoState, item: tuple[World, PRNGKeyArray]) -> tuple[World, Step, Any]:
+    def _run(self, state: PpoState, item: tuple[World, PRNGKeyArray]) -> tuple[World, Step, PyTree]:
         """Run one world: the world after `num_steps` steps, these, and the last observations."""
         (world, key), actors, terms = item, state.networks.actors, self._terms(state)
 
-        def observe(world: World, key: PRNGKeyArray) -> Any:
+        def observe(world: World, key: PRNGKeyArray) -> PyTree:
             return observe_sampled(state.env, state.params, world.state, key, self.sampled_people)
 
         def step(world: World, key: PRNGKeyArray) -> tuple[World, Step]:
@@ -316,7 +316,7 @@ class Ppo(GradientLearner[PpoState]):
         )
         parts = orders[:, : size * self.num_minibatches].reshape(-1, size)
 
-        def descend(carry: Any, part: Array) -> tuple[Any, dict[str, Array]]:
+        def descend(carry: PyTree, part: Array) -> tuple[PyTree, dict[str, Array]]:
             learned, log_std, optimiser = carry
             (_, losses), gradient = jax.value_and_grad(self._loss, has_aux=True)(
                 (learned, log_std), state, jax.tree.map(lambda x: x[:, part], batch)
@@ -331,7 +331,9 @@ class Ppo(GradientLearner[PpoState]):
         (learned, log_std, optimiser), losses = lax.scan(descend, carry, parts)
         return state.replace(learned=learned, log_std=log_std, optimiser=optimiser), losses
 
-    def _loss(self, learned: Any, state: PpoState, batch: Batch) -> tuple[Array, dict[str, Array]]:
+    def _loss(
+        self, learned: PyTree, state: PpoState, batch: Batch
+    ) -> tuple[Array, dict[str, Array]]:
         """The clipped surrogate of each agent, the critic's error, the entropy bonus."""
         nets, log_std = eqx.combine(learned[0], state.skeleton), learned[1]
         steps, before, terms = batch.steps, batch.before, self._terms(state)

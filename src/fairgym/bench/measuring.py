@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
+from jaxtyping import PyTree
 
 from fairgym.core import Environment, rollout
 from fairgym.core.batching import map_episodes
@@ -170,7 +171,7 @@ def _constant_policies(env: Environment) -> dict[str, Constant]:
     return policies
 
 
-def _warm_state(env: Environment, actions: dict[str, Any]) -> Any:
+def _warm_state(env: Environment, actions: dict[str, Any]) -> PyTree:
     """A state some steps into an episode."""
     params = env.default_params
     advance = jax.jit(lambda key, state: env.advance(key, state, actions, params)[0])
@@ -192,7 +193,7 @@ def _candidates(env: Environment, count: int, networks: bool) -> tuple[Any, Any]
     return jax.tree.unflatten(treedef, values), common
 
 
-def _carried_on(env: Environment, state: Any) -> Environment:
+def _carried_on(env: Environment, state: PyTree) -> Environment:
     """The environment from this state on, past any failure, so that all steps are made."""
     return NeverEnds(StartsFrom(env, state))
 
@@ -211,15 +212,15 @@ def _nothing_cached() -> Iterator[None]:
 
 
 def _compile(
-    workload: Workload, state: Any, batch: int, steps: int
+    workload: Workload, state: PyTree, batch: int, steps: int
 ) -> tuple[Callable[[], float], float]:
     """Compile the episodes of one measurement: `(run, seconds to compile)`."""
     params = jax.tree.map(jnp.asarray, workload.env.default_params)
     stacked = jax.tree.map(lambda x: x[:batch], workload.stacked)
     items = stacked, jax.random.split(jax.random.key(1), batch)
 
-    def episodes(state: Any, items: Any) -> Any:
-        def one(item: Any) -> Any:
+    def episodes(state: PyTree, items: PyTree) -> PyTree:
+        def one(item: PyTree) -> PyTree:
             learned, key = item
             policies = eqx.combine(learned, workload.common)
             env = _carried_on(workload.env, state)

@@ -206,7 +206,7 @@ def with_interval(
     return f"{middle} [{text(low)}, {text(high)}]" if math.isfinite(low) else middle
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:,.6g}"
@@ -301,7 +301,7 @@ def as_csv(simulation: Simulation) -> str:
     return stream.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 

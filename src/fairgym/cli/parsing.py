@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
         self._flags = ["--help", FLAG]
 
     def add(
-        self, setting: Setting, *flags: str, dest: str = "", shown: Any = dataclasses.MISSING
+        self, setting: Setting, *flags: str, dest: str = "", shown: object = dataclasses.MISSING
     ) -> None:
         """Add the flag of a setting.
 
@@ -110,7 +110,7 @@ class Parser(argparse.ArgumentParser):
             )
         self._flags += added.option_strings
 
-    def add_fields(self, cls: type[Any], defaults: Mapping[str, Any] | None = None) -> None:
+    def add_fields(self, cls: type, defaults: Mapping[str, object] | None = None) -> None:
         """Add the flags that a dataclass declares by `flag` and `names`.
 
         Args:
@@ -192,8 +192,8 @@ def flag_of(name: str) -> str:
 def add_environment(
     parser: Parser,
     settings: Sequence[Setting],
-    defaults: Mapping[str, Any],
-    shown: Mapping[str, Any],
+    defaults: Mapping[str, object],
+    shown: Mapping[str, object],
 ) -> None:
     """Add the flags of an environment's arguments.
 
@@ -236,7 +236,7 @@ def _spelled(words: Sequence[str]) -> list[str]:
     return spelled
 
 
-def _help(setting: Setting, shown: Any) -> str:
+def _help(setting: Setting, shown: object) -> str:
     if isinstance(shown, tuple | list):  # as the flag takes them
         shown = ",".join(map(str, shown))
     default = "" if shown in (None, "") else f" (default: {shown})"
@@ -247,7 +247,9 @@ def _parsed_by(setting: Setting) -> type[argparse.Action]:
     """An action by the setting's own parser: its errors name the field and its values."""
 
     class Parsed(argparse.Action):
-        def __call__(self, _: Any, given: Any, text: Any, flag: str | None = None) -> None:
+        def __call__(
+            self, _: object, given: argparse.Namespace, text: Any, flag: str | None = None
+        ) -> None:
             setattr(given, self.dest, setting.parse(text))
 
     return Parsed

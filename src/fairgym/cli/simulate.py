@@ -1,9 +1,9 @@
 """`fairgym simulate`: what would change, without training."""
 
+import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from fairgym.cli.pairs import describe_elements
 from fairgym.cli.parsing import Parser, add_environment, flag, peek
@@ -144,8 +144,8 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, bool, Path | None]:
 
 def _from_flags(
     name: str,
-    given: Any,
-    arguments: Mapping[str, Any],
+    given: argparse.Namespace,
+    arguments: Mapping[str, object],
     changes: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Plan:
     """A baseline as it is beside the same with changes; without any, the baselines."""

@@ -209,7 +209,7 @@ def _timed(config: Any, epochs: str) -> tuple[float, float, float]:
     short = dataclasses.replace(config, algorithm_args={**config.algorithm_args, epochs: 2})
     clocks = [(time.perf_counter(), time.process_time())]
 
-    def progress(done: int, total: int, line: Any) -> None:
+    def progress(done: int, total: int, line: object) -> None:
         clocks.append((time.perf_counter(), time.process_time()))
 
     with tempfile.TemporaryDirectory() as folder:

@@ -235,7 +235,7 @@ def write_page(arguments: Sequence[str]) -> None:
     print(plain(path))
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, float):

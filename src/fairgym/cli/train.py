@@ -242,7 +242,7 @@ def _parser(
     prog: str,
     settings: Sequence[Setting],
     config: RunConfig,
-    base: Mapping[str, Any],
+    base: Mapping[str, object],
     env: Environment | None,
 ) -> Parser:
     """The parser of all flags, with the file's values as defaults.

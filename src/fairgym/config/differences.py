@@ -46,7 +46,7 @@ def essence(run: Any) -> dict[str, Any]:
     return flat | ({"data": checksum[:12]} if checksum else {})
 
 
-def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(config: Mapping[str, object], prefix: str = "") -> dict[str, Any]:
     """Nested mappings as one: "a.b.c" -> value; lists stay whole."""
     flat: dict[str, Any] = {}
     for key, value in config.items():
@@ -57,17 +57,17 @@ def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def part_of(flat: Mapping[str, Any], sections: Sequence[str]) -> dict[str, Any]:
+def part_of(flat: Mapping[str, object], sections: Sequence[str]) -> dict[str, Any]:
     """The settings of some sections."""
     return {key: value for key, value in flat.items() if key.split(".")[0] in sections}
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """A text that is equal for equal settings."""
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def labels_of(flat: Sequence[Mapping[str, Any]]) -> list[str]:
+def labels_of(flat: Sequence[Mapping[str, object]]) -> list[str]:
     """Differences between configurations, in words; all "" if nothing differs.
 
     Of the environment's settings and parameters those are left out that follow others (a cap
@@ -84,7 +84,7 @@ def labels_of(flat: Sequence[Mapping[str, Any]]) -> list[str]:
     return [", ".join(_words(key, f.get(key)) for key in shown) for f in flat]
 
 
-def _words(key: str, value: Any) -> str:
+def _words(key: str, value: object) -> str:
     section, _, name = key.rpartition(".")
     if key == "memory":
         return f"memory {value}" if value else "no memory"
@@ -97,7 +97,7 @@ def _words(key: str, value: Any) -> str:
     return f"{words(name)} {plain(value)}"
 
 
-def plain(value: Any) -> str:
+def plain(value: object) -> str:
     """A setting in text."""
     if isinstance(value, bool | None):
         return {True: "yes", False: "no", None: "none"}[value]

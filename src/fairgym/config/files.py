@@ -76,13 +76,15 @@ def parse_json(content: bytes) -> Any:
         raise ValueError("it is not text") from error
 
 
-def describe(values: Any) -> str:
+def describe(values: object) -> str:
     """Kind of a value in a file, in words."""
     kinds = {list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
     return kinds.get(type(values), "a number" if isinstance(values, int | float) else "a value")
 
 
-def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+def differences(
+    here: Mapping[str, object], there: Mapping[str, object]
+) -> list[tuple[str, Any, Any]]:
     """Differences of two configurations as JSON values: (field, value here, value there)."""
     ours, theirs = _flat(here), _flat(there)
     return [
@@ -92,7 +94,7 @@ def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[tuple
     ]
 
 
-def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(config: Mapping[str, object]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in config.items():
         if isinstance(value, dict):
@@ -111,7 +113,7 @@ def _parsed(text: str, suffix: str) -> Any:
     return values
 
 
-def _check(values: Any) -> None:
+def _check(values: object) -> None:
     """Raise a ValueError for depths, amounts and numbers that no configuration has."""
     waiting, count = [(values, 0)], 0
     while waiting:
@@ -172,7 +174,7 @@ def _expanded(node: Any, known: dict[int, int]) -> int:
 
 
 def _read_json(text: str) -> Any:
-    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def read(pairs: list[tuple[str, object]]) -> dict[str, Any]:
         _once([key for key, _ in pairs])
         return dict(pairs)
 

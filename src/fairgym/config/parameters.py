@@ -42,7 +42,7 @@ class Parameter(Setting):
             return "a number"
         return f"one number, or one per {self.info.per}: {', '.join(self.parts)}"
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Any:
         """The value of a configuration; names of parts are spelled as they are declared.
 
         Raises:
@@ -78,7 +78,7 @@ class Parameter(Setting):
         except ValueError as error:
             raise FairgymError(f"{self.name} is {text!r}; it takes {self.takes}") from error
 
-    def value(self, given: Any, before: Any) -> Any:
+    def value(self, given: object, before: Any) -> Any:
         """The number or numbers that the environment gets.
 
         Equal numbers for all parts become one number: the same program, and so the same bits.
@@ -167,7 +167,7 @@ def settings_of(
     ]
 
 
-def with_params(env: Environment, params: P, changes: Iterable[tuple[str, Any]]) -> P:
+def with_params(env: Environment, params: P, changes: Iterable[tuple[str, object]]) -> P:
     """Parameters with some of them changed.
 
     Args:

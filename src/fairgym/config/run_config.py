@@ -96,15 +96,15 @@ class RunConfig:
 
     environment: str
     environment_args: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    params: Mapping[str, object] = dataclasses.field(default_factory=dict)
     algorithm: str = "f-macem"
-    algorithm_args: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    objective: str | Mapping[str, Any] | Objective = ""
-    objectives: Mapping[str, str | Mapping[str, Any] | Objective] = dataclasses.field(
+    algorithm_args: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    objective: str | Mapping[str, object] | Objective = ""
+    objectives: Mapping[str, str | Mapping[str, object] | Objective] = dataclasses.field(
         default_factory=dict
     )
     bounds: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    fixed: Mapping[str, object] = dataclasses.field(default_factory=dict)
     memory: str = ""
     seed: int = 0
 
@@ -223,7 +223,7 @@ class RunConfig:
         return Job(config, measured, params, objective, fixed, algorithm)
 
     def _objective(
-        self, env: Environment, given: Any, further: Mapping[str, Metric], agent: str
+        self, env: Environment, given: object, further: Mapping[str, Metric], agent: str
     ) -> Objective:
         try:
             objective = read_objective(env, given, further)
@@ -232,7 +232,7 @@ class RunConfig:
             raise FairgymError(f"{about}{error}") from error
         return objective.bounded(self.bounds) if self.bounds else objective
 
-    def _plain(self, objective: Any) -> Any:
+    def _plain(self, objective: object) -> Any:
         """The plain data of an `Objective`; anything else as it is."""
         if not isinstance(objective, Objective):
             return objective
@@ -295,7 +295,7 @@ def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {s.name: s.check(named[s.name]) for s in known if s.name in named}
 
 
-def _plain(key: Any) -> str:
+def _plain(key: object) -> str:
     name = str(key).replace("-", "_")
     return ALIASES.get(name, name)
 
@@ -310,10 +310,10 @@ def _unknown(key: str, known: Iterable[str], section: str = "") -> FairgymError:
     return FairgymError(f"unknown key {full!r}{hint}; {where}: {', '.join(names)}")
 
 
-def _values(thing: Any, settings: list[Setting]) -> dict[str, Any]:
+def _values(thing: object, settings: list[Setting]) -> dict[str, Any]:
     """The fields of a dataclass as JSON values."""
 
-    def plain(value: Any) -> Any:
+    def plain(value: object) -> Any:
         if not hasattr(value, "dtype"):
             return value
         numbers = np.asarray(value)

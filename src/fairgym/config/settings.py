@@ -38,22 +38,23 @@ class Setting:
 
     section: str
     name: str
-    kind: Any
+    kind: object
     default: Any
     info: ParamInfo = PLAIN
     metavar: str = ""
 
     @property
     def help(self) -> str:
-        """Meaning of the field, with its unit."""
-        return f"{self.info.description} [{self.info.unit}]".removesuffix(" []")
+        """Meaning of the field, with its unit and range."""
+        about = ", ".join(filter(None, [self.info.unit, self.info.range]))
+        return f"{self.info.description} [{about}]".removesuffix(" []")
 
     @property
     def takes(self) -> str:
         """Values that it takes, in words."""
         return " or ".join(map(str, self.info.choices)) or describe_kind(self.kind)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Any:
         """The value of a configuration, brought to the setting's type.
 
         Raises:
@@ -76,14 +77,14 @@ class Setting:
         raise FairgymError(f"{self.name} is {text!r}; it takes {self.takes}")
 
 
-def members(kind: Any) -> tuple[Any, ...]:
+def members(kind: object) -> tuple[Any, ...]:
     """The types that a type allows: `int | None` -> `(NoneType, int)`, with text last."""
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         return tuple(sorted(typing.get_args(kind), key=lambda t: (t is str, t is not type(None))))
     return (kind,)
 
 
-def describe_kind(kind: Any) -> str:
+def describe_kind(kind: object) -> str:
     """A type in words: `int | None` -> "a whole number or none"."""
     parts = []
     for member in members(kind):
@@ -98,7 +99,7 @@ def describe_kind(kind: Any) -> str:
     return " or ".join(parts + (["none"] if type(None) in members(kind) else []))
 
 
-def check_kind(name: str, value: Any, kind: Any) -> Any:
+def check_kind(name: str, value: object, kind: object) -> Any:
     """The value, if it is of this type (whole numbers do for numbers); else a FairgymError."""
     for member in members(kind):
         origin = typing.get_origin(member)
@@ -143,7 +144,7 @@ def algorithm_settings(name: str) -> list[Setting]:
     return fields_of(algorithms.get(name), ALGORITHM)
 
 
-def fields_of(cls: Any, section: str = "") -> list[Setting]:
+def fields_of(cls: type, section: str = "") -> list[Setting]:
     """Return the fields of a dataclass that its constructor takes.
 
     A field without a default has `dataclasses.MISSING` as its default.
@@ -161,7 +162,7 @@ def fields_of(cls: Any, section: str = "") -> list[Setting]:
     return settings
 
 
-def field_types(cls: Any) -> dict[str, Any]:
+def field_types(cls: type) -> dict[str, Any]:
     """Field name -> its type.
 
     Raises:
@@ -176,7 +177,7 @@ def field_types(cls: Any) -> dict[str, Any]:
         ) from error
 
 
-def summary_line(documented: Any) -> str:
+def summary_line(documented: object) -> str:
     """The first paragraph of a module's or class's docstring."""
     paragraph = inspect.cleandoc(documented.__doc__ or "").split("\n\n")[0]
     return " ".join(paragraph.split())

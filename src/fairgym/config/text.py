@@ -2,7 +2,6 @@
 
 import reprlib
 from collections.abc import Sequence
-from typing import Any
 
 from fairgym.core import FairgymError
 from fairgym.utils.changes import slug
@@ -10,7 +9,7 @@ from fairgym.utils.changes import slug
 MOST_SEEDS = 10_000
 
 
-def read_seeds(given: Any) -> tuple[int, ...]:
+def read_seeds(given: object) -> tuple[int, ...]:
     """Return the seeds of a text, or of a list in a file.
 
     Args:

@@ -10,7 +10,6 @@ from fairgym.core.components import (
     EnvironmentSpec,
     Memory,
     component,
-    no_components,
 )
 from fairgym.core.environment import (
     Environment,
@@ -20,6 +19,7 @@ from fairgym.core.environment import (
     counts_people,
     group_counts,
     in_groups,
+    no_components,
     require_agent,
 )
 from fairgym.core.errors import FairgymError

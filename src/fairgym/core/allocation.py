@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.errors import FairgymError
 from fairgym.core.shares import filled
-from fairgym.core.spaces import declared
+from fairgym.core.spaces import Numbers, declared
 from fairgym.core.unit import Vector
 
 MOST_UNITS = 100_000
@@ -62,7 +63,7 @@ class Allocation(Vector):
     """
 
     independent: ClassVar[bool] = False
-    dtype: ClassVar[Any] = jnp.int32
+    dtype: ClassVar[DTypeLike] = jnp.int32
 
     units: int
     elements: tuple[Any, ...]
@@ -115,7 +116,7 @@ class Allocation(Vector):
         number = jnp.where(largest > 0.0, number / jnp.where(largest > 0.0, largest, 1.0), 1.0)
         return apportion(number / jnp.sum(number), self.units)
 
-    def holding(self, action: Any, held: Sequence[int]) -> Any:
+    def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
         """Units that hold as they are; the others of their number in proportion to the rest.
 
         Units that hold are scaled if they are more than all, or no other place is there.

@@ -1,11 +1,12 @@
 """Many episodes at once, spread over devices and batched on each."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jaxtyping import PyTree
 
 from fairgym.core.environment import Environment, PopulationEnvironment
 
@@ -15,8 +16,8 @@ TOGETHER = 512  # episodes, then
 
 
 def map_episodes(
-    function: Callable[[Any], T],
-    items: Any,
+    function: Callable[[PyTree], T],
+    items: PyTree,
     vmap_size: int | None = None,
     *,
     env: Environment | None = None,
@@ -42,7 +43,7 @@ def map_episodes(
         vmap_size = _size_on_cpu(env) if jax.default_backend() == "cpu" else share
     vmap_size = max(1, min(vmap_size, share))
 
-    def run(items: Any) -> T:
+    def run(items: PyTree) -> T:
         if vmap_size == share and share > 1:
             return jax.vmap(function)(items)
         if vmap_size == 1:
@@ -61,7 +62,7 @@ def map_episodes(
     return found if share * devices == count else jax.tree.map(lambda x: x[:count], found)
 
 
-def _in_batches(function: Callable[[Any], T], items: Any, size: int) -> T:
+def _in_batches(function: Callable[[PyTree], T], items: PyTree, size: int) -> T:
     """`jax.lax.map` with a `batch_size`, which fails where an entry's result has an empty array.
 
     Args:

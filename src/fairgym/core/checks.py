@@ -2,12 +2,12 @@
 
 import math
 import numbers
-from typing import Any
+from typing import TypeGuard
 
 from fairgym.core.errors import FairgymError
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """True for a finite number that fits a float."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return False
@@ -17,7 +17,7 @@ def is_number(value: Any) -> bool:
         return False
 
 
-def require_number(what: str, value: Any, low: float, high: float | None = None) -> None:
+def require_number(what: str, value: object, low: float, high: float | None = None) -> None:
     """Raise a FairgymError unless a value is a number in a range.
 
     Args:
@@ -31,14 +31,14 @@ def require_number(what: str, value: Any, low: float, high: float | None = None)
         raise FairgymError(f"{what} is {value!r}; it takes a number {takes}")
 
 
-def check_shape(name: str, value: Any, low: int, high: int) -> int:
+def check_shape(name: str, value: object, low: int, high: int) -> int:
     """Return a constructor argument as an int, or raise a FairgymError that names it."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low} to {high}")
     return value
 
 
-def check_flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: object) -> bool:
     """Return a constructor argument that is True or False, or raise a FairgymError."""
     if not isinstance(value, bool):
         raise FairgymError(f"{name} is {value!r}; it takes True or False")

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.errors import FairgymError
-from fairgym.core.spaces import ActionSpace, Element, declared
+from fairgym.core.spaces import ActionSpace, Element, Numbers, declared
 
 # In place of minus infinity, which makes derivatives that are no numbers.
 IMPOSSIBLE = -1e30
@@ -36,7 +37,7 @@ class Choice:
     independent: ClassVar[bool] = False
     discrete: ClassVar[bool] = True
     chooses_row: ClassVar[bool] = False
-    dtype: ClassVar[Any] = jnp.int32
+    dtype: ClassVar[DTypeLike] = jnp.int32
 
     @property
     def largest(self) -> float:
@@ -94,7 +95,7 @@ class Choice:
             action = jnp.round(jnp.nan_to_num(action, nan=0.0, posinf=last, neginf=0.0))
         return jnp.clip(action, 0, last).astype(jnp.int32)
 
-    def holding(self, action: Any, held: Sequence[int]) -> Any:
+    def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
         """The action itself: there is nothing beside the option that is chosen."""
         return action
 

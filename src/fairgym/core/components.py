@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, PyTree
 
 from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
@@ -75,7 +75,7 @@ class Components(Struct):
         }
 
 
-def add_compensated(total: Any, lost: Any, value: Any) -> tuple[Any, Any]:
+def add_compensated(total: PyTree, lost: PyTree, value: PyTree) -> tuple[PyTree, PyTree]:
     """Neumaier summation, leaf by leaf: `total + lost` is the exact sum to about 48 bits.
 
     Args:
@@ -145,7 +145,7 @@ class Memory(Protocol):
         True
     """
 
-    def initial(self, like: Components) -> Any:
+    def initial(self, like: Components) -> PyTree:
         """The memory m_init at the start of an episode.
 
         Args:
@@ -153,31 +153,13 @@ class Memory(Protocol):
         """
         ...
 
-    def update(self, memory: Any, components: Components) -> Any:
+    def update(self, memory: PyTree, components: Components) -> PyTree:
         """The memory mu(m, ...) after a step with these components."""
         ...
 
 
-def no_components(env: Any, params: Any) -> Any:
-    """Components of nothing, all zero, in the shapes that the environment emits.
-
-    Nothing is computed: shapes are those of an abstract step.
-
-    Args:
-        env: an environment.
-        params: as `env.default_params`.
-    """
-
-    def step(key: Any) -> Any:
-        actions = {agent: env.action_space(agent).sample(key) for agent in env.agents}
-        return env.advance(key, env.initial_state(key, params), actions, params)[1]
-
-    shapes = jax.eval_shape(step, jax.random.key(0))
-    return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-
-
 # Stands for random actions of all agents.
-ALL_RANDOM: Mapping[str, Mapping[str, Any]] = {}
+ALL_RANDOM: Mapping[str, Mapping[str, object]] = {}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -254,10 +236,10 @@ class EnvironmentSpec:
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
     default_objective: str = "uniform"
     benefit: str = ""
-    baselines: Mapping[str, Mapping[str, Any]] = dataclasses.field(
+    baselines: Mapping[str, Mapping[str, object]] = dataclasses.field(
         default_factory=lambda: ALL_RANDOM
     )
-    foresee: Callable[[Any, Any, Any], Any] | None = None
+    foresee: Callable[[PyTree, Mapping[str, Array], PyTree], PyTree] | None = None
     stages: tuple[str, ...] = ()
     core_attribute: str = ""
     waits: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -7,10 +7,11 @@ declares the rest in `spec` and the spaces; `reset` and `step` are here.
 import abc
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.core.components import Components, EnvironmentSpec
 from fairgym.core.errors import FairgymError
@@ -88,12 +89,12 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """Observation of each agent in this state."""
 
     @abc.abstractmethod
-    def noise(self, key: PRNGKeyArray, params: ParamsT) -> Any:
+    def noise(self, key: PRNGKeyArray, params: ParamsT) -> PyTree:
         """All the randomness of one step: a pytree of arrays."""
 
     @abc.abstractmethod
     def transition(
-        self, noise: Any, state: StateT, actions: Actions, params: ParamsT
+        self, noise: PyTree, state: StateT, actions: Actions, params: ParamsT
     ) -> tuple[StateT, ComponentsT, Bool[Array, ""]]:
         """One step in the order of the source: `(state, components, terminated)`.
 
@@ -148,7 +149,9 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 
     def step(
         self, key: PRNGKeyArray, state: StateT, actions: Actions, params: ParamsT
-    ) -> tuple[Observations, StateT, ComponentsT, Bool[Array, ""], Bool[Array, ""], dict[str, Any]]:
+    ) -> tuple[
+        Observations, StateT, ComponentsT, Bool[Array, ""], Bool[Array, ""], dict[str, PyTree]
+    ]:
         """Make one step. Out-of-range actions are clipped, shares renormalised.
 
         Args:
@@ -170,7 +173,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         return self.observe(state, params), state, components, terminated, truncated, {}
 
 
-def time_of(state: Any) -> Int[Array, ""]:
+def time_of(state: PyTree) -> Int[Array, ""]:
     """Number of steps made, which every state has (`State.time`)."""
     return state.time
 
@@ -186,7 +189,7 @@ def check_parts(env: Environment, params: Params) -> None:
             )
 
 
-def require_agents(env: Environment, given: Any, what: str) -> None:
+def require_agents(env: Environment, given: object, what: str) -> None:
     """Raise a FairgymError unless `given` has exactly one entry for each agent."""
     if not isinstance(given, Mapping):
         kind = "None" if given is None else f"a {type(given).__name__}"
@@ -243,7 +246,7 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
     def people(self, state: StateT) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name, for reports, tests and plots."""
 
-    def counting_people(self, state: Any) -> Any:
+    def counting_people(self, state: PyTree) -> PyTree:
         """The state from which on components are counted person by person, at an episode's start.
 
         For environments whose spec `counts_people`; one whose state keeps counts per group for
@@ -251,7 +254,7 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
         """
         return state.replace(by_person=True)
 
-    def census(self, state: Any) -> dict[str, Int[Array, " groups"]]:
+    def census(self, state: PyTree) -> dict[str, Int[Array, " groups"]]:
         """Number of people per stage (key) and group (entry)."""
         group = jnp.arange(len(self.spec.groups))[:, None] == state.group[None, :]
         return {
@@ -279,6 +282,24 @@ def count_people(
     if rows is None:
         return values
     return jnp.zeros(state.group.shape, jnp.float32).at[rows].add(values)
+
+
+def no_components(env: Environment, params: Params) -> PyTree:
+    """Components of nothing, all zero, in the shapes that the environment emits.
+
+    Nothing is computed: shapes are those of an abstract step.
+
+    Args:
+        env: an environment.
+        params: as `env.default_params`.
+    """
+
+    def step(key: PRNGKeyArray) -> PyTree:
+        actions = {agent: env.action_space(agent).sample(key) for agent in env.agents}
+        return env.advance(key, env.initial_state(key, params), actions, params)[1]
+
+    shapes = jax.eval_shape(step, jax.random.key(0))
+    return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
 
 
 def counts_people(env: Environment) -> bool:
@@ -309,9 +330,9 @@ def in_groups(
     return counts.replace(**sums)
 
 
-def in_parts(env: Any, counts: ComponentsT, state: Any) -> dict[str, ComponentsT]:
+def in_parts(env: Environment, counts: ComponentsT, state: PyTree) -> dict[str, ComponentsT]:
     """Such components, summed up within the parts of each partition, as they are in this state."""
-    people = env.people(state) if env.spec.partitions else {}
+    people = cast(PopulationEnvironment, env).people(state) if env.spec.partitions else {}
     return {
         name: in_groups(env, counts, people[name].astype(jnp.int32), len(parts))
         for name, parts in env.spec.partitions.items()

@@ -2,10 +2,10 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.errors import FairgymError
@@ -133,7 +133,7 @@ class EntitySpace:
         self,
         columns: Mapping[str, Array],
         mask: Bool[Array, " capacity"],
-        context: Mapping[str, Any] | None = None,
+        context: Mapping[str, ArrayLike] | None = None,
         rows: Int[Array, " capacity"] | None = None,
     ) -> Entities:
         """Build the observation from named arrays; this space puts them in order.

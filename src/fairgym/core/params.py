@@ -49,19 +49,35 @@ class ParamInfo:
     low: float = -math.inf
     high: float | str = math.inf
     above: bool = False
-    choices: tuple[Any, ...] = ()
+    choices: tuple[object, ...] = ()
     per: str = ""
+
+    @property
+    def range(self) -> str:
+        """The range in short: "from 0 to 1", "above 0"; "" for any number."""
+        start = (
+            ""
+            if self.low == -math.inf
+            else f"{'above' if self.above else 'from'} {_short(self.low)}"
+        )
+        end = "" if self.high == math.inf else f"to {_short(self.high)}"
+        return " ".join(filter(None, [start, end if start else end.replace("to ", "up to ")]))
+
+
+def _short(end: float | str) -> str:
+    """An end of a range: whole numbers as such, and the name of a field as it is."""
+    return end.replace("_", " ") if isinstance(end, str) else f"{end:.12g}"
 
 
 def param(
-    default: Any,
+    default: object,
     description: str,
     *,
     unit: str = "",
     low: float = -math.inf,
     high: float | str = math.inf,
     above: bool = False,
-    choices: tuple[Any, ...] = (),
+    choices: tuple[object, ...] = (),
     per: str = "",
 ) -> Any:
     """Declare a field with its default, meaning and range, as `ParamInfo`.
@@ -72,7 +88,7 @@ def param(
     return eqx.field(default=default, metadata={"param": info})
 
 
-def params_info(cls: Any) -> dict[str, ParamInfo]:
+def params_info(cls: type) -> dict[str, ParamInfo]:
     """Return meaning and range of each declared field of a dataclass, by name.
 
     A class that gives an inherited field another default keeps its meaning and range.
@@ -87,7 +103,7 @@ def params_info(cls: Any) -> dict[str, ParamInfo]:
     return found
 
 
-def check_params(declaring: Any) -> None:
+def check_params(declaring: object) -> None:
     """Raise a FairgymError unless every declared field of a dataclass is of its type and range.
 
     The type is that of the annotation: `int`, `float`, `bool`, `str`, `Literal[...]`, a tuple of
@@ -105,7 +121,7 @@ def check_params(declaring: Any) -> None:
         _check(name, getattr(declaring, name), hints[name], info)
 
 
-def _check(name: str, value: Any, kind: Any, info: ParamInfo) -> None:
+def _check(name: str, value: object, kind: object, info: ParamInfo) -> None:
     """Raise a FairgymError unless one value is of its type and range."""
     kinds = (
         typing.get_args(kind)
@@ -137,23 +153,22 @@ def _check(name: str, value: Any, kind: Any, info: ParamInfo) -> None:
         raise FairgymError(f"{name} is {value!r}; it takes {_takes(kind, info)}")
 
 
-def _bounds(kind: Any, info: ParamInfo) -> tuple[float, float]:
+def _bounds(kind: object, info: ParamInfo) -> tuple[float, float]:
     """Return the range, with the ends of the type where none are declared."""
     most = LARGEST_INTEGER if kind is int else LARGEST_NUMBER
     assert not isinstance(info.high, str)
     return max(info.low, -most), min(info.high, most)
 
 
-def _fits(value: Any, kind: Any, info: ParamInfo) -> bool:
+def _fits(value: object, kind: object, info: ParamInfo) -> bool:
     """True for a number of this type within the range."""
     low, high = _bounds(kind, info)
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not (whole or (kind is float and isinstance(value, float))):
+    if isinstance(value, bool) or not isinstance(value, int | float if kind is float else int):
         return False
     return low <= value <= high and not (info.above and value == low)
 
 
-def _takes(kind: Any, info: ParamInfo, plural: bool = False) -> str:
+def _takes(kind: object, info: ParamInfo, plural: bool = False) -> str:
     """Return what a number takes, in words."""
     low, high = _bounds(kind, info)
     start = f"{'above' if info.above else 'from'} {low:g}"

@@ -1,9 +1,9 @@
 """The interfaces of policies, with and without a hidden state."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from fairgym.core.observed import Entities
 
@@ -34,11 +34,13 @@ class RecurrentPolicy(Protocol):
     belongs to the environment: `fairgym.wrappers.augmented`.
     """
 
-    def initial(self) -> Any:
+    def initial(self) -> PyTree:
         """Hidden state at the start of an episode: a pytree of arrays."""
         ...
 
-    def __call__(self, observation: Entities, key: PRNGKeyArray, hidden: Any) -> tuple[Array, Any]:
+    def __call__(
+        self, observation: Entities, key: PRNGKeyArray, hidden: PyTree
+    ) -> tuple[Array, PyTree]:
         """The action for this observation, and the next hidden state.
 
         Args:
@@ -52,7 +54,7 @@ class RecurrentPolicy(Protocol):
 AnyPolicy = Policy | RecurrentPolicy
 
 
-def first_hidden(policies: Mapping[str, AnyPolicy]) -> dict[str, Any]:
+def first_hidden(policies: Mapping[str, AnyPolicy]) -> dict[str, PyTree]:
     """Hidden states at the start of an episode, by name of agent; only of those that have one."""
     return {
         agent: policy.initial()
@@ -62,8 +64,8 @@ def first_hidden(policies: Mapping[str, AnyPolicy]) -> dict[str, Any]:
 
 
 def decide(
-    policy: AnyPolicy, observation: Entities, key: PRNGKeyArray, hidden: Any = None
-) -> tuple[Array, Any]:
+    policy: AnyPolicy, observation: Entities, key: PRNGKeyArray, hidden: PyTree = None
+) -> tuple[Array, PyTree]:
     """The action of a policy with or without hidden state, and its next hidden state.
 
     Args:

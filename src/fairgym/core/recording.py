@@ -1,15 +1,15 @@
 """Episodes of full length as a scan that hands out every step."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, PRNGKeyArray
+from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
 
 from fairgym.core.checks import check_shape
 from fairgym.core.environment import Environment, require_agents
+from fairgym.core.params import Params
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
 from fairgym.core.struct import Struct
 
@@ -27,24 +27,24 @@ class RecordedStep(Struct):
         terminated: True if the episode would end with this step; the record goes on.
     """
 
-    before: Any
-    noise: Any
+    before: PyTree
+    noise: PyTree
     actions: dict[str, Array]
-    after: Any
-    components: Any
+    after: PyTree
+    components: PyTree
     terminated: Bool[Array, ""]
 
 
 def record(
     env: Environment,
-    params: Any,
+    params: Params,
     policies: Mapping[str, AnyPolicy],
     key: PRNGKeyArray,
     steps: int | None = None,
     *,
-    pick: Callable[[RecordedStep], Any] = lambda step: step,
+    pick: Callable[[RecordedStep], PyTree] = lambda step: step,
     script: Mapping[str, Array] | None = None,
-) -> Any:
+) -> PyTree:
     """Run the same number of steps whatever fails, and stack a part of each.
 
     `rollout` stops where the environment terminates and keeps sums; this goes on, so that
@@ -85,7 +85,7 @@ def record(
     steps = env.horizon if steps is None else check_shape("steps", steps, 1, env.horizon)
     reset_key, run_key = jax.random.split(key)
 
-    def step(carry: tuple, given: tuple[Array, Mapping[str, Array]]) -> tuple[tuple, Any]:
+    def step(carry: tuple, given: tuple[Array, Mapping[str, Array]]) -> tuple[tuple, PyTree]:
         before, hidden = carry
         hidden = dict(hidden)
         policy_key, noise_key = jax.random.split(given[0])
@@ -113,7 +113,7 @@ def record(
     return lax.scan(step, start, (jax.random.split(run_key, steps), script))[1]
 
 
-def _where(condition: Bool[Array, ""], new: Any, old: Any) -> Any:
+def _where(condition: Bool[Array, ""], new: PyTree, old: PyTree) -> PyTree:
     """The new arrays where the condition holds, else the old ones."""
     return jax.tree.map(lambda x, y: jnp.where(condition, x, y), new, old)
 

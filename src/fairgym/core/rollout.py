@@ -2,17 +2,25 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.core.checks import check_shape
 from fairgym.core.components import Memory, add_compensated
-from fairgym.core.environment import Environment, counts_people, in_groups, in_parts, require_agents
+from fairgym.core.environment import (
+    Environment,
+    PopulationEnvironment,
+    counts_people,
+    in_groups,
+    in_parts,
+    require_agents,
+)
 from fairgym.core.errors import FairgymError
+from fairgym.core.params import Params
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
 from fairgym.core.struct import Struct
 
@@ -39,33 +47,33 @@ class Episode(Struct):
             begins. Empty without tallies.
     """
 
-    totals: Any
+    totals: PyTree
     length: Int[Array, ""]
     terminated: Bool[Array, ""]
-    final_state: Any
+    final_state: PyTree
     mean_actions: dict[str, Float[Array, "..."]]
-    trace: Any
-    watched: Any
-    memories: dict[str, Any]
-    tallies: Any
-    part_totals: dict[str, Any]
+    trace: PyTree
+    watched: PyTree
+    memories: dict[str, PyTree]
+    tallies: PyTree
+    part_totals: dict[str, PyTree]
 
 
 class _Loop(Struct):
-    state: Any
-    totals: Any
-    lost: Any
+    state: PyTree
+    totals: PyTree
+    lost: PyTree
     discount: Float[Array, ""]
     terminated: Bool[Array, ""]
     step: Int[Array, ""]
     action_sums: dict[str, Float[Array, "..."]]
     action_counts: dict[str, Float[Array, ""]]
-    trace: Any
-    watched: Any
-    memories: dict[str, Any]
-    hidden: dict[str, Any]
-    tallies: Any
-    tallies_lost: Any
+    trace: PyTree
+    watched: PyTree
+    memories: dict[str, PyTree]
+    hidden: dict[str, PyTree]
+    tallies: PyTree
+    tallies_lost: PyTree
 
 
 def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArray]:
@@ -75,15 +83,15 @@ def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKey
 
 
 def rollout(
-    env: Any,
-    params: Any,
+    env: Environment,
+    params: Params,
     policies: Mapping[str, AnyPolicy],
     key: PRNGKeyArray,
     horizon: int | None = None,
     *,
     discount: float | Float[Array, ""] = 1.0,
     trace: bool = False,
-    watch: Callable[[Any], Any] | None = None,
+    watch: Callable[[PyTree], PyTree] | None = None,
     memories: Mapping[str, Memory] | None = None,
     tally: bool = False,
 ) -> Episode:
@@ -130,16 +138,96 @@ def rollout(
             " that counts person by person (counts_people)"
         )
     folded: Mapping[str, Memory] = env.spec.schemes if memories is None else memories
+    asked = _Asked(env, params, policies, steps, discount, trace, watch, folded, tally)
     reset_key, policy_key, noise_key = episode_keys(key)
-    act = functools.partial(_act, env, params, policies)
+    end = lax.while_loop(
+        lambda loop: ~loop.terminated & (loop.step < steps),
+        lambda loop: asked.turn(loop, policy_key, noise_key),
+        asked.start(reset_key, key),
+    )
+    return _episode(env, end)
 
-    def body(loop: _Loop) -> _Loop:
+
+class _Acted(Struct):
+    """Actions of all agents; for each its sum over those it concerns, and how many these are."""
+
+    actions: dict[str, Array]
+    sums: dict[str, Array]
+    counts: dict[str, Array]
+    hidden: dict[str, PyTree]
+
+
+class _Asked(NamedTuple):
+    """What `rollout` is asked for, and the parts of its loop."""
+
+    env: Environment
+    params: Params
+    policies: Mapping[str, AnyPolicy]
+    steps: int
+    discount: float | Float[Array, ""]
+    trace: bool
+    watch: Callable[[PyTree], PyTree] | None
+    memories: Mapping[str, Memory]
+    tally: bool
+
+    def start(self, reset_key: PRNGKeyArray, key: PRNGKeyArray) -> _Loop:
+        """Before the first step."""
+        env = self.env
+        state = env.initial_state(reset_key, self.params)
+        if self.tally:
+            state = cast(PopulationEnvironment, env).counting_people(state)
+        start = self.nothing(state, first_hidden(self.policies), key)
+        if self.tally:
+            totals = in_groups(env, start.totals, state.group)
+            told = (start.totals, in_parts(env, start.totals, state))
+            start = start.replace(totals=totals, lost=totals, tallies=told, tallies_lost=told)
+        like = start.totals
+        start = start.replace(memories={n: m.initial(like) for n, m in self.memories.items()})
+        if self.trace:
+            start = start.replace(trace=_empty_rows(like, self.steps))
+        if self.watch:
+            rows = _empty_rows(self.watch(state), self.steps + 1)
+            start = start.replace(watched=_set_row(rows, self.watch(state), jnp.int32(0)))
+        return start
+
+    def nothing(self, state: PyTree, hidden: dict[str, PyTree], key: PRNGKeyArray) -> _Loop:
+        """Nothing summed up, and no rows for traces."""
+
+        def step(state: PyTree) -> PyTree:
+            acted = self.act(state, hidden, key)
+            components = self.env.advance(key, state, acted.actions, self.params)[1]
+            return components, acted.sums, acted.counts
+
+        shapes = jax.eval_shape(step, state)
+        components, sums, counts = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        return _Loop(
+            state=state,
+            totals=components,
+            lost=components,
+            discount=jnp.float32(1.0),
+            terminated=jnp.array(False),
+            step=jnp.int32(0),
+            action_sums=sums,
+            action_counts=counts,
+            trace=None,
+            watched=None,
+            memories={},
+            hidden=hidden,
+            tallies=None,
+            tallies_lost=None,
+        )
+
+    def turn(self, loop: _Loop, policy_key: PRNGKeyArray, noise_key: PRNGKeyArray) -> _Loop:
+        """One step."""
+        env, now = self.env, loop.step
         # two separate keys: where no policy uses its key, making it costs nothing
-        step_key = jax.random.fold_in(noise_key, loop.step)
-        acted = act(loop.state, loop.hidden, jax.random.fold_in(policy_key, loop.step))
-        state, components, terminated = env.advance(step_key, loop.state, acted.actions, params)
+        step_key = jax.random.fold_in(noise_key, now)
+        acted = self.act(loop.state, loop.hidden, jax.random.fold_in(policy_key, now))
+        state, components, terminated = env.advance(
+            step_key, loop.state, acted.actions, self.params
+        )
         tallies = tallies_lost = None
-        if tally:
+        if self.tally:
             told = (components, in_parts(env, components, loop.state))
             weighted = jax.tree.map(lambda x: x * loop.discount, told)
             tallies, tallies_lost = add_compensated(loop.tallies, loop.tallies_lost, weighted)
@@ -147,39 +235,59 @@ def rollout(
         totals, lost = add_compensated(
             loop.totals, loop.lost, jax.tree.map(lambda x: x * loop.discount, components)
         )
+        memories = {n: m.update(loop.memories[n], components) for n, m in self.memories.items()}
+        watch = self.watch
         return _Loop(
             state=state,
             totals=totals,
             lost=lost,
-            discount=loop.discount * discount,
+            discount=loop.discount * self.discount,
             terminated=terminated,
-            step=loop.step + 1,
+            step=now + 1,
             action_sums=jax.tree.map(jnp.add, loop.action_sums, acted.sums),
             action_counts=jax.tree.map(jnp.add, loop.action_counts, acted.counts),
-            trace=_set_row(loop.trace, components, loop.step) if trace else None,
-            watched=_set_row(loop.watched, watch(state), loop.step + 1) if watch else None,
-            memories={n: m.update(loop.memories[n], components) for n, m in folded.items()},
+            trace=_set_row(loop.trace, components, now) if self.trace else None,
+            watched=_set_row(loop.watched, watch(state), now + 1) if watch else None,
+            memories=memories,
             hidden=acted.hidden,
             tallies=tallies,
             tallies_lost=tallies_lost,
         )
 
-    state = env.initial_state(reset_key, params)
-    if tally:
-        state = env.counting_people(state)
-    start = _before_first_step(env, params, act, state, first_hidden(policies), key)
-    if tally:
-        totals = in_groups(env, start.totals, state.group)
-        told = (start.totals, in_parts(env, start.totals, state))
-        start = start.replace(totals=totals, lost=totals, tallies=told, tallies_lost=told)
-    start = start.replace(memories={n: m.initial(start.totals) for n, m in folded.items()})
-    if trace:
-        start = start.replace(trace=_empty_rows(start.totals, steps))
-    if watch:
-        rows = _empty_rows(watch(state), steps + 1)
-        start = start.replace(watched=_set_row(rows, watch(state), jnp.int32(0)))
-    end = lax.while_loop(lambda loop: ~loop.terminated & (loop.step < steps), body, start)
-    return _episode(env, end)
+    def act(self, state: PyTree, hidden: Mapping[str, PyTree], key: PRNGKeyArray) -> _Acted:
+        """Every agent's action, where it acts now."""
+        env = self.env
+        keys = jax.random.split(key, len(env.agents))
+        actions, sums, counts, after = {}, {}, {}, {}
+        for agent, agent_key in zip(env.agents, keys, strict=True):
+            before = hidden.get(agent)
+            act_now = functools.partial(self.act_now, agent, state, before, agent_key)
+            period = env.spec.periods.get(agent, 1)
+            if period > 1:
+                # an agent that does not act now costs nothing, its observation included
+                nothing = jax.tree.map(
+                    lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(act_now)[0]
+                )
+                taken, new = lax.cond(
+                    state.time % period == 0, act_now, lambda n=nothing, h=before: (n, h)
+                )
+            else:
+                taken, new = act_now()
+            actions[agent], sums[agent], counts[agent] = taken
+            if agent in hidden:
+                after[agent] = new
+        return _Acted(actions, sums, counts, after)
+
+    def act_now(
+        self, agent: str, state: PyTree, hidden: PyTree, key: PRNGKeyArray
+    ) -> tuple[tuple[Array, Array, Array], PyTree]:
+        """One agent's action, its sum and count; and its next hidden state."""
+        # the other agents' observations are compiled away
+        observation = self.env.observe(state, self.params)[agent]
+        space = self.env.action_space(agent)
+        action, hidden = decide(self.policies[agent], observation, key, hidden)
+        action = space.clip(action)
+        return (action, *space.counted(action, observation.mask)), hidden
 
 
 def _episode(env: Environment, end: _Loop) -> Episode:
@@ -203,101 +311,12 @@ def _episode(env: Environment, end: _Loop) -> Episode:
     )
 
 
-class _Acted(Struct):
-    """Actions of all agents; for each its sum over those it concerns, and how many these are."""
-
-    actions: dict[str, Array]
-    sums: dict[str, Array]
-    counts: dict[str, Array]
-    hidden: dict[str, Any]
-
-
-def _act_now(
-    env: Environment,
-    params: Any,
-    policies: Mapping[str, AnyPolicy],
-    agent: str,
-    state: Any,
-    hidden: Any,
-    key: PRNGKeyArray,
-) -> tuple[tuple[Array, Array, Array], Any]:
-    """One agent's action, its sum and count; and its next hidden state."""
-    observation = env.observe(state, params)[agent]  # the other agents' is compiled away
-    space = env.action_space(agent)
-    action, hidden = decide(policies[agent], observation, key, hidden)
-    action = space.clip(action)
-    return (action, *space.counted(action, observation.mask)), hidden
-
-
-def _act(
-    env: Environment,
-    params: Any,
-    policies: Mapping[str, AnyPolicy],
-    state: Any,
-    hidden: Mapping[str, Any],
-    key: PRNGKeyArray,
-) -> _Acted:
-    """Every agent's action, where it acts now."""
-    keys = jax.random.split(key, len(env.agents))
-    actions, sums, counts, after = {}, {}, {}, {}
-    for agent, agent_key in zip(env.agents, keys, strict=True):
-        before = hidden.get(agent)
-        act_now = functools.partial(
-            _act_now, env, params, policies, agent, state, before, agent_key
-        )
-        period = env.spec.periods.get(agent, 1)
-        if period > 1:
-            # an agent that does not act now costs nothing, its observation included
-            nothing = jax.tree.map(
-                lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(act_now)[0]
-            )
-            taken, new = lax.cond(
-                state.time % period == 0, act_now, lambda n=nothing, h=before: (n, h)
-            )
-        else:
-            taken, new = act_now()
-        actions[agent], sums[agent], counts[agent] = taken
-        if agent in hidden:
-            after[agent] = new
-    return _Acted(actions, sums, counts, after)
-
-
-def _before_first_step(
-    env: Environment, params: Any, act: Any, state: Any, hidden: dict[str, Any], key: PRNGKeyArray
-) -> _Loop:
-    """Nothing summed up, and no rows for traces."""
-
-    def step(state: Any) -> Any:
-        acted = act(state, hidden, key)
-        components = env.advance(key, state, acted.actions, params)[1]
-        return components, acted.sums, acted.counts
-
-    shapes = jax.eval_shape(step, state)
-    components, sums, counts = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-    return _Loop(
-        state=state,
-        totals=components,
-        lost=components,
-        discount=jnp.float32(1.0),
-        terminated=jnp.array(False),
-        step=jnp.int32(0),
-        action_sums=sums,
-        action_counts=counts,
-        trace=None,
-        watched=None,
-        memories={},
-        hidden=hidden,
-        tallies=None,
-        tallies_lost=None,
-    )
-
-
-def _empty_rows(values: Any, rows: int) -> Any:
+def _empty_rows(values: PyTree, rows: int) -> PyTree:
     """Zeros for as many rows of these values."""
     return jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype), values)
 
 
-def _set_row(rows: Any, values: Any, row: Array) -> Any:
+def _set_row(rows: PyTree, values: PyTree, row: Array) -> PyTree:
     """The rows with one of them set."""
     return jax.tree.map(
         lambda many, x: lax.dynamic_update_index_in_dim(many, x, row, 0), rows, values

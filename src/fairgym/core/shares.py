@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core.errors import FairgymError
-from fairgym.core.spaces import Element, declared
+from fairgym.core.spaces import Element, Numbers, declared
 from fairgym.core.unit import Vector
 
 
@@ -63,7 +63,7 @@ class Shares(Vector):
         parts = (f"{len(block)} shares that sum to 1" for block in self.blocks)
         return ", then ".join(parts)
 
-    def split(self, action: Any) -> list[Any]:
+    def split(self, action: Numbers) -> list[Numbers]:
         """Cut an action into its blocks."""
         parts, start = [], 0
         for block in self.blocks:
@@ -104,7 +104,7 @@ class Shares(Vector):
             parts.append(part / jnp.sum(part))
         return jnp.concatenate(parts)
 
-    def holding(self, action: Any, held: Sequence[int]) -> Any:
+    def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
         """Scale the shares that do not hold to what the others of their block leave.
 
         They divide it evenly if all of them are 0. Shares that hold are divided by their sum if it
@@ -122,7 +122,7 @@ class Shares(Vector):
         return jnp.concatenate([jax.nn.softmax(part) for part in self.split(logits)])
 
 
-def filled(xp: Any, part: Any, holds: np.ndarray) -> Any:
+def filled(xp: Any, part: Numbers, holds: np.ndarray) -> Numbers:
     """Shares in which some hold, brought to a sum of 1; `xp` is NumPy or JAX's."""
     given, others = xp.where(holds, part, 0.0), xp.where(holds, 0.0, part)
     others = xp.where(xp.sum(others) > 0.0, others, 1.0 - holds)

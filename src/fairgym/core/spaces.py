@@ -10,13 +10,17 @@ that no policy can break the dynamics.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.errors import FairgymError
+
+Numbers = TypeVar("Numbers", bound=np.ndarray | jax.Array)  # an action of NumPy or JAX
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +107,7 @@ class ActionSpace(Protocol):
     independent: ClassVar[bool]
     discrete: ClassVar[bool]
     chooses_row: ClassVar[bool]
-    dtype: ClassVar[Any]
+    dtype: ClassVar[DTypeLike]
 
     @property
     def largest(self) -> float:
@@ -147,7 +151,7 @@ class ActionSpace(Protocol):
         """The nearest action of the space; not-a-number counts as 0."""
         ...
 
-    def holding(self, action: Any, held: Sequence[int]) -> Any:
+    def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
         """An action in which the numbers of some elements hold, brought to the sums of the space.
 
         Args:

@@ -17,7 +17,7 @@ class Struct(eqx.Module):
     Subclass it with annotated fields; each field is a pytree leaf or subtree.
     """
 
-    def replace(self: S, **changes: Any) -> S:
+    def replace(self: S, **changes: object) -> S:
         """Return a copy with some fields changed.
 
         Raises:

@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.spaces import Element, declared, mean_over_present
+from fairgym.core.spaces import Element, Numbers, declared, mean_over_present
 
 
 class _UnitInterval:
@@ -17,7 +18,7 @@ class _UnitInterval:
     independent: ClassVar[bool] = True
     discrete: ClassVar[bool] = False
     chooses_row: ClassVar[bool] = False
-    dtype: ClassVar[Any] = jnp.float32
+    dtype: ClassVar[DTypeLike] = jnp.float32
 
     @property
     def largest(self) -> float:
@@ -43,7 +44,7 @@ class _UnitInterval:
         """Clip to [0, 1]; not-a-number becomes 0."""
         return jnp.clip(jnp.nan_to_num(action, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
 
-    def holding(self, action: Any, held: Sequence[int]) -> Any:
+    def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
         """The action itself: its numbers have no sum."""
         return action
 
@@ -129,7 +130,7 @@ class Vector:
     per_entity: ClassVar[bool] = False
     discrete: ClassVar[bool] = False
     chooses_row: ClassVar[bool] = False
-    dtype: ClassVar[Any] = jnp.float32
+    dtype: ClassVar[DTypeLike] = jnp.float32
 
     elements: Any
 

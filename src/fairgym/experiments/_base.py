@@ -12,16 +12,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from jaxtyping import PyTree
+from matplotlib.figure import Figure
+
 from fairgym.config.run_config import RunConfig
 from fairgym.core import FairgymError
 from fairgym.statistics.comparisons import paired_test
-from fairgym.statistics.intervals import mean_interval
+from fairgym.statistics.intervals import Numbers, mean_interval
+from fairgym.training.run import Run
 from fairgym.utils import Registry
 
 experiments = Registry("fairgym.experiments", "experiment", grouped=True)
 
 # Key of `grid` or `then` -> the finished runs (`fairgym.training.Run`), in the order of the seeds.
-Runs = Mapping[str, Sequence[Any]]
+Runs = Mapping[str, Sequence[Run]]
 
 # Setting of a `Size` -> its words.
 _WORDS = {
@@ -130,25 +134,25 @@ class Check:
     detail: str = ""
 
     @classmethod
-    def above(cls, statement: str, values: Any, limit: float = 0.0) -> "Check":
+    def above(cls, statement: str, values: Numbers, limit: float = 0.0) -> "Check":
         """Check that the mean over seeds is above a limit, by Student's t interval."""
         estimate, low, high = mean_interval(values)
         return cls(statement, estimate, low, high, bool(low > limit))
 
     @classmethod
-    def below(cls, statement: str, values: Any, limit: float) -> "Check":
+    def below(cls, statement: str, values: Numbers, limit: float) -> "Check":
         """Check that the mean over seeds is below a limit, by Student's t interval."""
         estimate, low, high = mean_interval(values)
         return cls(statement, estimate, low, high, bool(high < limit))
 
     @classmethod
-    def between(cls, statement: str, values: Any, lowest: float, highest: float) -> "Check":
+    def between(cls, statement: str, values: Numbers, lowest: float, highest: float) -> "Check":
         """Check that the mean over seeds is between two limits, by Student's t interval."""
         estimate, low, high = mean_interval(values)
         return cls(statement, estimate, low, high, bool(lowest < low and high < highest))
 
     @classmethod
-    def higher(cls, statement: str, a: Any, b: Any) -> "Check":
+    def higher(cls, statement: str, a: Numbers, b: Numbers) -> "Check":
         """Check that a is above b, by the t interval of their differences seed by seed."""
         test = paired_test(a, b)
         holds = bool(test.low > 0)
@@ -181,7 +185,7 @@ class Outcome:
         checks: The claims.
     """
 
-    figures: Mapping[str, Any]
+    figures: Mapping[str, Figure]
     caption: str
     tables: Sequence[Table]
     checks: Sequence[Check]
@@ -232,7 +236,7 @@ class Experiment(abc.ABC):
         return {}
 
     @abc.abstractmethod
-    def measure(self, size: Size, runs: Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: Size, runs: Runs, seeds: Sequence[int]) -> PyTree:
         """Numbers of the finished runs.
 
         Args:
@@ -245,7 +249,7 @@ class Experiment(abc.ABC):
         """
 
     @abc.abstractmethod
-    def conclude(self, data: Any) -> Outcome:
+    def conclude(self, data: PyTree) -> Outcome:
         """Figures, tables and checks of the numbers."""
 
     def size(self, scale: str, seeds: int | None = None) -> Size:
@@ -273,7 +277,7 @@ class TrainingExperiment(Experiment):
     sizes: ClassVar[Mapping[str, Size]] = {"paper": PAPER, "quick": QUICK}
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(f"{v:g}" for v in value)
     return f"{value:,}"

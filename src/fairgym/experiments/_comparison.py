@@ -6,9 +6,10 @@ tables and panels, which read these numbers.
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -17,6 +18,7 @@ from fairgym.experiments._markdown import BY_LUCK, cell
 from fairgym.experiments._measurements import PERMUTATIONS, beyond, dot, held_out_run
 from fairgym.report import style
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 
 # Column -> one number per seed; those of luck alone, (seeds, permutations), end with `BY_LUCK`.
 Columns = dict[str, np.ndarray]
@@ -95,7 +97,7 @@ class ComparisonFigure(TrainingExperiment):
     legend: ClassVar[Sequence[str]] = ()
 
     @abc.abstractmethod
-    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Any:
+    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> PyTree:
         """Numbers of one configuration, `Columns` by default.
 
         Args:
@@ -104,29 +106,29 @@ class ComparisonFigure(TrainingExperiment):
             ends: Held-out episodes of each.
         """
 
-    def measure(self, size: Size, runs: Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: Size, runs: Runs, seeds: Sequence[int]) -> PyTree:
         """Place -> label -> `numbers`."""
         assert size.held_out is not None
-        data: dict[str, dict[str, Any]] = {}
+        data: dict[str, dict[str, PyTree]] = {}
         for key, several in runs.items():
             place, _, label = key.rpartition("/")
             ends = [held_out_run(run, size.held_out, self.permutations) for run in several]
             data.setdefault(place, {})[label] = self.numbers(place, several, ends)
         return data
 
-    def conclude(self, data: Any) -> Outcome:
+    def conclude(self, data: PyTree) -> Outcome:
         """The claims as checks, the tables and the figures."""
         return Outcome(self.figures(data), self.caption, self.tables(data), self.checks(data))
 
-    def checks(self, data: Any) -> list[Check]:
+    def checks(self, data: PyTree) -> list[Check]:
         """Checks of the claims."""
         return [claim.check(data) for claim in self.claims]
 
     @abc.abstractmethod
-    def tables(self, data: Any) -> list[Table]:
+    def tables(self, data: PyTree) -> list[Table]:
         """Tables of the numbers."""
 
-    def panels(self, data: Any) -> list[Panel]:
+    def panels(self, data: PyTree) -> list[Panel]:
         """Panels of the figure."""
         raise NotImplementedError
 
@@ -134,7 +136,7 @@ class ComparisonFigure(TrainingExperiment):
         """Colour of a column of a label, by the column's place among those of a panel."""
         return style.POLICY_COLOURS[index]
 
-    def figures(self, data: Any) -> dict[str, Figure]:
+    def figures(self, data: PyTree) -> dict[str, Figure]:
         """Figures by the ending of their files; by default one of dots."""
         return {"": self._dots(self.panels(data))}
 

@@ -5,15 +5,20 @@ import os
 import platform
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import jax
 import numpy as np
 
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
 from fairgym.report.labels import capital, number
-from fairgym.statistics.intervals import bootstrap_interval, interquartile_mean, mean_interval
+from fairgym.statistics.intervals import (
+    Numbers,
+    bootstrap_interval,
+    interquartile_mean,
+    mean_interval,
+)
 from fairgym.training.provenance import source_commit
+from fairgym.training.run import Run
 
 _INTERVALS = (
     "A check holds if the whole 95% interval is where the claim says. These are means over"
@@ -103,7 +108,7 @@ def cut_words(experiment: Experiment, making: Making) -> str:
     return f"{making.scale} scale: {'; '.join(cuts) if cuts else 'nothing is cut'}"
 
 
-def training_time(run: Any) -> float:
+def training_time(run: Run) -> float:
     """Seconds of a run's epochs, all counted as their median.
 
     A plain sum would count pauses, and the compilation that only the first run waits for.
@@ -112,7 +117,7 @@ def training_time(run: Any) -> float:
     return statistics.median(np.diff(ends, prepend=0.0)) * len(ends) if ends else 0.0
 
 
-def sources(runs: Iterable[Any]) -> dict[str, list[str]]:
+def sources(runs: Iterable[Run]) -> dict[str, list[str]]:
     """Versions and machine of the runs, in words -> commits of the code.
 
     A run is reused as long as its configuration is the same, also if the code has changed since.
@@ -180,17 +185,17 @@ def interval_text(low: float, high: float) -> str:
     return f"{number(low)} to {number(high)}"
 
 
-def mean_text(values: Any) -> str:
+def mean_text(values: Numbers) -> str:
     """Mean of one value per seed with its Student's t interval, for a table."""
     return _estimate_text(*mean_interval(values))
 
 
-def iqm_text(values: Any) -> str:
+def iqm_text(values: Numbers) -> str:
     """Interquartile mean of one value per seed with its bootstrap interval, for a table."""
     return _estimate_text(*bootstrap_interval(values))
 
 
-def luck_text(luck: Any) -> str:
+def luck_text(luck: Numbers) -> str:
     """Interquartile mean that luck alone makes, for a table beside the measured one.
 
     Args:
@@ -204,7 +209,7 @@ def luck_text(luck: Any) -> str:
     return _estimate_text(float(np.mean(found)), float(low), float(high))
 
 
-def cell(column: str, values: Any) -> str:
+def cell(column: str, values: Numbers) -> str:
     """A table's cell: interquartile mean over seeds, or of luck where the column is of luck.
 
     Args:

@@ -1,7 +1,6 @@
 """Measurements of runs, logged or in held-out episodes, and parts of figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import jax
 import numpy as np
@@ -10,11 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.algorithms import log_keys
+from fairgym.core import AnyPolicy, Environment, Params
 from fairgym.fairness import Objective
 from fairgym.report import style
-from fairgym.statistics.intervals import bootstrap_interval
+from fairgym.statistics.intervals import Numbers, bootstrap_interval
 from fairgym.training.evaluation import Evaluation, evaluate
-from fairgym.training.run import initial_state
+from fairgym.training.run import Run, initial_state
 
 # Runs with seeds 0, 1, ... sample their episodes with keys of these numbers; this one is no seed.
 HELD_OUT = 2**31 - 1
@@ -27,9 +27,9 @@ KINDS = ("direct", "fair", "rate")
 
 
 def held_out(
-    env: Any,
-    params: Any,
-    policies: Mapping[str, Any],
+    env: Environment,
+    params: Params,
+    policies: Mapping[str, AnyPolicy],
     seed: int,
     episodes: int,
     permutations: int = 0,
@@ -61,26 +61,26 @@ def held_out(
     )
 
 
-def held_out_run(run: Any, episodes: int, permutations: int = 0) -> Evaluation:
+def held_out_run(run: Run, episodes: int, permutations: int = 0) -> Evaluation:
     """Measure the learned policies of a run in the same way."""
     seed = run.config.seed
     return held_out(run.env, run.params, run.policies, seed, episodes, permutations)
 
 
-def untrained_run(run: Any, episodes: int, permutations: int = 0) -> Evaluation:
+def untrained_run(run: Run, episodes: int, permutations: int = 0) -> Evaluation:
     """Measure the policies that a run begins with in the same way."""
     policies = run.job.algorithm.policies(initial_state(run.job))
     return held_out(run.env, run.params, policies, run.config.seed, episodes, permutations)
 
 
-def score(evaluation: Evaluation, objective: Objective) -> float:
+def score(evaluation: Evaluation, objective: Objective | Mapping[str, Objective]) -> float:
     """Mean of an objective over the episodes."""
     scores = evaluation.scored_by(objective).objective
     assert scores is not None
     return float(np.mean(scores))
 
 
-def by_luck(evaluation: Evaluation, env: Any, names: Iterable[str] = ()) -> np.ndarray:
+def by_luck(evaluation: Evaluation, env: Environment, names: Iterable[str] = ()) -> np.ndarray:
     """Sum of normalised disparities that luck alone makes, for each permutation.
 
     They are those of the same episodes with the people's groups permuted (`Evaluation.nulls`), each
@@ -126,29 +126,29 @@ def disparity(evaluations: Sequence[Evaluation], name: str) -> tuple[np.ndarray,
     return np.array(values), np.array(luck)
 
 
-def beyond(values: Any, luck: Any) -> np.ndarray:
+def beyond(values: Numbers, luck: Numbers) -> np.ndarray:
     """Excess of measured numbers over the mean of what luck alone makes.
 
     Args:
         values: One number per seed.
         luck: The same under permutations, shape (seeds, permutations).
     """
-    return np.asarray(values) - np.mean(luck, axis=-1)
+    return np.asarray(values) - np.asarray(luck).mean(axis=-1)
 
 
-def category(env: Any, kind: str) -> Objective:
+def category(env: Environment, kind: str) -> Objective:
     """Sum of the normalised terms of one kind: "direct", "fair" or "rate"."""
     names = [name for name in env.spec.terms if env.metrics[name].kind == kind]
     return Objective.weighted(env, dict.fromkeys(names, 1.0))
 
 
-def logged(run: Any, key: str) -> np.ndarray:
+def logged(run: Run, key: str) -> np.ndarray:
     """Logged number of each epoch; NaN where it is undefined."""
     values = [line.get(key) for line in run.metrics]
     return np.array([np.nan if value is None else value for value in values], np.float64)
 
 
-def category_curves(run: Any) -> dict[str, np.ndarray]:
+def category_curves(run: Run) -> dict[str, np.ndarray]:
     """Sums of normalised terms by kind that a run of F-MACEM met in training, by epoch.
 
     They are means over all candidates of an epoch, as in the paper's "realized rewards obtained
@@ -167,7 +167,9 @@ CAPTION = (
 )
 
 
-def curve(panel: Axes, x: Any, values: Any, index: int, label: str) -> None:
+def curve(
+    panel: Axes, x: Sequence[float] | np.ndarray, values: Numbers, index: int, label: str
+) -> None:
     """Plot interquartile means over seeds as a line with its band.
 
     Args:
@@ -179,6 +181,7 @@ def curve(panel: Axes, x: Any, values: Any, index: int, label: str) -> None:
     """
     line = style.policy_line(index)
     middle, low, high = bootstrap_interval(np.asarray(values, np.float64))
+    x = np.asarray(x)
     panel.plot(x, middle, label=label, zorder=3, **line)
     panel.fill_between(x, low, high, color=line["color"], alpha=style.BAND_ALPHA, lw=0)
 
@@ -189,7 +192,7 @@ def curve_legend(figure: Figure, labels: Iterable[str]) -> None:
     style.top_legend(figure, lines)
 
 
-def dot(panel: Axes, x: float, values: Any, colour: str, marker: str = "o") -> None:
+def dot(panel: Axes, x: float, values: Numbers, colour: str, marker: str = "o") -> None:
     """Plot an estimate with its interval as a bar, and every seed as a faint dot beside it."""
     values = np.asarray(values, np.float64)
     middle, low, high = bootstrap_interval(values)

@@ -2,12 +2,11 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairgym.statistics.intervals import mean_interval
+from fairgym.statistics.intervals import Numbers, mean_interval
 
 EXACT_PAIRS = 12  # 2^12 sign patterns are enumerated
 SAMPLED_PATTERNS = 20_000
@@ -30,7 +29,7 @@ class PairedTest(NamedTuple):
     p: float
 
 
-def paired_test(a: Sequence[float] | Any, b: Any, level: float = 0.95, seed: int = 0) -> PairedTest:
+def paired_test(a: Numbers, b: Numbers | float, level: float = 0.95, seed: int = 0) -> PairedTest:
     """Sign-flip permutation test of paired values: is the mean of a - b different from 0?
 
     All sign patterns are enumerated for up to 12 pairs; beyond, 20,000 are sampled.

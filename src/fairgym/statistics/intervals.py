@@ -9,8 +9,11 @@ import numpy as np
 
 from fairgym.core import FairgymError
 
+# One number per seed, or rows of them.
+Numbers = np.ndarray | Sequence[float | np.floating | Sequence[float] | np.ndarray]
 
-def mean_interval(values: Any, level: float = 0.95) -> tuple[float, float, float]:
+
+def mean_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, float]:
     """Mean of a sample and Student's t interval of it.
 
     Args:
@@ -37,7 +40,7 @@ def mean_interval(values: Any, level: float = 0.95) -> tuple[float, float, float
     return mean, mean - half, mean + half
 
 
-def crossed_interval(values: Any, level: float = 0.95) -> tuple[float, float, float]:
+def crossed_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, float]:
     """Mean over seeds and episodes, with an interval for the luck of both.
 
     The policies of all seeds are measured in the same episodes: a two-way random layout,
@@ -81,7 +84,9 @@ def crossed_interval(values: Any, level: float = 0.95) -> tuple[float, float, fl
     return mean, mean - half, mean + half
 
 
-def paired_interval(ours: Any, theirs: Any, level: float = 0.95) -> tuple[float, float, float]:
+def paired_interval(
+    ours: Numbers, theirs: Numbers, level: float = 0.95
+) -> tuple[float, float, float]:
     """Mean difference of two policies in the same episodes, with its interval.
 
     Luck that both share drops out. Episodes are paired, seeds of the two are independent: the
@@ -124,7 +129,7 @@ def paired_interval(ours: Any, theirs: Any, level: float = 0.95) -> tuple[float,
     return mean, mean - half, mean + half
 
 
-def _by_seed(values: Any, name: str) -> np.ndarray:
+def _by_seed(values: Numbers, name: str) -> np.ndarray:
     """Values as a table (seeds, episodes)."""
     if len(values) == 0 or np.ndim(values[0]) == 0:
         return np.asarray(values, np.float64).reshape(1, -1)
@@ -172,7 +177,7 @@ def t_quantile(level: float, degrees: int) -> float:
     return float(stdtrit(degrees, (1.0 + level) / 2.0))
 
 
-def interquartile_mean(values: Any, axis: int | None = None) -> Any:
+def interquartile_mean(values: Numbers, axis: int | None = None) -> Any:
     """Mean of the middle half: a quarter of the values is cut off at each end.
 
     A quarter of n values is rounded down (of 5 seeds one at each end, of 3 none), as by

@@ -1,11 +1,10 @@
 """Disparities that luck alone makes: the people's groups permuted, what happened to them kept."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.core import Environment, group_counts, in_groups
 from fairgym.fairness.metrics import Metric
@@ -23,24 +22,24 @@ def compared_by_group(env: Environment) -> Mapping[str, Metric]:
     return {name: metric for name, metric in fair.items() if of_groups(metric)}
 
 
-def raw_value(metric: Metric, totals: Any) -> Float[Array, ""]:
+def raw_value(metric: Metric, totals: PyTree) -> Float[Array, ""]:
     """Raw value of a metric."""
     return metric.value(totals)
 
 
-def known_value(metric: Metric, totals: Any) -> Float[Array, ""]:
+def known_value(metric: Metric, totals: PyTree) -> Float[Array, ""]:
     """Raw value of a metric; NaN where it is 0/0."""
     return jnp.where(metric.defined(totals), metric.value(totals), jnp.nan)
 
 
 def permuted(
     env: Environment,
-    tallies: Any,
+    tallies: PyTree,
     group: Int[Array, " people"],
     key: PRNGKeyArray,
     permutations: int,
     groups: int | None = None,
-    value: Callable[[Metric, Any], Float[Array, ""]] = raw_value,
+    value: Callable[[Metric, PyTree], Float[Array, ""]] = raw_value,
 ) -> dict[str, Float[Array, " permutations"]]:
     """Raw value of each disparity under random permutations of the people's groups.
 

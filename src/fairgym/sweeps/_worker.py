@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 
@@ -81,7 +81,7 @@ def _listen(pipe: Connection, orders: "queue.SimpleQueue[Order]", stop: threadin
 def _outcome(order: Order, pipe: Connection, stop: threading.Event) -> tuple[str, ...]:
     """Train one run, and tell how it ended."""
 
-    def progress(epoch: int, epochs: int, line: Mapping[str, Any] | None) -> None:
+    def progress(epoch: int, epochs: int, line: Mapping[str, object] | None) -> None:
         pipe.send((PROGRESS, epoch, epochs, line))
         if stop.is_set() and epoch < epochs:
             raise KeyboardInterrupt

@@ -80,7 +80,7 @@ class Point(NamedTuple):
         probability: Share of the resamples of seeds in which it is so.
     """
 
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     seeds: int
     x: float
     y: float
@@ -301,7 +301,7 @@ def _factors(rows: Sequence[Row], names: Sequence[str]) -> dict[str, np.ndarray]
     return {" and ".join(several): np.array(codes) for codes, several in found.items()}
 
 
-def _codes(values: Sequence[Any], count: int) -> np.ndarray:
+def _codes(values: Sequence[object], count: int) -> np.ndarray:
     """Numbers from 0 for equal values, in the order of their first mention."""
     numbers: dict[Any, int] = {}
     if not values:  # nothing tells the runs apart

@@ -13,9 +13,10 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
+from jaxtyping import PyTree
 
 from fairgym.core import FairgymError
 from fairgym.sweeps import _worker
@@ -185,7 +186,7 @@ class _Worker:
         order = _worker.Order(one.config, one.folder, imports, one.resume, one.overwrite)
         self.tell(order)
 
-    def tell(self, message: Any) -> None:
+    def tell(self, message: object) -> None:
         """Send it something; that it has died is noticed when it is listened to."""
         with contextlib.suppress(OSError):
             self.pipe.send(message)
@@ -253,7 +254,7 @@ class _Crew:
             else:
                 self._answer(worker, *message)
 
-    def _answer(self, worker: _Worker, word: str, *rest: Any) -> None:
+    def _answer(self, worker: _Worker, word: str, *rest: PyTree) -> None:
         if word == _worker.READY:
             worker.ready, self.stillborn = True, 0
         elif word == _worker.PROGRESS:

@@ -15,7 +15,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,7 +66,9 @@ class Ray:
         # begins; the cluster's workers are told.
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
-    def run(self, planned: Sequence[Planned], show: Show, say: Any) -> list[Failed]:
+    def run(
+        self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
+    ) -> list[Failed]:
         """Train as `Engine.run` tells.
 
         Raises:
@@ -147,7 +149,12 @@ class _Tasks:
     """The runs of one plan as tasks."""
 
     def __init__(
-        self, engine: Ray, waiting: list[Planned], marks: Mapping[Path, Path], show: Show, say: Any
+        self,
+        engine: Ray,
+        waiting: list[Planned],
+        marks: Mapping[Path, Path],
+        show: Show,
+        say: Callable[[str], None],
     ) -> None:
         self.ray, self.waiting, self.marks = engine.ray, list(waiting), marks
         self.show, self.say = show, say

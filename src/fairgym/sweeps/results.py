@@ -105,12 +105,12 @@ def _measured(run: Run, episodes: int) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A value for a cell of a table."""
     return value if isinstance(value, str | int | float | bool | None) else json.dumps(value)
 
 
-def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_table(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Write rows with equal names of columns, whole or not at all.
 
     Args:
@@ -137,7 +137,7 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         raise FairgymError(f"{path} ends in {path.suffix!r}; it takes .csv or .parquet")
 
 
-def _alike(values: Sequence[Any]) -> list[Any]:
+def _alike(values: Sequence[object]) -> list[Any]:
     """Values of one type: texts, where numbers and texts are mixed."""
     given = [value for value in values if value is not None]
     if any(isinstance(value, str) for value in given):

@@ -37,7 +37,7 @@ class Entry(NamedTuple):
     """
 
     words: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     run: Planned
     out: Path
 
@@ -165,7 +165,7 @@ class _Journal:
         self.out = out
         make_folder(out)
 
-    def note(self, event: str, one: Planned | None = None, **more: Any) -> None:
+    def note(self, event: str, one: Planned | None = None, **more: object) -> None:
         """Append a line, in one piece."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         line: dict[str, Any] = {"time": now, "event": event, **more}

@@ -7,6 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import PyTree
 
 from fairgym.algorithms import Algorithm
 from fairgym.sweeps.engines import Failed, Show, failure_by
@@ -89,7 +90,7 @@ class _Together:
             raise
         return self.failed
 
-    def _advance(self, one: Planned, steps: Training, found: Any) -> None:
+    def _advance(self, one: Planned, steps: Training, found: PyTree) -> None:
         """Let a run take note of its update, and ask for the next."""
         try:
             if isinstance(found, Exception):
@@ -119,7 +120,7 @@ class _Together:
         return [_or_error(algorithm, state) for state in states]
 
 
-def _or_error(algorithm: Algorithm, state: Any) -> Any:
+def _or_error(algorithm: Algorithm, state: PyTree) -> Any:
     """An update of one run, or what it raises."""
     try:
         return jax.block_until_ready(algorithm.update(state))
@@ -127,7 +128,9 @@ def _or_error(algorithm: Algorithm, state: Any) -> Any:
         return error
 
 
-def _in_one(algorithm: Algorithm, states: Sequence[Any]) -> list[tuple[Any, Mapping[str, Any]]]:
+def _in_one(
+    algorithm: Algorithm, states: Sequence[object]
+) -> list[tuple[Any, Mapping[str, object]]]:
     """One vectorised update of states that differ in the values of their arrays only."""
     parts = [eqx.partition(state, eqx.is_array) for state in states]
     rest = parts[0][1]
@@ -144,8 +147,8 @@ def _in_one(algorithm: Algorithm, states: Sequence[Any]) -> list[tuple[Any, Mapp
 
 
 @eqx.filter_jit
-def _vectorised(algorithm: Algorithm, rest: Any, stacked: Any) -> tuple[Any, Any]:
-    def one(arrays: Any) -> tuple[Any, dict[str, Any]]:
+def _vectorised(algorithm: Algorithm, rest: PyTree, stacked: PyTree) -> tuple[Any, Any]:
+    def one(arrays: PyTree) -> tuple[Any, dict[str, Any]]:
         state, log = algorithm.update(eqx.combine(arrays, rest))
         return eqx.filter(state, eqx.is_array), {k: jnp.asarray(v) for k, v in log.items()}
 

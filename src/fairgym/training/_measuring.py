@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray, PyTree
 
 from fairgym.core import (
     AnyPolicy,
@@ -24,7 +24,7 @@ from fairgym.fairness import Objective
 from fairgym.statistics.permuting import compared_by_group, known_value, permuted
 
 
-def waits(system: Any, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
+def waits(system: Any, state: PyTree) -> dict[str, dict[str, Float[Array, " parts"]]]:
     """Share and median time of those who wait at this moment; see `Evaluation.waits`.
 
     Args:
@@ -58,7 +58,7 @@ def medians(
     # of an even number the two in the middle
     rank = jnp.stack([(count - 1) // 2, count // 2])
 
-    def halve(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_: object, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
         middle = (low + high) // 2
         enough = jnp.sum(who & (values <= middle[:, :, None]), axis=2) > rank
@@ -79,7 +79,7 @@ def of_people(env: Environment) -> Any:
     return env if isinstance(env.unwrapped, PopulationEnvironment) else None
 
 
-def _watched(env: Environment, state: Any) -> dict[str, Any]:
+def _watched(env: Environment, state: PyTree) -> dict[str, Any]:
     """Records of the people that go with a trace, beside the components."""
     system = of_people(env)
     if system is None:
@@ -87,7 +87,7 @@ def _watched(env: Environment, state: Any) -> dict[str, Any]:
     return {"parts": _parts(system, state), "waits": waits(system, state)}
 
 
-def _parts(system: Any, state: Any) -> dict[str, dict[str, Float[Array, " parts"]]]:
+def _parts(system: Any, state: PyTree) -> dict[str, dict[str, Float[Array, " parts"]]]:
     """State of the parts of each partition; see `Evaluation.parts`."""
     if not system.spec.partitions:
         return {}
@@ -103,7 +103,7 @@ def _parts(system: Any, state: Any) -> dict[str, dict[str, Float[Array, " parts"
 
 
 def _columns(
-    system: Any, state: Any, people: Mapping[str, Array]
+    system: Any, state: PyTree, people: Mapping[str, Array]
 ) -> dict[str, Float[Array, " people"]]:
     """Columns to sum up over the people of a part: themselves, stages and the core attribute."""
     counted = {
@@ -116,7 +116,7 @@ def _columns(
     }
 
 
-def _ends(system: Any, states: Sequence[Any]) -> dict[str, Float[Array, "states groups"]]:
+def _ends(system: Any, states: Sequence[PyTree]) -> dict[str, Float[Array, "states groups"]]:
     """State of the groups at these moments; see `Evaluation.ends`."""
     columns = [_columns(system, state, system.people(state)) for state in states]
     return {
@@ -131,7 +131,7 @@ def _ends(system: Any, states: Sequence[Any]) -> dict[str, Float[Array, "states 
 
 
 def _by_luck(
-    env: Environment, episode: Any, key: PRNGKeyArray, permutations: int
+    env: Environment, episode: PyTree, key: PRNGKeyArray, permutations: int
 ) -> dict[str, dict[str, Any]]:
     """Disparities under permutations, and those over parts that go with them."""
     if not permutations:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import equinox as eqx
+from jaxtyping import PyTree
 
 from fairgym.config.files import differences
 from fairgym.core import FairgymError
@@ -20,7 +21,7 @@ class OtherConfiguration(FairgymError):
     """The arrays are of a run with another configuration than its config.json."""
 
 
-def encode(tree: Any, **about: Any) -> bytes:
+def encode(tree: PyTree, **about: object) -> bytes:
     """The arrays of a pytree as bytes: a line with a checksum of the rest, one of JSON, the arrays.
 
     Args:
@@ -55,7 +56,7 @@ def read_header(content: bytes, path: Path) -> tuple[dict[str, Any], bytes]:
 
 
 def decode(
-    content: bytes, like: Any, path: Path, config: Mapping[str, Any] | None = None
+    content: bytes, like: PyTree, path: Path, config: Mapping[str, object] | None = None
 ) -> tuple[Any, dict[str, Any]]:
     """The pytree and what was written about it.
 
@@ -78,7 +79,7 @@ def decode(
         raise FairgymError(f"{path} holds arrays of another configuration") from error
 
 
-def require_same(header: Mapping[str, Any], config: Mapping[str, Any], path: Path) -> None:
+def require_same(header: Mapping[str, object], config: Mapping[str, object], path: Path) -> None:
     """Raise an error unless the configuration in a header is that of config.json.
 
     Raises:
@@ -109,7 +110,7 @@ class Checkpoints:
         """The files there are, newest first."""
         return sorted(self.folder.glob("epoch-*.eqx"), reverse=True)
 
-    def save(self, epoch: int, state: Any, config: Mapping[str, Any]) -> None:
+    def save(self, epoch: int, state: PyTree, config: Mapping[str, object]) -> None:
         """Write the state after this many epochs of a configuration, and keep the last two.
 
         Raises:
@@ -120,7 +121,9 @@ class Checkpoints:
         for path in self.paths()[2:]:
             path.unlink(missing_ok=True)
 
-    def latest(self, like: Any, at_most: int, config: Mapping[str, Any]) -> tuple[Any, int] | None:
+    def latest(
+        self, like: PyTree, at_most: int, config: Mapping[str, object]
+    ) -> tuple[Any, int] | None:
         """The newest whole state of at most this many epochs, with its epoch; None without one.
 
         Files that are damaged, or further than the log of metrics, are passed over.

@@ -77,7 +77,7 @@ def compare(
     sample: bool = False,
     massage: bool = False,
     progress: Callable[[str], None] | None = None,
-    **options: Any,
+    **options: object,
 ) -> list[Comparison]:
     """Measure the policies of runs, and the fixed baselines of each setting that they are in.
 
@@ -133,7 +133,7 @@ def compare(
     return comparisons
 
 
-def baselines_of(env: Environment, *, random: bool = False) -> dict[str, Mapping[str, Any]]:
+def baselines_of(env: Environment, *, random: bool = False) -> dict[str, Mapping[str, object]]:
     """Specifications of an environment's fixed policies, and of the random one if asked for."""
     extra = {"random": dict.fromkeys(env.agents, "random")} if random else {}
     return {**env.spec.baselines, **extra}

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
 from fairgym.config.differences import words
 from fairgym.core import Environment
@@ -52,7 +52,7 @@ def courses(evaluation: Evaluation, schemes: Mapping[str, Scheme]) -> dict[str, 
 
 @eqx.filter_jit
 def _fold(
-    schemes: tuple[Scheme, ...], trace: Any, lengths: Int[Array, " episodes"]
+    schemes: tuple[Scheme, ...], trace: PyTree, lengths: Int[Array, " episodes"]
 ) -> list[tuple[Array, Array]]:
     """Score and status after each step of each episode, of every scheme."""
 
@@ -125,7 +125,7 @@ def status_vectors(env: Environment, course: Mapping[str, Course]) -> list[Statu
     return found
 
 
-def _since(env: Environment, status: Any) -> str:
+def _since(env: Environment, status: PyTree) -> str:
     """Part of the past that a status tells of, in words; "" if it is all that there was."""
     if isinstance(status, Recent):
         return f", last {status.steps} {env.spec.time_unit}"

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import PRNGKeyArray, PyTree
 
 from fairgym.core import (
     AnyPolicy,
@@ -80,18 +80,18 @@ class Evaluation:
     objective: np.ndarray | None
     lengths: np.ndarray
     terminated: np.ndarray
-    totals: Any
+    totals: PyTree
     mean_actions: dict[str, np.ndarray]
-    trace: Any
+    trace: PyTree
     people_start: dict[str, np.ndarray]
     people_end: dict[str, np.ndarray]
     discount: float = 1.0
     parts: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     waits: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     ends: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
-    memories: dict[str, Any] = dataclasses.field(default_factory=dict)
+    memories: dict[str, PyTree] = dataclasses.field(default_factory=dict)
     nulls: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
-    part_totals: dict[str, Any] = dataclasses.field(default_factory=dict)
+    part_totals: dict[str, PyTree] = dataclasses.field(default_factory=dict)
     part_metrics: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     part_nulls: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
 
@@ -263,31 +263,17 @@ def evaluate(
     objectives = _several(objective)
     env = measuring(env, objectives)
     permutations = permutations if counts_people(env) else 0
+    people_episodes = 0 if of_people(env) is None else people_episodes
     params = jax.tree.map(jnp.asarray, params)
-    at_once = episodes
-    system = of_people(env)
-    if system is None:
-        people_episodes = 0
-    elif people_episodes:
-        devices = jax.local_device_count()
-        at_once = max(devices, _PEOPLE_AT_ONCE // system.population // devices * devices)
-        at_once = min(at_once, episodes)
+    at_once = _at_once(env, episodes) if people_episodes else episodes
     keys = jax.random.split(key, episodes)
     parts, shown = [], []
     for start in range(0, episodes, at_once):
         # the last part is filled up, so that it is the same program
         index = jnp.minimum(jnp.arange(start, start + at_once), episodes - 1)
+        options = (trace, people_episodes > start, ends, permutations)
         part, everybody = measure(
-            env,
-            objectives,
-            params,
-            dict(policies),
-            keys[index],
-            jnp.float32(discount),
-            trace,
-            people_episodes > start,
-            ends,
-            permutations,
+            env, objectives, params, dict(policies), keys[index], jnp.float32(discount), *options
         )
         parts.append(_first(part, episodes - start))
         if people_episodes > start:
@@ -299,6 +285,13 @@ def evaluate(
     return Evaluation(**together, people_start=begin, people_end=end, discount=discount)
 
 
+def _at_once(env: Environment, episodes: int) -> int:
+    """Number of episodes whose people are held at once."""
+    devices = jax.local_device_count()
+    people = of_people(env).population
+    return min(max(devices, _PEOPLE_AT_ONCE // people // devices * devices), episodes)
+
+
 def _several(
     objective: Objective | Mapping[str, Objective] | None,
 ) -> tuple[Objective, ...]:
@@ -307,6 +300,6 @@ def _several(
     return tuple(objective.values()) if isinstance(objective, Mapping) else (objective,)
 
 
-def _first(tree: Any, count: int) -> Any:
+def _first(tree: PyTree, count: int) -> Any:
     """The first entries of every array, as NumPy arrays of their own."""
     return jax.tree.map(lambda x: np.asarray(x)[:count], tree)

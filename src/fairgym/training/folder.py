@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from jaxtyping import PyTree
+
 from fairgym.config.differences import is_longer, require_same_run
 from fairgym.config.run_config import RunConfig
 from fairgym.core import Environment, FairgymError
@@ -247,11 +249,11 @@ class RunFolder:
             self.config, {"format": stored.FORMAT, **content.config.as_json(), **records}
         )
 
-    def write_summary(self, summary: Mapping[str, Any]) -> None:
+    def write_summary(self, summary: Mapping[str, object]) -> None:
         """Write summary.json."""
         self._write_json(self.summary, summary)
 
-    def append_metrics(self, line: Mapping[str, Any]) -> None:
+    def append_metrics(self, line: Mapping[str, object]) -> None:
         """Add a line to metrics.jsonl."""
         append_line(self.metrics, json.dumps(line, allow_nan=False))
 
@@ -261,7 +263,7 @@ class RunFolder:
         self.write_metrics(lines)
         return lines
 
-    def write_metrics(self, lines: Sequence[Mapping[str, Any]]) -> None:
+    def write_metrics(self, lines: Sequence[Mapping[str, object]]) -> None:
         """Write metrics.jsonl."""
         text = "".join(f"{json.dumps(line)}\n" for line in lines)
         write_whole(self.metrics, text.encode())
@@ -285,7 +287,7 @@ class RunFolder:
         """The whole lines of metrics.jsonl up to the first damaged one."""
         return stored.read_metrics(self.metrics)
 
-    def read_policy(self, like: Any, config: RunConfig) -> Any:
+    def read_policy(self, like: PyTree, config: RunConfig) -> Any:
         """The policies in policy.eqx.
 
         Args:
@@ -316,5 +318,5 @@ class RunFolder:
         return stored.read_summary(self.summary)
 
     @staticmethod
-    def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    def _write_json(path: Path, content: Mapping[str, object]) -> None:
         write_whole(path, (json.dumps(content, indent=2, allow_nan=False) + "\n").encode())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jaxtyping import PyTree
 
 from fairgym.algorithms import Algorithm, log_keys
 from fairgym.config.plain import objective_text
@@ -24,9 +25,9 @@ from fairgym.utils.files import write_whole
 
 # Called before the first update and after each one, with the updates done, the updates in all, and
 # the log of this one (None before the first).
-Progress = Callable[[int, int, Mapping[str, Any] | None], None]
+Progress = Callable[[int, int, Mapping[str, object] | None], None]
 # Yields an algorithm and a state, is sent what `update` returns for them, and returns the run.
-Training = Generator[tuple[Algorithm, Any], tuple[Any, Mapping[str, Any]], Run]
+Training = Generator[tuple[Algorithm, Any], tuple[Any, Mapping[str, object]], Run]
 
 _PATIENT = "stopping after this epoch; Ctrl-C again ends it at once"
 
@@ -142,7 +143,7 @@ def training(
     return load(out)
 
 
-def _begin_longer(run: RunFolder, target: RunFolder, start: Any, config: RunConfig) -> None:
+def _begin_longer(run: RunFolder, target: RunFolder, start: PyTree, config: RunConfig) -> None:
     """Begin in `target` a longer run with what was trained in `run`.
 
     config.json, by which a run is one, is written last.
@@ -159,8 +160,8 @@ def _begin_longer(run: RunFolder, target: RunFolder, start: Any, config: RunConf
 
 
 def _updates(
-    job: Job, folder: RunFolder, start: Any, progress: Progress | None, checkpoint_seconds: float
-) -> Generator[tuple[Algorithm, Any], tuple[Any, Mapping[str, Any]], None]:
+    job: Job, folder: RunFolder, start: PyTree, progress: Progress | None, checkpoint_seconds: float
+) -> Generator[tuple[Algorithm, Any], tuple[Any, Mapping[str, object]], None]:
     """From the last checkpoint to the end."""
     folder.clean()
     algorithm, epochs = job.algorithm, job.algorithm.num_updates
@@ -226,7 +227,7 @@ def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, A
     }
 
 
-def _numbers(env: Environment, log: Mapping[str, Any]) -> dict[str, float | None]:
+def _numbers(env: Environment, log: Mapping[str, object]) -> dict[str, float | None]:
     """A log as JSON numbers, objective and metrics first; what is not finite becomes null."""
     values = {name: float(value) for name, value in jax.device_get(dict(log)).items()}
     first = [log_keys.OBJECTIVE, *map(log_keys.metric, (*env.metrics, *env.spec.schemes))]

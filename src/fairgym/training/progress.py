@@ -3,7 +3,6 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from rich import progress as bars
 from rich.console import Console
@@ -72,7 +71,7 @@ class _Lines:
         self.label, self.console = label, console
         self.began = self.last = time.perf_counter()
 
-    def __call__(self, epoch: int, epochs: int, line: Mapping[str, Any] | None) -> None:
+    def __call__(self, epoch: int, epochs: int, line: Mapping[str, object] | None) -> None:
         now = time.perf_counter()
         if line is None:
             done = f" after epoch {epoch}" if epoch else ""
@@ -103,7 +102,7 @@ def _bar(label: str, display: bars.Progress) -> tuple[bars.TaskID, Progress]:
     """A bar, and what moves it."""
     task = display.add_task(f"{label}: preparing ...", total=None, count="", objective="")
 
-    def update(epoch: int, epochs: int, line: Mapping[str, Any] | None) -> None:
+    def update(epoch: int, epochs: int, line: Mapping[str, object] | None) -> None:
         if line is None and epoch < epochs:
             display.update(task, description=f"{label}: compiling ...", refresh=True)
             return
@@ -121,6 +120,6 @@ def _bar(label: str, display: bars.Progress) -> tuple[bars.TaskID, Progress]:
     return task, update
 
 
-def _objective(line: Mapping[str, Any]) -> str:
+def _objective(line: Mapping[str, object]) -> str:
     value = line.get(log_keys.OBJECTIVE)
     return "undefined" if value is None else f"{value:.4f}"

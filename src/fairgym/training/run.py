@@ -10,7 +10,7 @@ import jax
 
 from fairgym.config.plain import read_metrics, read_schemes
 from fairgym.config.run_config import Job, RunConfig
-from fairgym.core import AnyPolicy, Environment, FairgymError, Params, Policy, check_shape
+from fairgym.core import AnyPolicy, Environment, FairgymError, Params, check_shape
 from fairgym.fairness import Metric, Objective
 from fairgym.fairness.measuring import with_measures
 from fairgym.fairness.schemes import Scheme
@@ -75,7 +75,7 @@ class Run:
         return RunFolder(self.folder).read_summary()
 
     @cached_property
-    def policies(self) -> dict[str, Policy]:
+    def policies(self) -> dict[str, AnyPolicy]:
         """Agent -> learned or fixed policy; of an unfinished run those of the last checkpoint.
 
         Raises:

@@ -117,7 +117,7 @@ def read_keys(path: str | Path) -> dict[str, Any]:
     return file
 
 
-def _on_top(own: Scenario, common: Scenario, overriding: Mapping[str, Any]) -> Scenario:
+def _on_top(own: Scenario, common: Scenario, overriding: Mapping[str, object]) -> Scenario:
     """A scenario with what is common to all of them below its own changes."""
     return dataclasses.replace(
         own,
@@ -144,7 +144,7 @@ def _fields(content: Mapping[str, Any], where: str) -> dict[str, Any]:
     return found
 
 
-def _check_keys(content: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+def _check_keys(content: Mapping[str, object], known: Iterable[str], where: str) -> None:
     for key in content:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
@@ -154,6 +154,6 @@ def _check_keys(content: Mapping[str, Any], known: Iterable[str], where: str) ->
             )
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     name = str(key).replace("-", "_")
     return ALIASES.get(name, name)

@@ -18,7 +18,7 @@ from fairgym.training.comparison import baselines_of
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.utils import make
 
-Changes = Mapping[str, Any] | Sequence[tuple[str, Any]]
+Changes = Mapping[str, object] | Sequence[tuple[str, object]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Built:
     env: Environment
     params: Params
     baseline: str
-    specification: Mapping[str, Any]
+    specification: Mapping[str, object]
     policies: Mapping[str, Policy]
 
     @property
@@ -295,7 +295,7 @@ def default_baseline(env: Environment) -> str:
     return next(iter(chosen or env.spec.baselines))
 
 
-def baseline_of(env: Environment, name: str) -> Mapping[str, Any]:
+def baseline_of(env: Environment, name: str) -> Mapping[str, object]:
     """The specification of a baseline: agent -> policy.
 
     Raises:
@@ -318,7 +318,7 @@ def make_checked(environment: str, arguments: Mapping[str, Any]) -> Environment:
     return make(environment, **checked)
 
 
-def pairs_of(changes: Changes) -> tuple[tuple[str, Any], ...]:
+def pairs_of(changes: Changes) -> tuple[tuple[str, object], ...]:
     """Changes in the order in which they are made."""
     return tuple(changes.items() if isinstance(changes, Mapping) else changes)
 

@@ -148,7 +148,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     return lines
 
 
-def _is_line(line: Any, epoch: int) -> bool:
+def _is_line(line: object, epoch: int) -> bool:
     """True for names with finite numbers, or null, of this epoch."""
     if not isinstance(line, dict) or type(line.get("epoch")) is not int or line["epoch"] != epoch:
         return False
@@ -182,7 +182,7 @@ def _is_number(value: Any) -> bool:
     return number and abs(value) <= sys.float_info.max
 
 
-def _check_provenance(provenance: Any) -> None:
+def _check_provenance(provenance: object) -> None:
     """Raise a ValueError unless it is of the kind that `fairgym.training.provenance` makes."""
     if not isinstance(provenance, Mapping):
         raise ValueError(f"provenance is {describe(provenance)}")

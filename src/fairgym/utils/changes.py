@@ -10,7 +10,7 @@ from fairgym.core.errors import FairgymError
 _PERCENT = re.compile(r"[+-]\d+(\.\d*)?%")
 
 
-def is_relative(given: Any) -> bool:
+def is_relative(given: object) -> bool:
     """True for a text such as "+30%" or "-10%"."""
     return isinstance(given, str) and bool(_PERCENT.fullmatch(given.strip()))
 

@@ -2,15 +2,23 @@
 
 import dataclasses
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from fairgym.core.components import Components, EnvironmentSpec, Memory, no_components
-from fairgym.core.environment import Actions, Environment, Observations, in_groups, require_agent
+from fairgym.core.components import Components, EnvironmentSpec, Memory
+from fairgym.core.environment import (
+    Actions,
+    Environment,
+    Observations,
+    in_groups,
+    no_components,
+    require_agent,
+)
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import Entities, EntitySpace, Feature
+from fairgym.core.params import Params
 from fairgym.core.struct import Struct
 from fairgym.wrappers.wrappers import Wrapper
 
@@ -30,7 +38,7 @@ class ShownMemory(Memory, Protocol):
         """
         ...
 
-    def shown(self, memory: Any) -> dict[str, Array]:
+    def shown(self, memory: PyTree) -> dict[str, Array]:
         """Numbers that agents see: arrays by name, which together follow the declared features.
 
         Each is a column with one number per person, or one or several numbers of the context.
@@ -48,8 +56,8 @@ class AugmentedState(Struct):
         memory: the memory of the steps so far.
     """
 
-    world: Any
-    memory: Any
+    world: PyTree
+    memory: PyTree
 
     @property
     def time(self) -> Int[Array, ""]:
@@ -71,7 +79,7 @@ class AugmentedState(Struct):
         """True if components are counted person by person."""
         return self.world.by_person
 
-    def replace(self, **changes: Any) -> "AugmentedState":
+    def replace(self, **changes: PyTree) -> "AugmentedState":
         """A copy with some fields changed, of this struct or of the world."""
         inside = {n: x for n, x in changes.items() if n not in ("world", "memory")}
         world = changes.get("world", self.world)
@@ -153,7 +161,7 @@ class Augmented(Wrapper):
         require_agent(self, agent)
         return self._spaces[agent]
 
-    def show(self, world: Any, memory: Any, params: Any) -> Observations:
+    def show(self, world: PyTree, memory: PyTree, params: Params) -> Observations:
         """Observation of each agent in a world that is remembered in this way, or any other.
 
         Args:
@@ -175,7 +183,7 @@ class Augmented(Wrapper):
         seen = self.env.observe(world, params)
         return {agent: _beside(seen[agent], columns, axis) for agent in self.env.agents}
 
-    def observe(self, state: AugmentedState, params: Any) -> Observations:
+    def observe(self, state: AugmentedState, params: Params) -> Observations:
         """Observation of each agent, the memory included."""
         return self.show(state.world, state.memory, params)
 
@@ -194,7 +202,7 @@ class Augmented(Wrapper):
             return inside
         return dataclasses.replace(inside, foresee=self._foresee)
 
-    def _foresee(self, observations: Observations, actions: Actions, params: Any) -> Any:
+    def _foresee(self, observations: Observations, actions: Actions, params: Params) -> PyTree:
         """The expected components of a step, as the environment inside foresees them."""
         assert self.env.spec.foresee is not None
         inside = {agent: self.without_memory(seen) for agent, seen in observations.items()}
@@ -202,7 +210,7 @@ class Augmented(Wrapper):
 
     # ------------------------------------------------------------------ dynamics
 
-    def initial_state(self, key: PRNGKeyArray, params: Any) -> AugmentedState:
+    def initial_state(self, key: PRNGKeyArray, params: Params) -> AugmentedState:
         """State at the start of an episode, of which nothing is remembered yet."""
         return AugmentedState(
             world=self.env.initial_state(key, params),
@@ -210,7 +218,7 @@ class Augmented(Wrapper):
         )
 
     def transition(
-        self, noise: Any, state: AugmentedState, actions: Actions, params: Any
+        self, noise: PyTree, state: AugmentedState, actions: Actions, params: Params
     ) -> tuple[AugmentedState, Components, Bool[Array, ""]]:
         """One step of the environment inside, and of the memory."""
         world, components, terminated = self.env.transition(noise, state.world, actions, params)
@@ -263,11 +271,11 @@ def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
     """
     if not isinstance(memory, str):
         return Augmented(env, memory)
-    there: dict[str, Any] = dict(env.spec.memories)
+    there = env.spec.memories
     if memory not in there:
         takes = f"it takes: {', '.join(there)}" if there else f"{env.name} declares none"
         raise FairgymError(f"memory is {memory!r}; {takes}")
-    return Augmented(env, there[memory])
+    return Augmented(env, cast(ShownMemory, there[memory]))  # which it checks
 
 
 def _beside(seen: Entities, columns: Array, axis: str) -> Entities:

@@ -1,14 +1,15 @@
 """Episodes one after the other: an environment that begins anew by itself."""
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 from jax import lax
-from jaxtyping import Array, Bool, PRNGKeyArray
+from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
 
 from fairgym.core.components import Components
 from fairgym.core.environment import Actions, Observations, check_actions, time_of
+from fairgym.core.params import Params
 from fairgym.core.struct import Struct
 from fairgym.wrappers.wrappers import Wrapper
 
@@ -23,10 +24,10 @@ class StepOutcome(Struct):
         final_state: the state after the step and before a reset.
     """
 
-    components: Any
+    components: PyTree
     terminated: Bool[Array, ""]
     truncated: Bool[Array, ""]
-    final_state: Any
+    final_state: PyTree
 
     @property
     def done(self) -> Bool[Array, ""]:
@@ -48,8 +49,8 @@ class AutoReset(Wrapper):
     _outermost: ClassVar[bool] = True
 
     def step_autoreset(
-        self, key: PRNGKeyArray, state: Any, actions: Actions, params: Any
-    ) -> tuple[Any, StepOutcome]:
+        self, key: PRNGKeyArray, state: PyTree, actions: Actions, params: Params
+    ) -> tuple[PyTree, StepOutcome]:
         """One step without observations, and a reset where the episode ends with it.
 
         Args:
@@ -70,8 +71,10 @@ class AutoReset(Wrapper):
         return state, outcome
 
     def step(
-        self, key: PRNGKeyArray, state: Any, actions: Actions, params: Any
-    ) -> tuple[Observations, Any, Components, Bool[Array, ""], Bool[Array, ""], dict[str, Any]]:
+        self, key: PRNGKeyArray, state: PyTree, actions: Actions, params: Params
+    ) -> tuple[
+        Observations, PyTree, Components, Bool[Array, ""], Bool[Array, ""], dict[str, PyTree]
+    ]:
         """One step as `Environment.step`, and a reset where the episode ends with it.
 
         Raises:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, PRNGKeyArray
+from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
 
 from fairgym.core.components import Components, EnvironmentSpec
 from fairgym.core.environment import Actions, Environment, Observations
@@ -21,7 +21,7 @@ from fairgym.core.spaces import ActionSpace
 
 
 @dataclasses.dataclass(frozen=True)
-class Wrapper(Environment[Any, Any, Any]):
+class Wrapper(Environment):
     """An environment that behaves as another one; subclasses change a part of it.
 
     It has the members of a `PopulationEnvironment` if the one inside is one, but is none itself:
@@ -90,21 +90,21 @@ class Wrapper(Environment[Any, Any, Any]):
         """Space of an agent's actions."""
         return self.env.action_space(agent)
 
-    def initial_state(self, key: PRNGKeyArray, params: Any) -> Any:
+    def initial_state(self, key: PRNGKeyArray, params: Params) -> PyTree:
         """State at the start of an episode."""
         return self.env.initial_state(key, params)
 
-    def observe(self, state: Any, params: Any) -> Observations:
+    def observe(self, state: PyTree, params: Params) -> Observations:
         """Observation of each agent."""
         return self.env.observe(state, params)
 
-    def noise(self, key: PRNGKeyArray, params: Any) -> Any:
+    def noise(self, key: PRNGKeyArray, params: Params) -> PyTree:
         """All the randomness of one step."""
         return self.env.noise(key, params)
 
     def transition(
-        self, noise: Any, state: Any, actions: Actions, params: Any
-    ) -> tuple[Any, Components, Bool[Array, ""]]:
+        self, noise: PyTree, state: PyTree, actions: Actions, params: Params
+    ) -> tuple[PyTree, Components, Bool[Array, ""]]:
         """One step: `(state, components, terminated)`."""
         return self.env.transition(noise, state, actions, params)
 
@@ -117,9 +117,9 @@ class StartsFrom(Wrapper):
         state: a state of the environment inside; an episode starts at its `time`.
     """
 
-    state: Any
+    state: PyTree
 
-    def initial_state(self, key: PRNGKeyArray, params: Any) -> Any:
+    def initial_state(self, key: PRNGKeyArray, params: Params) -> PyTree:
         """The given state, whatever the key."""
         return self.state
 
@@ -142,8 +142,8 @@ class EndsAfter(Wrapper):
     steps: Any
 
     def transition(
-        self, noise: Any, state: Any, actions: Actions, params: Any
-    ) -> tuple[Any, Components, Bool[Array, ""]]:
+        self, noise: PyTree, state: PyTree, actions: Actions, params: Params
+    ) -> tuple[PyTree, Components, Bool[Array, ""]]:
         """One step, the last one if it reaches the given time."""
         state, components, terminated = self.env.transition(noise, state, actions, params)
         return state, components, terminated | (state.time >= self.steps)
@@ -154,8 +154,8 @@ class NeverEnds(Wrapper):
     """The environment without termination: an episode goes on past a failure, to its horizon."""
 
     def transition(
-        self, noise: Any, state: Any, actions: Actions, params: Any
-    ) -> tuple[Any, Components, Bool[Array, ""]]:
+        self, noise: PyTree, state: PyTree, actions: Actions, params: Params
+    ) -> tuple[PyTree, Components, Bool[Array, ""]]:
         """One step, never the last one."""
         state, components, terminated = self.env.transition(noise, state, actions, params)
         return state, components, jnp.zeros_like(terminated)

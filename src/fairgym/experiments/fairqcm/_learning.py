@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -128,9 +129,9 @@ class LearningFigure(ex.Experiment):
             **memory,
         )
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Curves of each setting and learner, and lines of fixed policies, both by panel."""
-        curves: dict[str, dict[str, Any]] = {PUBLISHED: {}, BETTER: {}}
+        curves: dict[str, dict[str, PyTree]] = {PUBLISHED: {}, BETTER: {}}
         for key, several in runs.items():
             setting, _, label = key.partition(": ")
             curves[setting][label] = {
@@ -173,7 +174,7 @@ class LearningFigure(ex.Experiment):
             }
         return lines
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """The published claims, with the published settings, and FairQCM with the better ones."""
         checks = self.claims(data["curves"][PUBLISHED], data["lines"])
         better = data["curves"][BETTER]
@@ -205,7 +206,7 @@ class LearningFigure(ex.Experiment):
             checks=checks,
         )
 
-    def claims(self, curves: Mapping[str, Any], lines: Mapping[str, Any]) -> list[ex.Check]:
+    def claims(self, curves: Mapping[str, PyTree], lines: Mapping[str, PyTree]) -> list[ex.Check]:
         """Checks of what is published.
 
         Args:
@@ -216,7 +217,7 @@ class LearningFigure(ex.Experiment):
             check for other in curves if other != OURS for check in self.ahead(curves, other, "")
         ]
 
-    def ahead(self, curves: Mapping[str, Any], other: str, setting: str) -> list[ex.Check]:
+    def ahead(self, curves: Mapping[str, PyTree], other: str, setting: str) -> list[ex.Check]:
         """FairQCM's score above another one's: over all of training, and in its last tenth."""
         label = self.panels[0].label
         prefix = f"{setting}: " if setting else ""
@@ -229,7 +230,7 @@ class LearningFigure(ex.Experiment):
             for when, of in (("over all of training", mean), ("in its last tenth", last))
         ]
 
-    def above_some(self, curves: Mapping[str, Any], name: str) -> ex.Check:
+    def above_some(self, curves: Mapping[str, PyTree], name: str) -> ex.Check:
         """A learner's last score above that of the lowest of the others but FairQCM."""
         label = self.panels[0].label
         ends = {other: last(one[label]) for other, one in curves.items()}
@@ -237,7 +238,7 @@ class LearningFigure(ex.Experiment):
         return ex.Check.higher(f"{name} ends above {lowest} (by)", ends[name], ends[lowest])
 
     @style.styled
-    def _plot(self, data: Any, several: Mapping[str, Any]) -> Figure:
+    def _plot(self, data: PyTree, several: Mapping[str, PyTree]) -> Figure:
         order = list(self.learners)  # a learner has one colour in all figures
         rows = style.legend_rows([*several, *data["lines"]])
         figure, axes = style.panels(len(self.panels), len(self.panels), 3.4, legend_rows=rows)
@@ -261,12 +262,12 @@ class LearningFigure(ex.Experiment):
         return figure
 
 
-def mean(curves: Any) -> np.ndarray:
+def mean(curves: PyTree) -> np.ndarray:
     """Mean of each seed's curve: the area under it for each epoch."""
     return np.mean(curves, axis=1)
 
 
-def last(curves: Any) -> np.ndarray:
+def last(curves: PyTree) -> np.ndarray:
     """Mean of the last tenth of each seed's curve."""
     return np.array([ex.first_and_last(one)[1] for one in np.asarray(curves)])
 
@@ -281,7 +282,7 @@ def metric_panel(label: str, name: str, sign: int = 1) -> Panel:
     return Panel(label, log_keys.metric(name), name, sign)
 
 
-def _cells(curves: Any) -> list[str]:
+def _cells(curves: PyTree) -> list[str]:
     return [ex.iqm_text(mean(curves)), ex.iqm_text(last(curves))]
 
 

@@ -1,9 +1,10 @@
 """Deep learners with different memories in the lending pool: figures 3 and 5."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._learning import (
@@ -67,7 +68,7 @@ class LendingFigure(LearningFigure):
     panels: ClassVar = (score_panel(PARITY), metric_panel(MISSED, "margin_missed", -1))
     lines: ClassVar = {"Alternate groups": "alternate_groups", "Random": "random"}
 
-    def met(self, curves: Mapping[str, Any]) -> ex.Check:
+    def met(self, curves: Mapping[str, PyTree]) -> ex.Check:
         """A check that all learners come to make the profit that is aimed at."""
         shares = {label: last(one[MISSED]) for label, one in curves.items()}
         worst = max(shares, key=lambda label: float(np.mean(shares[label])))

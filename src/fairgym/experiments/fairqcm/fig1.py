@@ -1,9 +1,10 @@
 """Two plans for vaccines: equal in the end, and not on the way."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -40,7 +41,7 @@ class FairqcmFig1(ex.Experiment):
     )
     sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(seeds=0))
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Plan -> vaccines so far by month and country, and score so far by scheme and month."""
         data = {}
         for plan, shipments in PLANS.items():
@@ -58,7 +59,7 @@ class FairqcmFig1(ex.Experiment):
             }
         return data
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """Differences between the plans in the score of each scheme."""
         scores = [one["scores"] for one in data.values()]
         ends = {name: [float(one[name][-1]) for one in scores] for name in scores[0]}
@@ -97,7 +98,7 @@ def _exact(statement: str, values: Sequence[float], sign: int) -> ex.Check:
 
 
 @style.styled
-def _plot(data: Any) -> Figure:
+def _plot(data: PyTree) -> Figure:
     figure, axes = style.panels(2 * len(data), len(data), 2.4, sharex=True, sharey="row")
     months = np.arange(1, MONTHS + 1)
     for above, below, (plan, one) in zip(axes, axes[len(data) :], data.items(), strict=False):

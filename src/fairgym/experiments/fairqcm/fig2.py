@@ -1,9 +1,10 @@
 """Deep learners with different memories in the doughnut shop."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._learning import (
@@ -76,7 +77,7 @@ class FairqcmFig2(LearningFigure):
         """Welfare if everybody were always there."""
         return {"Bound without absences": {WELFARE: bound(PEOPLE, HORIZON)}}
 
-    def claims(self, curves: Mapping[str, Any], lines: Mapping[str, Any]) -> list[ex.Check]:
+    def claims(self, curves: Mapping[str, PyTree], lines: Mapping[str, PyTree]) -> list[ex.Check]:
         """FairQCM ahead of each other one; waste near the end, and early on."""
         limit = lines["Random"][HANDED_OUT]
         quarter = {

@@ -1,7 +1,9 @@
 """Deep learners with different memories in the lending pool."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from jaxtyping import PyTree
 
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._lending import LendingFigure
@@ -19,7 +21,7 @@ class FairqcmFig3(LendingFigure):
     )
     environment_args: ClassVar = {"credit": "discrete"}
 
-    def claims(self, curves: Mapping[str, Any], lines: Mapping[str, Any]) -> list[ex.Check]:
+    def claims(self, curves: Mapping[str, PyTree], lines: Mapping[str, PyTree]) -> list[ex.Check]:
         """FairQCM ahead of each other one, the recurrent network of some, profit by all."""
         return [
             *super().claims(curves, lines),

@@ -1,6 +1,8 @@
 """Tabular learners with different memories in a small doughnut shop."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from jaxtyping import PyTree
 
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._learning import (
@@ -57,7 +59,7 @@ class FairqcmFig4(LearningFigure):
         chance = float(make("doughnut").default_params.presence)
         return {OPTIMUM: {WELFARE: optimum(PEOPLE, HORIZON, chance)}}
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """The published claims, and how near to the optimum the better settings come."""
         outcome = super().conclude(data)
         limit = NEAR * data["lines"][OPTIMUM][WELFARE]

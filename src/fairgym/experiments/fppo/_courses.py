@@ -7,17 +7,19 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgym.core import Environment
+from fairgym.core import AnyPolicy, Environment
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, curve
 from fairgym.experiments.fppo._systems import BEYOND, F_PPO, System
 from fairgym.fairness import Windowed
 from fairgym.policies import fixed_policies, sampled
 from fairgym.report import style
+from fairgym.statistics.intervals import Numbers
+from fairgym.training.run import Run
 from fairgym.utils import make
 
 AS_LEARNED = "F-PPO, massaged in training only"
@@ -41,7 +43,7 @@ class Panel:
     """
 
     label: str
-    of: Callable[[Any], Course]
+    of: Callable[[PyTree], Course]
     what: str
     smooth: int = 1
 
@@ -83,7 +85,7 @@ class CourseFigure(ex.Experiment):
         """A run of each learner."""
         return {label: self.system.config(label, size) for label in (F_PPO, *self.rivals, *BEYOND)}
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Label -> panel -> its course, one row per seed, the mean over the episodes of a seed."""
         assert size.held_out is not None
         env, episodes = self.evaluated_in(), size.held_out
@@ -131,7 +133,7 @@ class CourseFigure(ex.Experiment):
         return make(self.system.name, **self.evaluation_args, **more)
 
     def courses(
-        self, policies: Mapping[int, tuple[Environment, Mapping[str, Any]]], episodes: int
+        self, policies: Mapping[int, tuple[Environment, Mapping[str, AnyPolicy]]], episodes: int
     ) -> dict[str, np.ndarray]:
         """Panel -> its course, one row per seed, the mean over its episodes.
 
@@ -140,7 +142,7 @@ class CourseFigure(ex.Experiment):
             episodes: Number of episodes for each seed.
         """
         panels = self.panels(self.evaluated_in())
-        found: dict[str, Any] = {panel.label: [] for panel in panels}
+        found: dict[str, PyTree] = {panel.label: [] for panel in panels}
         for seed, (env, own) in policies.items():
             trace = ex.held_out(env, env.default_params, own, seed, episodes).trace
             for panel in panels:
@@ -148,7 +150,7 @@ class CourseFigure(ex.Experiment):
                 found[panel.label].append(course if course.ndim == 1 else course.mean(axis=0))
         return {label: np.stack(rows) for label, rows in found.items()}
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """The published claims; the table has all that was measured."""
         found = Courses.of(data)
         head = ["policy"]
@@ -194,7 +196,7 @@ class Courses:
     names: Mapping[str, str]
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> "Courses":
+    def of(cls, data: Mapping[str, PyTree]) -> "Courses":
         """The courses that `CourseFigure.measure` returned."""
         return cls(data["courses"], {what: label for label, what in data["panels"].items()})
 
@@ -236,25 +238,25 @@ class Courses:
         ]
 
 
-def acting(run: Any, env: Environment, draws: bool) -> Mapping[str, Any]:
+def acting(run: Run, env: Environment, draws: bool) -> Mapping[str, AnyPolicy]:
     """Policies of a run that draw their choices, or take the most probable ones."""
     return sampled(env, run.policies) if draws else run.policies
 
 
 def massaged(
-    env: Environment, runs: Sequence[Any], draws: bool
-) -> dict[int, tuple[Environment, Any]]:
+    env: Environment, runs: Sequence[Run], draws: bool
+) -> dict[int, tuple[Environment, Mapping[str, AnyPolicy]]]:
     """Seed -> environment and policies of a run of F-PPO, whose actions are massaged."""
     return {run.config.seed: run.massaged(env, acting(run, env, draws)) for run in runs}
 
 
-def unfairness(measure: Windowed) -> Callable[[Any], Course]:
+def unfairness(measure: Windowed) -> Callable[[PyTree], Course]:
     """A measure after each step; less is fairer."""
     of_traces = jax.jit(jax.vmap(measure.of_trace))
     return lambda trace: -np.asarray(of_traces(jax.tree.map(jnp.asarray, trace)))
 
 
-def lately(values: Any, window: int) -> np.ndarray:
+def lately(values: Numbers, window: int) -> np.ndarray:
     """Means over the last steps, or over those so far where they are fewer.
 
     Args:
@@ -273,7 +275,7 @@ def _cells(course: np.ndarray) -> list[str]:
 
 
 @style.styled
-def _plot(data: Any, shown: Sequence[str], order: Sequence[str]) -> Figure:
+def _plot(data: PyTree, shown: Sequence[str], order: Sequence[str]) -> Figure:
     """Curves of the policies shown; a policy has its place in the order, and colour, in all."""
     panels = list(data["panels"])
     rows = style.legend_rows(shown)

@@ -1,8 +1,9 @@
 """Bank loans: gaps of true positive rates, of scores, and the bank's cash."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.core import Environment
 from fairgym.environments.bank_loans import BankLoansParams
@@ -118,7 +119,7 @@ class FppoFig1(CourseFigure):
         ]
 
 
-def gap_of_means(trace: Any, window: int) -> np.ndarray:
+def gap_of_means(trace: PyTree, window: int) -> np.ndarray:
     """Gap of the groups' true positive rates, of which the mean over episodes is taken first.
 
     Args:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
+from fairgym.algorithms.f_ppo import FPpo
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.fppo._systems import ATTENTION, BANK_LOANS, EPIDEMIC, F_PPO, F_PPO_L, SIZES
@@ -42,7 +44,7 @@ class FppoFig2(ex.Experiment):
             for label in LEARNERS
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Words for the measure -> what is logged of it.
 
         "curves" and "spreads" hold, by learner, its mean and standard deviation over the steps of
@@ -53,6 +55,7 @@ class FppoFig2(ex.Experiment):
         for words, system in SYSTEMS.items():
             several = {label: runs[f"{system.name}: {label}"] for label in LEARNERS}
             one = several[F_PPO][0].job
+            assert isinstance(one.algorithm, FPpo)
             data[words] = {
                 "rounds": one.algorithm.rounds(one.env),
                 "massaged_from": one.algorithm.threshold_start,
@@ -66,7 +69,7 @@ class FppoFig2(ex.Experiment):
             }
         return data
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """Less unfairness with massaging: over all of training since it begins, and at its end."""
         checks, rows = [], []
         for words, found in data.items():
@@ -114,7 +117,7 @@ class FppoFig2(ex.Experiment):
 
 
 @style.styled
-def _plot(data: Any) -> Figure:
+def _plot(data: PyTree) -> Figure:
     figure, axes = style.panels(2 * len(data), len(data), 2.6, legend_rows=1)
     shown = [(words, name) for name in ("curves", "spreads") for words in data]
     for axis, (words, name) in zip(axes, shown, strict=True):

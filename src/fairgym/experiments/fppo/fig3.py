@@ -1,8 +1,9 @@
 """Attention: deviation of units, deviation of incident rates, and reward."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.core import Environment
 from fairgym.environments.attention.environment import MISSED_WEIGHT
@@ -73,6 +74,6 @@ class FppoFig3(CourseFigure):
         ]
 
 
-def _reward(trace: Any) -> np.ndarray:
+def _reward(trace: PyTree) -> np.ndarray:
     found, missed = (np.asarray(x, np.float64).sum(axis=2) for x in (trace.found, trace.missed))
     return found - MISSED_WEIGHT * missed

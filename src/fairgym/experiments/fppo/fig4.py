@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
@@ -77,7 +78,7 @@ class FppoFig4(CourseFigure):
         ]
 
 
-def _not_infected(trace: Any) -> np.ndarray:
+def _not_infected(trace: PyTree) -> np.ndarray:
     well, people = (
         np.asarray(x, np.float64).sum(axis=2) for x in (trace.not_infected, trace.people)
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
 from fairgym.experiments import _parts as ex
@@ -70,9 +71,9 @@ class FppoVariants(ex.Experiment):
             )
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """System -> "panels", and "courses" as those of figures 1, 3 and 4."""
-        data: dict[str, Any] = {}
+        data: dict[str, PyTree] = {}
         for name, kind in FIGURES.items():
             figure = kind()
             env, episodes = figure.evaluated_in(), figure.system.at(size).held_out
@@ -90,7 +91,7 @@ class FppoVariants(ex.Experiment):
             data[name] = {"courses": courses, "panels": panels}
         return data
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """The question of each variant: fairer in the long term than without regularisation?
 
         F-PPO-S is massaged as they are, so that nothing but the regularisation differs.
@@ -122,7 +123,7 @@ class FppoVariants(ex.Experiment):
 
 
 @style.styled
-def _plot(data: Any) -> Figure:
+def _plot(data: PyTree) -> Figure:
     figure, axes = style.panels(2 * len(data), len(data), 2.6, legend_rows=1)
     shown = [(name, what) for what in (LONG, SHORT) for name in data]
     for axis, (name, what) in zip(axes, shown, strict=True):

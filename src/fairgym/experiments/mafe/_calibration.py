@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Key, PRNGKeyArray, PyTree
 
-from fairgym.core import rollout
+from fairgym.core import AnyPolicy, Environment, Params, rollout
 from fairgym.core.batching import map_episodes
 
 BINS = 3  # of like many people
@@ -76,7 +77,7 @@ def spells_of(inside: np.ndarray, score: np.ndarray, mark: np.ndarray, group: np
     return Spells(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
-def outcomes(env: Any, spells: Spells) -> np.ndarray:
+def outcomes(env: Environment, spells: Spells) -> np.ndarray:
     """True for stays that ended well: a loan that was not lost, a degree."""
     if env.name == "loan":  # points rise with repayment and fall with default, within 300 and 850
         highest = (spells.after == spells.before) & (spells.before > MIDDLE)
@@ -84,19 +85,25 @@ def outcomes(env: Any, spells: Spells) -> np.ndarray:
     return spells.after >= 1.0
 
 
-def spells(env: Any, params: Any, policies: Mapping[str, Any], seed: int, episodes: int) -> Spells:
+def spells(
+    env: Any,
+    params: Params,
+    policies: Mapping[str, AnyPolicy],
+    seed: int,
+    episodes: int,
+) -> Spells:
     """Stays under these policies, in as many episodes."""
     system = SYSTEMS[env.name]
     stage = env.spec.stages.index(system.stage)
 
-    def watch(state: Any) -> Any:
+    def watch(state: PyTree) -> PyTree:
         people = env.people(state)
         rows = (state.stage == stage, people[system.score], people[system.mark])
         return jnp.stack([row.astype(jnp.float32) for row in rows])
 
     @jax.jit
-    def watched(keys: Any) -> Any:
-        def one(key: Any) -> Any:
+    def watched(keys: Key[Array, "..."]) -> PyTree:
+        def one(key: PRNGKeyArray) -> PyTree:
             episode = rollout(env, params, policies, key, trace=True, watch=watch)
             return episode.watched, episode.length, episode.final_state.group
 
@@ -127,9 +134,9 @@ class Calibration(NamedTuple):
 
 
 def calibration(
-    env: Any,
-    params: Any,
-    policies: Mapping[str, Any],
+    env: Environment,
+    params: Params,
+    policies: Mapping[str, AnyPolicy],
     seed: int,
     episodes: int,
     permutations: int = 0,

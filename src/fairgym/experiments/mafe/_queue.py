@@ -1,12 +1,13 @@
 """The loan system's queue: waits as published, and as those wait who are still in it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
 from fairgym.report.results import ratio
+from fairgym.training import Evaluation
 
 COLUMNS = (
     "Months; shares of people. The mean wait of those paid out is the published one, which counts"
@@ -17,7 +18,7 @@ COLUMNS = (
 )
 
 
-def queue(env: Any, episodes: Sequence[Any]) -> dict[str, np.ndarray]:
+def queue(env: Environment, episodes: Sequence[Evaluation]) -> dict[str, np.ndarray]:
     """Measures of the queue by words, one number per seed; luck is (seeds, permutations).
 
     Args:

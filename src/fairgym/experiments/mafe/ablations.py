@@ -11,6 +11,7 @@ from fairgym.experiments._comparison import Columns, Compared, ComparisonFigure,
 from fairgym.report import style
 from fairgym.report.labels import title
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 
 ENVIRONMENTS = ("loan", "health", "education")
 # Words -> hyperparameters of F-MACEM that differ; the first ones are the published numbers.
@@ -54,7 +55,7 @@ class MafeAblations(ComparisonFigure):
             for words, changes in OPTIONS.items()
         }
 
-    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
         """Objective and fairness, this also by luck alone, and survival."""
         env, objective = runs[0].env, runs[0].objective
         return {

@@ -2,11 +2,13 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.config import RunConfig
+from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._comparison import (
     At,
@@ -22,6 +24,7 @@ from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.report.labels import title
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 
 # Objectives of health's agents: of everybody, and of one each.
 TOGETHER, CONCERNED, GIVEN = "one for all", "what concerns each", "as in the example"
@@ -84,7 +87,7 @@ class MafeAims(ComparisonFigure):
                 )
         return found
 
-    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
         """Every term with aims of one's own, and else the reward and the largest disparity."""
         return (_every_term if place == OWN else _in_short)(runs[0].env, ends)
 
@@ -158,9 +161,9 @@ class MafeAims(ComparisonFigure):
         return style.POLICY_COLOURS[0 if label.startswith(BOUNDED) else 1]
 
 
-def _every_term(env: Any, episodes: Sequence[Evaluation]) -> Columns:
+def _every_term(env: Environment, episodes: Sequence[Evaluation]) -> Columns:
     """Survival, and the mean of every term, disparities also as luck alone makes them."""
-    found: dict[str, Any] = {SURVIVED: survival(episodes)}
+    found: dict[str, PyTree] = {SURVIVED: survival(episodes)}
     for term in env.spec.terms:
         column = term.replace("_", " ")
         found[column] = [np.mean(one.metrics[term]) for one in episodes]
@@ -169,7 +172,7 @@ def _every_term(env: Any, episodes: Sequence[Evaluation]) -> Columns:
     return {name: np.array(values, np.float64) for name, values in found.items()}
 
 
-def exchanged(run: Any, other: Any, agent: str, episodes: int) -> Evaluation:
+def exchanged(run: Run, other: Run, agent: str, episodes: int) -> Evaluation:
     """The policies of a run with one agent's of another in its place, in held-out episodes.
 
     Args:
@@ -202,7 +205,7 @@ def in_bed(people: Mapping[str, np.ndarray], insured: float) -> float:
     return float(beds / (beds + ill)) if beds + ill else np.nan
 
 
-def _in_short(env: Any, episodes: Sequence[Evaluation]) -> Columns:
+def _in_short(env: Environment, episodes: Sequence[Evaluation]) -> Columns:
     """Survival, mean normalised reward, and the largest of the mean normalised disparities.
 
     The latter also as luck alone makes it, and the largest of what each disparity is beyond luck.

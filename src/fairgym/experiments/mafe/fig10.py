@@ -1,15 +1,18 @@
 """Actions that the agents learn when all terms weigh alike."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.report.actions import mean_actions
 from fairgym.report.labels import words
+from fairgym.training import Evaluation
+from fairgym.training.run import Run
 
 ENVIRONMENTS = ("loan", "health", "education")
 RELIEF = {
@@ -45,7 +48,7 @@ class MafeFig10(ex.TrainingExperiment):
         """The objective with all terms in three environments."""
         return {name: ex.run_config(name, size) for name in ENVIRONMENTS}
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Environment -> "runs", whose logs hold nearly all that there is to measure, and "ends".
 
         The latter are held-out episodes of the learned policies, one entry per seed, where a check
@@ -58,7 +61,7 @@ class MafeFig10(ex.TrainingExperiment):
         ]
         return data
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """Directions that the paper tells of."""
         checks = [check for name, found in data.items() for check in CHECKS[name](**found)]
         rows = []
@@ -83,7 +86,7 @@ class MafeFig10(ex.TrainingExperiment):
         )
 
 
-def _default_table(ends: Sequence[Any]) -> ex.Table:
+def _default_table(ends: Sequence[Evaluation]) -> ex.Table:
     values, luck = ex.disparity(ends, DEFAULTS)
     return ex.Table(
         ["loan", "of the learned policies", "by luck alone"],
@@ -93,19 +96,19 @@ def _default_table(ends: Sequence[Any]) -> ex.Table:
     )
 
 
-def logged_ends(runs: Sequence[Any], *keys: str) -> np.ndarray:
+def logged_ends(runs: Sequence[Run], *keys: str) -> np.ndarray:
     """First and last of the mean of these logged numbers: shape (2, seeds)."""
     curves = [np.mean([ex.logged(run, key) for key in keys], axis=0) for run in runs]
     return np.array([ex.first_and_last(curve) for curve in curves]).T
 
 
-def action_ends(runs: Sequence[Any], agent: str, *elements: str) -> np.ndarray:
+def action_ends(runs: Sequence[Run], agent: str, *elements: str) -> np.ndarray:
     """First and last of the mean of elements of an agent's action, all of them by default."""
     names = elements or runs[0].env.action_space(agent).names
     return logged_ends(runs, *(log_keys.action(agent, name) for name in names))
 
 
-def loan_checks(runs: Sequence[Any], ends: Sequence[Any]) -> list[ex.Check]:
+def loan_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Check]:
     """Directions in loan; `ends` are measured under permutations of the groups."""
     thresholds = action_ends(runs, "admissions")
     relief = np.array([action_ends(runs, "debt_management", name)[1] for name in RELIEF])
@@ -135,7 +138,7 @@ def loan_checks(runs: Sequence[Any], ends: Sequence[Any]) -> list[ex.Check]:
     ]
 
 
-def health_checks(runs: Sequence[Any], ends: Sequence[Any]) -> list[ex.Check]:
+def health_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Check]:
     """Directions in health."""
     premium = action_ends(runs, "insurer", "premium")
     public, subsidies, beds, rollover = (
@@ -160,7 +163,7 @@ def health_checks(runs: Sequence[Any], ends: Sequence[Any]) -> list[ex.Check]:
     ]
 
 
-def education_checks(runs: Sequence[Any], ends: Sequence[Any]) -> list[ex.Check]:
+def education_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Check]:
     """Directions in education."""
     tertiary, university, diversity = (
         action_ends(runs, "planner", kind)[1]

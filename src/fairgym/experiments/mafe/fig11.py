@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,6 +14,7 @@ from fairgym.experiments._comparison import At, Claim, Columns, Compared, Compar
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.report import style
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 
 FULL, SIMPLE = "loan", "loan_simple"
 # Name -> how it is written.
@@ -70,13 +71,14 @@ class MafeFig11(ComparisonFigure):
             for algorithm in ALGORITHMS
         }
 
-    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
         """Learning curves, and scores before and after training in the same held-out episodes."""
         starts = [ex.untrained_run(run, ends[0].episodes) for run in runs]
         curves = np.array([ex.logged(run, log_keys.OBJECTIVE) for run in runs])
-        per_epoch = runs[0].config.algorithm_args["episodes_per_epoch"] * runs[0].env.horizon
+        per_epoch = runs[0].config.algorithm_args["episodes_per_epoch"]
+        assert isinstance(per_epoch, int)
         return {
-            STEPS: np.arange(1, curves.shape[1] + 1) * per_epoch,
+            STEPS: np.arange(1, curves.shape[1] + 1) * per_epoch * runs[0].env.horizon,
             CURVE: curves,
             START: np.array([ex.score(start, runs[0].objective) for start in starts]),
             FINAL: np.array([ex.score(end, runs[0].objective) for end in ends]),

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
+from jaxtyping import PRNGKeyArray, PyTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -33,14 +34,14 @@ class MafeFig5(ex.Experiment):
     )
     sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(people=10_000))
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Environment -> its groups, and everybody's attribute and group, a row per seed."""
         data = {}
         for name in ENVIRONMENTS:
-            env: Any = make(name, population=size.people)
+            env = make(name, population=size.people)
             keys = jax.numpy.stack([jax.random.key(seed) for seed in seeds])
 
-            def start(key: Any, env: Any = env) -> Any:
+            def start(key: PRNGKeyArray, env: Any = env) -> PyTree:
                 state = env.initial_state(key, env.default_params)
                 return env.people(state)[env.spec.core_attribute], state.group
 
@@ -54,7 +55,7 @@ class MafeFig5(ex.Experiment):
             }
         return data
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """One check per environment."""
         rows, checks = [], []
         for name, one in data.items():
@@ -81,7 +82,7 @@ class MafeFig5(ex.Experiment):
 
 
 @style.styled
-def _plot(data: Any) -> Figure:
+def _plot(data: PyTree) -> Figure:
     figure, axes = style.panels(len(data), 3, 3.0)
     for panel, (name, one) in zip(axes, data.items(), strict=True):
         _distribution(panel, one)
@@ -94,7 +95,7 @@ def _plot(data: Any) -> Figure:
     return figure
 
 
-def _distribution(panel: Axes, one: Any) -> None:
+def _distribution(panel: Axes, one: PyTree) -> None:
     low, high = np.quantile(one["attribute"], [0.001, 0.999])
     edges = np.linspace(low, high, BINS + 1)
     for code, group in enumerate(one["groups"]):

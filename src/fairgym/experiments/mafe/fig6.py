@@ -13,10 +13,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Key, PRNGKeyArray, PyTree
 from matplotlib.figure import Figure
 
-from fairgym.core import RecordedStep, record
+from fairgym.core import AnyPolicy, Environment, Params, RecordedStep, record
 from fairgym.core.batching import map_episodes
+from fairgym.environments.education.params import EducationParams
 from fairgym.environments.education.steps import utility_of_worker
 from fairgym.experiments import _parts as ex
 from fairgym.policies import fixed_policies
@@ -27,7 +29,7 @@ from fairgym.utils import make
 PLAUSIBLE = "plausible_fixed_policy"  # of education's baselines
 
 # (environment, parameters, step) -> above and below of a ratio
-Indicator = Callable[[Any, Any, RecordedStep], tuple[Any, Any]]
+Indicator = Callable[[Any, Any, RecordedStep], tuple[Array, Array]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,29 +76,31 @@ class Intervention:
 # ---------------------------------------------------------------- indicators
 
 
-def _mortality(env: Any, params: Any, step: RecordedStep) -> Any:
+def _mortality(env: Any, params: Params, step: RecordedStep) -> tuple[Array, Array]:
     return jnp.sum(step.components.died), jnp.sum(step.components.illnesses_ended)
 
 
-def _score(env: Any, params: Any, step: RecordedStep) -> Any:
+def _score(env: Any, params: Params, step: RecordedStep) -> tuple[Array, Array]:
     return jnp.mean(env.people(step.after)["qualification_score"]), jnp.float32(1.0)
 
 
-def _graduation(env: Any, params: Any, step: RecordedStep) -> Any:
+def _graduation(env: Any, params: Params, step: RecordedStep) -> tuple[Array, Array]:
     return _graduates(step.components)
 
 
-def _graduation_of_minority(env: Any, params: Any, step: RecordedStep) -> Any:
+def _graduation_of_minority(env: Any, params: Params, step: RecordedStep) -> tuple[Array, Array]:
     return _graduates(jax.tree.map(lambda x: x[1] if x.ndim else x, step.components))
 
 
-def _graduates(components: Any) -> Any:
+def _graduates(components: PyTree) -> tuple[Array, Array]:
     done = components.bachelors + components.masters + components.doctorates
     classes = components.bachelor_class + components.master_class + components.doctorate_class
     return jnp.sum(done), jnp.sum(classes)
 
 
-def _utility_of_minority(env: Any, params: Any, step: RecordedStep) -> Any:
+def _utility_of_minority(
+    env: Any, params: EducationParams, step: RecordedStep
+) -> tuple[Array, Array]:
     """Mean utility of a minority worker, equations (22) and (23)."""
     people = env.people(step.before)
     salary = jnp.float32(env.spec.baselines[PLAUSIBLE]["employer"])
@@ -186,10 +190,16 @@ INTERVENTIONS = (
 
 
 @eqx.filter_jit
-def _episodes(env: Any, indicator: Indicator, params: Any, policies: Any, keys: Any) -> Any:
+def _episodes(
+    env: Environment,
+    indicator: Indicator,
+    params: Params,
+    policies: Mapping[str, AnyPolicy],
+    keys: Key[Array, "..."],
+) -> PyTree:
     """Above and below of the indicator: one row per key, one column per step."""
 
-    def one(key: Any) -> Any:
+    def one(key: PRNGKeyArray) -> PyTree:
         return record(env, params, policies, key, pick=lambda step: indicator(env, params, step))
 
     return map_episodes(one, keys)
@@ -199,7 +209,7 @@ def curves(intervention: Intervention, people: int, seeds: Sequence[int]) -> dic
     """The indicator without and with an intervention, a row per seed, a column per step."""
     env = make(intervention.environment, population=people)
     keys = jnp.stack([jax.random.key(seed) for seed in seeds])
-    found: dict[str, Any] = {"unit": env.spec.time_unit}
+    found: dict[str, PyTree] = {"unit": env.spec.time_unit}
     for name, arm in (("without", intervention.without), ("with", intervention.given)):
         changes = {
             field: float(getattr(env, value)) if isinstance(value, str) else value
@@ -233,12 +243,12 @@ class MafeFig6(ex.Experiment):
     )
     sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(people=1_000))
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """One entry per intervention."""
         assert size.people is not None
         return [curves(one, size.people, seeds) for one in INTERVENTIONS]
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """Each intervention's indicator at the end, paired by seed."""
         checks, rows = [], []
         for one, found in zip(INTERVENTIONS, data, strict=True):
@@ -261,7 +271,7 @@ class MafeFig6(ex.Experiment):
 
 
 @style.styled
-def _plot(data: Any) -> Figure:
+def _plot(data: PyTree) -> Figure:
     figure, axes = style.panels(len(data), 3, 2.3)
     looks = {
         "without": {"color": style.INK},

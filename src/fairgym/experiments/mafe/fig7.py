@@ -4,15 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
 from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
+from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._comparison import survival
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.report import style
 from fairgym.report.labels import title
+from fairgym.training import Evaluation
 
 ENVIRONMENTS = ("health", "loan", "education")
 ALL = "uniform"
@@ -53,7 +56,7 @@ class MafeFig7(ex.TrainingExperiment):
             for name in FRAGILE
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Environment -> objective -> kind -> sum of the terms of that kind.
 
         "curve" and "learned" are of the candidates and of the learned policy, (seeds, epochs);
@@ -63,7 +66,7 @@ class MafeFig7(ex.TrainingExperiment):
         untrained and learned policies the fairness beyond luck, (2, seeds).
         """
         assert size.held_out is not None
-        data: dict[str, Any] = {name: {} for name in ENVIRONMENTS}
+        data: dict[str, PyTree] = {name: {} for name in ENVIRONMENTS}
         for key, several in runs.items():
             name, _, objective = key.partition("/")
             env = several[0].env
@@ -87,7 +90,7 @@ class MafeFig7(ex.TrainingExperiment):
                 data[name][ALL]["excess"] = np.array([_beyond(f, env) for f in (starts, ends)])
         return data
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """Improvement, the plateau in loan, and the differences between objectives."""
         everything = _final_table(data)
         data = {
@@ -112,7 +115,7 @@ class MafeFig7(ex.TrainingExperiment):
         return ex.Outcome({"": _plot(data)}, CAPTION, tables, checks)
 
 
-def _improvement(data: Any) -> list[ex.Check]:
+def _improvement(data: PyTree) -> list[ex.Check]:
     checks = []
     for name, objectives in data.items():
         for kind in ex.KINDS:
@@ -128,13 +131,13 @@ def _improvement(data: Any) -> list[ex.Check]:
     return checks
 
 
-def _beyond(episodes: Sequence[Any], env: Any) -> np.ndarray:
+def _beyond(episodes: Sequence[Evaluation], env: Environment) -> np.ndarray:
     """Fairness beyond luck, (seeds,)."""
     scores = [ex.score(one, ex.category(env, "fair")) for one in episodes]
     return ex.beyond(scores, [ex.by_luck(one, env) for one in episodes])
 
 
-def _with_excess(found: Mapping[str, Any]) -> dict[str, Any]:
+def _with_excess(found: Mapping[str, PyTree]) -> dict[str, Any]:
     """The same with what is beyond luck of the final policies, by kind; rewards have no luck."""
     luck = {kind: found["luck"] if kind == "fair" else np.zeros((1, 1)) for kind in ex.KINDS}
     return dict(found) | {
@@ -143,7 +146,7 @@ def _with_excess(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _plateaus(data: Any) -> list[ex.Check]:
+def _plateaus(data: PyTree) -> list[ex.Check]:
     """Rates under objectives without rates: flat in education, lower in loan."""
     rises = {}
     for objective in (ALL, "direct"):
@@ -161,7 +164,7 @@ def _plateaus(data: Any) -> list[ex.Check]:
     return checks
 
 
-def _final_table(data: Any) -> ex.Table:
+def _final_table(data: PyTree) -> ex.Table:
     words = OBJECTIVES | {LITERAL: f"{OBJECTIVES['direct-fair']}, {LITERAL}"}
     rows = [
         [
@@ -184,7 +187,7 @@ def _final_table(data: Any) -> ex.Table:
     )
 
 
-def _readings_table(data: Any) -> ex.Table:
+def _readings_table(data: PyTree) -> ex.Table:
     rows = [
         [
             name,
@@ -208,7 +211,7 @@ def ends_of(curves: np.ndarray) -> np.ndarray:
     return np.array([ex.first_and_last(curve) for curve in curves]).T
 
 
-def differences(objectives: Mapping[str, Any], of: str = "excess") -> np.ndarray:
+def differences(objectives: Mapping[str, PyTree], of: str = "excess") -> np.ndarray:
     """Best less worst objective per term, averaged over the kinds, as jackknife pseudo-values.
 
     The largest of several noisy means less the smallest is never below 0, also where nothing
@@ -232,7 +235,7 @@ def differences(objectives: Mapping[str, Any], of: str = "excess") -> np.ndarray
 
 
 @style.styled
-def _plot(data: Any) -> Figure:
+def _plot(data: PyTree) -> Figure:
     figure, axes = style.panels(len(data) * len(ex.KINDS), len(ex.KINDS), 2.3, legend_rows=1)
     places = [(name, kind) for name in data for kind in ex.KINDS]
     for panel, (name, kind) in zip(axes, places, strict=True):

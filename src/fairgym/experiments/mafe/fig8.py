@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
 from fairgym.config import RunConfig
@@ -21,6 +22,7 @@ from fairgym.experiments.mafe._queue import COLUMNS, queue
 from fairgym.policies import Constant, fixed_policies
 from fairgym.report import style
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 
 SCORE = "objective"
 FIXED, EVERY, SEARCH = "fixed policy", "all trained", "grid search"
@@ -66,7 +68,7 @@ class MafeFig8(ComparisonFigure):
             for agent in fixed
         }
 
-    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
         """The objective, and the queue."""
         score = np.array([ex.score(end, runs[0].objective) for end in ends])
         return {SCORE: score, **queue(runs[0].env, ends)}
@@ -126,17 +128,18 @@ class MafeFig8(ComparisonFigure):
         return fixed.get(label, style.POLICY_COLOURS[0])
 
 
-def fixed_policy(searches: Sequence[Any]) -> dict[str, Any]:
+def fixed_policy(searches: Sequence[Run]) -> dict[str, Any]:
     """Fixed policy by agent: the median over grid searches, rounded; the queue is random.
 
     Args:
         searches: Finished runs of the grid search.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, PyTree] = {}
     for agent in searches[0].env.agents:
         rules = [run.policies[agent] for run in searches]
-        if all(isinstance(rule, Constant) for rule in rules):
-            middle = np.median([np.asarray(rule.action) for rule in rules], axis=0)
+        constants = [np.asarray(rule.action) for rule in rules if isinstance(rule, Constant)]
+        if len(constants) == len(rules):
+            middle = np.median(constants, axis=0)
             found[agent] = [round(float(value), 3) for value in middle]
         else:
             found[agent] = "random"

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -66,7 +68,7 @@ class MafeFig9(ex.Experiment):
             if w <= LOW
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Environment -> "weights", and "reward", "fairness" and so on, (weights, seeds).
 
         "luck" is the fairness that luck alone leaves, (weights, seeds, permutations); "literal" is
@@ -76,7 +78,7 @@ class MafeFig9(ex.Experiment):
         episodes = size.held_out
 
         def measured(name: str, ending: str, weights: Sequence[float]) -> dict[str, Any]:
-            found: dict[str, Any] = {column: [] for column in MEASURED}
+            found: dict[str, PyTree] = {column: [] for column in MEASURED}
             for weight in weights:
                 several = runs[f"{name}/{weight:g}{ending}"]
                 env = several[0].env
@@ -95,7 +97,7 @@ class MafeFig9(ex.Experiment):
             for name in ENVIRONMENTS
         }
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """Loss of reward at a moderate lambda, and at 0, and gain of fairness, per environment."""
         checks, rows = [], []
         for name, found in data.items():
@@ -152,7 +154,7 @@ def dominated(*scores: np.ndarray) -> np.ndarray:
 
 
 @style.styled
-def _plot(data: Any) -> Figure:
+def _plot(data: PyTree) -> Figure:
     figure, axes = style.panels(len(data), 3, 3.2)
     for panel, (name, found) in zip(axes, data.items(), strict=True):
         colour = style.POLICY_COLOURS[0]
@@ -169,7 +171,7 @@ def _plot(data: Any) -> Figure:
     return figure
 
 
-def _label(panel: Any, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
+def _label(panel: Axes, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
     """Write its lambda beside each point, the ends first, where no other is in the way."""
     low, high = (np.array(v) for v in zip(panel.get_xlim(), panel.get_ylim(), strict=True))
     labelled: list[np.ndarray] = []

@@ -6,10 +6,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Key, PyTree
 from matplotlib.figure import Figure
 
 from fairgym.config import RunConfig
-from fairgym.core import by_group, rollout
+from fairgym.core import AnyPolicy, Params, by_group, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._comparison import ComparisonFigure, survival
@@ -20,6 +21,7 @@ from fairgym.policies import Flips, fixed_policies, group_flips
 from fairgym.report import style
 from fairgym.report.labels import title, words
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 from fairgym.wrappers import EndsAfter
 
 BLIND = {"observe_group": False}
@@ -68,7 +70,7 @@ class MafeGroups(ComparisonFigure):
             for reading, arguments in readings.items()
         }
 
-    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Any:
+    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> PyTree:
         """Numbers of a reading.
 
         "ends" by column are (seeds,), "luck" what luck alone makes of the disparities among them
@@ -86,10 +88,10 @@ class MafeGroups(ComparisonFigure):
             "by_group": {a: np.array([one[a][1] for one in flips]) for a in acting},
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Environment -> "groups", "attribute" and "readings": reading -> numbers."""
         assert size.held_out is not None
-        data: dict[str, Any] = {}
+        data: dict[str, PyTree] = {}
         for name, found in super().measure(size, runs, seeds).items():
             several = runs[f"{name}/{next(iter(READINGS[name]))}"]
             env, params = several[0].env, several[0].params
@@ -107,7 +109,7 @@ class MafeGroups(ComparisonFigure):
             }
         return data
 
-    def checks(self, data: Any) -> list[ex.Check]:
+    def checks(self, data: PyTree) -> list[ex.Check]:
         """Use of what is seen, none of what is hidden; the cost of hiding."""
         checks = []
         for name, readings in READINGS.items():
@@ -140,12 +142,12 @@ class MafeGroups(ComparisonFigure):
             )
         return checks
 
-    def tables(self, data: Any) -> list[ex.Table]:
+    def tables(self, data: PyTree) -> list[ex.Table]:
         """Four tables for each environment."""
         makers = (_ends_table, _flips_table, _calibration_table, _course_table)
         return [make(name, one) for name, one in data.items() for make in makers]
 
-    def figures(self, data: Any) -> dict[str, Figure]:
+    def figures(self, data: PyTree) -> dict[str, Figure]:
         """A figure for each environment."""
         return {name: _plot(one) for name, one in data.items()}
 
@@ -153,7 +155,7 @@ class MafeGroups(ComparisonFigure):
 # ---------------------------------------------------------------- measuring
 
 
-def flips_of(run: Any) -> dict[str, tuple[float, list[float]]]:
+def flips_of(run: Run) -> dict[str, tuple[float, list[float]]]:
     """Relative change by a flip, and mean change of each group, half through `STATES` episodes.
 
     Returns:
@@ -163,7 +165,7 @@ def flips_of(run: Any) -> dict[str, tuple[float, list[float]]]:
     half = EndsAfter(env, env.horizon // 2)
 
     @jax.jit
-    def states(keys: Any) -> Any:
+    def states(keys: Key[Array, "..."]) -> PyTree:
         return map_episodes(
             lambda key: rollout(half, run.params, policies, key).final_state, keys, env=env
         )
@@ -187,7 +189,11 @@ def flips_of(run: Any) -> dict[str, tuple[float, list[float]]]:
 
 
 def course(
-    env: Any, params: Any, policies: Mapping[str, Any], seed: int, episodes: int
+    env: Any,
+    params: Params,
+    policies: Mapping[str, AnyPolicy],
+    seed: int,
+    episodes: int,
 ) -> np.ndarray:
     """Mean core attribute of each group over time, shape (groups, steps).
 
@@ -195,12 +201,12 @@ def course(
     """
     groups = len(env.spec.groups)
 
-    def watch(state: Any) -> Any:
+    def watch(state: PyTree) -> PyTree:
         value, ones = env.people(state)[env.spec.core_attribute], jnp.ones(state.group.shape)
         return jnp.stack([by_group(x, state.group, groups) for x in (value, ones)])
 
     @jax.jit
-    def run(keys: Any) -> Any:
+    def run(keys: Key[Array, "..."]) -> PyTree:
         return map_episodes(
             lambda key: rollout(env, params, policies, key, trace=True, watch=watch).watched,
             keys,
@@ -213,7 +219,7 @@ def course(
 
 
 def _measured(
-    runs: Sequence[Any], policies: Sequence[Mapping[str, Any]], ends: Sequence[Evaluation]
+    runs: Sequence[Run], policies: Sequence[Mapping[str, AnyPolicy]], ends: Sequence[Evaluation]
 ) -> dict[str, Any]:
     """Numbers of a reading, but for flips.
 
@@ -246,7 +252,7 @@ def _measured(
 # ---------------------------------------------------------------- showing
 
 
-def _ends_table(name: str, one: Mapping[str, Any]) -> ex.Table:
+def _ends_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
     readings = one["readings"]
     columns = list(next(iter(readings.values()))["ends"])
     rows = []
@@ -263,7 +269,7 @@ def _ends_table(name: str, one: Mapping[str, Any]) -> ex.Table:
     )
 
 
-def _flips_table(name: str, one: Mapping[str, Any]) -> ex.Table:
+def _flips_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
     rows = [
         [
             reading,
@@ -284,7 +290,7 @@ def _flips_table(name: str, one: Mapping[str, Any]) -> ex.Table:
     )
 
 
-def _calibration_table(name: str, one: Mapping[str, Any]) -> ex.Table:
+def _calibration_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
     groups = [words(group) for group in one["groups"]]
     thirds = [
         f"{third} third, {group}" for third in ("lowest", "middle", "highest") for group in groups
@@ -312,7 +318,7 @@ def _calibration_table(name: str, one: Mapping[str, Any]) -> ex.Table:
     )
 
 
-def _course_table(name: str, one: Mapping[str, Any]) -> ex.Table:
+def _course_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
     rows = []
     for reading, found in one["readings"].items():
         # seeds, groups, (first and last step); NaN where all episodes have failed by then
@@ -331,7 +337,7 @@ def _course_table(name: str, one: Mapping[str, Any]) -> ex.Table:
 
 
 @style.styled
-def _plot(one: Mapping[str, Any]) -> Figure:
+def _plot(one: Mapping[str, PyTree]) -> Figure:
     """Delayed impact: the groups' core attribute over time, a panel for each group."""
     readings, groups = one["readings"], one["groups"]
     figure, axes = style.panels(len(groups), len(groups), 3.2, legend_rows=2, sharey=True)

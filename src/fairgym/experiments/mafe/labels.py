@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.config import RunConfig
+from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._comparison import (
     At,
@@ -19,6 +21,7 @@ from fairgym.experiments._comparison import (
 from fairgym.policies import fixed_policies
 from fairgym.report.labels import title, words
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 from fairgym.utils import make
 
 LOANS, STILL, FULL = "bank_loans", "bank_loans, scores that stay", "loan"
@@ -108,7 +111,7 @@ class MafeLabels(ComparisonFigure):
             for label, gap in LEARNED.items()
         }
 
-    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
         """As of the rules."""
         return _columns(runs[0].env, ends)
 
@@ -149,13 +152,13 @@ def rules_measured(episodes: int, seeds: Sequence[int]) -> Compared:
     return data
 
 
-def _columns(env: Any, ends: Sequence[Evaluation]) -> Columns:
+def _columns(env: Environment, ends: Sequence[Evaluation]) -> Columns:
     """Numbers of one policy by column, (seeds,).
 
     Where people are counted one by one, what luck alone makes of a gap stands beside it, (seeds,
     permutations).
     """
-    found: dict[str, Any] = {}
+    found: dict[str, PyTree] = {}
 
     def add(name: str, value: Any) -> None:
         found.setdefault(name, []).append(float(value))

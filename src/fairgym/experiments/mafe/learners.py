@@ -10,13 +10,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.algorithms import log_keys
+from fairgym.algorithms._gradient import GradientLearner
+from fairgym.algorithms.f_macem import FMacem
 from fairgym.algorithms.f_mappo import FMappo
 from fairgym.config import RunConfig
+from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._comparison import ComparisonFigure
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
@@ -25,6 +29,7 @@ from fairgym.report import style
 from fairgym.report.labels import listed, title, words
 from fairgym.statistics.intervals import bootstrap_interval
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 from fairgym.utils.registry import environments
 
 
@@ -129,7 +134,7 @@ class MafeLearners(ComparisonFigure):
                 )
         return found
 
-    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Any:
+    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> PyTree:
         """Numbers of a learner.
 
         "steps" are (epochs,), "curves" (seeds, epochs) of the objective and of the disparity that
@@ -147,13 +152,13 @@ class MafeLearners(ComparisonFigure):
             **_ended(runs[0].env, ends),
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Environment -> "metrics", the metrics by name, and "learners": learner -> numbers.
 
         "untrained", those of the policies that F-MAPPO begins with, has no "steps" and "curves".
         """
         assert size.held_out is not None
-        data: dict[str, Any] = {}
+        data: dict[str, PyTree] = {}
         for name, found in super().measure(size, runs, seeds).items():
             several = runs[f"{name}/{MAPPO}"]
             env = several[0].env
@@ -167,7 +172,7 @@ class MafeLearners(ComparisonFigure):
             }
         return data
 
-    def checks(self, data: Any) -> list[ex.Check]:
+    def checks(self, data: PyTree) -> list[ex.Check]:
         """F-MACEM ahead on loan; less disparity than PPO, and nearly its reward."""
         of = {
             name: {label: one["ends"] for label, one in found["learners"].items()}
@@ -200,11 +205,11 @@ class MafeLearners(ComparisonFigure):
                 checks.append(ex.Check.higher(statement, allowed, lost))
         return checks
 
-    def tables(self, data: Any) -> list[ex.Table]:
+    def tables(self, data: PyTree) -> list[ex.Table]:
         """A table for each system."""
         return [_table(name, found) for name, found in data.items()]
 
-    def figures(self, data: Any) -> dict[str, Figure]:
+    def figures(self, data: PyTree) -> dict[str, Figure]:
         """Reward and unfairness of held-out episodes, and learning curves."""
         return {"frontier": _frontier(data), "curves": _curves(data)}
 
@@ -212,7 +217,7 @@ class MafeLearners(ComparisonFigure):
 # ---------------------------------------------------------------- measuring
 
 
-def ends(env: Any, episodes: Evaluation) -> dict[str, float]:
+def ends(env: Environment, episodes: Evaluation) -> dict[str, float]:
     """Numbers of a policy in its episodes, all but objective, reward and survival by metric.
 
     Rates and disparities are as they are read: not negative, and means over the episodes in which
@@ -235,7 +240,7 @@ def ends(env: Any, episodes: Evaluation) -> dict[str, float]:
     return found
 
 
-def _ended(env: Any, episodes: Sequence[Evaluation]) -> dict[str, dict[str, np.ndarray]]:
+def _ended(env: Environment, episodes: Sequence[Evaluation]) -> dict[str, dict[str, np.ndarray]]:
     """Numbers at the end by name, and what luck alone makes of the disparities among them."""
     fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
     luck = {name: ex.disparity(episodes, name)[1] for name in fair}
@@ -244,7 +249,7 @@ def _ended(env: Any, episodes: Sequence[Evaluation]) -> dict[str, dict[str, np.n
     return {"ends": _by_name([ends(env, one) for one in episodes]), "luck": luck}
 
 
-def logged_objective(run: Any) -> np.ndarray:
+def logged_objective(run: Run) -> np.ndarray:
     """The objective "half-direct" of the learned policy by epoch, whatever a run is trained on."""
     kinds = [run.env.metrics[name].kind for name in run.env.spec.terms]
     count = {kind: kinds.count(kind) for kind in ex.KINDS}
@@ -252,11 +257,12 @@ def logged_objective(run: Any) -> np.ndarray:
     return 0.5 * direct + 0.5 * fair
 
 
-def steps_per_epoch(run: Any) -> int:
+def steps_per_epoch(run: Run) -> int:
     """Environment steps that a run learns from in an epoch, if no episode ends early."""
     algorithm, env = run.job.algorithm, run.env
-    if hasattr(algorithm, "rounds"):
+    if isinstance(algorithm, GradientLearner):
         return algorithm.rounds(env) * algorithm.num_envs * algorithm.num_steps
+    assert isinstance(algorithm, FMacem)
     return algorithm.episodes_per_epoch * env.horizon
 
 
@@ -267,7 +273,7 @@ def _by_name(found: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
 # ---------------------------------------------------------------- showing
 
 
-def _table(name: str, found: Any) -> ex.Table:
+def _table(name: str, found: PyTree) -> ex.Table:
     """Measures in rows, since education has many; learners in columns."""
     looked_after = SYSTEMS[name].disparity
     learners = {label: found["learners"][label] for label in (*LEARNERS, UNTRAINED)}
@@ -303,7 +309,7 @@ def _looks() -> dict[str, tuple[str, str]]:
 
 
 @style.styled
-def _frontier(data: Any) -> Figure:
+def _frontier(data: PyTree) -> Figure:
     looks = _looks()
     rows = style.legend_rows(list(looks))
     figure, axes = style.panels(2 * len(data), len(data), 3.0, legend_rows=rows)
@@ -334,7 +340,7 @@ def _cross(panel: Axes, x: np.ndarray, y: np.ndarray, colour: str, marker: str) 
 
 
 @style.styled
-def _curves(data: Any) -> Figure:
+def _curves(data: PyTree) -> Figure:
     figure, axes = style.panels(2 * len(data), len(data), 2.6, legend_rows=1)
     for place, (name, found) in enumerate(data.items()):
         for panel, row in zip(

@@ -8,9 +8,9 @@ of the learned policies.
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
 from fairgym.algorithms import log_keys
@@ -36,8 +36,9 @@ from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.report.labels import capital, title
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 
-Measure = Callable[[Sequence[Any], Sequence[Evaluation]], Columns]
+Measure = Callable[[Sequence[Run], Sequence[Evaluation]], Columns]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +68,7 @@ def means(episodes: Sequence[Evaluation], name: str) -> np.ndarray:
     return np.array([mean(one.metrics[name][one.defined[name]]) for one in episodes])
 
 
-def outcome(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
+def outcome(runs: Sequence[Run], episodes: Sequence[Evaluation]) -> Columns:
     """Survival and sums of normalised terms, disparities also by luck alone."""
     env = runs[0].env
     sums = {
@@ -81,7 +82,7 @@ def outcome(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
     }
 
 
-def bank(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
+def bank(runs: Sequence[Run], episodes: Sequence[Evaluation]) -> Columns:
     """Survival, normalised profit, admission, relief and default."""
     env = runs[0].env
     profit = Objective.direct(env)
@@ -95,14 +96,14 @@ def bank(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
     }
 
 
-def waits(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
+def waits(runs: Sequence[Run], episodes: Sequence[Evaluation]) -> Columns:
     """Waits as published and as those wait who are in the queue, and profit."""
     env = runs[0].env
     profit = Objective.direct(env)
     return queue(env, episodes) | {"profit": np.array([ex.score(one, profit) for one in episodes])}
 
 
-def school(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
+def school(runs: Sequence[Run], episodes: Sequence[Evaluation]) -> Columns:
     """The planner's shares, the university's, and the share of salaries over training."""
     planner = ("tertiary_education", "university", "diversity_incentives")
     salaries = [ex.logged(run, log_keys.action("university", "salaries")) for run in runs]
@@ -119,7 +120,7 @@ def school(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
     }
 
 
-def country(runs: Sequence[Any], episodes: Sequence[Evaluation]) -> Columns:
+def country(runs: Sequence[Run], episodes: Sequence[Evaluation]) -> Columns:
     """Premium, the planner's shares, coverage, incidence and mortality."""
     kinds = ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
     return {
@@ -250,7 +251,7 @@ class MafeReadings(ComparisonFigure):
             for words, reading in question.readings(size.people).items()
         }
 
-    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Any:
+    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> PyTree:
         """A reading's "columns" by name, and "checks": those of figure 10."""
         question, checks = QUESTIONS[place], CHECKS[runs[0].config.environment]
         return {
@@ -258,7 +259,7 @@ class MafeReadings(ComparisonFigure):
             "checks": checks(runs, ends) if question.judged else [],
         }
 
-    def checks(self, data: Any) -> list[ex.Check]:
+    def checks(self, data: PyTree) -> list[ex.Check]:
         """Published behaviour under the chosen readings, and what the others change."""
         lent = data["forgiveness"]
         columns = {
@@ -273,21 +274,21 @@ class MafeReadings(ComparisonFigure):
         )
         return [*lent[CHOSEN]["checks"], relief, *super().checks(columns)]
 
-    def tables(self, data: Any) -> list[ex.Table]:
+    def tables(self, data: PyTree) -> list[ex.Table]:
         """A table for each question."""
         return [_table(name, found) for name, found in data.items()]
 
-    def figures(self, data: Any) -> dict[str, Figure]:
+    def figures(self, data: PyTree) -> dict[str, Figure]:
         """What forgiveness does in loan."""
         return {"loan": _plot(data["forgiveness"])}
 
 
-def _relief(found: Mapping[str, Any]) -> np.ndarray:
+def _relief(found: Mapping[str, PyTree]) -> np.ndarray:
     """Mean relief of the groups."""
     return np.mean([found["columns"][title(name)] for name in RELIEF], axis=0)
 
 
-def _table(name: str, found: Mapping[str, Any]) -> ex.Table:
+def _table(name: str, found: Mapping[str, PyTree]) -> ex.Table:
     """Readings in rows."""
     question, (first, *_) = QUESTIONS[name], found.values()
     rows = [
@@ -313,9 +314,9 @@ def _table(name: str, found: Mapping[str, Any]) -> ex.Table:
 
 
 @style.styled
-def _plot(lent: Mapping[str, Any]) -> Figure:
+def _plot(lent: Mapping[str, PyTree]) -> Figure:
     """Relief, default and profit over the forgiven share, a line for each payout cap."""
-    panels: dict[str, Callable[[Any], np.ndarray]] = {
+    panels: dict[str, Callable[[PyTree], np.ndarray]] = {
         "relief": _relief,
         "share of loans that default": lambda one: one["columns"]["default"],
         "normalised profit": lambda one: one["columns"]["profit"],

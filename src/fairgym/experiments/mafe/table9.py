@@ -1,9 +1,10 @@
 """Time per step, beside the published times."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
 from fairgym.bench import measure
@@ -30,10 +31,10 @@ class MafeTable9(ex.Experiment):
         "quick": ex.Size(people=10_000, seeds=3),
     }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Any:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Environment -> episodes together -> seconds per step, one number per measurement."""
         assert size.people is not None
-        data: dict[str, Any] = {}
+        data: dict[str, PyTree] = {}
         for name in PUBLISHED:
             lines = [line for _ in seeds for line in measure(name, size.people, BATCHES)]
             data[name] = {
@@ -44,7 +45,7 @@ class MafeTable9(ex.Experiment):
             }
         return data
 
-    def conclude(self, data: Any) -> ex.Outcome:
+    def conclude(self, data: PyTree) -> ex.Outcome:
         """The factor, one episode at a time."""
         checks, rows = [], []
         for name, published in PUBLISHED.items():
@@ -77,7 +78,7 @@ class MafeTable9(ex.Experiment):
 
 
 @style.styled
-def _plot(data: Any) -> Figure:
+def _plot(data: PyTree) -> Figure:
     figure, (panel,) = style.panels(1, 1, 3.0)
     for place, (name, published) in enumerate(PUBLISHED.items()):
         panel.plot([place], [published], "s", color=style.BASELINE_COLOUR, ms=7)

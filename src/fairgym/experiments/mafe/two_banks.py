@@ -1,7 +1,6 @@
 """Two banks in one pool of people: objectives shared, of each bank's own, and opposed."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from fairgym.experiments._comparison import (
     survival,
 )
 from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run
 from fairgym.utils import make
 
 COOPERATIVE, FAIR, MIXED = "cooperative", "both fair-minded", "fair and profit-minded"
@@ -122,7 +122,7 @@ class TwoBanks(ComparisonFigure):
             )
         return found
 
-    def numbers(self, place: str, runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
         """Numbers of the pool and of each bank; also before people who do not choose."""
         # the same policies: those who stay away come too
         anybody = [
@@ -172,7 +172,7 @@ class TwoBanks(ComparisonFigure):
         ]
 
 
-def _columns(runs: Sequence[Any], ends: Sequence[Evaluation]) -> Columns:
+def _columns(runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
     """Numbers of one kind of objectives by column, (seeds,); with luck (seeds, permutations)."""
 
     def mean(metric: str, sign: float = 1.0) -> np.ndarray:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -190,7 +190,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         self,
         noise: BankLoansNoise,
         state: BankLoansState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: BankLoansParams,
     ) -> tuple[BankLoansState, BankLoansComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card."""
@@ -229,7 +229,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     def _foresee(
         self,
         observations: Mapping[str, Entities],
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: BankLoansParams,
     ) -> BankLoansComponents:
         """The expected components of a step: the bank knows how often a score repays.

@@ -8,7 +8,7 @@ steps are in `steps.py`, their formulas in `dynamics.py`.
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -261,7 +261,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         self,
         noise: EducationNoise,
         state: EducationState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: EducationParams,
     ) -> tuple[EducationState, EducationComponents, Bool[Array, ""]]:
         """Make one semester's step: the numbered steps of the card, in `steps.py`."""

@@ -3,8 +3,6 @@
 Features: MAFE, table 4; metrics: MAFE, table 8, appendix G.
 """
 
-from typing import Any
-
 from jaxtyping import Array, Float
 
 from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Shares, per_group
@@ -43,10 +41,10 @@ UNIFORM_PLANNER = [0.25] * 4 + _EVENLY * 3
 NO_PLANNER = [0.0, 0.0, 0.0, 1.0] + _EVENLY * 3
 
 
-def baseline_policies() -> dict[str, dict[str, Any]]:
+def baseline_policies() -> dict[str, dict[str, object]]:
     """Random agents, and the card's plausible and simple fixed policies."""
 
-    def fixed(premium: Any, planner: Any) -> dict[str, Any]:
+    def fixed(premium: float, planner: list[float]) -> dict[str, object]:
         return {"insurer": premium, "hospital": "random", "planner": planner}
 
     return {

@@ -80,7 +80,7 @@ def queue_metrics() -> dict[str, Metric]:
 
 def baseline_policies(
     action_groups: int, banks: Sequence[str] = ("",), disadvantaged: Sequence[bool] = (False, True)
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, object]]:
     """Two simple rules, and the grid-searched fixed policy of appendix D.3; the same for all banks.
 
     Args:

@@ -9,7 +9,7 @@ a bank learns from its loans (`selective.py`), and the groups (`groups.py`).
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -153,13 +153,13 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         return by_race(data) if self.group_by == "race" else data
 
     @cached_property
-    def _market(self) -> Market[Any]:
+    def _market(self) -> Market:
         """The banks that people borrow from."""
         kind = pool.Pool if self.banks > 1 else Market
         return kind(self._grouping.groups)
 
     @cached_property
-    def _labelling(self) -> AllLabels[Any]:
+    def _labelling(self) -> AllLabels:
         """What the bank learns from its loans."""
         if not self.selective_labels:
             return AllLabels()
@@ -290,7 +290,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         return self._market.noise.sample(key, self.population, params.payment_noise)
 
     def transition(
-        self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Any], params: LoanParams
+        self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Array], params: LoanParams
     ) -> tuple[LoanState, QueueComponents, Bool[Array, ""]]:
         """Make one month's step: the numbered steps of the card, in `steps.py`."""
         threshold = self._offered(actions, "admissions")
@@ -342,7 +342,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         bankrupt = dynamics.is_bankrupt(books.total_losses, books.total_payments)
         return state, components, jnp.any(bankrupt)
 
-    def _offered(self, actions: Mapping[str, Any], role: str) -> Float[Array, " offers"]:
+    def _offered(self, actions: Mapping[str, Array], role: str) -> Float[Array, " offers"]:
         """Terms by bank and group: the order of `LoanState.offer`."""
         terms = (actions[f"{prefix}{role}"] for prefix in self._market.prefixes)
         return jnp.concatenate([for_each_group(term, len(self.spec.groups)) for term in terms])

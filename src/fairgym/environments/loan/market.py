@@ -5,7 +5,7 @@ That of two banks is in `pool.py`.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -128,7 +128,7 @@ class Market(Generic[StateT]):
 
 
 def features(
-    state: LoanState, market: Market[Any], grouping: Grouping, scores: Mapping[str, Score]
+    state: LoanState, market: Market, grouping: Grouping, scores: Mapping[str, Score]
 ) -> dict[str, Float[Array, " people"]]:
     """Every feature of every person by name, the fitted scores included.
 
@@ -164,7 +164,7 @@ def observations(
     state: LoanState,
     people: Mapping[str, Float[Array, " people"]],
     spaces: Mapping[str, EntitySpace],
-    market: Market[Any],
+    market: Market,
     known: Mapping[str, Array],
 ) -> dict[str, Entities]:
     """Applicants of this month, the queue, the borrowers: to each bank its own.

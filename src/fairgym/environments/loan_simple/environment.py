@@ -7,7 +7,7 @@ much shorter process. The steps and their formulas are in `steps.py`.
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -255,7 +255,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         self,
         noise: LoanSimpleNoise,
         state: LoanSimpleState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: LoanSimpleParams,
     ) -> tuple[LoanSimpleState, LoanComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card, in `steps.py`."""

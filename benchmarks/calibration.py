@@ -31,7 +31,7 @@ from fairgym.data import load_population
 from fairgym.data.bias import standardised_mean_difference
 from fairgym.data.fitting import score_values
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._queue import queue
+from fairgym.experiments.mafe._readings import queue
 from fairgym.policies import fixed_policies
 from fairgym.training import evaluate, train
 from fairgym.utils import make

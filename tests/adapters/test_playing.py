@@ -1,5 +1,7 @@
 """What adapters hand out, against rollouts, objectives and observations of fairgym itself."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -203,7 +205,7 @@ def test_a_limit_may_be_assigned_and_is_checked():
 
 def test_options_change_parameters_of_one_episode():
     env = fairgym.make("loan_simple", population=60, horizon=4)
-    adapter = GymnasiumEnv(env, agent="admissions", params={"deposit_rate": 0.02})
+    adapter: Any = GymnasiumEnv(env, agent="admissions", params={"deposit_rate": 0.02})
     adapter.reset(seed=0, options={"params": {"deposit_rate": 0.03}})
     assert float(adapter._table.params.deposit_rate) == np.float32(0.03)
     adapter.reset(seed=0)

@@ -10,7 +10,7 @@ from tiers import in_tiers
 
 from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._queue import queue
+from fairgym.experiments.mafe._readings import queue
 from fairgym.experiments.mafe.aims import exchanged, in_bed
 from fairgym.experiments.mafe.groups import flips_of
 from fairgym.fairness import Objective

@@ -36,8 +36,6 @@ if "train" in sys.argv:
         "two_servers", algorithm="grid-search", algorithm_args={"steps": 2, "episodes": 1}
     )
     fairgym.train(config, sys.argv[-1])
-import pytest
-
 from fairgym.training import devices
 seen["devices"], seen["cores"] = jax.local_device_count(), devices.cores()
 seen["cache"] = jax.config.jax_compilation_cache_dir

@@ -121,7 +121,7 @@ def test_a_run_with_a_class_of_metric_of_ones_own(
     (here / "plug_metric.py").unlink()
     with pytest.raises(
         FairgymError,
-        match=r"needs the class of metric 'LongestWait', from .*, but there is no module 'plug_",
+        match=r"class of metric 'LongestWait', from .*, but there is no module 'plug_metric'",
     ):
         load(here / "x")
 

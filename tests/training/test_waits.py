@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tiers import in_tiers
 
 import fairgym
 from fairgym.policies import fixed_policies
@@ -18,7 +19,6 @@ WORLDS: dict[str, dict[str, Any]] = {
     "two banks": {"population": 150, "horizon": 30, "banks": 2},
     "health": {"population": 150, "horizon": 12},
 }
-FIRST = "loan"  # the others are waited for alike
 
 
 def test_medians_are_those_of_numpy():
@@ -31,10 +31,7 @@ def test_medians_are_those_of_numpy():
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize(
-    "world",
-    [FIRST, *(pytest.param(one, marks=pytest.mark.full) for one in WORLDS if one != FIRST)],
-)
+@pytest.mark.parametrize("world", in_tiers(WORLDS, "loan"))
 def test_who_waits_and_how_long_at_every_moment(world):
     """Of each group and of everybody, from the stages and from when people began to wait."""
     env = fairgym.make(world if world == "health" else "loan", **WORLDS[world])

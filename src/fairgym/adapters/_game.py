@@ -6,14 +6,22 @@ Pure functions of pytrees, which all adapters share.
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from fairgym.core import Entities, Environment, Struct, decide, first_hidden, no_components
+from fairgym.core import (
+    AnyPolicy,
+    Entities,
+    Environment,
+    Params,
+    Struct,
+    decide,
+    first_hidden,
+    no_components,
+)
 from fairgym.core.components import add_compensated
 from fairgym.core.rollout import episode_keys
 from fairgym.fairness import Objective
@@ -34,10 +42,10 @@ class Play(Struct):
         noise_key: key of the environment's randomness.
     """
 
-    state: Any
+    state: PyTree
     step: Int[Array, ""]
-    judged: tuple[dict[str, Any], ...]
-    hidden: dict[str, Any]
+    judged: tuple[dict[str, PyTree], ...]
+    hidden: dict[str, PyTree]
     totals: Float[Array, " numbers"]
     lost: Float[Array, " numbers"]
     policy_key: PRNGKeyArray
@@ -84,7 +92,7 @@ class Game:
 
     # ---------------------------------------------------------------- pure functions
 
-    def start(self, params: Any, policies: Mapping[str, Any], key: PRNGKeyArray) -> Play:
+    def start(self, params: Params, policies: Mapping[str, AnyPolicy], key: PRNGKeyArray) -> Play:
         """An episode at its start; the keys are those of `fairgym.rollout`."""
         reset_key, policy_key, noise_key = episode_keys(key)
         nothing = no_components(self.env, params)
@@ -100,7 +108,11 @@ class Game:
         )
 
     def go_on(
-        self, params: Any, policies: Mapping[str, Any], play: Play, actions: Mapping[str, Array]
+        self,
+        params: Params,
+        policies: Mapping[str, AnyPolicy],
+        play: Play,
+        actions: Mapping[str, Array],
     ) -> tuple[Play, tuple[Array, ...], Bool[Array, ""]]:
         """One step: the episode after it, a reward per playing agent, and whether it failed.
 
@@ -145,12 +157,12 @@ class Game:
         )
         return play, rewards, failed
 
-    def show(self, params: Any, play: Play) -> dict[str, dict[str, Array]]:
+    def show(self, params: Params, play: Play) -> dict[str, dict[str, Array]]:
         """Observation of each playing agent: its parts that are not empty, by name."""
         seen = self.env.observe(play.state, params)
         return {agent: _parts(seen[agent]) for agent in self.agents}
 
-    def measured(self, params: Any, play: Play) -> dict[str, tuple[Array, Array]]:
+    def measured(self, params: Params, play: Play) -> dict[str, tuple[Array, Array]]:
         """Every metric of the episode so far, with whether it is defined."""
         _, in_fields = ravel_pytree(no_components(self.env, params))
         totals = in_fields(play.totals + play.lost)

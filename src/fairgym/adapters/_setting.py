@@ -5,10 +5,12 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from jaxtyping import PyTree
+
 from fairgym.adapters._game import Game
 from fairgym.config import with_params
 from fairgym.config.plain import read_metrics, read_objective
-from fairgym.core import Environment, FairgymError, Params, require_agent
+from fairgym.core import AnyPolicy, Environment, FairgymError, Params, require_agent
 from fairgym.core.checks import is_number
 from fairgym.fairness import Objective
 from fairgym.fairness.measuring import measuring
@@ -28,10 +30,10 @@ class Setting:
     """
 
     game: Game
-    params: Any
-    policies: dict[str, Any]
+    params: Params
+    policies: dict[str, AnyPolicy]
 
-    def changed(self, changes: Mapping[str, Any] | Params | None) -> Any:
+    def changed(self, changes: Mapping[str, Any] | Params | None) -> PyTree:
         """The parameters, some of them changed.
 
         Args:
@@ -50,7 +52,7 @@ def set_up(
     params: Mapping[str, Any] | Params | None = None,
     objective: Any = None,
     objectives: Mapping[str, Any] | None = None,
-    fixed: Mapping[str, Any] | None = None,
+    fixed: Mapping[str, object] | None = None,
     failure_penalty: float = 0.0,
     vector_rewards: bool = False,
 ) -> Setting:
@@ -95,7 +97,7 @@ def set_up(
     return Setting(game, numbers, policies)
 
 
-def environment_of(env: Any) -> Environment:
+def environment_of(env: object) -> Environment:
     """An environment, or that of a name.
 
     Raises:
@@ -107,7 +109,7 @@ def environment_of(env: Any) -> Environment:
     return env
 
 
-def _params(env: Environment, params: Any, changes: Any) -> Any:
+def _params(env: Environment, params: Params, changes: object) -> PyTree:
     if changes is None:
         return params
     if isinstance(changes, Params):
@@ -122,7 +124,7 @@ def _params(env: Environment, params: Any, changes: Any) -> Any:
     return with_params(env, params, changes.items())
 
 
-def check_fixed(env: Environment, fixed: Any) -> None:
+def check_fixed(env: Environment, fixed: object) -> None:
     """Raise a FairgymError unless this has something for agents by name."""
     if not isinstance(fixed, Mapping):
         raise FairgymError(f"fixed is {fixed!r}; it takes a policy for each agent by name")
@@ -130,7 +132,7 @@ def check_fixed(env: Environment, fixed: Any) -> None:
         require_agent(env, agent)
 
 
-def _policies(env: Environment, fixed: Mapping[str, Any], params: Any) -> dict[str, Any]:
+def _policies(env: Environment, fixed: Mapping[str, Any], params: Params) -> dict[str, PyTree]:
     """Fixed policies of specifications, and policies as they are."""
     check_fixed(env, fixed)
     ready = {agent: one for agent, one in fixed.items() if callable(one)}
@@ -138,7 +140,7 @@ def _policies(env: Environment, fixed: Mapping[str, Any], params: Any) -> dict[s
     return {agent: (ready | built)[agent] for agent in env.agents if agent in fixed}
 
 
-def made(cls: Any, name: str, settings: Mapping[str, Any]) -> Any:
+def made(cls: Any, name: str, settings: Mapping[str, Any]) -> PyTree:
     """An adapter around an environment by its name.
 
     Args:

@@ -11,7 +11,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from fairgym.adapters._game import PARTS, Game, Play
 from fairgym.adapters._setting import Setting
@@ -20,48 +20,48 @@ from fairgym.core.checks import check_shape
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(game: Game, rest: tuple[tuple[Hashable, ...], Any]) -> tuple[Any, ...]:
+def _programs(game: Game, rest: tuple[tuple[Hashable, ...], Any]) -> tuple[PyTree, ...]:
     """Compiled `start`, `step`, `show` and `measured` on flat lists; equal games share them.
 
     Args:
         game: the game.
         rest: leaves and structure of what is no array in the policies.
     """
-    forms: dict[str, Any] = {}
+    forms: dict[str, PyTree] = {}
 
-    def flat(name: str, tree: Any) -> list[Array]:
+    def flat(name: str, tree: PyTree) -> list[Array]:
         leaves, forms[name] = jax.tree.flatten(tree)
         return leaves
 
-    def whole(name: str, leaves: Sequence[Array]) -> Any:
+    def whole(name: str, leaves: Sequence[Array]) -> PyTree:
         return jax.tree.unflatten(forms[name], leaves)
 
-    def given(numbers: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
+    def given(numbers: tuple[Any, ...]) -> tuple[PyTree, dict[str, PyTree]]:
         """Parameters and policies, from what is passed to every call."""
         params, arrays = numbers
         static = jax.tree.unflatten(rest[1], rest[0])
         return params, eqx.combine(arrays, static)
 
     @jax.jit
-    def start(numbers: Any, key: PRNGKeyArray) -> Any:
+    def start(numbers: PyTree, key: PRNGKeyArray) -> PyTree:
         params, policies = given(numbers)
         play = game.start(params, policies, key)
         forms["numbers"] = jax.tree.structure(numbers)
         return flat("play", play), game.show(params, play)
 
     @jax.jit
-    def step(leaves: Sequence[Array], numbers: Sequence[Array], actions: Any) -> Any:
+    def step(leaves: Sequence[Array], numbers: Sequence[Array], actions: Any) -> PyTree:
         params, policies = given(whole("numbers", numbers))
         play, rewards, failed = game.go_on(params, policies, whole("play", leaves), actions)
         return flat("play", play), game.show(params, play), rewards, failed
 
     @jax.jit
-    def show(leaves: Sequence[Array], numbers: Sequence[Array]) -> Any:
+    def show(leaves: Sequence[Array], numbers: Sequence[Array]) -> PyTree:
         params, _ = given(whole("numbers", numbers))
         return game.show(params, whole("play", leaves))
 
     @jax.jit
-    def measured(leaves: Sequence[Array], numbers: Sequence[Array]) -> Any:
+    def measured(leaves: Sequence[Array], numbers: Sequence[Array]) -> PyTree:
         params, _ = given(whole("numbers", numbers))
         return game.measured(params, whole("play", leaves))
 
@@ -123,7 +123,7 @@ class Table:
             raise FairgymError("no episode has begun; reset begins one")
         return self._whole("play", self._leaves)
 
-    def reset(self, random: np.random.Generator, options: Mapping[str, Any] | None) -> Any:
+    def reset(self, random: np.random.Generator, options: Mapping[str, PyTree] | None) -> PyTree:
         """Begin an episode; the observations by agent."""
         self.params = self.setting.changed((options or {}).get("params"))
         key = jax.random.key(int(random.integers(2**32)))
@@ -138,7 +138,7 @@ class Table:
         seen = self._show(self._leaves, self._numbers)
         return np.concatenate([_row(seen[agent]) for agent in self.game.agents])
 
-    def step(self, actions: Mapping[str, Any]) -> tuple[Any, dict[str, Any], bool, bool]:
+    def step(self, actions: Mapping[str, PyTree]) -> tuple[PyTree, dict[str, PyTree], bool, bool]:
         """One step: observations and rewards by agent, terminated, truncated."""
         if self.over:
             raise FairgymError("the episode is over; reset begins the next")
@@ -151,7 +151,7 @@ class Table:
         paid = {a: number(r) for a, r in zip(self.game.agents, rewards, strict=True)}
         return self._handed_out(seen), paid, terminated, truncated
 
-    def _handed_out(self, seen: Mapping[str, Mapping[str, Array]]) -> dict[str, Any]:
+    def _handed_out(self, seen: Mapping[str, Mapping[str, Array]]) -> dict[str, PyTree]:
         """Arrays of NumPy that belong to nobody else.
 
         NumPy puts them in a row: XLA takes longer for that than for the step.
@@ -163,7 +163,7 @@ class Table:
             for agent in self.game.agents
         }
 
-    def checked(self, agent: str, actions: Mapping[str, Any]) -> Any:
+    def checked(self, agent: str, actions: Mapping[str, PyTree]) -> PyTree:
         """An agent's action as an array of NumPy.
 
         Raises:
@@ -189,7 +189,7 @@ class Table:
             )
         return action.astype(np.float32)
 
-    def info(self) -> dict[str, Any]:
+    def info(self) -> dict[str, PyTree]:
         """An info dictionary: the metrics of the episode if it is over, those that are defined."""
         return {"metrics": self.metrics()} if self.over else {}
 
@@ -223,5 +223,5 @@ def _row(parts: Mapping[str, Array]) -> np.ndarray:
     return np.concatenate([np.asarray(parts[name]).reshape(-1) for name in PARTS if name in parts])
 
 
-def _is_array(leaf: Any) -> bool:
+def _is_array(leaf: PyTree) -> bool:
     return isinstance(leaf, jax.Array | np.ndarray)

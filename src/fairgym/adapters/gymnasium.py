@@ -8,6 +8,8 @@ with arguments of the environment and of `GymnasiumEnv` alike. Without an import
 from collections.abc import Mapping
 from typing import Any
 
+from jaxtyping import PyTree
+
 from fairgym.adapters import _spaces  # first, as it tells what to install
 from fairgym.adapters._setting import check_fixed, environment_of, made, set_up
 from fairgym.adapters._table import Table
@@ -70,7 +72,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         env: Environment | str,
         *,
         agent: str | None = None,
-        fixed: Mapping[str, Any] | None = None,
+        fixed: Mapping[str, object] | None = None,
         objective: Any = None,
         params: Mapping[str, Any] | Params | None = None,
         failure_penalty: float = 0.0,
@@ -117,7 +119,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         return self._table.game.env
 
     @property
-    def state(self) -> Any:
+    def state(self) -> PyTree:
         """State of that environment."""
         return self._table.play.state
 
@@ -126,8 +128,8 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         return self._table.metrics()
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+        self, *, seed: int | None = None, options: dict[str, PyTree] | None = None
+    ) -> tuple[PyTree, dict[str, PyTree]]:
         """Begin an episode.
 
         Args:
@@ -140,7 +142,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         return self._table.reset(self.np_random, options)[self.agent], {}
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: PyTree) -> tuple[PyTree, PyTree, bool, bool, dict[str, PyTree]]:
         """One step: `(observation, reward, terminated, truncated, info)`.
 
         Raises:

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from fairgym.adapters._game import Play
 from fairgym.adapters._setting import set_up
@@ -61,7 +61,7 @@ class Discrete:
         return ()
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> PyTree:
         """Type of an action."""
         return jnp.int32
 
@@ -128,7 +128,7 @@ class JaxMarlEnv:
         self,
         env: Environment | str,
         *,
-        fixed: Mapping[str, Any] | None = None,
+        fixed: Mapping[str, object] | None = None,
         objective: Any = None,
         objectives: Mapping[str, Any] | None = None,
         params: Mapping[str, Any] | Params | None = None,
@@ -185,7 +185,9 @@ class JaxMarlEnv:
         return self.action_spaces[agent]
 
     @functools.partial(jax.jit, static_argnums=0)
-    def reset(self, key: PRNGKeyArray, params: Any = None) -> tuple[dict[str, Any], JaxMarlState]:
+    def reset(
+        self, key: PRNGKeyArray, params: Params | None = None
+    ) -> tuple[dict[str, PyTree], JaxMarlState]:
         """Begin an episode: `(observations, state)`.
 
         Args:
@@ -205,7 +207,9 @@ class JaxMarlEnv:
         state: JaxMarlState,
         actions: Mapping[str, Array],
         reset_state: JaxMarlState | None = None,
-    ) -> tuple[dict[str, Any], JaxMarlState, dict[str, Any], dict[str, Any], dict[str, Any]]:
+    ) -> tuple[
+        dict[str, PyTree], JaxMarlState, dict[str, PyTree], dict[str, PyTree], dict[str, PyTree]
+    ]:
         """One step, and a new episode where one ends with it.
 
         Args:
@@ -227,7 +231,9 @@ class JaxMarlEnv:
 
     def step_env(
         self, key: PRNGKeyArray, state: JaxMarlState, actions: Mapping[str, Array]
-    ) -> tuple[dict[str, Any], JaxMarlState, dict[str, Any], dict[str, Any], dict[str, Any]]:
+    ) -> tuple[
+        dict[str, PyTree], JaxMarlState, dict[str, PyTree], dict[str, PyTree], dict[str, PyTree]
+    ]:
         """One step as `step`, without a new episode."""
         policy_key, noise_key = jax.random.split(_typed(key))
         play = state.play.replace(policy_key=policy_key, noise_key=noise_key)
@@ -267,6 +273,6 @@ class JaxMarlEnv:
         }
 
 
-def _typed(key: Any) -> PRNGKeyArray:
+def _typed(key: PRNGKeyArray) -> PRNGKeyArray:
     """A key of the new style, from one of either."""
     return key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)

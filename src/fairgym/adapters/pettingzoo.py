@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.adapters import _spaces  # first, as it tells what to install
 from fairgym.adapters._setting import made, set_up
@@ -56,7 +57,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         self,
         env: Environment | str,
         *,
-        fixed: Mapping[str, Any] | None = None,
+        fixed: Mapping[str, object] | None = None,
         objective: Any = None,
         objectives: Mapping[str, Any] | None = None,
         params: Mapping[str, Any] | Params | None = None,
@@ -112,15 +113,15 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
     def max_cycles(self, cycles: int) -> None:
         self._table.allow(cycles)
 
-    def observation_space(self, agent: str) -> Any:
+    def observation_space(self, agent: str) -> PyTree:
         """Space of an agent's observations; the same object at every call."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> Any:
+    def action_space(self, agent: str) -> PyTree:
         """Space of an agent's actions; the same object at every call."""
         return self.action_spaces[agent]
 
-    def reward_space(self, agent: str) -> Any:
+    def reward_space(self, agent: str) -> PyTree:
         """Space of an agent's vector rewards."""
         return self._reward_space
 
@@ -129,8 +130,8 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         return self._table.metrics()
 
     def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        self, seed: int | None = None, options: dict[str, PyTree] | None = None
+    ) -> tuple[dict[str, PyTree], dict[str, dict[str, PyTree]]]:
         """Begin an episode.
 
         Args:
@@ -147,7 +148,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         return seen, {agent: {} for agent in self.agents}
 
     def step(
-        self, actions: dict[str, Any]
+        self, actions: dict[str, PyTree]
     ) -> tuple[
         dict[str, Any], dict[str, Any], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
     ]:
@@ -192,7 +193,7 @@ def parallel_env(name: str, **settings: Any) -> PettingZooEnv:
     return made(PettingZooEnv, name, settings)
 
 
-def env(name: str, **settings: Any) -> Any:
+def env(name: str, **settings: Any) -> PyTree:
     """The same with agents in turns (PettingZoo's AEC interface): all act before the step is made.
 
     Args:

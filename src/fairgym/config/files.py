@@ -94,8 +94,8 @@ def differences(
     ]
 
 
-def _flat(config: Mapping[str, object]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flat(config: Mapping[str, object]) -> dict[str, object]:
+    flat: dict[str, object] = {}
     for key, value in config.items():
         if isinstance(value, dict):
             flat |= {f"{key}.{name}": entry for name, entry in value.items()}
@@ -174,14 +174,14 @@ def _expanded(node: Any, known: dict[int, int]) -> int:
 
 
 def _read_json(text: str) -> Any:
-    def read(pairs: list[tuple[str, object]]) -> dict[str, Any]:
+    def read(pairs: list[tuple[str, object]]) -> dict[str, object]:
         _once([key for key, _ in pairs])
         return dict(pairs)
 
     return json.loads(text, object_pairs_hook=read)
 
 
-def _once(keys: list[Any]) -> None:
+def _once(keys: list[object]) -> None:
     """Raise a ValueError for a key that is given twice, of which one would be lost."""
     known: set[str] = set()
     for key in keys:

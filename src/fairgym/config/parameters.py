@@ -99,7 +99,7 @@ class Parameter(Setting):
             numbers[place] = changed_number(f"{self.name}.{part}", entry, numbers[place])
         return numbers[0] if len(set(numbers)) == 1 else jnp.array(numbers, jnp.float32)
 
-    def _by_name(self, pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    def _by_name(self, pairs: Iterable[tuple[object, object]]) -> dict[str, Any]:
         """Names of parts as they are declared, with their values."""
         known, found = {slug(part): part for part in self.parts}, {}
         for part, entry in pairs:
@@ -146,7 +146,7 @@ def params_settings(env: Environment) -> list[Setting]:
 
 
 def settings_of(
-    environment: str, algorithm: Any, arguments: Mapping[str, Any] | None = None
+    environment: str, algorithm: object, arguments: Mapping[str, Any] | None = None
 ) -> list[Setting]:
     """All settings of a run, the environment's first; of equal names the first goes by it alone.
 

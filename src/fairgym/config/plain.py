@@ -66,7 +66,7 @@ def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) 
     return Objective(metrics, ordered, schemes=schemes)
 
 
-def check_objective(what: str, given: Any) -> None:
+def check_objective(what: str, given: object) -> None:
     """Raise a FairgymError unless this is a name or a mapping; `what` is its name in the error."""
     if not isinstance(given, str | Mapping):
         raise FairgymError(f"{what} is {_short(given)}; it takes {_TAKES}")
@@ -172,7 +172,7 @@ def _read_metric(env: Environment, name: str, data: Any) -> Metric:
     return metric
 
 
-def _make(env: Environment, what: str, cls: type[Any], data: Mapping[Any, Any]) -> Any:
+def _make(env: Environment, what: str, cls: type, data: Mapping[Any, Any]) -> Any:
     """A metric of this class with these fields."""
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
     needed = [n for n, field in fields.items() if field.default is dataclasses.MISSING]
@@ -191,7 +191,7 @@ def _make(env: Environment, what: str, cls: type[Any], data: Mapping[Any, Any]) 
         raise FairgymError(f"{what}: {error}") from error
 
 
-def _field(env: Environment, what: str, key: str, value: Any, kind: Any) -> Any:
+def _field(env: Environment, what: str, key: str, value: object, kind: object) -> Any:
     """The value of one field of a metric, checked."""
     named = f"{key} of {what} is {_short(value)}; it takes"
     if kind is Rate:
@@ -258,7 +258,7 @@ def plain_objective(env: Environment, objective: Objective) -> dict[str, Any]:
     return {WEIGHTS: weights, METRICS: further} if further else weights
 
 
-def _plain_metric(name: str, metric: Any) -> dict[str, Any]:
+def _plain_metric(name: str, metric: Metric) -> dict[str, Any]:
     kind = metric_classes.name_of(type(metric))
     if kind is None:
         raise FairgymError(
@@ -301,7 +301,7 @@ def further_data(given: Any) -> Mapping[str, Any]:
     return {} if isinstance(given, str) else _parts(given)[1]
 
 
-def metric_types(objectives: Iterable[Any]) -> list[str]:
+def metric_types(objectives: Iterable[object]) -> list[str]:
     """The classes of the further metrics that objectives bring along, by name, each once.
 
     Args:
@@ -338,11 +338,11 @@ def parse_objective(text: str) -> str | dict[str, float]:
     return weights
 
 
-def objective_slug(given: Any) -> str:
+def objective_slug(given: object) -> str:
     """An objective in names of folders: its name, or "weighted"."""
     return given.replace(":", "-") if isinstance(given, str) else "weighted"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A value in a bounded text."""
     return reprlib.repr(value)

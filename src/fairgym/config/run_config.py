@@ -98,7 +98,7 @@ class RunConfig:
     environment_args: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     params: Mapping[str, object] = dataclasses.field(default_factory=dict)
     algorithm: str = "f-macem"
-    algorithm_args: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    algorithm_args: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     objective: str | Mapping[str, object] | Objective = ""
     objectives: Mapping[str, str | Mapping[str, object] | Objective] = dataclasses.field(
         default_factory=dict
@@ -232,7 +232,7 @@ class RunConfig:
             raise FairgymError(f"{about}{error}") from error
         return objective.bounded(self.bounds) if self.bounds else objective
 
-    def _plain(self, objective: object) -> Any:
+    def _plain(self, objective: object) -> object:
         """The plain data of an `Objective`; anything else as it is."""
         if not isinstance(objective, Objective):
             return objective
@@ -313,7 +313,7 @@ def _unknown(key: str, known: Iterable[str], section: str = "") -> FairgymError:
 def _values(thing: object, settings: list[Setting]) -> dict[str, Any]:
     """The fields of a dataclass as JSON values."""
 
-    def plain(value: object) -> Any:
+    def plain(value: object) -> object:
         if not hasattr(value, "dtype"):
             return value
         numbers = np.asarray(value)

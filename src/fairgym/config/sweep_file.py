@@ -6,7 +6,6 @@ import math
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from fairgym.config.files import describe, import_listed, read_config_file
 from fairgym.config.run_config import RunConfig
@@ -28,7 +27,7 @@ class Sweep:
     """
 
     configs: Mapping[str, RunConfig]
-    settings: Mapping[str, Mapping[str, Any]]
+    settings: Mapping[str, Mapping[str, object]]
     seeds: tuple[int, ...]
 
     @property
@@ -56,7 +55,7 @@ def read_sweep(path: str | Path) -> Sweep:
         raise FairgymError(f"{path}: {error}") from error
 
 
-def sweep_of(content: Mapping[str, Any]) -> Sweep:
+def sweep_of(content: Mapping[str, object]) -> Sweep:
     """The sweep of the content of a file, as `read_sweep` takes it.
 
     Raises:
@@ -100,7 +99,7 @@ def sweep_of(content: Mapping[str, Any]) -> Sweep:
     if count * max(1, len(alone)) * len(seeds) > MOST_RUNS:
         raise FairgymError(f"the sweep has more than {MOST_RUNS:,} runs")
     configs: dict[str, RunConfig] = {}
-    settings: dict[str, Mapping[str, Any]] = {}
+    settings: dict[str, Mapping[str, object]] = {}
     for row in _rows(grid, side, alone):
         given = {**base, **row}
         if any(all(n in given and given[n] == v for n, v in out.items()) for out in left_out):
@@ -119,10 +118,10 @@ def sweep_of(content: Mapping[str, Any]) -> Sweep:
 
 
 def _rows(
-    grid: Mapping[str, Sequence[Any]],
-    side: Mapping[str, Sequence[Any]],
-    alone: Sequence[Mapping[str, Any]],
-) -> Iterator[dict[str, Any]]:
+    grid: Mapping[str, Sequence[object]],
+    side: Mapping[str, Sequence[object]],
+    alone: Sequence[Mapping[str, object]],
+) -> Iterator[dict[str, object]]:
     """Every combination of the grid with every row of the other two."""
     together = [dict(zip(side, row, strict=True)) for row in zip(*side.values(), strict=True)]
     for values in itertools.product(*grid.values()):
@@ -130,28 +129,29 @@ def _rows(
             yield {**dict(zip(grid, values, strict=True)), **beside, **one}
 
 
-def _table(parts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _table(parts: Mapping[str, object], name: str) -> Mapping[str, object]:
     found = parts.get(name, {})
     if not isinstance(found, Mapping):
         raise FairgymError(f"{name} is {describe(found)}; it takes names with values")
     return found
 
 
-def _lists(parts: Mapping[str, Any], name: str) -> Mapping[str, Sequence[Any]]:
-    found = _table(parts, name)
-    for setting, values in found.items():
+def _lists(parts: Mapping[str, object], name: str) -> Mapping[str, Sequence[object]]:
+    found = {}
+    for setting, values in _table(parts, name).items():
         if not isinstance(values, list) or not values:
             given = "an empty list" if values == [] else describe(values)
             raise FairgymError(f"{name}.{setting} is {given}; it takes a list of values")
+        found[setting] = values
     return found
 
 
-def _tables(parts: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
+def _tables(parts: Mapping[str, object], name: str) -> Sequence[Mapping[str, object]]:
     found = parts.get(name, [])
     if not isinstance(found, list) or not all(isinstance(one, Mapping) and one for one in found):
         raise FairgymError(f"{name} takes a list of tables, each with names and values")
     return found
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return value if isinstance(value, str) else reprlib.repr(value)

@@ -18,7 +18,7 @@ from fairgym.experiments._comparison import (
     Panel,
     columns_table,
 )
-from fairgym.experiments.mafe._queue import COLUMNS, queue
+from fairgym.experiments.mafe._readings import COLUMNS, queue
 from fairgym.policies import Constant, fixed_policies
 from fairgym.report import style
 from fairgym.training.evaluation import Evaluation

@@ -19,17 +19,19 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments._comparison import At, Claim, Columns, ComparisonFigure, survival
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe import _readings
-from fairgym.experiments.mafe._queue import COLUMNS, mean, queue
 from fairgym.experiments.mafe._readings import (
     CAPS,
     CHOSEN_CAP,
     CHOSEN_FORGIVEN,
+    COLUMNS,
     FORGIVEN,
     LAST,
     QUEUES,
     WITH_CAPS,
     Reading,
     lending_words,
+    mean,
+    queue,
 )
 from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
 from fairgym.fairness import Objective

@@ -1,4 +1,3 @@
-import hashlib
 import importlib
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from sklearn.model_selection import train_test_split
 
 from fairgym.core.errors import FairgymError
-from fairgym.data import describe, load_population, population
+from fairgym.data import describe, load_population
 from fairgym.data import standardised_mean_difference as difference
 from fairgym.data.populations import education
 
@@ -112,12 +111,6 @@ def test_imputed_columns_are_marked(people):
     }
     assert set(people.imputed) == set(education.COLUMNS) - observed
     assert all(people.imputed.values())
-
-
-def test_checksum_is_of_the_parquet_file(people):
-    content = (population.FILES / "education.parquet").read_bytes()
-    assert people.checksum == hashlib.sha256(content).hexdigest()
-    assert len(content) < 1_000_000
 
 
 def test_shares_are_those_of_the_survey(c):

@@ -1,4 +1,3 @@
-import hashlib
 import importlib
 
 import jax
@@ -8,7 +7,7 @@ from hotdeck import donors_alike, sample_levels
 from sklearn.model_selection import train_test_split
 
 from fairgym.core.errors import FairgymError
-from fairgym.data import describe, fit_health_scores, load_population, population
+from fairgym.data import describe, fit_health_scores, load_population
 from fairgym.data import standardised_mean_difference as difference
 from fairgym.data.populations import health
 from fairgym.data.sampling import stream
@@ -99,11 +98,6 @@ def test_imputed_columns_are_marked(people):
     assert all(people.imputed.values())
     assert people.imputed["insured"] == "observed; 13 missing from people alike"
     assert "641 missing" in people.imputed["family_income"]
-
-
-def test_checksum_is_of_the_parquet_file(people):
-    content = (population.FILES / "health.parquet").read_bytes()
-    assert people.checksum == hashlib.sha256(content).hexdigest()
 
 
 def region_shares():

@@ -3,7 +3,7 @@ import pytest
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import available_importers, describe, load_population, sources
-from fairgym.data.importers import _labels
+from fairgym.data.importers import _labels, higher_ed
 from fairgym.data.importers.higher_ed import import_higher_ed
 from fairgym.data.populations import education
 
@@ -353,10 +353,10 @@ def test_labels_of_loans(label, dollars):
     ],
 )
 def test_labels_of_races(label, race):
-    found = _labels.race(label)
+    found = higher_ed.race(label)
     assert found is not None and education.RACES[int(found)] == race
 
 
 def test_grades_out_of_range_are_not_understood():
     assert _labels.grade("90 - 100") is None and _labels.grade("no grades") is None
-    assert _labels.division("mid-atlantic") == 1 and _labels.division("europe") is None
+    assert higher_ed.division("mid-atlantic") == 1 and higher_ed.division("europe") is None

@@ -12,7 +12,7 @@ import pytest
 from fairgym.core.errors import FairgymError
 from fairgym.data import data_home, describe, load_population, population, sources, store
 from fairgym.data import standardised_mean_difference as difference
-from fairgym.data.populations import loan
+from fairgym.data.populations import loan, population_names
 
 
 @pytest.fixture
@@ -124,9 +124,11 @@ def population_weights(score, group, strength):
     return out
 
 
-def test_checksum_is_of_the_parquet_file():
-    content = (population.FILES / "loan.parquet").read_bytes()
-    assert load_population().checksum == hashlib.sha256(content).hexdigest()
+@pytest.mark.parametrize("name", population_names())
+def test_checksum_is_of_the_parquet_file(name):
+    content = (population.FILES / f"{name}.parquet").read_bytes()
+    assert load_population(name).checksum == hashlib.sha256(content).hexdigest()
+    assert len(content) < 1_000_000
 
 
 def test_import_needs_numpy_only():

@@ -65,6 +65,7 @@ class NumpyLoan:
     def __init__(self, env: Any, params: Any, dtype: Any = np.float32) -> None:
         self.size = env.population
         self.applicants_per_step = env.applicants
+        self.groups = len(env.spec.groups)
         self.cap = env.disbursement_cap
         self.dtype = dtype
         self.observe_group = env.observe_group
@@ -195,7 +196,7 @@ class NumpyLoan:
             The components by name, and whether the bank is bankrupt.
         """
         threshold, relief = (
-            np.broadcast_to(np.asarray(actions[agent], self.dtype), (2,))
+            np.broadcast_to(np.asarray(actions[agent], self.dtype), (self.groups,))
             for agent in ("admissions", "debt_management")
         )
 
@@ -313,7 +314,7 @@ class NumpyLoan:
             self.due[:months] += deposit / growth
 
     def _per_group(self, rows: np.ndarray, values: Any = None) -> np.ndarray:
-        return np.bincount(self.group[rows], values, minlength=2)
+        return np.bincount(self.group[rows], values, minlength=self.groups)
 
 
 System = NumpyLoan

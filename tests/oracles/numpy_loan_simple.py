@@ -97,9 +97,10 @@ class NumpyLoanSimple:
 
     def log_odds(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Of repaying; the qualification score is their sigmoid."""
-        weights = self.fitted.coefficients.items()
-        line = (self.dtype(weight) * columns[name] for name, weight in weights)
-        return sum(line, start=self.dtype(self.fitted.intercept))
+        line = np.asarray(self.dtype(self.fitted.intercept))
+        for name, weight in self.fitted.coefficients.items():
+            line = line + self.dtype(weight) * columns[name]
+        return line
 
     def observe(self, agent: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Observation of an agent: `(places, features, context)`, the same for all of them."""

@@ -1,14 +1,14 @@
 """What the comparisons of systems with their rewrites share: drawn parameters, equal views."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from fairgym.core import Environment, Params
+from fairgym.core import Params, PopulationEnvironment
 
-Range = tuple[float, float] | Sequence[float]
+Range = tuple[float, float] | list[float]
 
 
 def drawn(params: Params, rng: np.random.Generator, ranges: Mapping[str, Range]) -> Any:
@@ -23,13 +23,15 @@ def drawn(params: Params, rng: np.random.Generator, ranges: Mapping[str, Range])
     for name, info in params.info().items():
         centre = float(getattr(params, name))
         among = ranges.get(name, (0.7 * centre, 1.3 * centre))
-        value = rng.uniform(*sorted(among)) if isinstance(among, tuple) else rng.choice(among)
+        value = (
+            rng.choice(among) if isinstance(among, list) else rng.uniform(min(among), max(among))
+        )
         found[name] = float(np.clip(value, info.low, info.high))
         assert found[name] != 0.0 or centre == 0.0 or name in ranges, f"{name} is not drawn"
     return params.replace(**found)
 
 
-def programs(env: Environment) -> tuple[Any, ...]:
+def programs(env: PopulationEnvironment) -> tuple[Any, ...]:
     """Compiled: a first state, a step with given noise, observations, noise, people."""
     functions = (env.initial_state, env.transition, env.observe, env.noise, env.people)
     return tuple(jax.jit(function) for function in functions)
@@ -40,7 +42,7 @@ def arrays(struct: Any) -> dict[str, np.ndarray]:
     return {name: np.asarray(value) for name, value in vars(struct).items()}
 
 
-def require_same_views(env: Environment, seen: Mapping[str, Any], system: Any) -> None:
+def require_same_views(env: PopulationEnvironment, seen: Mapping[str, Any], system: Any) -> None:
     """What each agent sees: who, their features in the order of the space, and the context."""
     for agent in env.agents:
         rows, features, context = system.observe(agent)
@@ -53,7 +55,9 @@ def require_same_views(env: Environment, seen: Mapping[str, Any], system: Any) -
         assert names == list(system.sees[agent])
 
 
-def require_same_components(env: Environment, ours: Any, theirs: Mapping[str, Any]) -> None:
+def require_same_components(
+    env: PopulationEnvironment, ours: Any, theirs: Mapping[str, Any]
+) -> None:
     """Every component that the environment declares."""
     assert set(theirs) == set(env.spec.component_info)
     for name, value in theirs.items():

@@ -164,7 +164,7 @@ def follow(env, compiled, params, seed):
     state = start(key, params)
     country = told(env, params, state)
     country.observe_group = seed % 2 == 0
-    total, passes = dict.fromkeys(env.spec.component_info, 0.0), 0
+    total, passes = dict.fromkeys(env.spec.component_info, np.zeros(())), 0
     for semester in range(SEMESTERS - 1):
         seen = (observe if country.observe_group else blind)(state, params)
         stepwise.require_same_views(env, seen, country)

@@ -149,7 +149,7 @@ def follow(env, compiled, params, seed):
     state = start(key, params)
     country = told(env, params, state)
     country.observe_group = seed % 2 == 0
-    total, waited = dict.fromkeys(env.spec.component_info, 0.0), 0
+    total, waited = dict.fromkeys(env.spec.component_info, np.zeros(())), 0
     beds_at_start = country.beds.sum()
     for month in range(MONTHS - 1):
         seen = (observe if country.observe_group else blind)(state, params)

@@ -76,8 +76,8 @@ def test_episodes_agree_in_the_mean(name):
 
     def policy(agent):
         if agent in fixed:
-            return lambda seen, key: jnp.array(fixed[agent])
-        return lambda seen, key: jax.random.uniform(key, size[agent])
+            return lambda observation, key: jnp.array(fixed[agent])
+        return lambda observation, key: jax.random.uniform(key, size[agent])
 
     policies = {agent: policy(agent) for agent in env.agents}
     run = jax.jit(lambda keys: jax.lax.map(trace_of, keys))

@@ -4,6 +4,7 @@ With drawn parameters, drawn actions, and the environment's noise told to the re
 """
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,13 @@ import stepwise
 
 import fairgym
 
-PEOPLE, MONTHS, APPLICANTS, CAP = 300, 90, 12, 5
+PEOPLE, MONTHS = 300, 90
+SHAPE: dict[str, Any] = {
+    "population": PEOPLE,
+    "horizon": MONTHS,
+    "applicants": 12,
+    "disbursement_cap": 5,
+}
 COLUMNS = numpy_loan.SAMPLED
 RANGES = {
     "disadvantaged_share": (0.3, 0.7),
@@ -48,9 +55,7 @@ class Told(numpy_loan.NumpyLoan):
 
 @pytest.fixture(scope="module")
 def env():
-    return fairgym.make(
-        "loan", population=PEOPLE, horizon=MONTHS, applicants=APPLICANTS, disbursement_cap=CAP
-    )
+    return fairgym.make("loan", **SHAPE)
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +64,15 @@ def compiled(env):
     return *stepwise.programs(env), blind
 
 
-def random_actions(rng, months):
+def random_actions(rng, groups):
     """Some scores are tied; thresholds of anything, relief around that of the episode."""
-    relief = rng.uniform(0.0, 0.15, 2)
-    for _ in range(months):
+    relief = rng.uniform(0.0, 0.15, groups)
+    for _ in range(MONTHS):
+        around = relief + rng.uniform(-0.05, 0.05, groups)
         yield {
-            "admissions": np.float32(rng.uniform(0.6, 1.0, 2)),
+            "admissions": np.float32(rng.uniform(0.6, 1.0, groups)),
             "disbursement": np.round(rng.random(PEOPLE, np.float32), 1),
-            "debt_management": np.float32(np.maximum(relief + rng.uniform(-0.05, 0.05, 2), 0.0)),
+            "debt_management": np.float32(np.maximum(around, 0.0)),
         }
 
 
@@ -107,11 +113,8 @@ def require_same_state(people, state, bank):
     np.testing.assert_allclose(owed, bank.due, rtol=1e-4, atol=0.1)
 
 
-@pytest.mark.parametrize(
-    "draw", [*range(3), *(pytest.param(draw, marks=pytest.mark.full) for draw in range(3, 8))]
-)
-def test_the_same_luck_gives_the_same_months(env, compiled, draw):
-    """State, components and what all agents see, through defaults and repayments."""
+def follow(env, compiled, draw):
+    """Require the same months of both; returns sums of what happened."""
     start, transition, observe, noise_of, look, blind = compiled
     rng, key = np.random.default_rng(draw), jax.random.key(draw)
     params = stepwise.drawn(env.default_params, rng, RANGES)
@@ -121,10 +124,12 @@ def test_the_same_luck_gives_the_same_months(env, compiled, draw):
     bank.start({name: np.asarray(getattr(state, name)) for name in (*COLUMNS, "residual")})
     bank.applying = np.asarray(state.applicants)[np.asarray(state.applying)]
     bank.observe_group = draw % 2 == 0
-    counted = dict.fromkeys(("ended", "defaulted", "waited", "waiting"), 0.0)
-    for month, actions in enumerate(random_actions(rng, MONTHS)):
-        seen = (observe if bank.observe_group else blind)(state, params)
-        stepwise.require_same_views(env, seen, bank)
+    names = ("approved", "ended", "defaulted", "waited", "waiting")
+    counted: dict[str, Any] = dict.fromkeys(names, 0.0)
+    for month, actions in enumerate(random_actions(rng, len(env.spec.groups))):
+        if env.group_by == "advantage":
+            seen = (observe if bank.observe_group else blind)(state, params)
+            stepwise.require_same_views(env, seen, bank)
         noise = noise_of(jax.random.fold_in(key, month), params)
         bank.luck = stepwise.arrays(noise)
         actions = {agent: jnp.asarray(action) for agent, action in actions.items()}
@@ -133,9 +138,25 @@ def test_the_same_luck_gives_the_same_months(env, compiled, draw):
         stepwise.require_same_components(env, ours, theirs)
         require_same_state(look(state), state, bank)
         assert bool(terminated) == bankrupt
-        for name in counted:
-            counted[name] += theirs[name].sum()
+        counted = {name: total + theirs[name] for name, total in counted.items()}
+    return counted
+
+
+@pytest.mark.parametrize(
+    "draw", [*range(3), *(pytest.param(draw, marks=pytest.mark.full) for draw in range(3, 8))]
+)
+def test_the_same_luck_gives_the_same_months(env, compiled, draw):
+    """State, components and what all agents see, through defaults and repayments."""
+    counted = {name: total.sum() for name, total in follow(env, compiled, draw).items()}
     # it was about something
     assert counted["defaulted"] > 10
     assert counted["ended"] - counted["defaulted"] > 10
     assert counted["waiting"] >= counted["waited"] > 20
+
+
+def test_races_are_groups_like_any_other():
+    """Four of them, with terms of their own."""
+    env = fairgym.make("loan", **SHAPE, group_by="race")
+    counted = follow(env, (*stepwise.programs(env), None), 2)
+    assert all(counted[name].shape == (4,) for name in counted)
+    assert counted["approved"].min() > 2 and counted["ended"].min() > 2

@@ -26,7 +26,7 @@ def digits(value: float) -> float:
 
 
 def feature_matrix(
-    columns: Mapping[str, Any],
+    columns: Mapping[str, np.ndarray],
     features: Sequence[str],
     means: Mapping[str, tuple[str, ...]] | None = None,
 ) -> np.ndarray:
@@ -87,7 +87,7 @@ class Split:
 
 
 def split(
-    columns: Mapping[str, Any],
+    columns: Mapping[str, np.ndarray],
     features: Sequence[str],
     *,
     means: Mapping[str, tuple[str, ...]] | None = None,
@@ -209,7 +209,7 @@ def logistic_score(
 
 
 def fit_linear_score(
-    columns: Mapping[str, Any],
+    columns: Mapping[str, np.ndarray],
     target: np.ndarray,
     features: Sequence[str],
     *,
@@ -245,7 +245,7 @@ def fit_linear_score(
     )
 
 
-def score_values(score: Score, columns: Mapping[str, Any]) -> np.ndarray:
+def score_values(score: Score, columns: Mapping[str, np.ndarray]) -> np.ndarray:
     """The score of each person in float64, shape (n,)."""
     return score.predict({n: np.asarray(columns[n], np.float64) for n in score.coefficients})
 

@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Iterable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -124,5 +123,5 @@ def resample_rows(
 
 def group_shares(data: Population) -> tuple[float, ...]:
     """The share of each group among the rows of the data."""
-    codes: Any = data.columns["group"]
+    codes: np.ndarray = data.columns["group"]
     return tuple(float((codes == g).mean()) for g in range(len(data.directions)))

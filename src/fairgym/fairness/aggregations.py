@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from fairgym.core import FairgymError
-from fairgym.core.checks import require_number
 from fairgym.core.components import add_compensated
+from fairgym.core.errors import require_number
 
 # ---------------------------------------------------------------- over stakeholders
 

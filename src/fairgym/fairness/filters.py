@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from fairgym.core import Components, FairgymError, Memory
-from fairgym.core.checks import require_number
+from fairgym.core.errors import require_number
 
 
 @runtime_checkable

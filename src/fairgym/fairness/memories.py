@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from fairgym.core import Components, Environment, FairgymError, Feature, Memory, check_shape
-from fairgym.core.checks import require_number
+from fairgym.core.errors import require_number
 from fairgym.wrappers.augmented import PERSON
 
 # The last rows, and the place of the next one.

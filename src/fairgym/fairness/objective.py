@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from fairgym.core import Components, Counts, Environment, FairgymError
-from fairgym.core.checks import is_number
+from fairgym.core.errors import is_number
 from fairgym.fairness import weights as _weights
 from fairgym.fairness.metrics import Metric
 from fairgym.fairness.schemes import Scheme

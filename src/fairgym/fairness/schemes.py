@@ -15,7 +15,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from fairgym.core import Components, FairgymError, Struct
-from fairgym.core.checks import is_number
+from fairgym.core.errors import is_number
 from fairgym.fairness.aggregations import Aggregation, Last, Sum, Temporal, add_exactly
 from fairgym.fairness.filters import Always, Filter
 from fairgym.fairness.memories import Counter, Status

@@ -11,7 +11,7 @@ from jax import lax
 from jaxtyping import Array, Float, PyTree
 
 from fairgym.core import Counts, Environment, Feature, check_shape
-from fairgym.core.checks import require_number
+from fairgym.core.errors import require_number
 from fairgym.fairness.memories import LARGEST_PERIOD
 from fairgym.fairness.metrics import Metric
 

@@ -30,8 +30,8 @@ from fairgym.core import (
     decide,
     option_logits,
 )
-from fairgym.core.checks import require_number
 from fairgym.core.environment import require_agents
+from fairgym.core.errors import require_number
 from fairgym.fairness import Windowed
 from fairgym.policies.exploration import act, has_logits
 from fairgym.wrappers import Augmented, augmented

@@ -1,4 +1,4 @@
-"""Races as groups: every count by race, sizes, and the two groups that the races add up to."""
+"""Races as groups: disparities, sizes, and the two groups that the races add up to."""
 
 from typing import Any
 
@@ -12,7 +12,6 @@ from fairgym.config.parameters import with_params
 from fairgym.core import FairgymError
 from fairgym.data import load_population
 from fairgym.data.populations.loan import by_race
-from fairgym.environments.loan.types import QueueComponents
 from fairgym.policies import Function, fixed_policies, group_flips
 from fairgym.testing import check_environment
 
@@ -30,8 +29,6 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 RACES = ("white", "Asian", "Black", "Hispanic")
 SIDE = np.array([0, 0, 1, 1])  # of the two groups, where MAFE puts each race
-IDLE, WAITING, REPAYING = range(3)
-NAMES = [name for name in QueueComponents.info() if name not in ("profit", "never_paid_out")]
 
 
 def of_races(form="one bank"):
@@ -93,41 +90,6 @@ def month(struct, t):
 # --------------------------------------------------------------------------------- counts
 
 
-def test_every_count_of_every_race_against_numpy(episode):
-    """Each person followed alone: applications, approvals, payouts, waits and ends."""
-    env, _, steps = episode
-    seen = jax.jit(jax.vmap(env.people))(jax.tree.map(jnp.asarray, steps.before))
-    score, code = np.asarray(seen["qualification_score"]), np.asarray(steps.before.group[0])
-    served = np.zeros(PEOPLE, bool)
-    for t in range(MONTHS):
-        before, after = (jax.tree.map(lambda x: x[t], s) for s in (steps.before, steps.after))  # noqa: B023
-        expected = {name: np.zeros(4) for name in NAMES}
-        applying = set(before.applicants[before.applying])
-        known = served.copy()
-        for person, race in enumerate(code):
-            expected["people"][race] += 1
-            stages = before.stage[person], after.stage[person]
-            if person in applying:
-                approved = score[t, person] >= np.float32(THRESHOLD[race])
-                assert approved == (stages == (IDLE, WAITING))
-                expected["applied"][race] += 1
-                expected["approved"][race] += approved
-                expected["first_approved"][race] += approved and not known[person]
-            if stages == (WAITING, REPAYING):
-                served[person] = True
-                expected["disbursed"][race] += 1
-                expected["first_disbursed"][race] += not known[person]
-                expected["waited"][race] += t - before.waiting_since[person]
-            expected["waiting"][race] += stages == (WAITING, WAITING)
-            if stages == (REPAYING, IDLE):
-                expected["ended"][race] += 1
-                expected["defaulted"][race] += after.fico_low[person] < before.fico_low[person]
-        for name in NAMES:
-            np.testing.assert_array_equal(getattr(steps.components, name)[t], expected[name], name)
-        never = np.bincount(code[~served], minlength=4)
-        np.testing.assert_array_equal(steps.components.never_paid_out[t], never)
-
-
 def test_a_disparity_is_the_standard_deviation_over_races(episode):
     env, _, steps = episode
     totals = jax.tree.map(lambda x: np.asarray(x, np.float64).sum(axis=0), steps.components)
@@ -143,32 +105,6 @@ def test_a_disparity_is_the_standard_deviation_over_races(episode):
     wait = rates["wait_disparity"]
     found = float(env.metrics["wait_disparity"].normalised(jax.tree.map(jnp.asarray, totals)))
     assert found == pytest.approx(-np.std(wait) / wait.sum(), rel=1e-5)
-
-
-def test_terms_act_on_their_race_alone(episode):
-    """In one month, one race's threshold or relief after the other is raised."""
-    env, params, steps = episode
-    state, noise = month(steps.before, 45), month(steps.noise, 45)
-    transition, scores = jax.jit(env.transition), jnp.full((PEOPLE,), 0.5)
-
-    def after(threshold, relief):
-        given = actions(env, scores, jnp.array(threshold), jnp.array(relief))
-        next_state, components, _ = transition(noise, state, given, params)
-        return np.asarray(components.approved), np.asarray(next_state.installment), next_state
-
-    approved, installment, left = after((0.0,) * 4, RELIEF)
-    borrowers = np.asarray((state.stage == REPAYING) & (left.stage == REPAYING))
-    for race in range(4):
-        refused, *_ = after(tuple(float(g == race) for g in range(4)), RELIEF)
-        assert approved[race] > 0 and refused[race] == 0
-        np.testing.assert_array_equal(np.delete(refused, race), np.delete(approved, race))
-        relief = np.array(RELIEF)
-        relief[race] += 0.01  # so little that nobody's loan ends otherwise
-        _, lower, _ = after((0.0,) * 4, tuple(relief))
-        own = borrowers & (np.asarray(state.group) == race)
-        assert own.any()
-        expected = installment * np.where(own, (1 - relief[race]) / (1 - RELIEF[race]), 1.0)
-        np.testing.assert_allclose(lower[borrowers], expected[borrowers], rtol=1e-4)
 
 
 @pytest.mark.full

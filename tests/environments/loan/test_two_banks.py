@@ -202,7 +202,7 @@ def _propensity(before, t, person, asked):
     return np.clip(np.clip(usual, 0, 1) + before.residual[t, person], 0, 1)
 
 
-ENV_COLUMNS = tuple(fairgym.environments.loan.declarations.DATA_COLUMNS)
+ENV_COLUMNS = tuple(fairgym.environments.loan.types.DATA_COLUMNS)
 
 
 def test_the_episode_ends_when_either_fails(episode, transition):

@@ -14,7 +14,6 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 
 def importer_modules() -> dict[str, ModuleType]:
@@ -27,6 +26,6 @@ def importer_modules() -> dict[str, ModuleType]:
     return {module.SOURCE: module for module in sorted(modules, key=lambda m: m.SOURCE)}
 
 
-def available_importers() -> dict[str, Callable[..., Any]]:
+def available_importers() -> dict[str, Callable[..., object]]:
     """Source name -> function that imports the user's file."""
     return {source: module.run for source, module in importer_modules().items()}

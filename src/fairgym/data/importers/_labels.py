@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 
 from fairgym.core.errors import FairgymError
 from fairgym.data.importers._ipums import Decode, recode
-from fairgym.data.populations import education
 
 Labels = Mapping[int, str]  # code -> label in lower case
 Meaning = Callable[[str], float | None]
@@ -43,24 +42,6 @@ def minority(label: str) -> float | None:
     if label.startswith("no"):
         return 0.0
     return 1.0 if label.startswith(("yes", "minor", "under")) else None
-
-
-def race(label: str) -> float | None:
-    """Number of a race in `education.RACES`; "other" for what is none of the named ones."""
-    words = re.sub(r"(non|not)[- ]hispanic( or latino)?", "", label)
-    signs = {"multi": "other", "two or more": "other", "more than one": "other"}
-    signs |= {"hispanic": "hispanic", "under": "underrepresented", "minorit": "underrepresented"}
-    signs |= {"black": "black", "asian": "asian", "indian": "native", "native": "native"}
-    signs |= {"pacific": "native", "white": "white"}
-    named = next((race for sign, race in signs.items() if sign in words), "other")
-    return float(education.RACES.index(named))
-
-
-def division(label: str) -> float | None:
-    """Code 0 to 8 of the Census division; nothing for a place abroad."""
-    words = label.replace("mid-atlantic", "middle atlantic")
-    found = (code for code, name in enumerate(education.REGIONS) if name.lower() in words)
-    return next((float(code) for code in found), None)
 
 
 def _middle(label: str) -> float | None:

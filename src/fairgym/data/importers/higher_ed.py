@@ -12,6 +12,7 @@ GPA in bands becomes the middle of its band ("$10,001 - $20,000" is 15,000 dolla
 $10,000" 5,000, "$90,001 or more" 90,000; "3.25 - 3.74" is 3.495). Rows are not weighted.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,11 +28,9 @@ from fairgym.data.importers._labels import (
     Labels,
     Meaning,
     by_label,
-    division,
     dollars,
     grade,
     minority,
-    race,
     sex,
 )
 from fairgym.data.population import encode_scores
@@ -42,6 +41,25 @@ POPULATION = "education"
 FILE = "the DDI codebook (.xml) of an IPUMS Higher Ed extract, its .dat or .csv beside it"
 # The paper's years. Where an extract has none of them, its latest survey is taken.
 YEARS = (2014, 2015, 2016)
+
+
+def race(label: str) -> float | None:
+    """Number of a race in `education.RACES`; "other" for what is none of the named ones."""
+    words = re.sub(r"(non|not)[- ]hispanic( or latino)?", "", label)
+    signs = {"multi": "other", "two or more": "other", "more than one": "other"}
+    signs |= {"hispanic": "hispanic", "under": "underrepresented", "minorit": "underrepresented"}
+    signs |= {"black": "black", "asian": "asian", "indian": "native", "native": "native"}
+    signs |= {"pacific": "native", "white": "white"}
+    named = next((race for sign, race in signs.items() if sign in words), "other")
+    return float(education.RACES.index(named))
+
+
+def division(label: str) -> float | None:
+    """Code 0 to 8 of the Census division; nothing for a place abroad."""
+    words = label.replace("mid-atlantic", "middle atlantic")
+    found = (code for code, name in enumerate(education.REGIONS) if name.lower() in words)
+    return next((float(code) for code in found), None)
+
 
 _GROUPS = recode({code: code for code in range(1, 8)})  # 9 others, 96 to 99 no answer
 _GROUP_LABELS = {1: "comput", 5: "engineer"}

@@ -1,12 +1,10 @@
 """Common part of rules of agents that choose one of the people who are there."""
 
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Entities, Environment, FairgymError, OneEntity
+from fairgym.core import Entities, Environment, FairgymError, OneEntity, Params
 
 
 class Chooser(eqx.Module):
@@ -22,7 +20,7 @@ class Chooser(eqx.Module):
     nobody: int = eqx.field(static=True)
     column: int | None = eqx.field(static=True)
 
-    def __init__(self, env: Environment, agent: str, params: Any = None) -> None:
+    def __init__(self, env: Environment, agent: str, params: Params | None = None) -> None:
         """Find the column.
 
         Args:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -213,7 +213,7 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
         self,
         noise: AttentionNoise,
         state: AttentionState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: AttentionParams,
     ) -> tuple[AttentionState, AttentionComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card."""

@@ -1,12 +1,10 @@
 """Rules of agents that divide units over places."""
 
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray
 
-from fairgym.core import Allocation, Entities, Environment, FairgymError, apportion
+from fairgym.core import Allocation, Entities, Environment, FairgymError, Params, apportion
 from fairgym.utils.registry import rules
 
 
@@ -21,7 +19,7 @@ class Divider(eqx.Module):
     units: int = eqx.field(static=True)
     places: int = eqx.field(static=True)
 
-    def __init__(self, env: Environment, agent: str, params: Any = None) -> None:
+    def __init__(self, env: Environment, agent: str, params: Params | None = None) -> None:
         """Take the numbers of the space.
 
         Args:
@@ -73,7 +71,12 @@ class Proportional(Divider):
     columns: tuple[int, ...] = eqx.field(static=True)
 
     def __init__(
-        self, env: Environment, agent: str, params: Any = None, *, feature: str = "occurred"
+        self,
+        env: Environment,
+        agent: str,
+        params: Params | None = None,
+        *,
+        feature: str = "occurred",
     ) -> None:
         """Find the columns.
 

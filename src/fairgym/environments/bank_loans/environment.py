@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +15,22 @@ from fairgym.core import (
     EntitySpace,
     Environment,
     EnvironmentSpec,
-    Feature,
     param,
     require_agent,
 )
 from fairgym.environments.bank_loans import dynamics
+from fairgym.environments.bank_loans.declarations import (
+    GROUPS,
+    OPTIONS,
+    REPAYMENT,
+    SCORE_NAMES,
+    START_ADVANTAGED,
+    START_DISADVANTAGED,
+    baseline_policies,
+    measures_of,
+    metrics_of,
+    observation_space,
+)
 from fairgym.environments.bank_loans.dynamics import SCORES
 from fairgym.environments.bank_loans.types import (
     BankLoansComponents,
@@ -30,17 +41,7 @@ from fairgym.environments.bank_loans.types import (
     SelectiveComponents,
     SelectiveParams,
 )
-from fairgym.fairness import Direct, Disparity, Distance, Metric, Rate, Windowed
 from fairgym.utils import register_environment
-
-GROUPS = ("advantaged", "disadvantaged")
-OPTIONS = ("deny", "approve")
-START_ADVANTAGED = (0.0, 0.1, 0.1, 0.2, 0.3, 0.3, 0.0)
-START_DISADVANTAGED = (0.1, 0.1, 0.2, 0.3, 0.3, 0.0, 0.0)
-REPAYMENT = (0.1, 0.2, 0.45, 0.6, 0.65, 0.7, 0.7)
-WINDOW = 300  # w, the steps that measures are taken over
-SCORE_NAMES = tuple(f"score_{number}" for number in range(1, SCORES + 1))
-CASH_SHOWN = 20_000.0  # upper end of the range that scales the inputs of networks
 
 
 @register_environment("bank_loans")
@@ -81,24 +82,26 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     @cached_property
     def spec(self) -> EnvironmentSpec:
         """What is declared."""
+        metrics = metrics_of(self.horizon, self.selective_labels)
+        measures = measures_of(metrics, self.selective_labels)
         return EnvironmentSpec(
             agents=("bank",),
             groups=GROUPS,
             # Those of a step; with an estimate beside the truth where labels are selective.
             components=SelectiveComponents if self.selective_labels else BankLoansComponents,
-            metrics=self._metrics,
+            metrics=metrics,
             failure="the bank fails",
             size_text=f"{len(GROUPS)} groups, {SCORES} scores",
             parts={"score": SCORE_NAMES},
-            measures=self._measures,
+            measures=measures,
             # The window of the short-term measure: who repaid a loan, and who would have.
-            memories={"window": self._measures["short_term"]},
+            memories={"window": measures["short_term"]},
             # Profit alone (section 6.A).
             published={"profit": 1.0},
             default_objective="published",
             # a loan is what people apply for
             benefit="approved",
-            baselines=self._baselines,
+            baselines=baseline_policies(self.informed, self.selective_labels),
             foresee=self._foresee,
         )
 
@@ -112,88 +115,9 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
             repayment=jnp.array(REPAYMENT),
         )
 
-    @property
-    def _metrics(self) -> Mapping[str, Metric]:
-        """Profit, equal opportunity, and how far apart the groups' scores are.
-
-        The true positive rate is the share of loans among those who would repay (equation 8). Of
-        an episode, the distance is that of the groups' mean distributions. With selective labels
-        these are the truth, beside which stands what the bank can estimate.
-        """
-        rate = Rate("successful", "would_repay", title="True positive rate")
-        known = {
-            "profit": Direct("profit", normaliser=float(self.horizon)),
-            "tpr": rate,
-            "tpr_disparity": Disparity(rate, title="Gap of true positive rates"),
-            "score_distance": Distance(
-                "score_shares", title="Distance of score distributions", unit="scores"
-            ),
-        }
-        if not self.selective_labels:
-            return known
-        estimated = Rate(
-            "successful", "estimated_would_repay", title="Estimated true positive rate"
-        )
-        gap = Disparity(estimated, title="Gap of estimated true positive rates")
-        return {**known, "estimated_tpr": estimated, "estimated_tpr_disparity": gap}
-
-    @property
-    def _measures(self) -> Mapping[str, Windowed]:
-        """Those of section 6.A: of the last 300 steps, and the scores as they are now.
-
-        "long_term_window" is the distance of those who applied, which a bank can know. With
-        selective labels "short_term" is what it estimates, and "short_term_truth" the truth.
-        """
-        metrics = self._metrics
-        truth = Windowed(metrics["tpr_disparity"], WINDOW)
-        found = {
-            "short_term": truth,
-            "long_term": Windowed(metrics["score_distance"], 1),
-            "long_term_window": Windowed(Distance("applicants", unit="scores"), WINDOW),
-        }
-        if self.selective_labels:
-            found["short_term"] = Windowed(metrics["estimated_tpr_disparity"], WINDOW)
-            found["short_term_truth"] = truth
-        return found
-
-    @property
-    def _baselines(self) -> Mapping[str, Mapping[str, Any]]:
-        """Loans for whom they pay off with, for everybody, and at random.
-
-        A bank that is informed can also maximise profit under equal opportunity. With selective
-        labels one decides by what it has learned from its own loans; `threshold` knows the truth.
-        """
-        equal = {"equal_opportunity": {"bank": "equal-opportunity"}} if self.informed else {}
-        learned = {"learned_threshold": {"bank": "learned-threshold"}}
-        return {
-            "threshold": {"bank": "threshold"},
-            **(learned if self.selective_labels else {}),
-            **equal,
-            "everybody": {"bank": "approve"},
-            "random": {"bank": "random"},
-        }
-
     @cached_property
     def _observation_space(self) -> EntitySpace:
-        features = (
-            Feature("score", 1, SCORES, "", "X, the credit score", levels=SCORES),
-            Feature("group", 0, 1, source="0 for advantaged, 1 for disadvantaged", levels=2),
-        )
-        context = []
-        if self.shows_cash:
-            context.append(Feature("cash", 0.0, CASH_SHOWN, "dollars", "cash of the bank"))
-        if self.informed:
-            context += [
-                Feature(f"{group}_{score}", 0, 1, source="share of the group with the score")
-                for group in GROUPS
-                for score in SCORE_NAMES
-            ]
-        if self.selective_labels:
-            context += [
-                Feature(f"estimated_{score}", 0, 1, source="estimated chance to repay")
-                for score in SCORE_NAMES
-            ]
-        return EntitySpace(1, features, tuple(context))
+        return observation_space(self.shows_cash, self.informed, self.selective_labels)
 
     def observation_space(self, agent: str) -> EntitySpace:
         """The applicant; the bank's cash, and the score distributions if it is informed."""
@@ -266,7 +190,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         self,
         noise: BankLoansNoise,
         state: BankLoansState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: BankLoansParams,
     ) -> tuple[BankLoansState, BankLoansComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card."""
@@ -305,7 +229,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     def _foresee(
         self,
         observations: Mapping[str, Entities],
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: BankLoansParams,
     ) -> BankLoansComponents:
         """The expected components of a step: the bank knows how often a score repays.

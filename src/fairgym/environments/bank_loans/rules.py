@@ -1,7 +1,5 @@
 """Rules of a bank that knows how often each score repays."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -25,7 +23,7 @@ class Lender(eqx.Module):
     repayment: Float[Array, " scores"]
     gain: Float[Array, " scores"]
 
-    def __init__(self, env: Environment, agent: str, params: Any = None) -> None:
+    def __init__(self, env: Environment, agent: str, params: BankLoansParams | None = None) -> None:
         """Find what the bank knows.
 
         Args:
@@ -55,7 +53,7 @@ class Lender(eqx.Module):
             )
         return inside
 
-    def known(self, env: Environment, params: Any) -> BankLoansParams:
+    def known(self, env: Environment, params: BankLoansParams | None) -> BankLoansParams:
         """The parameters given, or else the environment's defaults."""
         bank = self.bank(env)
         return bank.default_params if params is None else params
@@ -77,7 +75,12 @@ class Threshold(Lender):
     approved: Array
 
     def __init__(
-        self, env: Environment, agent: str, params: Any = None, *, lowest: int | None = None
+        self,
+        env: Environment,
+        agent: str,
+        params: BankLoansParams | None = None,
+        *,
+        lowest: int | None = None,
     ) -> None:
         """Find the scores.
 
@@ -120,7 +123,7 @@ class LearnedThreshold(Lender):
     interest: Float[Array, ""]
     first: int = eqx.field(static=True)
 
-    def __init__(self, env: Environment, agent: str, params: Any = None) -> None:
+    def __init__(self, env: Environment, agent: str, params: BankLoansParams | None = None) -> None:
         """Find the estimates.
 
         Args:
@@ -168,7 +171,7 @@ class EqualOpportunity(Lender):
     advantaged: Float[Array, ""]
     first: int = eqx.field(static=True)
 
-    def __init__(self, env: Environment, agent: str, params: Any = None) -> None:
+    def __init__(self, env: Environment, agent: str, params: BankLoansParams | None = None) -> None:
         """Find the shares.
 
         Args:

@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
     Components,
@@ -208,7 +208,7 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
         self,
         noise: DoughnutNoise,
         state: DoughnutState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: DoughnutParams,
     ) -> tuple[DoughnutState, DoughnutComponents, Bool[Array, ""]]:
         """Hand out the doughnut, and see who comes next."""
@@ -219,6 +219,6 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
         return state, components, jnp.array(False)
 
 
-def _arrived(arrival: Float[Array, " people"], params: DoughnutParams) -> Any:
+def _arrived(arrival: Float[Array, " people"], params: DoughnutParams) -> Int[Array, " people"]:
     """Stage of each person: at the counter with their chance p_i."""
     return (arrival < params.presence).astype(jnp.int32)

@@ -3,8 +3,6 @@
 Features: MAFE, table 6; metrics: MAFE, table 8, appendix H.
 """
 
-from typing import Any
-
 from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Shares, per_group
 from fairgym.data.populations import education
 from fairgym.environments._common.sampled import PublishedProfit
@@ -58,10 +56,12 @@ FIXED_UNIVERSITY = [0.05, 0.40, 0.25, 0.20, 0.10]
 FIXED_PLANNER = [1 / 3] * 3 + [1 / 9] * 9
 
 
-def baseline_policies() -> dict[str, dict[str, Any]]:
+def baseline_policies() -> dict[str, dict[str, object]]:
     """Random agents, the card's plausible fixed policy, and others that differ in one agent."""
 
-    def fixed(university: Any = FIXED_UNIVERSITY, salary: float = 0.35) -> dict[str, Any]:
+    def fixed(
+        university: list[float] = FIXED_UNIVERSITY, salary: float = 0.35
+    ) -> dict[str, object]:
         return {
             "admissions": "random",
             "university": university,

@@ -15,7 +15,6 @@ Equation (24), "improve, stay, deteriorate", is in `_common/moves.py`; building 
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -110,7 +109,7 @@ def running_mean(mean: Numbers, value: Numbers, semesters: Numbers) -> Numbers:
 
 
 def leaves(
-    gpa: Numbers, tuition_share: Numbers, time_in_university: Numbers, alpha: Sequence[Any]
+    gpa: Numbers, tuition_share: Numbers, time_in_university: Numbers, alpha: Sequence[Parameter]
 ) -> Numbers:
     """Equation (21): sigmoid(a0 + a1 GPA + a2 ANNUALTUIT + a3 TIMEINUNIV + a4 TIMEINUNIV^2).
 
@@ -129,7 +128,7 @@ def leaves(
     )
 
 
-def whole_semesters(lengths: Sequence[Any]) -> Float[Array, " programmes"]:
+def whole_semesters(lengths: Sequence[Parameter]) -> Float[Array, " programmes"]:
     """Semesters of each programme; a semester that is begun counts whole."""
     return jnp.ceil(jnp.stack([jnp.asarray(length, jnp.float32) for length in lengths]))
 
@@ -138,7 +137,7 @@ def pay_cost(
     gpa: Numbers,
     time_in_university: Numbers,
     experience: Numbers,
-    beta: Sequence[Any],
+    beta: Sequence[Parameter],
     longest_study: Parameter,
     longest_pass: Parameter,
 ) -> Numbers:

@@ -8,7 +8,7 @@ steps are in `steps.py`, their formulas in `dynamics.py`.
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,7 @@ from fairgym.environments._common.sampled import (
     filled,
     race_and_sex,
 )
-from fairgym.environments._common.schedule import Construction, Schedule
+from fairgym.environments._common.schedule import Schedule
 from fairgym.environments.education import dynamics, steps
 from fairgym.environments.education.declarations import (
     APPENDIX_H,
@@ -48,8 +48,11 @@ from fairgym.environments.education.declarations import (
     published_metrics,
 )
 from fairgym.environments.education.params import EducationParams
-from fairgym.environments.education.steps import MINORITY, OUTSIDE, STUDYING, WORKING
 from fairgym.environments.education.types import (
+    MINORITY,
+    OUTSIDE,
+    STUDYING,
+    WORKING,
     EducationComponents,
     EducationNoise,
     EducationState,
@@ -161,41 +164,19 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         )
         region, gpa = data.pop("region").astype(jnp.int32), data.pop("gpa")
         priority = jax.random.uniform(apply_key, group.shape)
-        applicants, applying = self._apply(priority, jnp.ones(group.shape, bool))
-        nothing = jnp.zeros(group.shape, jnp.float32)
-        never = jnp.zeros(group.shape, jnp.int32)
-        zero = jnp.float32(0.0)
-        return EducationState(
-            time=jnp.int32(0),
-            group=group,
-            region=region,
-            stage=never,
-            data={**data, "gpa_shift": nothing},
+        everybody = jnp.ones(group.shape, bool)
+        applicants, applying = sample_rows(priority, everybody, filled(self.applicants))
+        return EducationState.at_start(
+            group,
+            region,
+            data,
             residual=params.residual_share * (gpa - self._fitted_gpa(data, group)),
-            entered_at=never,
-            left_at=never,
-            gpa=nothing,
-            semester_gpa=nothing,
-            mentored=jnp.zeros(group.shape, bool),
-            degree=nothing,
-            salary=nothing,
-            salary_sum=nothing,
             applicants=applicants,
             applying=applying,
-            classes=Schedule.empty(self.horizon, (3, len(self.spec.groups))),
-            units=jnp.asarray(params.units_at_start, jnp.float32),
-            building=Construction.at_start(1, self.horizon),
-            tuition_share=jnp.float32(1.0),
-            supplement=zero,
-            account=jnp.asarray(params.reserve_at_start, jnp.float32),
-            total_profit=zero,
+            semesters=self.horizon,
+            units=params.units_at_start,
+            account=params.reserve_at_start,
         )
-
-    def _apply(
-        self, priority: Float[Array, " people"], outside: Bool[Array, " people"]
-    ) -> tuple[Int[Array, " applicants"], Bool[Array, " applicants"]]:
-        """Step 2: sample who of the people outside applies in the semester to come."""
-        return sample_rows(priority, outside, filled(self.applicants))
 
     def counting_people(self, state: EducationState) -> EducationState:
         """The state that counts person by person; so do the classes that have yet to complete."""
@@ -218,7 +199,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     def people(self, state: EducationState) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name, the fitted baseline GPA included."""
         student, worker = state.stage == STUDYING, state.stage == WORKING
-        past = steps.times(state)
+        past = state.times
         minority = (state.group == MINORITY).astype(jnp.float32)
         return {
             "group": state.group.astype(jnp.float32),
@@ -280,7 +261,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         self,
         noise: EducationNoise,
         state: EducationState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: EducationParams,
     ) -> tuple[EducationState, EducationComponents, Bool[Array, ""]]:
         """Make one semester's step: the numbered steps of the card, in `steps.py`."""
@@ -310,7 +291,8 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         # 8. a pass ends; 2. of the next semester: who applies
         ending = steps.end_passes(state, admission, progress, work.worker, params.pass_length)
         change = dynamics.kept_of_pass(merit, grades.gpa, ending.returning, params.gpa_kept)
-        applicants, applying = self._apply(noise.apply, ending.stage == OUTSIDE)
+        outside = ending.stage == OUTSIDE
+        applicants, applying = sample_rows(noise.apply, outside, filled(self.applicants))
 
         total_profit = state.total_profit + work.profit
         components = EducationComponents(

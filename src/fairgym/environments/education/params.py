@@ -1,7 +1,5 @@
 """The numbers of the education environment (MAFE, table 8, where published)."""
 
-from typing import Any
-
 import numpy as np
 
 from fairgym.core import param
@@ -205,7 +203,7 @@ class EducationParams(RegionParams):
     )
 
     @property
-    def leave_weights(self) -> tuple[Any, ...]:
+    def leave_weights(self) -> tuple[Number, ...]:
         """The weights alpha_0 to alpha_4 of leaving."""
         return (
             self.leave_base,
@@ -216,12 +214,12 @@ class EducationParams(RegionParams):
         )
 
     @property
-    def cost_weights(self) -> tuple[Any, ...]:
+    def cost_weights(self) -> tuple[Number, ...]:
         """The weights beta_0 to beta_3 of the cost of pay."""
         return self.cost_base, self.cost_gpa, self.cost_university, self.cost_experience
 
     @property
-    def programme_lengths(self) -> tuple[Any, ...]:
+    def programme_lengths(self) -> tuple[Number, ...]:
         """Semesters of bachelor's, master's and doctorate."""
         return self.bachelor_length, self.master_length, self.doctorate_length
 

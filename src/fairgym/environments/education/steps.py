@@ -13,39 +13,18 @@ from fairgym.environments._common.schedule import Construction, Schedule
 from fairgym.environments.education import dynamics
 from fairgym.environments.education.declarations import GROUPS, UNIVERSITY
 from fairgym.environments.education.params import EducationParams
-from fairgym.environments.education.types import EducationNoise, EducationState
-
-OUTSIDE, STUDYING, WORKING = 0, 1, 2
-MINORITY = 1
+from fairgym.environments.education.types import (
+    MINORITY,
+    OUTSIDE,
+    STUDYING,
+    WORKING,
+    EducationNoise,
+    EducationState,
+)
 
 
 def _count(who: Bool[Array, " people"], group: Int[Array, " people"]) -> Float[Array, " groups"]:
     return by_group(who.astype(jnp.float32), group, len(GROUPS))
-
-
-class Times(Struct):
-    """Semesters in the university, in the workforce and in the environment so far."""
-
-    in_university: Float[Array, " people"]
-    in_workforce: Float[Array, " people"]
-    in_environment: Float[Array, " people"]
-
-
-def times(state: EducationState) -> Times:
-    """Times of each person at the beginning of the semester."""
-    student, worker = state.stage == STUDYING, state.stage == WORKING
-    until = jnp.where(student, state.time, state.left_at)
-    inside = student | worker
-    in_university = jnp.where(inside, until - state.entered_at, 0)
-    # whoever is rejected begins to work in the next semester, like those who leave
-    hired_at = jnp.maximum(state.left_at, state.entered_at + 1)
-    in_workforce = jnp.where(worker, state.time - hired_at, 0)
-    in_environment = jnp.where(inside, state.time - state.entered_at, 0)
-    return Times(
-        in_university.astype(jnp.float32),
-        in_workforce.astype(jnp.float32),
-        in_environment.astype(jnp.float32),
-    )
 
 
 class Admission(Struct):
@@ -270,7 +249,7 @@ def work(
         pay_of_minority > 0.0, distributed / jnp.maximum(pay_of_minority, 1.0), 0.0
     )
     extra = jnp.where(minority, supplement, 0.0)
-    past = times(state)
+    past = state.times
     utility = utility_of_worker(
         salary, extra, state.gpa, past.in_university, past.in_workforce, params
     )

@@ -1,11 +1,26 @@
 """State, noise and components of the education environment."""
 
+from collections.abc import Mapping
+
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import Components, PopulationState, Struct, component, person_index
+from fairgym.data.populations.education import GROUPS
 from fairgym.environments._common.sampled import group_count
 from fairgym.environments._common.schedule import Construction, Schedule
+
+OUTSIDE, STUDYING, WORKING = 0, 1, 2
+MINORITY = 1
+
+
+class Times(Struct):
+    """Semesters in the university, in the workforce and in the environment so far."""
+
+    in_university: Float[Array, " people"]
+    in_workforce: Float[Array, " people"]
+    in_environment: Float[Array, " people"]
 
 
 class EducationState(PopulationState):
@@ -55,6 +70,78 @@ class EducationState(PopulationState):
     account: Float[Array, ""]
     total_profit: Float[Array, ""]
     applicants: Int[Array, " applicants"] = person_index()
+
+    @classmethod
+    def at_start(
+        cls,
+        group: Int[Array, " people"],
+        region: Int[Array, " people"],
+        data: Mapping[str, Float[Array, " people"]],
+        residual: Float[Array, " people"],
+        applicants: Int[Array, " applicants"],
+        applying: Bool[Array, " applicants"],
+        semesters: int,
+        units: float | Float[Array, ""],
+        account: float | Float[Array, ""],
+    ) -> "EducationState":
+        """State before the first semester: everybody is outside, nothing is built or spent.
+
+        Args:
+            group: group of each person.
+            region: region of each person.
+            data: columns of the data.
+            residual: as of the state.
+            applicants: rows of the people sampled for the first semester.
+            applying: True for those of them who really apply.
+            semesters: length of an episode.
+            units: infrastructure units of the university.
+            account: dollars of the university.
+        """
+        nothing = jnp.zeros(group.shape, jnp.float32)
+        never = jnp.zeros(group.shape, jnp.int32)
+        zero = jnp.float32(0.0)
+        return cls(
+            time=jnp.int32(0),
+            group=group,
+            region=region,
+            stage=never,
+            data={**data, "gpa_shift": nothing},
+            residual=residual,
+            entered_at=never,
+            left_at=never,
+            gpa=nothing,
+            semester_gpa=nothing,
+            mentored=jnp.zeros(group.shape, bool),
+            degree=nothing,
+            salary=nothing,
+            salary_sum=nothing,
+            applicants=applicants,
+            applying=applying,
+            classes=Schedule.empty(semesters, (3, len(GROUPS))),
+            units=jnp.asarray(units, jnp.float32),
+            building=Construction.at_start(1, semesters),
+            tuition_share=jnp.float32(1.0),
+            supplement=zero,
+            account=jnp.asarray(account, jnp.float32),
+            total_profit=zero,
+        )
+
+    @property
+    def times(self) -> Times:
+        """Times of each person at the beginning of the semester."""
+        student, worker = self.stage == STUDYING, self.stage == WORKING
+        until = jnp.where(student, self.time, self.left_at)
+        inside = student | worker
+        in_university = jnp.where(inside, until - self.entered_at, 0)
+        # whoever is rejected begins to work in the next semester, like those who leave
+        hired_at = jnp.maximum(self.left_at, self.entered_at + 1)
+        in_workforce = jnp.where(worker, self.time - hired_at, 0)
+        in_environment = jnp.where(inside, self.time - self.entered_at, 0)
+        return Times(
+            in_university.astype(jnp.float32),
+            in_workforce.astype(jnp.float32),
+            in_environment.astype(jnp.float32),
+        )
 
 
 class EducationNoise(Struct):

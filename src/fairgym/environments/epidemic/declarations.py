@@ -1,7 +1,6 @@
 """Declarations of the epidemic: the clinic's observations, metrics and baselines."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fairgym.core import EntitySpace, Feature
 from fairgym.fairness import Disparity, Distance, Metric, Rate, Windowed
@@ -37,7 +36,7 @@ def epidemic_measures(metrics: Mapping[str, Metric]) -> dict[str, Windowed]:
     }
 
 
-def baseline_policies() -> dict[str, dict[str, Any]]:
+def baseline_policies() -> dict[str, dict[str, str]]:
     """Rules that vaccinate susceptible people by contacts or at random, and nobody."""
     return {
         "highest_degree": {"clinic": "highest-degree"},

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -69,7 +69,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
 
     name: ClassVar[str] = "epidemic"
 
-    graph: str | tuple[tuple[int, ...], ...] | list[Any] | NetworkxGraph = param(  # noqa: RUF009
+    graph: str | tuple[tuple[int, ...], ...] | list[object] | NetworkxGraph = param(  # noqa: RUF009
         KARATE,
         '"karate", pairs of numbers of people who meet ("0-1,1-2" on the command line), or a'
         " networkx graph.",
@@ -128,7 +128,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
 
     def _listed(self, name: str) -> tuple[int, ...]:
         """Numbers of people of a field, which a list does for as well."""
-        given: Any = getattr(self, name)
+        given: object = getattr(self, name)
         if not isinstance(given, tuple | list):
             raise FairgymError(f"{name} is {given!r}; it takes several numbers, such as (0, 1)")
         object.__setattr__(self, name, tuple(given))
@@ -280,7 +280,7 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         self,
         noise: EpidemicNoise,
         state: EpidemicState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: EpidemicParams,
     ) -> tuple[EpidemicState, EpidemicComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card."""
@@ -310,7 +310,10 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
     # ---------------------------------------------------------------- foresight
 
     def _foresee(
-        self, observations: dict[str, Entities], actions: Mapping[str, Any], params: EpidemicParams
+        self,
+        observations: dict[str, Entities],
+        actions: Mapping[str, Array],
+        params: EpidemicParams,
     ) -> EpidemicComponents:
         """Expected components of a step, all of them: the health of everybody is seen.
 

@@ -7,6 +7,7 @@ Biological Networks, PNAS 99, 7821-7826: the first division of the network when 
 highest edge betweenness is removed, again and again.
 """
 
+from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
@@ -29,12 +30,12 @@ class NetworkxGraph(Protocol):
     """A graph of networkx, whatever its kind."""
 
     @property
-    def nodes(self) -> Any:
+    def nodes(self) -> Iterable[Hashable]:
         """All nodes."""
         ...
 
     @property
-    def edges(self) -> Any:
+    def edges(self) -> Iterable[tuple[Hashable, ...]]:
         """All pairs of nodes."""
         ...
 
@@ -76,7 +77,7 @@ _FIRST = (0, 1, 3, 4, 5, 6, 7, 10, 11, 12, 13, 16, 17, 19, 21)
 KARATE_COMMUNITIES = tuple(int(person not in _FIRST) for person in range(KARATE_PEOPLE))
 
 
-def contacts_of(graph: Any) -> tuple[Edges, int]:
+def contacts_of(graph: object) -> tuple[Edges, int]:
     """Contacts of a graph in any form, and the number of people that it takes at least.
 
     Args:
@@ -111,7 +112,7 @@ def contacts_of(graph: Any) -> tuple[Edges, int]:
     return contacts, max([people, *(b + 1 for _, b in contacts)])
 
 
-def checked_graph(graph: Any, population: int) -> tuple[str | Edges, int]:
+def checked_graph(graph: object, population: int) -> tuple[str | Edges, int]:
     """A graph in its plain form, "karate" or contacts, and its number of people.
 
     Args:

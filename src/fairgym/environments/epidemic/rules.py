@@ -1,12 +1,10 @@
 """Rules of agents that vaccinate people who meet one another."""
 
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fairgym.core import Entities, Environment, FairgymError
+from fairgym.core import Entities, Environment, FairgymError, Params
 from fairgym.environments._common.choosing import Chooser, column_of
 from fairgym.utils.registry import rules
 
@@ -26,7 +24,7 @@ class Vaccinator(Chooser):
     goes_on: bool = eqx.field(static=True)
 
     def __init__(
-        self, env: Environment, agent: str, params: Any = None, *, goes_on: bool = False
+        self, env: Environment, agent: str, params: Params | None = None, *, goes_on: bool = False
     ) -> None:
         """Find the network.
 
@@ -86,7 +84,7 @@ class MostExposed(Vaccinator):
     infected: int = eqx.field(static=True)
 
     def __init__(
-        self, env: Environment, agent: str, params: Any = None, *, goes_on: bool = False
+        self, env: Environment, agent: str, params: Params | None = None, *, goes_on: bool = False
     ) -> None:
         """Find the network and the column.
 

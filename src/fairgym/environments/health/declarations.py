@@ -3,18 +3,15 @@
 Features: MAFE, table 4; metrics: MAFE, table 8, appendix G.
 """
 
-from typing import Any
-
 from jaxtyping import Array, Float
 
 from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Shares, per_group
 from fairgym.data.populations import health
 from fairgym.environments._common.sampled import PublishedProfit
-from fairgym.environments.health.params import INFERRED_POPULATION
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
-# Table 8, in dollars.
-PROFIT = PublishedProfit(7.2e8, population=INFERRED_POPULATION, horizon=100)
+# Table 8, in dollars: bare numbers there; its budget and profit fit about as many people.
+PROFIT = PublishedProfit(7.2e8, population=10_000, horizon=100)
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
@@ -44,10 +41,10 @@ UNIFORM_PLANNER = [0.25] * 4 + _EVENLY * 3
 NO_PLANNER = [0.0, 0.0, 0.0, 1.0] + _EVENLY * 3
 
 
-def baseline_policies() -> dict[str, dict[str, Any]]:
+def baseline_policies() -> dict[str, dict[str, object]]:
     """Random agents, and the card's plausible and simple fixed policies."""
 
-    def fixed(premium: Any, planner: Any) -> dict[str, Any]:
+    def fixed(premium: float, planner: list[float]) -> dict[str, object]:
         return {"insurer": premium, "hospital": "random", "planner": planner}
 
     return {

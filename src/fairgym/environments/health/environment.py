@@ -8,7 +8,7 @@ profit. The steps are in `steps.py`, their formulas in `dynamics.py`.
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -236,7 +236,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         self,
         noise: HealthNoise,
         state: HealthState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: HealthParams,
     ) -> tuple[HealthState, HealthComponents, Bool[Array, ""]]:
         """Make one month's step: the numbered steps of the card, in `steps.py`."""

@@ -5,9 +5,7 @@ import numpy as np
 from fairgym.core import param
 from fairgym.core.params import Number
 from fairgym.environments._common.regions import RegionParams
-
-# Table 8 prints bare numbers; its budget and profit fit about as many people.
-INFERRED_POPULATION = 10_000
+from fairgym.environments.health.declarations import PROFIT
 
 
 class HealthParams(RegionParams):
@@ -173,7 +171,7 @@ class HealthParams(RegionParams):
 
     def at_population(self, population: int) -> "HealthParams":
         """The same country with other numbers of people: money, beds and building scaled."""
-        scale = population / INFERRED_POPULATION
+        scale = population / PROFIT.population
         beds = np.round(self.beds_at_start * scale)
         return self.replace(
             planner_budget=self.planner_budget * scale,

@@ -5,11 +5,10 @@ Each function is a numbered step of the card, and returns what later steps need.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from fairgym.core import Struct, by_group, fill_places
 from fairgym.core.params import Number
@@ -37,7 +36,7 @@ OF_CYCLE = (
 def open_cycle(
     noise: HealthNoise,
     state: HealthState,
-    actions: Mapping[str, Any],
+    actions: Mapping[str, Array],
     params: HealthParams,
     period: int,
 ) -> HealthState:
@@ -53,10 +52,10 @@ def open_cycle(
 def _new_cycle(
     noise: HealthNoise,
     state: HealthState,
-    actions: Mapping[str, Any],
+    actions: Mapping[str, Array],
     params: HealthParams,
     period: int,
-) -> dict[str, Any]:
+) -> dict[str, PyTree]:
     """The planner divides its budget, the insurer makes offers, people decide.
 
     Returns:

@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
     Entities,
@@ -227,7 +227,7 @@ class LendingPool(
         self,
         noise: LendingPoolNoise,
         state: LendingPoolState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: LendingPoolParams,
     ) -> tuple[LendingPoolState, LendingPoolComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card."""
@@ -270,7 +270,9 @@ class LendingPool(
         return count_people(people, state, len(GROUPS))
 
 
-def _stage(application: Float[Array, " people"], params: LendingPoolParams) -> Any:
+def _stage(
+    application: Float[Array, " people"], params: LendingPoolParams
+) -> Int[Array, " people"]:
     """Stage of each person: applying with their chance p_i."""
     return (application < params.application).astype(jnp.int32)
 

@@ -80,7 +80,7 @@ def queue_metrics() -> dict[str, Metric]:
 
 def baseline_policies(
     action_groups: int, banks: Sequence[str] = ("",), disadvantaged: Sequence[bool] = (False, True)
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, object]]:
     """Two simple rules, and the grid-searched fixed policy of appendix D.3; the same for all banks.
 
     Args:
@@ -106,17 +106,6 @@ def baseline_policies(
         "published_fixed_policy": fixed((0.0, 0.0), (0.12, 0.18)),
     }
 
-
-DATA_COLUMNS = (
-    "interest_rate",
-    "term",
-    "principal",
-    "annual_income",
-    "debt_to_income",
-    "fico_low",
-    "fico_high",
-    "months_since_delinquency",
-)
 
 _PERSON = (
     Feature("interest_rate", 0.05, 0.31, "per year", "INTRATE"),

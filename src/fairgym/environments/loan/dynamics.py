@@ -124,6 +124,12 @@ def debt_to_income_with(
     return debt_to_income + 100.0 * MONTHS_PER_YEAR * installment / jnp.maximum(annual_income, 1.0)
 
 
+def current_record(record: Mapping[str, Numbers], installment: Numbers) -> dict[str, Numbers]:
+    """The columns of the data as they are now, the current installment in DTI included."""
+    income, debt = record["annual_income"], record["debt_to_income"]
+    return {**record, "debt_to_income": debt_to_income_with(debt, installment, income)}
+
+
 def qualification_score(score: Score, columns: Mapping[str, Numbers]) -> Numbers:
     """QUALSCORE: the fitted logistic regression of "repaid", in (0, 1)."""
     return jax.nn.sigmoid(score.predictor(columns))

@@ -9,7 +9,7 @@ a bank learns from its loans (`selective.py`), and the groups (`groups.py`).
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,7 @@ from fairgym.core import (
     FairgymError,
     check_shape,
     param,
+    sample_rows,
 )
 from fairgym.data import Population, load_population
 from fairgym.data.populations.loan import by_race
@@ -36,7 +37,6 @@ from fairgym.environments._common.sampled import (
 )
 from fairgym.environments.loan import dynamics, pool, steps
 from fairgym.environments.loan.declarations import (
-    DATA_COLUMNS,
     PROFIT,
     ROLES,
     action_spaces,
@@ -48,10 +48,11 @@ from fairgym.environments.loan.declarations import (
     queue_metrics,
 )
 from fairgym.environments.loan.groups import GROUPINGS, Grouping
-from fairgym.environments.loan.market import Market, Month, features, observations
+from fairgym.environments.loan.market import Market, features, observations
+from fairgym.environments.loan.month import IDLE, Month
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.selective import AllLabels, SelectiveLabels
-from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
+from fairgym.environments.loan.types import DATA_COLUMNS, LoanNoise, LoanState, QueueComponents
 from fairgym.fairness import Metric
 from fairgym.utils import register_environment
 
@@ -152,13 +153,13 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         return by_race(data) if self.group_by == "race" else data
 
     @cached_property
-    def _market(self) -> Market[Any]:
+    def _market(self) -> Market:
         """The banks that people borrow from."""
         kind = pool.Pool if self.banks > 1 else Market
         return kind(self._grouping.groups)
 
     @cached_property
-    def _labelling(self) -> AllLabels[Any]:
+    def _labelling(self) -> AllLabels:
         """What the bank learns from its loans."""
         if not self.selective_labels:
             return AllLabels()
@@ -213,7 +214,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     @property
     def _published_of_banks(self) -> dict[str, Metric]:
-        """The published metrics of each bank, whose profit is normalised by its share of loans."""
+        """Published metrics of each bank, whose profit is normalised by its share of loans."""
         return published_of_banks(self._profit_scale / self.banks, self._market.prefixes)
 
     @cached_property
@@ -251,7 +252,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         fitted = dynamics.payment_propensity(self._data.scores["propensity"], record)
         priority = jax.random.uniform(applicants_key, group.shape)
         everybody = jnp.ones(group.shape, bool)
-        applicants, applying = steps.apply(priority, everybody, filled(self.applicants))
+        applicants, applying = sample_rows(priority, everybody, filled(self.applicants))
         state = LoanState.at_start(
             group,
             record,
@@ -289,13 +290,13 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         return self._market.noise.sample(key, self.population, params.payment_noise)
 
     def transition(
-        self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Any], params: LoanParams
+        self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Array], params: LoanParams
     ) -> tuple[LoanState, QueueComponents, Bool[Array, ""]]:
         """Make one month's step: the numbered steps of the card, in `steps.py`."""
         threshold = self._offered(actions, "admissions")
         relief = self._offered(actions, "debt_management")
         market, scores = self._market, self._data.scores
-        record = steps.current_record(state)
+        record = dynamics.current_record(state.record, state.installment)
 
         # 1. apply (sampled at the end of the last step, so that agents could see it), 2. admit
         admission = steps.admit(state, record, scores["qualification"], threshold)
@@ -320,8 +321,8 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         books = steps.book(state, market.by_bank(received), state.deposits.due(state.time))
         # the loans after steps 2 to 6; 1. of the next month
         loans = steps.move_loans(state, admission, payouts, collection, ending)
-        idle = loans.stage == steps.IDLE
-        applicants, applying = steps.apply(noise.priority, idle, filled(self.applicants))
+        idle = loans.stage == IDLE
+        applicants, applying = sample_rows(noise.priority, idle, filled(self.applicants))
 
         month = Month(admission, payouts, ending, loans, books)
         components = market.counted(month, state)
@@ -341,11 +342,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         bankrupt = dynamics.is_bankrupt(books.total_losses, books.total_payments)
         return state, components, jnp.any(bankrupt)
 
-    def _offered(self, actions: Mapping[str, Any], role: str) -> Float[Array, " offers"]:
+    def _offered(self, actions: Mapping[str, Array], role: str) -> Float[Array, " offers"]:
         """Terms by bank and group: the order of `LoanState.offer`."""
-        return jnp.concatenate(
-            [
-                for_each_group(actions[f"{prefix}{role}"], len(self.spec.groups))
-                for prefix in self._market.prefixes
-            ]
-        )
+        terms = (actions[f"{prefix}{role}"] for prefix in self._market.prefixes)
+        return jnp.concatenate([for_each_group(term, len(self.spec.groups)) for term in terms])

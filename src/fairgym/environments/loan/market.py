@@ -5,38 +5,20 @@ That of two banks is in `pool.py`.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.core import Entities, EntitySpace, Feature, Struct, count_people
+from fairgym.core import Entities, EntitySpace, Feature, count_people
 from fairgym.data import Score
-from fairgym.environments.loan import dynamics, steps
+from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.groups import Grouping
+from fairgym.environments.loan.month import REPAYING, WAITING, Month
 from fairgym.environments.loan.params import LoanParams
-from fairgym.environments.loan.steps import (
-    REPAYING,
-    WAITING,
-    Admission,
-    Books,
-    Ending,
-    Loans,
-    Payout,
-)
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 
 StateT = TypeVar("StateT", bound=LoanState)
-
-
-class Month(Struct):
-    """Results of a month's steps, as far as they are counted; a payout for every bank."""
-
-    admission: Admission
-    payouts: tuple[Payout, ...]
-    ending: Ending
-    loans: Loans
-    books: Books
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +128,7 @@ class Market(Generic[StateT]):
 
 
 def features(
-    state: LoanState, market: Market[Any], grouping: Grouping, scores: Mapping[str, Score]
+    state: LoanState, market: Market, grouping: Grouping, scores: Mapping[str, Score]
 ) -> dict[str, Float[Array, " people"]]:
     """Every feature of every person by name, the fitted scores included.
 
@@ -156,7 +138,7 @@ def features(
         grouping: the groups that people are in.
         scores: the fitted scores of the data, by name.
     """
-    record = steps.current_record(state)
+    record = dynamics.current_record(state.record, state.installment)
     waiting, repaying = state.stage == WAITING, state.stage == REPAYING
     return {
         **market.features(state),
@@ -182,7 +164,7 @@ def observations(
     state: LoanState,
     people: Mapping[str, Float[Array, " people"]],
     spaces: Mapping[str, EntitySpace],
-    market: Market[Any],
+    market: Market,
     known: Mapping[str, Array],
 ) -> dict[str, Entities]:
     """Applicants of this month, the queue, the borrowers: to each bank its own.

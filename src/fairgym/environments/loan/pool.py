@@ -14,7 +14,8 @@ from fairgym.core import ComponentInfo, Feature, component, param, per_group
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.declarations import ROLES
-from fairgym.environments.loan.market import Market, Month
+from fairgym.environments.loan.market import Market
+from fairgym.environments.loan.month import Month
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 

@@ -16,8 +16,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from fairgym.core import Feature, Struct, by_group, component, count_people, param
 from fairgym.data import Population, Score
-from fairgym.environments.loan import dynamics, steps
-from fairgym.environments.loan.market import Month, StateT
+from fairgym.environments.loan import dynamics
+from fairgym.environments.loan.market import StateT
+from fairgym.environments.loan.month import Admission, Ending, Month
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.types import LoanState, QueueComponents
 from fairgym.fairness import Disparity, Metric, Rate
@@ -179,7 +180,7 @@ def counted(
 
 
 def recorded(
-    state: RecordingState, labels: Labels, admission: steps.Admission, ending: steps.Ending
+    state: RecordingState, labels: Labels, admission: Admission, ending: Ending
 ) -> dict[str, Array]:
     """Fields of the next state: loans that ended this month, deciles of whom it approved."""
     rows = state.applicants

@@ -7,41 +7,27 @@ Each function is a numbered step of the card, and returns what later steps need.
 from collections.abc import Mapping, Sequence
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
-from fairgym.core import Struct, highest, sample_rows
+from fairgym.core import highest
 from fairgym.data import Score
 from fairgym.environments._common.moves import moved
 from fairgym.environments.loan import dynamics
+from fairgym.environments.loan.month import (
+    IDLE,
+    REPAYING,
+    WAITING,
+    Admission,
+    Books,
+    Collection,
+    Ending,
+    Loans,
+    Payout,
+)
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.types import BankState, LoanNoise, LoanState
 
-IDLE, WAITING, REPAYING = 0, 1, 2
 SMALLEST_DEBT = 0.005  # dollars; a balance below it is paid off
-
-
-def current_record(state: LoanState) -> dict[str, Float[Array, " people"]]:
-    """The columns of the data as they are now, the current installment in DTI included."""
-    with_installment = dynamics.debt_to_income_with(
-        state.debt_to_income, state.installment, state.annual_income
-    )
-    return {**state.record, "debt_to_income": with_installment}
-
-
-def apply(
-    priority: Float[Array, " people"], idle: Bool[Array, " people"], applicants: int
-) -> tuple[Int[Array, " applicants"], Bool[Array, " applicants"]]:
-    """Step 1: sample who of the idle applies in the month to come."""
-    return sample_rows(priority, idle, applicants)
-
-
-class Admission(Struct):
-    """Steps 1 and 2: each applicant's score and decision, and the people's stages then."""
-
-    qualification: Float[Array, " applicants"]
-    approved: Bool[Array, " applicants"]
-    stage: Int[Array, " people"]
-    waiting_since: Int[Array, " people"]
 
 
 def admit(
@@ -61,23 +47,6 @@ def admit(
         jnp.where(approved, state.time + 1, state.waiting_since[rows]), unique_indices=True
     )
     return Admission(qualification, approved, stage, waiting_since)
-
-
-class Payout(Struct):
-    """Step 3: the loans paid out, one entry per place; `due_later` by months ahead."""
-
-    rows: Int[Array, " places"]
-    paid_out: Bool[Array, " places"]
-    waited: Float[Array, " places"]
-    principal: Float[Array, " places"]
-    term: Float[Array, " places"]
-    due_later: Float[Array, " months"]
-
-    def start(self, column: Array, value: Array | float) -> Array:
-        """The per-person column with a new value for those who are paid out."""
-        return column.at[self.rows].set(
-            jnp.where(self.paid_out, value, column[self.rows]), unique_indices=True
-        )
 
 
 def pay_out(
@@ -127,16 +96,6 @@ def pay_out_all(
     )
 
 
-class Collection(Struct):
-    """Steps 4 and 5: installments in dollars; nothing is requested of those without a loan."""
-
-    requested: Float[Array, " people"]
-    paid: Float[Array, " people"]
-    balance: Float[Array, " people"]
-    total_requested: Float[Array, " people"]
-    total_received: Float[Array, " people"]
-
-
 def collect(
     noise: LoanNoise,
     state: LoanState,
@@ -169,19 +128,6 @@ def collect(
     )
 
 
-class Ending(Struct):
-    """Step 6: whose loan ends and how, and which borrowers are behind."""
-
-    defaulted: Bool[Array, " people"]
-    repaid: Bool[Array, " people"]
-    ended: Bool[Array, " people"]
-    warning: Bool[Array, " people"]
-
-    def closed(self, value: Float[Array, " people"]) -> Float[Array, " people"]:
-        """A number of the running loan, 0 where it has ended."""
-        return jnp.where(self.ended, 0.0, value)
-
-
 def end_loans(
     state: LoanState, collection: Collection, default_ratio: float | Float[Array, ""]
 ) -> Ending:
@@ -211,20 +157,6 @@ def move_records(
         "annual_income": moved(state.annual_income, better, income, 0.0, jnp.inf),
         "debt_to_income": moved(state.debt_to_income, better, debt, 0.0, jnp.inf),
     }
-
-
-class Loans(Struct):
-    """Steps 2 to 6 taken together: people's stages and loans at the end of the month."""
-
-    stage: Int[Array, " people"]
-    waiting_since: Int[Array, " people"]
-    matures_at: Int[Array, " people"]
-    balance: Float[Array, " people"]
-    installment: Float[Array, " people"]
-    total_requested: Float[Array, " people"]
-    total_received: Float[Array, " people"]
-    warning: Bool[Array, " people"]
-    served: Bool[Array, " people"]
 
 
 def move_loans(
@@ -263,24 +195,6 @@ def move_loans(
         warning=ending.warning,
         served=served,
     )
-
-
-class Books(Struct):
-    """Step 8: each bank's profit of this step, and its books after it, in thousand dollars."""
-
-    profit: Float[Array, "*banks"]
-    total_profit: Float[Array, "*banks"]
-    total_losses: Float[Array, "*banks"]
-    total_payments: Float[Array, "*banks"]
-
-    @property
-    def totals(self) -> dict[str, Float[Array, "*banks"]]:
-        """The sums that the state keeps."""
-        return {
-            "total_profit": self.total_profit,
-            "total_losses": self.total_losses,
-            "total_payments": self.total_payments,
-        }
 
 
 def book(state: BankState, received: Float[Array, "*banks"], due: Float[Array, "*banks"]) -> Books:

@@ -11,7 +11,17 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from fairgym.core import Components, PopulationState, Struct, component, person_index
 from fairgym.environments._common.sampled import group_count
 from fairgym.environments._common.schedule import Schedule
-from fairgym.environments.loan.declarations import DATA_COLUMNS
+
+DATA_COLUMNS = (
+    "interest_rate",
+    "term",
+    "principal",
+    "annual_income",
+    "debt_to_income",
+    "fico_low",
+    "fico_high",
+    "months_since_delinquency",
+)
 
 
 class BankState(PopulationState):

@@ -7,7 +7,7 @@ much shorter process. The steps and their formulas are in `steps.py`.
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,6 @@ from fairgym.environments._common.sampled import (
 )
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan.declarations import (
-    DATA_COLUMNS,
     PROFIT,
     action_spaces,
     baseline_policies,
@@ -40,7 +39,7 @@ from fairgym.environments.loan.declarations import (
     published_metrics,
 )
 from fairgym.environments.loan.steps import book
-from fairgym.environments.loan.types import LoanComponents
+from fairgym.environments.loan.types import DATA_COLUMNS, LoanComponents
 from fairgym.environments.loan_simple import steps
 from fairgym.environments.loan_simple.types import (
     LoanSimpleNoise,
@@ -256,7 +255,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         self,
         noise: LoanSimpleNoise,
         state: LoanSimpleState,
-        actions: Mapping[str, Any],
+        actions: Mapping[str, Array],
         params: LoanSimpleParams,
     ) -> tuple[LoanSimpleState, LoanComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card, in `steps.py`."""

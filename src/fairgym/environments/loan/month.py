@@ -1,0 +1,99 @@
+"""Results of the steps of one month of the loan environment: what `steps.py` returns."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from fairgym.core import Struct
+
+IDLE, WAITING, REPAYING = 0, 1, 2
+
+
+class Admission(Struct):
+    """Steps 1 and 2: each applicant's score and decision, and the people's stages then."""
+
+    qualification: Float[Array, " applicants"]
+    approved: Bool[Array, " applicants"]
+    stage: Int[Array, " people"]
+    waiting_since: Int[Array, " people"]
+
+
+class Payout(Struct):
+    """Step 3: the loans paid out, one entry per place; `due_later` by months ahead."""
+
+    rows: Int[Array, " places"]
+    paid_out: Bool[Array, " places"]
+    waited: Float[Array, " places"]
+    principal: Float[Array, " places"]
+    term: Float[Array, " places"]
+    due_later: Float[Array, " months"]
+
+    def start(self, column: Array, value: Array | float) -> Array:
+        """The per-person column with a new value for those who are paid out."""
+        return column.at[self.rows].set(
+            jnp.where(self.paid_out, value, column[self.rows]), unique_indices=True
+        )
+
+
+class Collection(Struct):
+    """Steps 4 and 5: installments in dollars; nothing is requested of those without a loan."""
+
+    requested: Float[Array, " people"]
+    paid: Float[Array, " people"]
+    balance: Float[Array, " people"]
+    total_requested: Float[Array, " people"]
+    total_received: Float[Array, " people"]
+
+
+class Ending(Struct):
+    """Step 6: whose loan ends and how, and which borrowers are behind."""
+
+    defaulted: Bool[Array, " people"]
+    repaid: Bool[Array, " people"]
+    ended: Bool[Array, " people"]
+    warning: Bool[Array, " people"]
+
+    def closed(self, value: Float[Array, " people"]) -> Float[Array, " people"]:
+        """A number of the running loan, 0 where it has ended."""
+        return jnp.where(self.ended, 0.0, value)
+
+
+class Loans(Struct):
+    """Steps 2 to 6 taken together: people's stages and loans at the end of the month."""
+
+    stage: Int[Array, " people"]
+    waiting_since: Int[Array, " people"]
+    matures_at: Int[Array, " people"]
+    balance: Float[Array, " people"]
+    installment: Float[Array, " people"]
+    total_requested: Float[Array, " people"]
+    total_received: Float[Array, " people"]
+    warning: Bool[Array, " people"]
+    served: Bool[Array, " people"]
+
+
+class Books(Struct):
+    """Step 8: each bank's profit of this step, and its books after it, in thousand dollars."""
+
+    profit: Float[Array, "*banks"]
+    total_profit: Float[Array, "*banks"]
+    total_losses: Float[Array, "*banks"]
+    total_payments: Float[Array, "*banks"]
+
+    @property
+    def totals(self) -> dict[str, Float[Array, "*banks"]]:
+        """The sums that the state keeps."""
+        return {
+            "total_profit": self.total_profit,
+            "total_losses": self.total_losses,
+            "total_payments": self.total_payments,
+        }
+
+
+class Month(Struct):
+    """Results of a month's steps, as far as they are counted; a payout for every bank."""
+
+    admission: Admission
+    payouts: tuple[Payout, ...]
+    ending: Ending
+    loans: Loans
+    books: Books

@@ -69,6 +69,7 @@ def own_algorithm():
     sys.modules.pop("example_own_algorithm", None)
 
 
+@pytest.mark.full
 def test_own_algorithm_is_checked_and_learns(own_algorithm, monkeypatch, capsys):
     """Half the epochs of `main` lift the scores out of where they were.
 

@@ -13,6 +13,7 @@ from toys import Toy
 
 from fairgym.core import Entities, EntitySpace, Feature, PerEntity, Shares, Unit
 from fairgym.policies import EquivariantPolicy, Standardiser, equivariant, split_learned
+from fairgym.policies.networks import standard_normal
 
 SEEN = EntitySpace(
     7,
@@ -33,6 +34,14 @@ SCALING = Standardiser(
 @cache
 def policy(kind, pooled):
     return EquivariantPolicy(SCALING, ACTIONS[kind], jax.random.key(3), hidden=6, pooled=pooled)
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (7,), (32, 5), (4, 16, 32), (2048,), (33, 64)])
+def test_weights_are_those_of_a_draw_of_their_shape(shape):
+    expected = np.asarray(jax.random.normal(KEY, shape))
+    found = standard_normal(KEY, shape)
+    assert found.shape == shape and np.array_equal(found, expected)
+    assert np.array_equal(jax.jit(standard_normal, static_argnums=1)(KEY, shape), expected)
 
 
 @eqx.filter_jit

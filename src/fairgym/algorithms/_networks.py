@@ -16,7 +16,7 @@ from fairgym.core import Entities, Environment, FairgymError, Params, Struct
 from fairgym.policies import equivariant
 from fairgym.policies.coding import Inputs
 from fairgym.policies.flat import FlatNetwork, linear_layers, perceptron
-from fairgym.policies.networks import Standardiser, standardiser
+from fairgym.policies.networks import Standardiser, standard_normal, standardiser
 
 OUTPUT_SCALE = 0.1  # of the output layer at the start: actions begin near the middle, smoothly
 FLAT_SCALE = 0.01  # of a flat actor's: all options are almost equally likely
@@ -43,7 +43,7 @@ class SetEncoder(eqx.Module):
 
     def __init__(self, scaling: Standardiser, extra: int, hidden: int, key: PRNGKeyArray) -> None:
         """Draw the weights; `extra` numbers per person come besides the features."""
-        self.first = jax.random.normal(key, (hidden, scaling.shift.size + extra))
+        self.first = standard_normal(key, (hidden, scaling.shift.size + extra))
         self.bias = jnp.zeros((hidden,))
         self.scaling = scaling
 

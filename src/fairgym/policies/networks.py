@@ -5,12 +5,14 @@ they are used, so that every parameter has the same scale whatever the layer: a 
 distribution of unit variance over the parameters is a sensible start.
 """
 
+import math
 from functools import partial
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.core import (
@@ -21,6 +23,20 @@ from fairgym.core import (
     Params,
     PopulationEnvironment,
 )
+
+_DRAWN = 2048  # numbers of one draw, of which shapes of fewer are a beginning
+
+
+def standard_normal(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
+    """Draw from Normal(0, 1), as `jax.random.normal(key, shape)` to the bit.
+
+    Small shapes take the beginning of a longer draw: one compiled program for all of them.
+    """
+    size = math.prod(shape)
+    partitionable = jax.config.jax_threefry_partitionable  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(key, Tracer) or size > _DRAWN or not partitionable:
+        return jax.random.normal(key, shape)
+    return jnp.asarray(np.asarray(jax.random.normal(key, (_DRAWN,)))[:size].reshape(shape))
 
 
 class Standardiser(eqx.Module):
@@ -124,10 +140,10 @@ class EquivariantPolicy(eqx.Module):
         features, context = scaling.shift.size, scaling.context_shift.size
         outputs = space.outputs
         keys = jax.random.split(key, 4)
-        self.first = jax.random.normal(keys[0], (hidden, features))
-        self.of_context = jax.random.normal(keys[1], (hidden, context))
-        self.of_pooled = jax.random.normal(keys[2], (hidden, features)) if pooled else None
-        self.second = jax.random.normal(keys[3], (outputs, hidden))
+        self.first = standard_normal(keys[0], (hidden, features))
+        self.of_context = standard_normal(keys[1], (hidden, context))
+        self.of_pooled = standard_normal(keys[2], (hidden, features)) if pooled else None
+        self.second = standard_normal(keys[3], (outputs, hidden))
         self.first_bias = jnp.zeros((hidden,))
         self.second_bias = jnp.zeros((outputs,))
         self.scaling = scaling

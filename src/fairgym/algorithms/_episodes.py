@@ -177,3 +177,10 @@ def ranked(
 def survived(episodes: Episode) -> Float[Array, ""]:
     """Share of the episodes that did not fail."""
     return jnp.mean(1.0 - episodes.terminated.astype(jnp.float32))
+
+
+def explained_variance(
+    error: Float[Array, "worlds steps values"], target: Float[Array, "worlds steps values"]
+) -> Float[Array, " values"]:
+    """Share of the variance of targets that the critic foresaw; `error` is what it did not."""
+    return 1.0 - jnp.var(error, (0, 1)) / (jnp.var(target, (0, 1)) + 1e-8)

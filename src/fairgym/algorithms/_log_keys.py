@@ -17,7 +17,7 @@ STEPS_A_SECOND = "steps_a_second"  # the same by the time of the update; of the 
 APPROXIMATE_KL = "approximate_kl"  # of the policies after gradient steps from those that acted
 CLIPPED = "clipped"  # share of probability ratios beyond clip_eps
 ENTROPY = "entropy"  # of the exploration, summed over agents
-EXPLAINED_VARIANCE = "explained_variance"  # of returns by what the critic expected
+EXPLAINED_VARIANCE = "explained_variance"  # of returns, or targets, by what the critic expected
 VALUE_ERROR = "value_error"  # of the critic
 
 _METRICS, _TERMS, _ACTIONS = "metrics", "terms", "actions"

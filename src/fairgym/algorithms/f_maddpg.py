@@ -25,6 +25,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import Objectives, algorithms
+from fairgym.algorithms._episodes import explained_variance
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
 from fairgym.algorithms._networks import Networks, make_networks
 from fairgym.algorithms._replay import ReplayBuffer
@@ -201,7 +202,8 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         now = (state.learned, state.targets, state.optimisers)
         keys = jax.random.split(learn_key, self.gradient_steps)
         scale = self._reward_scale(state)
-        nothing = dict.fromkeys(("value_error", "actor_objective"), jnp.float32(0.0))
+        names = log_keys.VALUE_ERROR, log_keys.EXPLAINED_VARIANCE, "actor_objective"
+        nothing = dict.fromkeys(names, jnp.float32(0.0))
 
         def learn() -> PyTree:
             after, losses = lax.scan(lambda c, k: self._descend(state, scale, c, k), now, keys)
@@ -257,7 +259,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         nets, following = (eqx.combine(part, state.skeleton) for part in (learned, targets))
         frozen = jax.tree.map(lambda x: lax.stop_gradient(x) if eqx.is_array(x) else x, nets.critic)
 
-        def one(step: Step, later: Step) -> tuple[Array, Array, Array]:
+        def one(step: Step, later: Step) -> tuple[Array, ...]:
             seen, next_seen = (
                 {
                     agent: _read(stored, frozen.encoders[agent].scaling)
@@ -281,11 +283,17 @@ class FMaddpg(GradientLearner[FMaddpgState]):
                 own = jnp.where(step.acts[agent], action, 0.0)
                 value += frozen(seen, step.present, step.actions | {agent: own})[index]
                 penalty += logits
-            return error, value, penalty
+            return error, value, penalty, target, target - found
 
-        error, value, penalty = (jnp.mean(x) for x in jax.vmap(jax.vmap(one))(*batch))
+        *found, target, rest = jax.vmap(jax.vmap(one))(*batch)
+        error, value, penalty = (jnp.mean(x) for x in found)
         loss = error - value + self.logit_penalty * penalty
-        return loss, {"value_error": error, "actor_objective": value}
+        explained = explained_variance(rest, target)
+        return loss, {
+            log_keys.VALUE_ERROR: error,
+            log_keys.EXPLAINED_VARIANCE: jnp.mean(explained),
+            "actor_objective": value,
+        }
 
 
 def _act(actor: PyTree, seen: Entities) -> tuple[Array, Array]:

@@ -1,9 +1,11 @@
 """Steps as learners on policy learn from them: advantages and likelihoods."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.algorithms._worlds import Step
 from fairgym.core import Entities, Struct
@@ -60,6 +62,44 @@ class Moments(Struct):
         )
 
 
+def estimated_values(
+    critic: Callable[..., Float[Array, " values"]], steps: Step, end: PyTree, moments: Moments
+) -> tuple[
+    Float[Array, "worlds steps values"],
+    Float[Array, "worlds steps values"],
+    Float[Array, "worlds steps"],
+]:
+    """Values before each step and after it, and 1 where nothing comes after the step.
+
+    Args:
+        critic: what values observations, less the returns' mean and over their deviation.
+        steps: the steps of a round.
+        end: what was seen after the last of them.
+        moments: the moments of the returns.
+    """
+    mean, spread = moments.scale
+    seen = jax.tree.map(
+        lambda x, end: jnp.concatenate([x, end[:, None]], axis=1),
+        (steps.observations, steps.present),
+        end,
+    )
+    value_of = jax.vmap(jax.vmap(critic))
+    values = value_of(*seen) * spread + mean
+    following, last = values[:, 1:], steps.done
+    if steps.ahead is not None:
+        *final, last = steps.ahead
+        following = jnp.where(steps.done[..., None], value_of(*final) * spread + mean, following)
+    return values[:, :-1], following, last.astype(jnp.float32)
+
+
+def minibatches(key: PRNGKeyArray, steps: int, count: int, epochs: int) -> Int[Array, "parts size"]:
+    """Numbers of the steps of each minibatch; every epoch takes the steps in a new order."""
+    size = steps // count
+    keys = jax.random.split(key, epochs)
+    orders = jax.vmap(lambda k: jax.random.permutation(k, steps))(keys)
+    return orders[:, : size * count].reshape(-1, size)
+
+
 def generalised_advantages(
     rewards: Float[Array, "steps agents"],
     values: Float[Array, "steps agents"],
@@ -92,6 +132,34 @@ def generalised_advantages(
 
     rows = (rewards, values, following, last, done)
     return lax.scan(back, jnp.zeros_like(rewards[0]), rows, reverse=True)[1]
+
+
+def standardised(
+    advantage: Float[Array, "worlds steps"], acts: Float[Array, "worlds steps"]
+) -> Float[Array, "worlds steps"]:
+    """Advantages with mean 0 and deviation 1 over the steps in which the agent acts."""
+    total = jnp.maximum(jnp.sum(acts), 1.0)
+    centre = jnp.sum(acts * advantage) / total
+    scale = jnp.sqrt(jnp.sum(acts * (advantage - centre) ** 2) / total)
+    return (advantage - centre) / (scale + 1e-8)
+
+
+def clipped_surrogate(
+    log_ratio: Float[Array, "worlds steps"],
+    advantage: Float[Array, "worlds steps"],
+    acts: Float[Array, "worlds steps"],
+    clip_eps: float,
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Mean clipped surrogate (Schulman et al. 2017, equation 7), and share of clipped ratios.
+
+    https://arxiv.org/abs/1707.06347. Means are over the steps in which the agent acts.
+    """
+    total = jnp.maximum(jnp.sum(acts), 1.0)
+    ratio = jnp.exp(log_ratio)
+    clipped = jnp.clip(ratio, 1.0 - clip_eps, 1.0 + clip_eps)
+    outside = (jnp.abs(ratio - 1.0) > clip_eps).astype(jnp.float32)
+    gain = jnp.sum(acts * jnp.minimum(ratio * advantage, clipped * advantage)) / total
+    return gain, jnp.sum(acts * outside) / total
 
 
 def explored_log_probability(

@@ -1,10 +1,11 @@
-"""Steps as learners on policy learn from them: advantages and likelihoods."""
+"""What learners on policy hold and learn from: their state, advantages, likelihoods."""
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, PyTree
 
+from fairgym.algorithms._gradient import GradientState
 from fairgym.algorithms._worlds import Step
 from fairgym.core import Entities, Struct
 from fairgym.policies.exploration import entropy, gaussian_entropy, log_probability
@@ -58,6 +59,40 @@ class Moments(Struct):
             keep * self.square + (1.0 - keep) * jnp.mean(returns**2, axes),
             keep * self.weight + (1.0 - keep),
         )
+
+
+class PpoState(GradientState):
+    """The training state of PPO.
+
+    Attributes:
+        log_std: per trained agent, log standard deviation of its exploration, one number per
+            element of the action (one in all for per-person actions, none for choices).
+        optimiser: state of Adam over `learned` and `log_std`.
+        moments: running moments of the returns of each value.
+        carried: what the terms carry from round to round.
+    """
+
+    log_std: dict[str, Float[Array, " elements"]]
+    optimiser: PyTree
+    moments: Moments
+    carried: dict[str, Array]
+
+
+def standardised(
+    values: Float[Array, "worlds steps"],
+    weight: Float[Array, "worlds steps"],
+    total: Float[Array, ""],
+) -> Float[Array, "worlds steps"]:
+    """Values less their weighted mean, over their weighted standard deviation.
+
+    Args:
+        values: the values.
+        weight: weights of the steps.
+        total: sum of the weights.
+    """
+    centre = jnp.sum(weight * values) / total
+    scale = jnp.sqrt(jnp.sum(weight * (values - centre) ** 2) / total)
+    return (values - centre) / (scale + 1e-8)
 
 
 def generalised_advantages(

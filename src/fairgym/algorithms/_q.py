@@ -32,6 +32,7 @@ from fairgym.algorithms._experiences import (
     LARGEST_OFFSET,
     Experiences,
     Happened,
+    check_agent,
     check_memory,
     with_counterfactuals,
 )
@@ -328,35 +329,3 @@ class QLearner(Algorithm[StateT]):
         first = first_judged(state.env, state.params, state.objectives), first_hidden(state.fixed)
         world = World(following, *where(end.done, first, ((judged,), hidden)))
         return state.replace(world=world), happened, end.done
-
-
-def check_agent(name: str, env: Environment, objectives: tuple[tuple[str, Objective], ...]) -> None:
-    """Raise a FairgymError unless one agent is trained, and it chooses among options.
-
-    Args:
-        name: the algorithm, for messages.
-        env: the environment.
-        objectives: pairs (agent, objective) of the trained agents.
-    """
-    trained = [agent for agent, _ in objectives]
-    if len(trained) > 1:
-        raise FairgymError(
-            f"{len(trained)} agents are to be trained: {', '.join(trained)}; {name} takes one:"
-            " give all others a fixed policy"
-        )
-    (agent, objective), space = objectives[0], env.action_space(trained[0])
-    if not space.discrete:
-        raise FairgymError(
-            f"the action of {agent!r} is {space.takes}; {name} takes an agent that chooses one of"
-            " several options"
-        )
-    if env.spec.periods.get(agent, 1) > 1:
-        raise FairgymError(
-            f"{agent!r} acts every {env.spec.periods[agent]} steps; {name} takes an agent that acts"
-            " at every step"
-        )
-    if objective.bounds:
-        raise FairgymError(
-            f"the objective of {agent!r} has bounds ({', '.join(objective.bounds)}); {name} takes"
-            " one without"
-        )

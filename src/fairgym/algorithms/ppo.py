@@ -22,40 +22,25 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import lax
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import LARGEST_WIDTH, Objectives, algorithms
-from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
+from fairgym.algorithms._gradient import GradientLearner, apply_gradients
 from fairgym.algorithms._networks import Networks, make_flat_networks, make_networks
 from fairgym.algorithms._on_policy import (
     Batch,
     Moments,
+    PpoState,
     explored_log_probability,
     generalised_advantages,
     mean_entropy,
+    standardised,
 )
 from fairgym.algorithms._terms import Terms, Turn
 from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params, check_shape, param
 from fairgym.policies.exploration import act, explore, init_log_std
-
-
-class PpoState(GradientState):
-    """The training state of PPO.
-
-    Attributes:
-        log_std: per trained agent, log standard deviation of its exploration, one number per
-            element of the action (one in all for per-person actions, none for choices).
-        optimiser: state of Adam over `learned` and `log_std`.
-        moments: running moments of the returns of each value.
-        carried: what the terms carry from round to round.
-    """
-
-    log_std: dict[str, Float[Array, " elements"]]
-    optimiser: PyTree
-    moments: Moments
-    carried: dict[str, Array]
 
 
 @algorithms.register("ppo")
@@ -342,9 +327,7 @@ class Ppo(GradientLearner[PpoState]):
             acts = steps.acts[agent].astype(jnp.float32)
             total = jnp.maximum(jnp.sum(acts), 1.0)
             own = terms.shape(batch.advantage[..., index], steps.signals)
-            centre = jnp.sum(acts * own) / total
-            scale = jnp.sqrt(jnp.sum(acts * (own - centre) ** 2) / total)
-            own = (own - centre) / (scale + 1e-8)
+            own = standardised(own, acts, total)
             now = explored_log_probability(nets.actors[agent], log_std[agent], steps, agent)
             log_ratio = now - before[agent]
             if terms.largest_log_ratio is not None:

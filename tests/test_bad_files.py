@@ -157,43 +157,23 @@ def test_flags_out_of_all_bounds(flags, message, here, capsys):
 MISFITS = {
     # graphs
     "train epidemic --graph 0-1,1-1": "graph pairs person 1 with themselves; it takes contacts",
-    "train epidemic --graph 0-1,a-b": "graph has the contact 'a-b'; it takes 'karate', pairs of",
-    "train epidemic --graph 0-1,1--2": "graph has the contact '1--2'; it takes",
-    "train epidemic --graph club": "graph has the contact 'club'; it takes",
     "train epidemic --graph 0-1,1-2 --population-size 2": "population takes at least 3",
-    "train epidemic --graph 0-1,1-2 --first-infected 7": "first_infected is 7; it takes .* to 2",
-    "train epidemic --graph 0-1,2-3,4-5": "communities is empty, and the graph divides into 4",
-    "train epidemic --communities 0,1": "communities has 2 entries, .*; it takes 0 or 1 for each",
-    "simulate epidemic --graph 0-1,1-1": "graph pairs person 1 with themselves",
     "simulate epidemic --fix clinic=40": "clinic.*40.0; it takes a whole number from 0 to 34",
-    "simulate epidemic --fix clinic=person_99": "'clinic' is 'person_99'; it takes",
     # distributions
     "train bank_loans --params.start-advantaged 0.5,0.5,0.5,0,0,0,0": "has the sum 1.5 over 7",
-    "train bank_loans --params.start-disadvantaged 0.5": "start_disadvantaged has the sum 3.5",
-    "simulate bank_loans --params start_advantaged.score_1=0.5": "start_advantaged has the sum 1.5",
     "simulate bank_loans --params start_advantaged=+20%": "start_advantaged has the sum 1.2",
-    "simulate bank_loans --params start_advantaged=0.5,0.5": "start_advantaged has 2 numbers",
     "simulate bank_loans --fix bank=equal-opportunity": "it takes bank_loans with informed=True",
     # units
-    "train attention --units 2000": "units is 2000; it takes a whole number from 1 to 1000",
     "simulate attention --units 0": "units is 0; it takes a whole number from 1 to 1000",
     "train attention --fix dispatcher=6,1,0,0,0": "it takes 5 whole numbers from 0 that sum to 6",
-    "simulate attention --fix dispatcher=3,2,1,1,0": "5 whole numbers from 0 that sum to 6",
-    "simulate attention --fix dispatcher=7,0,0,0,0": "5 whole numbers from 0 that sum to 6",
     # measures and windows
     "train lending_pool --algorithm f-ppo": "short_term is 'short_term', which lending_pool does",
-    "train bank_loans --algorithm a-ppo --short-term nope": "short_term is 'nope'.*; it takes: sh",
     "train bank_loans --algorithm cpo --long-term profits": "long_term is 'profits', which bank_lo",
-    "train epidemic --algorithm ppo-lagrangian --short-term tpr": "which epidemic does not measure",
     "train bank_loans --algorithm f-ppo --window=-1": "window is -1; it takes a whole number",
-    "train bank_loans --algorithm a-ppo --window 0.5": "window is '0.5'; it takes a whole number",
-    "train bank_loans --algorithm elbert-po --disparity tpr": "disparity is 'tpr'; of bank_loans",
     # massaging
     "train doughnut --algorithm f-ppo --short-term handed_out --long-term handed_out": (
         "massage is asked of 'server', but doughnut does not foresee what actions come to; it"
     ),
-    "train loan_simple --algorithm f-ppo --network equivariant"
-    " --short-term wait_disparity --long-term wait_disparity": "massage is asked of 'admissions'",
     # agents that choose
     "train attention --algorithm dqn": "dispatcher",
     "train bank_loans --algorithm tabular-q": "'cash' is a continuous feature",

@@ -262,7 +262,7 @@ def test_settings_of_an_imported_environment_are_flags_and_keys(plugged, here, m
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["train", "plug-village", "--import", plugged, "--help"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"--wells INT +Number of wells. \[from 1\] \(default: 3\)", out)
+    assert re.search(r"--wells INT +Number of wells. \[at least 1\] \(default: 3\)", out)
     assert re.search(r"--dry, --no-dry +\(default: False\)", out), "a plain field has no help"
     assert plan_of(["plug-village", "--dry"]).config.environment_args["dry"] is True
     assert "--params.luck" in out and "--import MODULE" in out
@@ -381,7 +381,7 @@ def test_help_names_the_elements_of_actions_and_parameters_per_region(capsys, mo
         " public_health_GROUP, insurance_subsidies_GROUP (groups: Northeast, Midwest, South, West)."
     ) in out
     assert "--params.beds-at-start NUMBER|REGION=NUMBER,..." in out
-    assert "[beds, from 0 to 1000000]; one number, or one per region (default: 2.0)" in out
+    assert "[beds, from 0 to 1,000,000]; one number, or one per region (default: 2.0)" in out
 
 
 def test_every_kind_of_flag():

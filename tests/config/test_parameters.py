@@ -116,7 +116,7 @@ def test_files_are_checked_as_they_are_read(value):
 
 
 def test_help_says_what_a_region_is():
-    assert BEDS.help.endswith("[beds, from 0 to 1000000]; one number, or one per region")
+    assert BEDS.help.endswith("[beds, from 0 to 1,000,000]; one number, or one per region")
     assert "per region" not in COST.help
 
 

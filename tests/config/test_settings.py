@@ -28,7 +28,7 @@ def test_a_setting_is_made_of_a_declared_field():
     kept, name, speed, lanes = fields_of(Plain, "params")
     assert (kept.help, kept.default, kept.takes) == ("", 0, "a whole number")
     assert (name.help, name.takes) == ("Name of a street.", "a or b")
-    assert (speed.help, speed.takes) == ("Speed of cars. [km/h, from 0]", "a number or none")
+    assert (speed.help, speed.takes) == ("Speed of cars. [km/h, at least 0]", "a number or none")
     assert speed.parse("none") is None and speed.parse("3") == 3.0
     assert lanes.parse("3, 4") == (3, 4)
     assert name.parse("b") == "b"

@@ -71,11 +71,17 @@ def test_parameters_may_exclude_their_lower_end():
 
 def test_ranges_in_short():
     ranges = [{"low": 0, "high": 1}, {"low": 0, "above": True}, {"high": 2.5}, {}]
-    ranges.append({"low": 1, "high": "population_size"})
+    ranges += [
+        {"low": 1, "high": "population_size"},
+        {"low": 0, "high": 1e6, "above": True},
+        {"low": 1},
+    ]
     assert [ParamInfo("", **one).range for one in ranges] == [
         "from 0 to 1",
         "above 0",
-        "up to 2.5",
+        "at most 2.5",
         "",
         "from 1 to population size",
+        "above 0 to 1,000,000",
+        "at least 1",
     ]

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fairgym.core import Entities, EntitySpace, FairgymError, Feature
+from fairgym.core import Discrete, Entities, EntitySpace, FairgymError, Feature
 from fairgym.policies.coding import Inputs, TableCode
 from fairgym.policies.flat import FlatNetwork, RecurrentNetwork, Table
 
@@ -20,13 +20,7 @@ COUNTED = EntitySpace(
 MIXED = EntitySpace(2, (Feature("given", 0, 100, levels=101), Feature("credit", 0.2, 0.9)))
 
 
-class Options:
-    """As much of an action space as a network asks for."""
-
-    elements = ("a", "b", "c")
-
-    def from_logits(self, logits, mask):
-        return jnp.argmax(logits).astype(jnp.int32)
+OPTIONS = Discrete(("a", "b", "c"))
 
 
 def seen(space, numbers):
@@ -82,7 +76,7 @@ def weights(layer):
 
 def test_networks_are_what_they_say():
     inputs, key = Inputs(MIXED), jax.random.key(0)
-    flat = FlatNetwork(inputs, Options(), (4, 3), key)
+    flat = FlatNetwork(inputs, OPTIONS, (4, 3), key)
     observation = seen(MIXED, [77, 0.9, 100, 0.2])
     x = np.array([0.77, 1.0, 1.0, 0.0], np.float32)
     assert [layer.weight.shape for layer in flat.layers] == [(4, 4), (3, 4), (3, 3)]
@@ -95,7 +89,7 @@ def test_networks_are_what_they_say():
     np.testing.assert_allclose(eqx.filter_jit(flat.logits)(observation), due, atol=1e-5)
     assert int(eqx.filter_jit(flat)(observation, key)) == int(np.argmax(due))
 
-    recurrent = RecurrentNetwork(inputs, Options(), (4,), 6, key)
+    recurrent = RecurrentNetwork(inputs, OPTIONS, (4,), 6, key)
     step = eqx.filter_jit(recurrent.outputs)
     rows = jax.random.normal(key, (3, 4))
     hidden, one_by_one = recurrent.initial(), []
@@ -114,6 +108,6 @@ def test_a_table_acts_by_its_largest_number():
     code = TableCode(COUNTED)
     observation = seen(COUNTED, [1, 4, 0, 0, 2])
     index, _ = code.index(observation)
-    table = Table(jnp.zeros((code.size, 3)).at[index, 2].set(1.0), code, Options())
+    table = Table(jnp.zeros((code.size, 3)).at[index, 2].set(1.0), code, OPTIONS)
     assert int(table(observation, jax.random.key(0))) == 2
     assert table.logits(observation).tolist() == [0.0, 0.0, 1.0]

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from stand_ins import stand_in
 
 import fairgym
 from fairgym.config import RunConfig
-from fairgym.core import Allocation, OneEntity, Shares, Unit, per_group
+from fairgym.core import Allocation, Environment, OneEntity, Shares, Unit, per_group
 from fairgym.report import actions, findings
 from fairgym.report.grouping import group_runs
 
@@ -217,13 +218,9 @@ def test_the_budgets_of_the_published_environments(environment, titles):
 
 
 def test_one_number_per_agent_is_a_panel_each():
-    class Plain(Planners):
-        agents = ("employer",)
-
-        def action_space(self, agent: str) -> Any:
-            return Unit((*per_group("threshold", self.spec.groups), "relief"))
-
-    found = actions.line_panels(Plain())
+    space = Unit((*per_group("threshold", ("north", "south")), "relief"))
+    env = stand_in(Environment, agents=("employer",), action_space=lambda self, agent: space)
+    found = actions.line_panels(env)
     assert [(panel.title, len(panel.elements)) for panel in found] == [
         ("Employer: threshold", 2),
         ("Employer: relief", 1),

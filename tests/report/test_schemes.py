@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from stand_ins import stand_in
 
 import fairgym
 from fairgym.cli import main
@@ -252,30 +253,23 @@ def test_schemes_have_labels_beside_metrics():
     assert metric_label(Bakery((("nash", titled),)), "nash").title == "Log of Nash welfare"
 
 
-@dataclasses.dataclass(frozen=True)
-class _Chooser:
+def chooser(space):
     """An environment as far as figures of actions ask."""
-
-    space: Any
-    agents: tuple[str, ...] = ("server",)
-    groups: tuple[str, ...] = ()
-
-    def action_space(self, agent: str) -> Any:
-        return self.space
+    return stand_in(Environment, agents=("server",), action_space=lambda self, agent: space)
 
 
 def test_few_choices_are_lines_and_many_a_map():
-    (panel,) = line_panels(_Chooser(OneEntity(5)))
+    (panel,) = line_panels(chooser(OneEntity(5)))
     assert panel.title == "Server: choices" and len(panel.elements) == 5
-    assert map_panels(_Chooser(OneEntity(5))) == []
-    many = _Chooser(OneEntity(34, none=True))
+    assert map_panels(chooser(OneEntity(5))) == []
+    many = chooser(OneEntity(34, none=True))
     assert line_panels(many) == []
     (panel,) = map_panels(many)
     assert panel.rows == 35
 
 
 def test_choices_are_told_as_shares_of_steps(bare_run):
-    env = _Chooser(Discrete(("deny", "approve")))
+    env = chooser(Discrete(("deny", "approve")))
     lines = [
         {"epoch": 1, "actions/server/deny": 0.5, "actions/server/approve": 0.5},
         {"epoch": 2, "actions/server/deny": 0.2, "actions/server/approve": 0.8},

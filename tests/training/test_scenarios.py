@@ -1,7 +1,6 @@
 """Scenarios: the same people and luck, differences by pairs, files, and what is refused."""
 
 import dataclasses
-import json
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -386,18 +385,6 @@ def test_a_policy_is_missing():
 
 # ---------------------------------------------------------------- files
 
-FILE = {
-    "environment": "loan",
-    "environment_args": {"population-size": 60, "horizon": 20},
-    "episodes": 5,
-    "seed": 3,
-    "params": {"deposit_rate": 0.04},
-    "scenarios": {
-        "relief": {"fixed": {"debt_management.relief": 0.2}},
-        "dearer": {"params": {"deposit_rate": "+50%"}},
-        "later": {"baseline": "published_fixed_policy", "environment_args": {"horizon": 10}},
-    },
-}
 YAML = """
 environment: loan
 environment_args: {population-size: 60, horizon: 20}
@@ -414,28 +401,11 @@ scenarios:
     baseline: published_fixed_policy
     environment_args: {horizon: 10}
 """
-TOML = """
-environment = "loan"
-environment_args = {population-size = 60, horizon = 20}
-episodes = 5
-seed = 3
-params = {deposit_rate = 0.04}
-[scenarios.relief.fixed]
-"debt_management.relief" = 0.2
-[scenarios.dearer.params]
-deposit_rate = "+50%"
-[scenarios.later]
-baseline = "published_fixed_policy"
-environment_args = {horizon = 10}
-"""
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("s.yaml", YAML), ("s.toml", TOML), ("s.json", json.dumps(FILE))]
-)
-def test_a_file_holds_named_scenarios(tmp_path, name, text):
-    (tmp_path / name).write_text(text)
-    plan = read_scenarios(tmp_path / name)
+def test_a_file_holds_named_scenarios(tmp_path):
+    (tmp_path / "s.yaml").write_text(YAML)
+    plan = read_scenarios(tmp_path / "s.yaml")
     assert (plan.environment, plan.episodes, plan.seed) == ("loan", 5, 3)
     assert [one.name for one in plan.scenarios] == [
         "admit all no relief",

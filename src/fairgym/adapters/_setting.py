@@ -11,7 +11,7 @@ from fairgym.adapters._game import Game
 from fairgym.config import with_params
 from fairgym.config.plain import read_metrics, read_objective
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params, require_agent
-from fairgym.core.checks import is_number
+from fairgym.core.errors import is_number
 from fairgym.fairness import Objective
 from fairgym.fairness.measuring import measuring
 from fairgym.fairness.weights import named_by_agent

@@ -16,7 +16,7 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 from fairgym.adapters._game import PARTS, Game, Play
 from fairgym.adapters._setting import Setting
 from fairgym.core import FairgymError
-from fairgym.core.checks import check_shape
+from fairgym.core.errors import check_shape
 
 
 @functools.lru_cache(maxsize=64)

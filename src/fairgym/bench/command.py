@@ -14,7 +14,7 @@ from fairgym.core import (
     FairgymError,
     PopulationEnvironment,
 )
-from fairgym.core.checks import check_shape
+from fairgym.core.errors import check_shape
 from fairgym.utils.plugins import reason_of
 from fairgym.utils.registry import environments as registry
 

@@ -5,6 +5,7 @@ import dataclasses
 import difflib
 import inspect
 import re
+import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, Never, TypeVar
 
@@ -27,10 +28,7 @@ def flag(
         metavar: Placeholder of the value in the help; that of the type if empty.
         choices: The allowed values, where they are few.
     """
-    metadata = {
-        "param": ParamInfo(description, choices=choices),
-        "metavar": metavar or "|".join(choices),
-    }
+    metadata = {"param": ParamInfo(description, choices=choices), "metavar": metavar}
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -94,7 +92,7 @@ class Parser(argparse.ArgumentParser):
             flags = (f"--{setting.section}.{flag_of(setting.name)[2:]}",)
         about = _help(setting, setting.default if shown is dataclasses.MISSING else shown)
         kinds = [kind for kind in members(setting.kind) if kind is not type(None)]
-        metavar = setting.metavar or "|".join(_METAVARS.get(kind, "VALUE") for kind in kinds)
+        metavar = setting.metavar or "|".join(_placeholders(setting, kinds))
         if kinds == [bool]:
             added = self.add_argument(
                 *flags, dest=dest, action=argparse.BooleanOptionalAction, help=about
@@ -234,6 +232,17 @@ def _spelled(words: Sequence[str]) -> list[str]:
             flagged = name.startswith("--")
             spelled.append(f"{name.replace('_', '-')}{equals}{value}" if flagged else word)
     return spelled
+
+
+def _placeholders(setting: Setting, kinds: Sequence[object]) -> list[str]:
+    """What a flag takes, in short: its choices, or the types of its values."""
+    if setting.info.choices:
+        return list(map(str, setting.info.choices))
+    found: list[str] = []
+    for kind in kinds:
+        literal = typing.get_origin(kind) is typing.Literal
+        found += map(str, typing.get_args(kind)) if literal else [_METAVARS.get(kind, "VALUE")]
+    return found
 
 
 def _help(setting: Setting, shown: object) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 from fairgym.config.settings import check_kind, describe_kind, field_types
 from fairgym.config.text import split_list, split_pair
 from fairgym.core import Environment, FairgymError
-from fairgym.core.checks import is_number
+from fairgym.core.errors import is_number
 from fairgym.fairness import Metric, Rate, metric_classes
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import Scheme

@@ -1,7 +1,6 @@
 """The core: environments, spaces, components, policies and rollouts."""
 
 from fairgym.core.allocation import Allocation, apportion
-from fairgym.core.checks import check_flag, check_shape
 from fairgym.core.choices import Discrete, OneEntity, option_logits
 from fairgym.core.components import (
     ComponentInfo,
@@ -22,7 +21,7 @@ from fairgym.core.environment import (
     no_components,
     require_agent,
 )
-from fairgym.core.errors import FairgymError
+from fairgym.core.errors import FairgymError, check_flag, check_shape
 from fairgym.core.observed import Entities, EntitySpace, Feature
 from fairgym.core.params import (
     LARGEST_NUMBER,

@@ -17,8 +17,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float
 
-from fairgym.core.checks import check_flag
-from fairgym.core.errors import FairgymError
+from fairgym.core.errors import FairgymError, check_flag
 from fairgym.core.struct import Struct
 
 # The largest number of single precision, in which everything is computed.
@@ -54,19 +53,14 @@ class ParamInfo:
 
     @property
     def range(self) -> str:
-        """The range in short: "from 0 to 1", "above 0"; "" for any number."""
-        start = (
-            ""
-            if self.low == -math.inf
-            else f"{'above' if self.above else 'from'} {_short(self.low)}"
-        )
-        end = "" if self.high == math.inf else f"to {_short(self.high)}"
-        return " ".join(filter(None, [start, end if start else end.replace("to ", "up to ")]))
-
-
-def _short(end: float | str) -> str:
-    """An end of a range: whole numbers as such, and the name of a field as it is."""
-    return end.replace("_", " ") if isinstance(end, str) else f"{end:.12g}"
+        """The range in short: "from 0 to 1", "above 0", "at most 5"; "" for any number."""
+        low = "" if self.low == -math.inf else f"{self.low:,.12g}"
+        high = self.high.replace("_", " ") if isinstance(self.high, str) else f"{self.high:,.12g}"
+        if not low:
+            return "" if self.high == math.inf else f"at most {high}"
+        if self.high == math.inf:
+            return f"{'above' if self.above else 'at least'} {low}"
+        return f"{'above' if self.above else 'from'} {low} to {high}"
 
 
 def param(

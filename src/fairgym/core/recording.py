@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
 
-from fairgym.core.checks import check_shape
 from fairgym.core.environment import Environment, require_agents
+from fairgym.core.errors import check_shape
 from fairgym.core.params import Params
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
 from fairgym.core.struct import Struct

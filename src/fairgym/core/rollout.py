@@ -9,7 +9,6 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from fairgym.core.checks import check_shape
 from fairgym.core.components import Memory, add_compensated
 from fairgym.core.environment import (
     Environment,
@@ -19,7 +18,7 @@ from fairgym.core.environment import (
     in_parts,
     require_agents,
 )
-from fairgym.core.errors import FairgymError
+from fairgym.core.errors import FairgymError, check_shape
 from fairgym.core.params import Params
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
 from fairgym.core.struct import Struct
@@ -235,7 +234,6 @@ class _Asked(NamedTuple):
         totals, lost = add_compensated(
             loop.totals, loop.lost, jax.tree.map(lambda x: x * loop.discount, components)
         )
-        memories = {n: m.update(loop.memories[n], components) for n, m in self.memories.items()}
         watch = self.watch
         return _Loop(
             state=state,
@@ -248,7 +246,7 @@ class _Asked(NamedTuple):
             action_counts=jax.tree.map(jnp.add, loop.action_counts, acted.counts),
             trace=_set_row(loop.trace, components, now) if self.trace else None,
             watched=_set_row(loop.watched, watch(state), now + 1) if watch else None,
-            memories=memories,
+            memories={n: m.update(loop.memories[n], components) for n, m in self.memories.items()},
             hidden=acted.hidden,
             tallies=tallies,
             tallies_lost=tallies_lost,

@@ -6,14 +6,14 @@ numbers; an aggregation of one's own is any frozen, hashable callable on a vecto
 
 import dataclasses
 import itertools
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, PyTree
 
 from fairgym.core import FairgymError
-from fairgym.core.checks import require_number
 from fairgym.core.components import add_compensated
+from fairgym.core.errors import require_number
 
 # ---------------------------------------------------------------- over stakeholders
 
@@ -209,15 +209,15 @@ class AllEqual:
 class Temporal(Protocol):
     """W_temporal as a fold over the values of the assessments (definition 4.9)."""
 
-    def initial(self) -> Any:
+    def initial(self) -> PyTree:
         """The fold of no assessment."""
         ...
 
-    def update(self, memory: Any, value: Float[Array, ""], counts: Bool[Array, ""]) -> Any:
+    def update(self, memory: PyTree, value: Float[Array, ""], counts: Bool[Array, ""]) -> PyTree:
         """The fold after a step; its value is an assessment only if it counts."""
         ...
 
-    def score(self, memory: Any) -> Float[Array, ""]:
+    def score(self, memory: PyTree) -> Float[Array, ""]:
         """The aggregate so far; 0 before the first assessment."""
         ...
 

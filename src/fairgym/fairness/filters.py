@@ -5,20 +5,20 @@ A filter is a memory that tells after each step whether the step counts. `Counte
 """
 
 import dataclasses
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, PyTree
 
 from fairgym.core import Components, FairgymError, Memory
-from fairgym.core.checks import require_number
+from fairgym.core.errors import require_number
 
 
 @runtime_checkable
 class Filter(Memory, Protocol):
     """B(tau_t): a memory in which B is Markovian (definitions 4.4 and 5.8)."""
 
-    def passes(self, memory: Any) -> Bool[Array, ""]:
+    def passes(self, memory: PyTree) -> Bool[Array, ""]:
         """True if the step after which this is remembered is assessed."""
         ...
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from fairgym.core import Components, Environment, FairgymError, Feature, Memory, check_shape
-from fairgym.core.checks import require_number
+from fairgym.core.errors import require_number
 from fairgym.wrappers.augmented import PERSON
 
 # The last rows, and the place of the next one.
@@ -30,7 +30,7 @@ class Status(Memory, Protocol):
     After Alamdari et al. (2024), definitions 5.1 and 5.2.
     """
 
-    def status(self, memory: Any) -> Float[Array, " stakeholders"]:
+    def status(self, memory: PyTree) -> Float[Array, " stakeholders"]:
         """The stakeholder status vector U."""
         ...
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from fairgym.core import Components, Counts, Environment, FairgymError
-from fairgym.core.checks import is_number
+from fairgym.core.errors import is_number
 from fairgym.fairness import weights as _weights
 from fairgym.fairness.metrics import Metric
 from fairgym.fairness.schemes import Scheme
@@ -184,7 +184,7 @@ class Objective:
     def score(
         self,
         totals: Counts,
-        memories: Mapping[str, Any] | None = None,
+        memories: Mapping[str, PyTree] | None = None,
         multipliers: Float[Array, " bounds"] | None = None,
     ) -> Float[Array, ""]:
         """Equation (1) on the discounted component sums of an episode.
@@ -213,7 +213,7 @@ class Objective:
             total = total - jnp.sum(multipliers * self.excess(totals))
         return total
 
-    def initial(self, like: Components) -> dict[str, Any]:
+    def initial(self, like: Components) -> dict[str, PyTree]:
         """Memories of the weighed schemes at the start of an episode, by name.
 
         Args:
@@ -223,7 +223,7 @@ class Objective:
 
     def step(
         self,
-        memories: Mapping[str, Any],
+        memories: Mapping[str, PyTree],
         components: Components,
         steps: int = 1,
         multipliers: Float[Array, " bounds"] | None = None,

@@ -12,10 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from fairgym.core import Components, FairgymError, Struct
-from fairgym.core.checks import is_number
+from fairgym.core.errors import is_number
 from fairgym.fairness.aggregations import Aggregation, Last, Sum, Temporal, add_exactly
 from fairgym.fairness.filters import Always, Filter
 from fairgym.fairness.memories import Counter, Status
@@ -36,17 +36,17 @@ def unfairness(status: Float[Array, " stakeholders"]) -> Float[Array, " stakehol
 class Extended(Protocol):
     """W_ex as a fold over the status vectors of the assessments."""
 
-    def initial(self, stakeholders: int) -> Any:
+    def initial(self, stakeholders: int) -> PyTree:
         """The fold of no assessment."""
         ...
 
     def update(
-        self, memory: Any, status: Float[Array, " stakeholders"], counts: Bool[Array, ""]
-    ) -> Any:
+        self, memory: PyTree, status: Float[Array, " stakeholders"], counts: Bool[Array, ""]
+    ) -> PyTree:
         """The fold after a step; its status is an assessment only if it counts."""
         ...
 
-    def score(self, memory: Any) -> Float[Array, ""]:
+    def score(self, memory: PyTree) -> Float[Array, ""]:
         """The aggregate so far; 0 before the first assessment."""
         ...
 
@@ -68,17 +68,17 @@ class TimepointFirst:
         _require("aggregation", self.aggregation, Aggregation, "a function of a status vector")
         _require("temporal", self.temporal, Temporal, "a fold, such as Sum(), Last(), Mean()")
 
-    def initial(self, stakeholders: int) -> Any:
+    def initial(self, stakeholders: int) -> PyTree:
         """The fold over time of no assessment."""
         return self.temporal.initial()
 
     def update(
-        self, memory: Any, status: Float[Array, " stakeholders"], counts: Bool[Array, ""]
-    ) -> Any:
+        self, memory: PyTree, status: Float[Array, " stakeholders"], counts: Bool[Array, ""]
+    ) -> PyTree:
         """The fold over time after a step."""
         return self.temporal.update(memory, self.aggregation(status), counts)
 
-    def score(self, memory: Any) -> Float[Array, ""]:
+    def score(self, memory: PyTree) -> Float[Array, ""]:
         """The aggregate over time."""
         return self.temporal.score(memory)
 
@@ -278,7 +278,7 @@ class Scheme:
         return self.score(after) - self.score(before)
 
     def of_trace(
-        self, trace: Any, length: int | Int[Array, ""] | None = None
+        self, trace: PyTree, length: int | Int[Array, ""] | None = None
     ) -> tuple[Float[Array, ""], Float[Array, " steps"]]:
         """Score of components recorded step by step. Pure: it vmaps over traces and lengths.
 
@@ -299,10 +299,10 @@ class Scheme:
 
 
 @functools.partial(jax.jit, static_argnums=0)  # equal schemes are compiled once
-def _folded(scheme: Scheme, trace: Any, length: Int[Array, ""]) -> tuple[Array, Array]:
+def _folded(scheme: Scheme, trace: PyTree, length: Int[Array, ""]) -> tuple[Array, Array]:
     """Score at the end of a trace, and after each of its rows."""
 
-    def step(judged: Judged, row: Any) -> tuple[Judged, Array]:
+    def step(judged: Judged, row: PyTree) -> tuple[Judged, Array]:
         components, number = row
         after = scheme.update(judged, components)
         after = jax.tree.map(lambda a, b: jnp.where(number < length, a, b), after, judged)

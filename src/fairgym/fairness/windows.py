@@ -4,15 +4,14 @@ import dataclasses
 import itertools
 from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from fairgym.core import Counts, Environment, Feature, check_shape
-from fairgym.core.checks import require_number
+from fairgym.core.errors import require_number
 from fairgym.fairness.memories import LARGEST_PERIOD
 from fairgym.fairness.metrics import Metric
 
@@ -54,14 +53,14 @@ class Windowed:
         check_shape("steps", self.steps, 0, LARGEST_PERIOD)
         require_number("most", self.most, 0.0)
 
-    def initial(self, like: Counts) -> Any:
+    def initial(self, like: Counts) -> PyTree:
         """Zeros, and the place of the next row: nothing has happened."""
         names = self._components(vars(like))
         shapes = {name: jnp.shape(getattr(like, name)) for name in names}
         rows = {name: jnp.zeros((max(self.steps, 1), *shape)) for name, shape in shapes.items()}
         return rows, jnp.int32(0)
 
-    def update(self, memory: Any, components: Counts) -> Any:
+    def update(self, memory: PyTree, components: Counts) -> PyTree:
         """The step takes the place of the oldest; of the episode so far it is added."""
         rows, place = memory
         if self.steps == 0:
@@ -69,22 +68,22 @@ class Windowed:
         new = {name: row.at[place].set(getattr(components, name)) for name, row in rows.items()}
         return new, (place + 1) % self.steps
 
-    def totals(self, memory: Any) -> Any:
+    def totals(self, memory: PyTree) -> PyTree:
         """Sums of the components over the window."""
         return SimpleNamespace(**{name: jnp.sum(row, axis=0) for name, row in memory[0].items()})
 
-    def value(self, memory: Any) -> Float[Array, ""]:
+    def value(self, memory: PyTree) -> Float[Array, ""]:
         """The metric of the window."""
         return self.metric.value(self.totals(memory))
 
-    def remaining(self, memory: Any) -> Any:
+    def remaining(self, memory: PyTree) -> PyTree:
         """Sums of the components over the steps that are still in the window after another one."""
         rows, place = memory
         if self.steps:
             rows = {name: row.at[place].set(0.0) for name, row in rows.items()}
         return self.totals((rows, place))
 
-    def value_after(self, remaining: Any, components: Counts) -> Float[Array, ""]:
+    def value_after(self, remaining: PyTree, components: Counts) -> Float[Array, ""]:
         """The metric of the window after another step.
 
         Args:
@@ -94,14 +93,14 @@ class Windowed:
         sums = {name: x + getattr(components, name) for name, x in vars(remaining).items()}
         return self.metric.value(SimpleNamespace(**sums))
 
-    def of_trace(self, trace: Any) -> Float[Array, " steps"]:
+    def of_trace(self, trace: PyTree) -> Float[Array, " steps"]:
         """The metric of the window after each step of an episode.
 
         Args:
             trace: components with a first axis of steps, as in `Episode.trace`.
         """
 
-        def step(memory: Any, components: Counts) -> tuple[Any, Array]:
+        def step(memory: PyTree, components: Counts) -> tuple[PyTree, Array]:
             memory = self.update(memory, components)
             return memory, self.value(memory)
 
@@ -110,7 +109,7 @@ class Windowed:
 
     # ------------------------------------------------------------------ what agents are shown
 
-    def shown(self, memory: Any) -> dict[str, Array]:
+    def shown(self, memory: PyTree) -> dict[str, Array]:
         """Sums of the components over the window, by name in alphabetical order."""
         return dict(sorted(vars(self.totals(memory)).items()))
 

@@ -1,15 +1,15 @@
 """Counterfactual flips: what a policy decides about a person whose group is seen as another one."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray, PyTree
 
-from fairgym.core import AnyPolicy, Entities, Environment, FairgymError, PerEntity
+from fairgym.core import AnyPolicy, Entities, Environment, FairgymError, Params, PerEntity, Policy
 from fairgym.core.environment import require_agents
 from fairgym.core.policy import RecurrentPolicy
 
@@ -41,9 +41,9 @@ class Flips(NamedTuple):
 
 def group_flips(
     env: Environment,
-    params: Any,
+    params: Params,
     policies: Mapping[str, AnyPolicy],
-    state: Any,
+    state: PyTree,
     key: PRNGKeyArray,
     people: int = 100,
 ) -> dict[str, Flips]:
@@ -120,7 +120,7 @@ def _pairs(
 
 @eqx.filter_jit
 def _decide(
-    policy: Any,
+    policy: Policy,
     seen: Entities,
     chosen: Int[Array, " flips"],
     donors: Int[Array, " flips"],

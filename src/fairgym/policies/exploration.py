@@ -110,7 +110,7 @@ class Sampled(eqx.Module):
     """
 
     policy: Any
-    space: Any = eqx.field(static=True)
+    space: ActionSpace = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
         """One of the options, drawn with `key`."""
@@ -162,6 +162,6 @@ def sampled(env: Environment, policies: Mapping[str, AnyPolicy]) -> dict[str, An
     }
 
 
-def has_logits(policy: AnyPolicy) -> bool:
+def has_logits(policy: Any) -> bool:
     """True for a policy with probabilities and without a hidden state."""
     return hasattr(policy, "logits") and not isinstance(policy, RecurrentPolicy)

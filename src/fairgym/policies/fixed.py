@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray, PyTree
 
-from fairgym.core import ActionSpace, Entities, FairgymError, require_agent
+from fairgym.core import ActionSpace, Entities, Environment, FairgymError, Params, require_agent
 from fairgym.policies.named import named_action, option_of
 from fairgym.utils import rules
 from fairgym.utils.plugins import load_object, reason_of
@@ -71,7 +71,7 @@ class Random(eqx.Module):
         space: the agent's action space.
     """
 
-    space: Any = eqx.field(static=True)
+    space: ActionSpace = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
         """A fresh sample."""
@@ -94,8 +94,8 @@ class Function(eqx.Module):
 
 
 def fixed_policies(
-    env: Any, specification: Mapping[str, Any], params: Any = None
-) -> dict[str, Any]:
+    env: Environment, specification: Mapping[str, Any], params: Params | None = None
+) -> dict[str, PyTree]:
     """Build fixed policies from plain values, as in `env.spec.baselines` and in run configurations.
 
     Args:
@@ -155,7 +155,7 @@ def fixed_policies(
     return policies
 
 
-def _rule(env: Any, agent: str, name: str) -> Any:
+def _rule(env: Environment, agent: str, name: str) -> Any:
     """The policy of this name, if it makes actions of the agent."""
     what = f"the rule {name!r} of {agent!r}"
     rule = load_object(name)

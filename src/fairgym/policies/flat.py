@@ -1,7 +1,7 @@
 """Networks over observations whose rows are always the same entities, and tables over them."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.core import Entities
+from fairgym.core import ActionSpace, Entities
 from fairgym.policies.coding import Inputs, TableCode
 
 Activation = Literal["relu", "tanh"]
@@ -27,13 +27,13 @@ class FlatNetwork(eqx.Module):
 
     layers: tuple[eqx.nn.Linear, ...]
     inputs: Inputs = eqx.field(static=True)
-    space: Any = eqx.field(static=True)
+    space: ActionSpace = eqx.field(static=True)
     activation: Activation = eqx.field(static=True)
 
     def __init__(
         self,
         inputs: Inputs,
-        space: Any,
+        space: ActionSpace,
         hidden: Sequence[int],
         key: PRNGKeyArray,
         activation: Activation = "relu",
@@ -82,10 +82,15 @@ class RecurrentNetwork(eqx.Module):
     cell: eqx.nn.GRUCell
     head: eqx.nn.Linear
     inputs: Inputs = eqx.field(static=True)
-    space: Any = eqx.field(static=True)
+    space: ActionSpace = eqx.field(static=True)
 
     def __init__(
-        self, inputs: Inputs, space: Any, hidden: Sequence[int], units: int, key: PRNGKeyArray
+        self,
+        inputs: Inputs,
+        space: ActionSpace,
+        hidden: Sequence[int],
+        units: int,
+        key: PRNGKeyArray,
     ) -> None:
         """Draw the weights.
 
@@ -150,7 +155,7 @@ class Table(eqx.Module):
 
     values: Float[Array, "observations options"]
     code: TableCode = eqx.field(static=True)
-    space: Any = eqx.field(static=True)
+    space: ActionSpace = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
         """The action for this observation; `key` is not used (the policy is deterministic)."""

@@ -15,21 +15,23 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from fairgym.core import (
+    ActionSpace,
     Allocation,
     AnyPolicy,
     Entities,
     Environment,
     FairgymError,
     Feature,
+    Params,
     RecurrentPolicy,
     decide,
     option_logits,
 )
-from fairgym.core.checks import require_number
 from fairgym.core.environment import require_agents
+from fairgym.core.errors import require_number
 from fairgym.fairness import Windowed
 from fairgym.policies.exploration import act, has_logits
 from fairgym.wrappers import Augmented, augmented
@@ -41,7 +43,7 @@ LEAST_LEFT = 0.1  # of the share of a place that gives up its only unit
 
 def massaged(
     env: Environment,
-    params: Any,
+    params: Params,
     policies: Mapping[str, AnyPolicy],
     threshold: float,
     measure: Windowed | str = "short_term",
@@ -123,7 +125,7 @@ def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
 
 
 def massage(
-    space: Any,
+    space: ActionSpace,
     seen: Entities,
     logits: Float[Array, " outputs"],
     raw: Array,
@@ -186,7 +188,7 @@ def _alternatives(
 class _Left(Windowed):
     """A window that shows what is still in it after another step, for massaging to look at."""
 
-    def shown(self, memory: Any) -> dict[str, Array]:
+    def shown(self, memory: PyTree) -> dict[str, Array]:
         """Sums of the components by name, in alphabetical order."""
         return dict(sorted(vars(self.remaining(memory)).items()))
 
@@ -196,7 +198,7 @@ class _Left(Windowed):
         own = (dataclasses.replace(one, name=f"massaging_{one.name}") for one in features)
         return axis, tuple(own)
 
-    def read(self, env: Environment, context: Float[Array, " numbers"]) -> Any:
+    def read(self, env: Environment, context: Float[Array, " numbers"]) -> PyTree:
         """The sums by name, from numbers at the end of a context."""
         info = env.spec.component_info
         names = sorted(self._components(info))
@@ -221,7 +223,7 @@ class Massaged(eqx.Module):
     """
 
     policy: Any
-    params: Any
+    params: Params
     threshold: Float[Array, ""]
     env: Augmented = eqx.field(static=True)
     agent: str = eqx.field(static=True)
@@ -257,10 +259,12 @@ class _AsBefore(eqx.Module):
     policy: Any
     env: Augmented = eqx.field(static=True)
 
-    def initial(self) -> Any:
+    def initial(self) -> PyTree:
         """The policy's hidden state at the start of an episode, if it has one."""
         return self.policy.initial() if isinstance(self.policy, RecurrentPolicy) else None
 
-    def __call__(self, observation: Entities, key: PRNGKeyArray, hidden: Any) -> tuple[Array, Any]:
+    def __call__(
+        self, observation: Entities, key: PRNGKeyArray, hidden: PyTree
+    ) -> tuple[Array, PyTree]:
         """The policy's action."""
         return decide(self.policy, self.env.without_memory(observation), key, hidden)

@@ -6,15 +6,21 @@ distribution of unit variance over the parameters is a sensible start.
 """
 
 from functools import partial
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from fairgym.core import Entities, EntitySpace, Environment, PopulationEnvironment
+from fairgym.core import (
+    ActionSpace,
+    Entities,
+    EntitySpace,
+    Environment,
+    Params,
+    PopulationEnvironment,
+)
 
 
 class Standardiser(eqx.Module):
@@ -35,12 +41,12 @@ class Standardiser(eqx.Module):
 
 @partial(jax.jit, static_argnums=0)
 def _people_at_reset(
-    env: PopulationEnvironment, key: PRNGKeyArray, params: Any
+    env: PopulationEnvironment, key: PRNGKeyArray, params: Params
 ) -> dict[str, Array]:
     return env.people(env.initial_state(key, params))
 
 
-def standardiser(env: Environment, agent: str, key: PRNGKeyArray, params: Any) -> Standardiser:
+def standardiser(env: Environment, agent: str, key: PRNGKeyArray, params: Params) -> Standardiser:
     """Take mean and standard deviation of each feature over the people at reset.
 
     A feature in which the people at reset do not differ (what only the dynamics make, such as a
@@ -96,12 +102,12 @@ class EquivariantPolicy(eqx.Module):
     second: Float[Array, "outputs hidden"]
     second_bias: Float[Array, " outputs"]
     scaling: Standardiser
-    space: Any = eqx.field(static=True)
+    space: ActionSpace = eqx.field(static=True)
 
     def __init__(
         self,
         scaling: Standardiser,
-        space: Any,
+        space: ActionSpace,
         key: PRNGKeyArray,
         hidden: int = 32,
         pooled: bool = False,
@@ -169,7 +175,7 @@ def equivariant(
     hidden: int = 32,
     *,
     pooled: bool = False,
-    params: Any = None,
+    params: Params | None = None,
 ) -> dict[str, EquivariantPolicy]:
     """One learnable policy per agent, features standardised on the environment at reset.
 
@@ -210,7 +216,7 @@ def equivariant(
     }
 
 
-def split_learned(policies: Any) -> tuple[Any, Any]:
+def split_learned(policies: PyTree) -> tuple[PyTree, PyTree]:
     """Split policies into learned arrays and the rest (`equinox.combine` joins them again).
 
     Arrays of floats are learned, except those of a `Standardiser`.

@@ -5,14 +5,12 @@ environment's defaults) that makes the agent's policy; a class will do. `fixed_p
 up in `fairgym.utils.rules`. Rules of one system are in its folder.
 """
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fairgym.core import Entities, Environment, FairgymError
+from fairgym.core import Entities, Environment, FairgymError, Params
 from fairgym.environments._common.choosing import Chooser, column_of
 from fairgym.utils.registry import rules
 
@@ -34,7 +32,12 @@ class FirstCome(eqx.Module):
     column: int = eqx.field(static=True)
 
     def __init__(
-        self, env: Environment, agent: str, params: Any = None, *, feature: str = "time_waited"
+        self,
+        env: Environment,
+        agent: str,
+        params: Params | None = None,
+        *,
+        feature: str = "time_waited",
     ) -> None:
         """Find the column of the waiting time."""
         names = [f.name for f in env.observation_space(agent).features]
@@ -102,7 +105,7 @@ class AlternateGroups(Chooser):
     merit: int = eqx.field(static=True)
 
     def __init__(
-        self, env: Environment, agent: str, params: Any = None, *, merit: str = "credit"
+        self, env: Environment, agent: str, params: Params | None = None, *, merit: str = "credit"
     ) -> None:
         """Find the columns.
 

@@ -46,7 +46,7 @@ def line_panels(env: Any) -> list[Panel]:
     found = []
     for agent in env.agents:
         space, who = env.action_space(agent), title(agent)
-        if space.discrete and space.size <= MOST_LINES:
+        if space.discrete and len(space.elements) <= MOST_LINES:
             found.append(Panel(agent, f"{who}: choices", space.elements))
         if space.discrete or isinstance(space, Shares):
             continue
@@ -72,7 +72,7 @@ def map_panels(env: Any) -> list[Panel]:
     found = []
     for agent in env.agents:
         space, who = env.action_space(agent), title(agent)
-        if space.discrete and space.size > MOST_LINES:
+        if space.discrete and len(space.elements) > MOST_LINES:
             found.append(Panel(agent, f"{who}: choices", blocks=(space.elements,)))
         if not isinstance(space, Shares):
             continue
@@ -205,7 +205,7 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
         else:
             line = {"color": style.INK} if len(panel.elements) == 1 else style.policy_line(index)
             if space.chooses_row:
-                line = style.one_of(index, space.size)
+                line = style.one_of(index, len(space.elements))
         data = _curve(group, panel.agent, element.name)
         axis.plot(
             data.epochs,

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from fairgym.core import Environment
 from fairgym.report import style
 from fairgym.report.labels import core_attribute_unit, number, words
 from fairgym.report.results import core_values, group_gap, named_evaluations
@@ -17,7 +18,7 @@ BINS = (12, 40)  # fewest and most
 
 
 @style.styled
-def core_attribute_distribution(evaluations: Any, env: Any) -> Figure:
+def core_attribute_distribution(evaluations: Any, env: Environment) -> Figure:
     """The core attribute per group at the start and at the end of an episode.
 
     Args:
@@ -140,6 +141,8 @@ def _lanes(
     panel.set_ylabel(f"percent of the group\n(height of a lane: {highest / 0.9:.0f})")
 
 
-def _pooled(env: Any, evaluations: Sequence[Any], which: str) -> tuple[np.ndarray, np.ndarray]:
+def _pooled(
+    env: Environment, evaluations: Sequence[Any], which: str
+) -> tuple[np.ndarray, np.ndarray]:
     pairs = [core_values(env, getattr(evaluation, which)) for evaluation in evaluations]
     return np.concatenate([a for a, _ in pairs]), np.concatenate([g for _, g in pairs])

@@ -225,7 +225,7 @@ def _groups(env: Environment, component: str) -> tuple[str, ...]:
     return env.spec.groups if own else ()
 
 
-def _ends(env: Any) -> list[Quantity]:
+def _ends(env: Environment) -> list[Quantity]:
     """People of each stage, and the mean core attribute, at the end."""
 
     def count(stage: str, code: int | None) -> Callable[[Evaluation], np.ndarray]:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import PyTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fairgym.core import Environment
 from fairgym.report import style
 from fairgym.report.labels import (
     core_attribute_unit,
@@ -27,7 +29,7 @@ SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
 
 
 @style.styled
-def group_rates(evaluations: Any, env: Any) -> Figure:
+def group_rates(evaluations: Any, env: Environment) -> Figure:
     """Rates that disparities compare, per group over the episode.
 
     Args:
@@ -70,7 +72,7 @@ def group_rates(evaluations: Any, env: Any) -> Figure:
     return figure
 
 
-def _compared(env: Any) -> list[Line2D]:
+def _compared(env: Environment) -> list[Line2D]:
     """The legend of the groups, or people, whose rates are compared."""
     every = [rate_parts(env, metric.rate) for metric in disparities(env).values()]
     names = max((few(np.zeros(len(parts)), parts)[1] for parts in every), key=len, default=[])
@@ -134,7 +136,7 @@ def _common_scale(alike: Sequence[tuple[Axes, np.ndarray]]) -> None:
 
 
 @style.styled
-def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
+def part_curves(evaluations: Any, env: Environment, partition: str) -> Figure:
     """Standing of the parts of the people (regions) over the episode: a line for each.
 
     Args:
@@ -183,7 +185,7 @@ def part_curves(evaluations: Any, env: Any, partition: str) -> Figure:
 
 
 @style.styled
-def metric_comparison(results: Sequence[Result], env: Any) -> Figure:
+def metric_comparison(results: Sequence[Result], env: Environment) -> Figure:
     """Every metric of policies and baselines as points with 95% intervals, one panel each.
 
     Args:
@@ -232,7 +234,7 @@ def metric_comparison(results: Sequence[Result], env: Any) -> Figure:
     return figure
 
 
-def _look(result: Result, learned: int) -> dict[str, Any]:
+def _look(result: Result, learned: int) -> dict[str, PyTree]:
     if result.learned:
         return {"color": style.POLICY_COLOURS[learned % len(style.POLICY_COLOURS)], "marker": "o"}
     return {"color": style.BASELINE_COLOUR, "marker": "s"}

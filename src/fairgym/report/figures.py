@@ -1,10 +1,10 @@
 """All figures of a report, in order, with their headings and captions."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from matplotlib.figure import Figure
 
+from fairgym.core import Environment
 from fairgym.report.actions import map_panels, mean_actions
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison, part_curves
@@ -75,7 +75,7 @@ _PARTS = (
 
 
 def plot_all(
-    groups: Sequence[RunGroup], results: Sequence[Result], env: Any
+    groups: Sequence[RunGroup], results: Sequence[Result], env: Environment
 ) -> dict[str, Captioned]:
     """Draw every figure of a report, in the order of the page.
 
@@ -141,7 +141,7 @@ def plot_all(
     return found
 
 
-def _texts(groups: Sequence[RunGroup], env: Any, references: bool) -> dict[str, str]:
+def _texts(groups: Sequence[RunGroup], env: Environment, references: bool) -> dict[str, str]:
     """Parts of captions that depend on what is shown."""
     seeds = max(len(group.runs) for group in groups)
     spaces = [env.action_space(agent) for agent in env.agents]
@@ -178,7 +178,7 @@ def _band(seeds: int) -> str:
 
 
 def _references(
-    groups: Sequence[RunGroup], results: Sequence[Result], env: Any
+    groups: Sequence[RunGroup], results: Sequence[Result], env: Environment
 ) -> Mapping[str, Mapping[str, float]]:
     """The baselines' metrics as the program counts them, if all configurations share a world."""
     if len({group.world for group in groups}) > 1:
@@ -191,7 +191,7 @@ def _references(
     }
 
 
-def _about_budgets(env: Any, seeds: int) -> str:
+def _about_budgets(env: Environment, seeds: int) -> str:
     """Meaning of the heat maps, if there are any."""
     panels = [panel for panel in map_panels(env) if not env.action_space(panel.agent).discrete]
     if not panels:

@@ -1,12 +1,11 @@
 """Key findings: sentences made from the numbers of a report."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from fairgym.algorithms import log_keys
-from fairgym.core import Element, Shares
+from fairgym.core import ActionSpace, Element, Environment, Shares
 from fairgym.report.grouping import RunGroup, Series
 from fairgym.report.labels import (
     MetricLabel,
@@ -44,7 +43,7 @@ def findings(
     groups: Sequence[RunGroup],
     learned: Sequence[Result],
     baselines: Sequence[Sequence[Result]],
-    env: Any,
+    env: Environment,
 ) -> list[str]:
     """Sentences on every metric, people's standing, actions and measures that are undefined.
 
@@ -70,7 +69,9 @@ def findings(
     return found
 
 
-def metric_sentence(name: str, learned: Sequence[Result], rule: Result | None, env: Any) -> str:
+def metric_sentence(
+    name: str, learned: Sequence[Result], rule: Result | None, env: Environment
+) -> str:
     """One metric or scheme of every learned policy beside the baseline with the best objective."""
     shown = metric_label(env, name)
     unit = _after_number(shown.unit)
@@ -126,7 +127,7 @@ def _luck(result: Result, shown: MetricLabel) -> str:
     return f", {excess} more than the {mean} that luck alone makes"
 
 
-def _by_group(result: Result, name: str, env: Any) -> str:
+def _by_group(result: Result, name: str, env: Environment) -> str:
     """Rates of the groups behind a disparity, at the end of the episode."""
     if name not in disparities(env):
         return ""
@@ -145,7 +146,7 @@ def _by_group(result: Result, name: str, env: Any) -> str:
     return f" ({rate_title(env, name).lower()} {text})"
 
 
-def core_sentence(result: Result, env: Any, several: bool) -> str:
+def core_sentence(result: Result, env: Environment, several: bool) -> str:
     """Change of the people's core attribute over an episode."""
     moves, gaps = [], []
     start = [core_values(env, e.people_start) for e in result.evaluations]
@@ -202,7 +203,7 @@ def action_sentences(group: RunGroup) -> list[str]:
     return sentences
 
 
-def _budgets(space: Any, means: Mapping[str, np.ndarray]) -> list[str]:
+def _budgets(space: Shares, means: Mapping[str, np.ndarray]) -> list[str]:
     """Largest share of each budget, and its largest part if it is split."""
     known = [block for block in space.blocks if {element.name for element in block} <= set(means)]
     found = []
@@ -224,7 +225,7 @@ def _budgets(space: Any, means: Mapping[str, np.ndarray]) -> list[str]:
     return found
 
 
-def _choices(space: Any, curves: Mapping[str, Series]) -> str:
+def _choices(space: ActionSpace, curves: Mapping[str, Series]) -> str:
     """Share of steps in which each option was chosen; of many the most and the least frequent."""
     chosen = [element for element in space.elements if element.name in curves]
     chosen.sort(key=lambda element: -curves[element.name].mean[-1])
@@ -261,7 +262,7 @@ def _after_number(unit: str) -> str:
     return f" {unit.removeprefix('share ')}"
 
 
-def trouble_sentences(result: Result, env: Any) -> list[str]:
+def trouble_sentences(result: Result, env: Environment) -> list[str]:
     """Measures that could not be taken in some episodes."""
     values = {name: result.estimate(metric_label(env, name)) for name in env.metrics}
     undefined = [

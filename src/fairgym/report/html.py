@@ -9,6 +9,7 @@ import numpy as np
 from fairgym.config.differences import essence, flatten, plain
 from fairgym.config.plain import objective_text
 from fairgym.config.settings import summary_line
+from fairgym.core import Environment
 from fairgym.report.grouping import RunGroup
 from fairgym.report.labels import MetricLabel, has_people, metric_labels, number, title, words
 from fairgym.report.results import Result, interval
@@ -90,7 +91,7 @@ def _subtitle(groups: Sequence[RunGroup]) -> str:
     )
 
 
-def result_table(results: Sequence[Result], env: Any) -> str:
+def result_table(results: Sequence[Result], env: Environment) -> str:
     """Every metric of every policy with its interval; the best of each row in bold."""
     rows = [_result_row(metric, results) for metric in metric_labels(env)]
     ended = [result.ended_early for result in results]

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.algorithms import log_keys
 from fairgym.config.differences import words
-from fairgym.core import Element, Environment, PopulationEnvironment
-from fairgym.fairness import Disparity
+from fairgym.core import ActionSpace, Element, Environment, PopulationEnvironment
+from fairgym.fairness import Disparity, Rate
 
 
 def title(name: str) -> str:
@@ -117,7 +118,7 @@ class MetricLabel:
         """Unit for an axis."""
         return self.unit or ("score" if self.kind in ("objective", "scheme") else "")
 
-    def shown(self, values: Any) -> Any:
+    def shown(self, values: Any) -> PyTree:
         """Values of the program as they are shown."""
         values = np.asarray(values, np.float64)
         return 0.0 - values if self.flipped else values
@@ -170,7 +171,7 @@ def scheme_title(env: Environment, name: str) -> str:
     return capital(own) if own else title(name)
 
 
-def disparities(env: Environment) -> dict[str, Any]:
+def disparities(env: Environment) -> dict[str, PyTree]:
     """Differences of a rate between groups, or between people who are told apart, by name."""
     return {name: m for name, m in env.metrics.items() if isinstance(m, Disparity)}
 
@@ -181,7 +182,7 @@ def axis_of(env: Environment, component: str) -> str:
     return env.spec.group_word if axis == "group" or not isinstance(axis, str) else axis
 
 
-def rate_parts(env: Environment, rate: Any) -> tuple[str, ...]:
+def rate_parts(env: Environment, rate: Rate) -> tuple[str, ...]:
     """Names of the groups, or of the people, whose rates are compared."""
     return env.spec.parts_of(axis_of(env, rate.numerator))
 
@@ -203,7 +204,7 @@ def has_population(env: Environment) -> bool:
     return has_people(env) and "person" not in env.spec.axes
 
 
-def core_attribute_unit(env: Any) -> str:
+def core_attribute_unit(env: Environment) -> str:
     """Unit of the core attribute as agents observe it; "" if it has none or nobody observes it."""
     features = (f for agent in env.agents for f in env.observation_space(agent).features)
     return next((f.unit for f in features if f.name == env.spec.core_attribute), "")
@@ -212,7 +213,7 @@ def core_attribute_unit(env: Any) -> str:
 # ---------------------------------------------------------------- shares of a budget
 
 
-def whole(space: Any, block: Sequence[Element]) -> str:
+def whole(space: ActionSpace, block: Sequence[Element]) -> str:
     """Name, in words, of the share that a block splits further."""
     return words(next(e.title for e in space.elements if e.name == block[0].of))
 
@@ -222,7 +223,7 @@ def row_label(element: Element) -> str:
     return words((element.of and element.group) or element.title)
 
 
-def parts_word(env: Any, parts: Sequence[str]) -> str:
+def parts_word(env: Environment, parts: Sequence[str]) -> str:
     """The word for these parts, such as "region"; "" if they are no declared partition."""
     if tuple(parts) == tuple(env.spec.groups):
         return env.spec.group_word

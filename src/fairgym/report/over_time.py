@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fairgym.core import Environment
 from fairgym.report import style
 from fairgym.report.labels import capital, scheme_title, words
 from fairgym.report.results import Result, courses_of, wait_courses
@@ -17,7 +18,7 @@ SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
 
 
 @style.styled
-def scheme_curves(results: Sequence[Result], env: Any) -> Figure:
+def scheme_curves(results: Sequence[Result], env: Environment) -> Figure:
     """Score of every scheme over the steps of an episode, a panel each and a line per policy.
 
     Args:
@@ -54,7 +55,7 @@ def scheme_curves(results: Sequence[Result], env: Any) -> Figure:
 
 
 @style.styled
-def status_curves(results: Sequence[Result], env: Any) -> Figure:
+def status_curves(results: Sequence[Result], env: Environment) -> Figure:
     """Status of the stakeholders over the steps of an episode: what each of them has got.
 
     Args:
@@ -96,7 +97,7 @@ def status_curves(results: Sequence[Result], env: Any) -> Figure:
 
 
 @style.styled
-def wait_curves(results: Sequence[Result], env: Any, stage: str) -> Figure:
+def wait_curves(results: Sequence[Result], env: Environment, stage: str) -> Figure:
     """Share of people who wait over the steps of an episode, and the median of their waits so far.
 
     Args:
@@ -156,7 +157,7 @@ def _stakeholders(vectors: Sequence[StatusVector]) -> list[Line2D]:
     ]
 
 
-def _time_axis(panel: Axes, env: Any, unit: str) -> None:
+def _time_axis(panel: Axes, env: Environment, unit: str) -> None:
     style.set_ylabel(panel, unit)
     panel.set_xlabel(f"time ({env.spec.time_unit})")
     panel.set_xlim(0, env.horizon)

@@ -5,8 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import PyTree
 
+from fairgym.core import Environment
 from fairgym.data import standardised_mean_difference
+from fairgym.fairness import Rate
 from fairgym.report.labels import OBJECTIVE, MetricLabel, magnitude, number
 from fairgym.statistics.comparisons import Null, null_of
 from fairgym.statistics.intervals import crossed_interval, paired_interval
@@ -160,7 +163,7 @@ def named_evaluations(evaluations: Any) -> dict[str, Sequence[Any]]:
     return {"": [evaluations]}
 
 
-def cumulative_rates(trace: Any, rate: Any, discount: float = 1.0) -> np.ndarray:
+def cumulative_rates(trace: PyTree, rate: Rate, discount: float = 1.0) -> np.ndarray:
     """Each group's rate over all steps so far: (episodes, steps, groups), NaN before the first.
 
     Args:
@@ -182,19 +185,19 @@ def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0)
 
 
-def rate_values(result: Result, rate: Any, code: int) -> list[np.ndarray]:
+def rate_values(result: Result, rate: Rate, code: int) -> list[np.ndarray]:
     """One group's rate over whole episodes, per evaluation; NaN where undefined."""
     return [cumulative_rates(e.trace, rate, e.discount)[:, -1, code] for e in result.evaluations]
 
 
-def group_means(evaluations: Sequence[Any], rate: Any) -> list[float]:
+def group_means(evaluations: Sequence[Any], rate: Rate) -> list[float]:
     """Each group's rate over whole episodes, mean over them; NaN where it is never defined."""
     rates = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in evaluations]
     known = [column[np.isfinite(column)] for column in np.concatenate(rates).T]
     return [float(column.mean()) if column.size else np.nan for column in known]
 
 
-def courses_of(result: Result, env: Any) -> dict[str, list[Course]]:
+def courses_of(result: Result, env: Environment) -> dict[str, list[Course]]:
     """Courses of every scheme with one policy, one per evaluation.
 
     Args:
@@ -225,7 +228,7 @@ def wait_courses(result: Result, stage: str) -> dict[str, list[np.ndarray]]:
     return found
 
 
-def core_values(env: Any, people: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+def core_values(env: Environment, people: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """The core attribute and the group of every person: two arrays (episodes, people)."""
     attribute = np.asarray(people[env.spec.core_attribute], np.float64)
     group = np.asarray(people["group"]).astype(int)

@@ -1,17 +1,17 @@
 """Tables of what each stakeholder has got, and of who waits when an episode ends."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from fairgym.core import Environment
 from fairgym.report.labels import capital, has_population, listed, scheme_title, words
 from fairgym.report.results import Result, courses_of, estimate, interval, wait_courses
 from fairgym.report.template import escaped, estimate_cell, table
 from fairgym.training.courses import StatusVector, few, status_vectors
 
 
-def status_sections(results: Mapping[str, Result], env: Any) -> list[tuple[str, str, str]]:
+def status_sections(results: Mapping[str, Result], env: Environment) -> list[tuple[str, str, str]]:
     """A table for each status vector, as one section of a page: id, heading, content.
 
     Args:
@@ -73,7 +73,7 @@ _NOTE = (
 )
 
 
-def wait_table(results: Mapping[str, Result], env: Any, stage: str) -> str:
+def wait_table(results: Mapping[str, Result], env: Environment, stage: str) -> str:
     """Share of people who wait at the end, and median of their times so far, by group.
 
     Args:
@@ -100,7 +100,7 @@ def wait_table(results: Mapping[str, Result], env: Any, stage: str) -> str:
     return table(["", "policy", *names, "everybody"], rows, "results groups", headings=2)
 
 
-def wait_sections(results: Mapping[str, Result], env: Any) -> list[tuple[str, str, str]]:
+def wait_sections(results: Mapping[str, Result], env: Environment) -> list[tuple[str, str, str]]:
     """Sections on who waits at the end, one for each stage of waiting: id, heading, content.
 
     Args:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.config.differences import plain, small
+from fairgym.core import Environment
 from fairgym.report.grouping import RunGroup
 from fairgym.report.labels import (
     OBJECTIVE,
@@ -217,7 +218,7 @@ def _among(rules: Sequence[Result]) -> str:
     return f"the best of {len(rules)} baselines"
 
 
-def outcomes(result: Result, rule: Result, env: Any, several: bool) -> list[str]:
+def outcomes(result: Result, rule: Result, env: Environment, several: bool) -> list[str]:
     """Sentences on what is better and what is worse than with a baseline, for all and per group.
 
     Args:
@@ -271,7 +272,7 @@ def _sorted_line(start: str, lines: Iterable[tuple[str, Any, str, Estimate, bool
 # ---------------------------------------------------------------- words of the page
 
 
-def glossary(env: Any) -> list[str]:
+def glossary(env: Environment) -> list[str]:
     """Meaning of the page's words, a line each."""
     start = "people" if has_people(env) else "a start"
     terms = [*_WORDS]

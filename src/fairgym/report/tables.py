@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from fairgym.core import Environment
+from fairgym.fairness import Rate
 from fairgym.report.labels import (
     axis_of,
     disparities,
@@ -41,7 +43,7 @@ def shown_beside(
 # ---------------------------------------------------------------- groups
 
 
-def group_rates_of(result: Result, rate: Any, parts: Sequence[str]) -> list[Estimate]:
+def group_rates_of(result: Result, rate: Rate, parts: Sequence[str]) -> list[Estimate]:
     """Each part's rate over whole episodes, with its interval; of many parts three (`few`)."""
     every = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in result.evaluations]
     columns = [few(rates, parts)[0] for rates in every]
@@ -49,7 +51,7 @@ def group_rates_of(result: Result, rate: Any, parts: Sequence[str]) -> list[Esti
 
 
 def part_rates_of(
-    result: Result, disparity: str, env: Any, partition: str
+    result: Result, disparity: str, env: Environment, partition: str
 ) -> tuple[list[Estimate], Estimate]:
     """A rate in each part of a partition, and the disparity over the parts, with their intervals.
 
@@ -81,7 +83,9 @@ def group_sizes(result: Result, groups: int) -> np.ndarray:
     return np.array([(codes == code).sum(axis=1).mean() for code in range(groups)])
 
 
-def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any, axis: str = "") -> str:
+def group_table(
+    pairs: Sequence[tuple[Result, Result | None]], env: Environment, axis: str = ""
+) -> str:
     """Each rate that a disparity compares, per group, for learned policies and best baselines.
 
     Args:
@@ -121,7 +125,7 @@ def group_table(pairs: Sequence[tuple[Result, Result | None]], env: Any, axis: s
     return table(head, rows, "results groups", headings=2)
 
 
-def _size_rows(results: Mapping[str, Result], env: Any) -> list[list[str | None]]:
+def _size_rows(results: Mapping[str, Result], env: Environment) -> list[list[str | None]]:
     """Number of people in each group: one row if all policies meet the same."""
     sizes = {name: group_sizes(result, len(env.spec.groups)) for name, result in results.items()}
     same = len({tuple(count) for count in sizes.values()}) == 1
@@ -134,7 +138,9 @@ def _size_rows(results: Mapping[str, Result], env: Any) -> list[list[str | None]
 # ---------------------------------------------------------------- further parts of the people
 
 
-def part_values(result: Result, env: Any, partition: str, end: bool) -> dict[str, np.ndarray]:
+def part_values(
+    result: Result, env: Environment, partition: str, end: bool
+) -> dict[str, np.ndarray]:
     """Per part of the people: mean number, share in each stage, mean core attribute.
 
     Args:
@@ -159,7 +165,7 @@ def part_values(result: Result, env: Any, partition: str, end: bool) -> dict[str
     return {"people": people, **shares}
 
 
-def partition_table(result: Result, other: Result | None, env: Any, partition: str) -> str:
+def partition_table(result: Result, other: Result | None, env: Environment, partition: str) -> str:
     """Table of each part of the people when an episode begins and when it ends.
 
     Args:
@@ -189,7 +195,9 @@ def partition_table(result: Result, other: Result | None, env: Any, partition: s
 # ---------------------------------------------------------------- sections of the page
 
 
-def luck_table(pairs: Sequence[tuple[Result, Result | None]], env: Any, partition: str = "") -> str:
+def luck_table(
+    pairs: Sequence[tuple[Result, Result | None]], env: Environment, partition: str = ""
+) -> str:
     """The disparities beside those that luck makes; "" where none are known.
 
     Args:
@@ -226,7 +234,7 @@ def luck_table(pairs: Sequence[tuple[Result, Result | None]], env: Any, partitio
 
 
 def luck_sections(
-    pairs: Sequence[tuple[Result, Result | None]], env: Any
+    pairs: Sequence[tuple[Result, Result | None]], env: Environment
 ) -> list[tuple[str, str, str]]:
     """`luck_table` of the groups as a section: id, heading, content; none where none are known."""
     content = luck_table(pairs, env)
@@ -234,7 +242,7 @@ def luck_sections(
 
 
 def people_sections(
-    pairs: Sequence[tuple[Result, Result | None]], env: Any
+    pairs: Sequence[tuple[Result, Result | None]], env: Environment
 ) -> list[tuple[str, str, str]]:
     """The tables as sections of a page: id, heading, content.
 

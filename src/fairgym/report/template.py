@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fairgym.core import Environment
+
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -82,7 +84,7 @@ USES = "What it must not be used for"
 PEOPLE = "The people"
 
 
-def caveats(env: Any) -> dict[str, list[str]]:
+def caveats(env: Environment) -> dict[str, list[str]]:
     """The card's sections on uses to avoid and on where people come from, as plain text.
 
     Args:

@@ -8,9 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import PRNGKeyArray, PyTree
 
-from fairgym.core import Environment, Struct
+from fairgym.core import Environment, Params, Struct
 from fairgym.policies import equivariant
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-4
@@ -40,19 +40,19 @@ def label(path: Any) -> str:
     return ".".join(str(word) for word in words) or "the value"
 
 
-def named(result: tuple[Any, ...]) -> dict[str, Any]:
+def named(result: tuple[Any, ...]) -> dict[str, PyTree]:
     """Results of `reset` or `step` by name, for messages."""
     names = ("observations", "state", "components", "terminated", "truncated", "info")
     return dict(zip(names, result, strict=False))
 
 
-def described(tree: Any) -> dict[str, str]:
+def described(tree: PyTree) -> dict[str, str]:
     """Path -> dtype and shape of each leaf."""
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     return {label(path): f"{x.dtype}{list(x.shape)}" for path, x in leaves}
 
 
-def require_same_structure(expected: Any, found: Any, what: str) -> None:
+def require_same_structure(expected: PyTree, found: PyTree, what: str) -> None:
     """Raise unless both trees have the same structure, shapes and dtypes."""
     before, after = described(expected), described(found)
     for path in [*before, *after]:
@@ -83,7 +83,7 @@ def close(expected: np.ndarray, found: np.ndarray) -> bool:
     return np.allclose(expected, found, rtol=0, atol=ABSOLUTE + RELATIVE * scale, equal_nan=True)
 
 
-def require_close(expected: Any, found: Any, what: str, *, exact: bool = False) -> None:
+def require_close(expected: PyTree, found: PyTree, what: str, *, exact: bool = False) -> None:
     """Raise unless two trees of equal structure hold the same numbers.
 
     Args:
@@ -124,9 +124,9 @@ class Transition(Struct):
     """One recorded step: observations and state before it, and its result."""
 
     key: Any
-    observations: Any
-    state: Any
-    actions: Any
+    observations: PyTree
+    state: PyTree
+    actions: PyTree
     result: Any
 
 
@@ -138,35 +138,35 @@ class Case:
     """
 
     env: Environment
-    params: Any
+    params: Params
     key: PRNGKeyArray
     steps: int
     programs: dict[str, Any]
-    later: Any = None
+    later: PyTree = None
 
     def compiled(self, name: str, function: Callable[..., Any]) -> Any:
         """The function under jit; compiled once for all keys."""
         return self.programs.setdefault(name, jax.jit(function))
 
     @property
-    def reset(self) -> Any:
+    def reset(self) -> PyTree:
         """`env.reset`, compiled."""
         return self.compiled("reset", self.env.reset)
 
     @property
-    def step(self) -> Any:
+    def step(self) -> PyTree:
         """`env.step`, compiled."""
         return self.compiled("step", self.env.step)
 
     @cached_property
-    def start(self) -> tuple[Any, Any]:
+    def start(self) -> tuple[PyTree, PyTree]:
         """Observations and state at the start of the episode."""
         if self.later is None:
             return self.reset(self.key, self.params)
         return self.observe(self.later), self.later
 
     @cached_property
-    def reset_eagerly(self) -> tuple[Any, Any]:
+    def reset_eagerly(self) -> tuple[PyTree, PyTree]:
         """Result of `env.reset`, not compiled: a program for each operation, so once for all."""
         return self.env.reset(self.key, self.params)
 
@@ -194,24 +194,24 @@ class Case:
         """Every state of the episode, the first included."""
         return [self.start[1], *(t.result[1] for t in self.transitions)]
 
-    def sampled(self, key: PRNGKeyArray) -> dict[str, Any]:
+    def sampled(self, key: PRNGKeyArray) -> dict[str, PyTree]:
         """One random action per agent."""
         return {
             agent: self.env.action_space(agent).sample(jax.random.fold_in(key, i))
             for i, agent in enumerate(self.env.agents)
         }
 
-    def observe(self, state: Any) -> dict[str, Any]:
+    def observe(self, state: PyTree) -> dict[str, PyTree]:
         """`env.observe`, compiled."""
         return self.compiled("observe", self.env.observe)(state, self.params)
 
-    def count(self, state: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    def count(self, state: PyTree) -> tuple[dict[str, Any], dict[str, Any]]:
         """`env.people` and `env.census`, compiled."""
         env: Any = self.env
         count = self.compiled("count", lambda state: (env.people(state), env.census(state)))
         return count(state)
 
-    def inside(self, seen: dict[str, Any]) -> dict[str, Any]:
+    def inside(self, seen: dict[str, PyTree]) -> dict[str, PyTree]:
         """Agent -> True if its observation lies inside its space."""
         inside = self.compiled(
             "inside",
@@ -220,11 +220,11 @@ class Case:
         return inside(seen)
 
     @cached_property
-    def policies(self) -> dict[str, Any]:
+    def policies(self) -> dict[str, PyTree]:
         """Equivariant networks that differ with the key."""
         return equivariant(self.env, self.key, 8, pooled=True, params=self.params)
 
-    def act(self, observations: Any) -> dict[str, Any]:
+    def act(self, observations: PyTree) -> dict[str, PyTree]:
         """Actions of these policies, for observations with any number of rows."""
         act = self.compiled(
             "act", lambda policies, seen, key: {a: p(seen[a], key) for a, p in policies.items()}

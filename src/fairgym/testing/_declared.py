@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jaxtyping import PyTree
 
 from fairgym.core import Environment, Memory, no_components
 from fairgym.fairness import Objective
@@ -74,7 +75,7 @@ def spaces(case: Case) -> None:
             require(right, f"{agent!r} sees {rows} rows and chooses among {len(space.names)}")
 
 
-def _in_action_spaces(env: Environment, actions: dict[str, Any], seen: dict[str, Any]) -> Any:
+def _in_action_spaces(env: Environment, actions: dict[str, PyTree], seen: dict[str, PyTree]) -> Any:
     """Agent -> whether its action lies inside, the action clipped, and what is counted of it."""
     found = {}
     for agent, action in actions.items():
@@ -173,8 +174,8 @@ def memories(case: Case) -> None:
             require_same_structure(held[-1], after, f"memory {name!r} before and after a step")
             held.append(after)
 
-    def fold(rows: Any) -> Any:
-        def step(held: Any, row: Any) -> Any:
+    def fold(rows: PyTree) -> PyTree:
+        def step(held: PyTree, row: PyTree) -> PyTree:
             return {name: m.update(held[name], row) for name, m in declared.items()}, None
 
         return lax.scan(step, {n: _arrays(m.initial(like)) for n, m in declared.items()}, rows)[0]
@@ -216,5 +217,5 @@ def _is_augmented(env: Environment) -> bool:
     return False
 
 
-def _arrays(tree: Any) -> Any:
+def _arrays(tree: PyTree) -> PyTree:
     return jax.tree.map(jnp.asarray, tree)

@@ -6,7 +6,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
+from fairgym.core import Environment
 from fairgym.testing._compare import Case, as_numpy, require, require_close, require_names
 from fairgym.testing._renumbering import renumbered, require_same_people, taken
 
@@ -68,14 +70,14 @@ def numbering(case: Case) -> None:
     params = case.params
     spaces = {agent: env.action_space(agent) for agent in env.agents}
 
-    def act(seen: Any) -> dict[str, Any]:
+    def act(seen: PyTree) -> dict[str, PyTree]:
         rough = {
             agent: x if spaces[agent].discrete else jnp.asarray(np.round(np.asarray(x) * 4) / 4)
             for agent, x in case.act(seen).items()
         }
         return {agent: spaces[agent].clip(x) for agent, x in rough.items()}
 
-    def act_there(seen: Any, actions: dict[str, Any]) -> dict[str, Any]:
+    def act_there(seen: PyTree, actions: dict[str, PyTree]) -> dict[str, PyTree]:
         places = np.argsort(order)
         same = {agent: a for agent, a in actions.items() if spaces[agent].chooses_row}
         moved = {
@@ -114,7 +116,7 @@ def numbering(case: Case) -> None:
         require_close(ended, same[1], f"termination {what}")
 
 
-def _reordered(env: Any, components: Any, order: np.ndarray) -> Any:
+def _reordered(env: Environment, components: PyTree, order: np.ndarray) -> PyTree:
     """Components whose entries per person are in another order."""
     per_person = {
         name: taken(getattr(components, name), order, info.axes.index("person"))

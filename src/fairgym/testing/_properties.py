@@ -5,8 +5,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
-from fairgym.core import Entities, rollout
+from fairgym.core import Entities, Params, rollout
 from fairgym.fairness import Metric, Objective
 from fairgym.testing._compare import (
     Case,
@@ -177,7 +178,7 @@ def counting_stops(case: Case) -> None:
     env = case.env
     steps = min(case.steps, env.horizon)
 
-    def episode_of(actions: Any, key: Any, params: Any, after: Any) -> Any:
+    def episode_of(actions: PyTree, key: Any, params: Params, after: Any) -> Any:
         policies = {
             agent: lambda observation, key, a=action: a for agent, action in actions.items()
         }

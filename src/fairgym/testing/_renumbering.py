@@ -8,6 +8,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
 from fairgym.core import Entities
 from fairgym.testing._compare import (
@@ -23,7 +24,7 @@ from fairgym.wrappers import AugmentedState
 PEOPLE = "people"  # name of the axis that has one entry per person
 
 
-def renumbered(tree: Any, order: Any) -> Any:
+def renumbered(tree: PyTree, order: Any) -> PyTree:
     """A state or noise in which the people are numbered differently.
 
     Arrays are reordered along the axis that their struct declares as "people", as in
@@ -44,7 +45,7 @@ def renumbered(tree: Any, order: Any) -> Any:
     return _walk(tree, None, order, type(tree).__name__)
 
 
-def _walk(value: Any, declared: Any, order: np.ndarray, where: str) -> Any:
+def _walk(value: Any, declared: PyTree, order: np.ndarray, where: str) -> Any:
     """The value in the new order; `declared` is its annotation, None where there is none."""
     if dataclasses.is_dataclass(value):
         return _struct(value, order)

@@ -8,7 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
+from jaxtyping import PRNGKeyArray, PyTree
 
 from fairgym.core import Environment, decide, first_hidden
 from fairgym.fairness import Objective
@@ -28,7 +28,7 @@ MEMBERS = (
 )
 
 
-def _arrays(tree: Any) -> Any:
+def _arrays(tree: PyTree) -> PyTree:
     """Arrays of a tree, which a checkpoint keeps."""
     return eqx.filter(tree, eqx.is_array)
 
@@ -142,7 +142,7 @@ def _check_states(states: list[Any]) -> None:
         require_same_structure(_arrays(states[0]), _arrays(state), "the state after two updates")
 
 
-def _written_and_read(state: Any) -> Any:
+def _written_and_read(state: PyTree) -> PyTree:
     file = io.BytesIO()
     eqx.tree_serialise_leaves(file, state)
     file.seek(0)

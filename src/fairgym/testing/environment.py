@@ -17,9 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-from jaxtyping import PRNGKeyArray
+from jaxtyping import PRNGKeyArray, PyTree
 
-from fairgym.core import Environment, PopulationEnvironment
+from fairgym.core import Environment, Params, PopulationEnvironment
 from fairgym.testing import _declared, _population, _properties
 from fairgym.testing._compare import Case, ConformanceError
 
@@ -69,10 +69,10 @@ PROPERTIES = (
 def check_environment(
     env: Environment,
     *,
-    params: Any = None,
+    params: Params | None = None,
     key: PRNGKeyArray | None = None,
     steps: int = 5,
-    later: Any = None,
+    later: PyTree = None,
 ) -> None:
     """Check that an environment keeps the contract, property by property (`PROPERTIES`).
 

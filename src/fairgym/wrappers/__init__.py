@@ -1,8 +1,15 @@
 """Environments around an environment: another start or end, further metrics, a memory, resets."""
 
 from fairgym.wrappers.augmented import Augmented, AugmentedState, ShownMemory, augmented
-from fairgym.wrappers.auto_reset import AutoReset, StepOutcome
-from fairgym.wrappers.wrappers import EndsAfter, MoreMetrics, NeverEnds, StartsFrom, Wrapper
+from fairgym.wrappers.wrappers import (
+    AutoReset,
+    EndsAfter,
+    MoreMetrics,
+    NeverEnds,
+    StartsFrom,
+    StepOutcome,
+    Wrapper,
+)
 
 __all__ = [
     "Augmented",

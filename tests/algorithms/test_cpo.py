@@ -110,6 +110,48 @@ def test_only_steps_in_which_the_agent_acts_teach_the_policy(excess):
     assert np.abs(moved[2] - moved[1]).max() > 0.1 * reach
 
 
+def test_far_from_the_limit_it_is_a_step_along_the_natural_gradient():
+    """F^-1 g, as long as the trust region: scores of each step and each option by plain NumPy."""
+    learner = algorithms.get("cpo")(
+        num_envs=2, num_steps=30, num_minibatches=1, layers=(4,), critic_layers=(4,)
+    )
+    state = learner.init(jax.random.key(0), Desk(), Objective.direct(Desk()))
+    # options of different chances
+    other = jax.tree.map(lambda x: x + jnp.cos(3.0 * jnp.arange(x.size)).reshape(x.shape), state)
+    state = eqx.tree_at(lambda s: s.learned.actors, state, other.learned.actors)
+    _, batch, _ = eqx.filter_jit(learner._experience)(state, jax.random.key(1))
+    advantage = np.random.default_rng(0).normal(size=(2, 30, 2)).astype(np.float32)
+    batch = batch.replace(
+        steps=batch.steps.replace(signals={"short_term": jnp.full((2, 30), -10.0)}),
+        advantage=jnp.array(advantage),
+    )
+    moved, log = eqx.filter_jit(learner._step_policy)(state, batch)
+
+    start, restored = ravel_pytree(state.learned.actors["clerk"])
+
+    def log_chances(numbers):
+        network = eqx.combine(restored(numbers), state.skeleton.actors["clerk"])
+        logits = jax.vmap(jax.vmap(network.logits))(batch.steps.observations["clerk"])
+        return jax.nn.log_softmax(logits).reshape(60, 2)
+
+    chances = np.exp(np.asarray(log_chances(start), float))
+    assert chances.std(axis=1).min() > 0.1
+    scores = np.asarray(jax.jit(jax.jacobian(log_chances))(start), float)
+    fisher = np.einsum("so,sop,soq->pq", chances, scores, scores) / 60
+    fisher += learner.damping * np.eye(start.size)
+    own = advantage[..., 0].ravel().astype(float)
+    own = (own - own.mean()) / own.std()
+    chosen = np.asarray(batch.steps.actions["clerk"]).ravel().astype(int)
+    gradient = (own[:, None] * scores[np.arange(60), chosen]).mean(axis=0)
+    along = np.linalg.solve(fisher, gradient)
+    step = along * np.sqrt(2 * learner.trust_region / (gradient @ along))
+    found = np.asarray(ravel_pytree(moved.learned.actors["clerk"])[0] - start, float)
+    np.testing.assert_allclose(
+        found, float(log["step_size"]) * step, atol=0.03 * np.abs(step).max()
+    )
+    assert float(log["step_size"]) > 0.0
+
+
 @pytest.mark.parametrize(
     ("env", "settings", "message"),
     [

@@ -10,7 +10,7 @@ import fairgym
 from fairgym.policies import equivariant
 
 
-@pytest.mark.parametrize("name", ["loan", "education"])
+@pytest.mark.parametrize("name", [pytest.param("loan", marks=pytest.mark.full), "education"])
 def test_the_networks_are_the_same(name):
     """One number per person and short vectors by pooling (loan), and shares (education)."""
     env = fairgym.make(name, population=60)

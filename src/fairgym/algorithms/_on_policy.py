@@ -1,12 +1,11 @@
-"""Steps as learners on policy learn from them: advantages and likelihoods."""
-
-from collections.abc import Callable
+"""What learners on policy hold and learn from: their state, advantages, likelihoods."""
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, PyTree
 
+from fairgym.algorithms._gradient import GradientState
 from fairgym.algorithms._worlds import Step
 from fairgym.core import Entities, Struct
 from fairgym.policies.exploration import entropy, gaussian_entropy, log_probability
@@ -62,42 +61,38 @@ class Moments(Struct):
         )
 
 
-def estimated_values(
-    critic: Callable[..., Float[Array, " values"]], steps: Step, end: PyTree, moments: Moments
-) -> tuple[
-    Float[Array, "worlds steps values"],
-    Float[Array, "worlds steps values"],
-    Float[Array, "worlds steps"],
-]:
-    """Values before each step and after it, and 1 where nothing comes after the step.
+class PpoState(GradientState):
+    """The training state of PPO.
+
+    Attributes:
+        log_std: per trained agent, log standard deviation of its exploration, one number per
+            element of the action (one in all for per-person actions, none for choices).
+        optimiser: state of Adam over `learned` and `log_std`.
+        moments: running moments of the returns of each value.
+        carried: what the terms carry from round to round.
+    """
+
+    log_std: dict[str, Float[Array, " elements"]]
+    optimiser: PyTree
+    moments: Moments
+    carried: dict[str, Array]
+
+
+def standardised(
+    values: Float[Array, "worlds steps"],
+    weight: Float[Array, "worlds steps"],
+    total: Float[Array, ""],
+) -> Float[Array, "worlds steps"]:
+    """Values less their weighted mean, over their weighted standard deviation.
 
     Args:
-        critic: what values observations, less the returns' mean and over their deviation.
-        steps: the steps of a round.
-        end: what was seen after the last of them.
-        moments: the moments of the returns.
+        values: the values.
+        weight: weights of the steps.
+        total: sum of the weights.
     """
-    mean, spread = moments.scale
-    seen = jax.tree.map(
-        lambda x, end: jnp.concatenate([x, end[:, None]], axis=1),
-        (steps.observations, steps.present),
-        end,
-    )
-    value_of = jax.vmap(jax.vmap(critic))
-    values = value_of(*seen) * spread + mean
-    following, last = values[:, 1:], steps.done
-    if steps.ahead is not None:
-        *final, last = steps.ahead
-        following = jnp.where(steps.done[..., None], value_of(*final) * spread + mean, following)
-    return values[:, :-1], following, last.astype(jnp.float32)
-
-
-def minibatches(key: PRNGKeyArray, steps: int, count: int, epochs: int) -> Int[Array, "parts size"]:
-    """Numbers of the steps of each minibatch; every epoch takes the steps in a new order."""
-    size = steps // count
-    keys = jax.random.split(key, epochs)
-    orders = jax.vmap(lambda k: jax.random.permutation(k, steps))(keys)
-    return orders[:, : size * count].reshape(-1, size)
+    centre = jnp.sum(weight * values) / total
+    scale = jnp.sqrt(jnp.sum(weight * (values - centre) ** 2) / total)
+    return (values - centre) / (scale + 1e-8)
 
 
 def generalised_advantages(
@@ -132,34 +127,6 @@ def generalised_advantages(
 
     rows = (rewards, values, following, last, done)
     return lax.scan(back, jnp.zeros_like(rewards[0]), rows, reverse=True)[1]
-
-
-def standardised(
-    advantage: Float[Array, "worlds steps"], acts: Float[Array, "worlds steps"]
-) -> Float[Array, "worlds steps"]:
-    """Advantages with mean 0 and deviation 1 over the steps in which the agent acts."""
-    total = jnp.maximum(jnp.sum(acts), 1.0)
-    centre = jnp.sum(acts * advantage) / total
-    scale = jnp.sqrt(jnp.sum(acts * (advantage - centre) ** 2) / total)
-    return (advantage - centre) / (scale + 1e-8)
-
-
-def clipped_surrogate(
-    log_ratio: Float[Array, "worlds steps"],
-    advantage: Float[Array, "worlds steps"],
-    acts: Float[Array, "worlds steps"],
-    clip_eps: float,
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Mean clipped surrogate (Schulman et al. 2017, equation 7), and share of clipped ratios.
-
-    https://arxiv.org/abs/1707.06347. Means are over the steps in which the agent acts.
-    """
-    total = jnp.maximum(jnp.sum(acts), 1.0)
-    ratio = jnp.exp(log_ratio)
-    clipped = jnp.clip(ratio, 1.0 - clip_eps, 1.0 + clip_eps)
-    outside = (jnp.abs(ratio - 1.0) > clip_eps).astype(jnp.float32)
-    gain = jnp.sum(acts * jnp.minimum(ratio * advantage, clipped * advantage)) / total
-    return gain, jnp.sum(acts * outside) / total
 
 
 def explored_log_probability(

@@ -20,9 +20,9 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import algorithms
-from fairgym.algorithms._on_policy import Batch, explored_log_probability, mean_entropy
+from fairgym.algorithms._on_policy import Batch, PpoState, explored_log_probability, mean_entropy
 from fairgym.algorithms._terms import SHORT_TERM, Terms, Watching
-from fairgym.algorithms.ppo import Ppo, PpoState
+from fairgym.algorithms.ppo import Ppo
 from fairgym.core import Entities, Environment, FairgymError, option_logits, param
 
 SHRINK = 0.8  # of the step at each try of the line search

@@ -22,45 +22,25 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import lax
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import LARGEST_WIDTH, Objectives, algorithms
-from fairgym.algorithms._episodes import explained_variance
-from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
+from fairgym.algorithms._gradient import GradientLearner, apply_gradients
 from fairgym.algorithms._networks import Networks, make_flat_networks, make_networks
 from fairgym.algorithms._on_policy import (
     Batch,
     Moments,
-    clipped_surrogate,
-    estimated_values,
+    PpoState,
     explored_log_probability,
     generalised_advantages,
     mean_entropy,
-    minibatches,
     standardised,
 )
 from fairgym.algorithms._terms import Terms, Turn
 from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params, check_shape, param
 from fairgym.policies.exploration import act, explore, init_log_std
-
-
-class PpoState(GradientState):
-    """The training state of PPO.
-
-    Attributes:
-        log_std: per trained agent, log standard deviation of its exploration, one number per
-            element of the action (one in all for per-person actions, none for choices).
-        optimiser: state of Adam over `learned` and `log_std`.
-        moments: running moments of the returns of each value.
-        carried: what the terms carry from round to round.
-    """
-
-    log_std: dict[str, Float[Array, " elements"]]
-    optimiser: PyTree
-    moments: Moments
-    carried: dict[str, Array]
 
 
 @algorithms.register("ppo")
@@ -267,18 +247,32 @@ class Ppo(GradientLearner[PpoState]):
         worlds, steps, last = self._collect(state, functools.partial(self._run, state), key)
 
         # values, advantages, returns: axes (worlds, steps, values)
-        critic = state.networks.critic
-        values, following, last = estimated_values(critic, steps, last, state.moments)
+        mean, spread = state.moments.scale
+        seen = jax.tree.map(
+            lambda x, end: jnp.concatenate([x, end[:, None]], axis=1),
+            (steps.observations, steps.present),
+            last,
+        )
+        value_of = jax.vmap(jax.vmap(state.networks.critic))
+        values = value_of(*seen) * spread + mean
+        following, done = values[:, 1:], steps.done.astype(jnp.float32)
+        last = done
+        if steps.ahead is not None:
+            *final, terminated = steps.ahead
+            following = jnp.where(
+                steps.done[..., None], value_of(*final) * spread + mean, following
+            )
+            last = terminated.astype(jnp.float32)
+        values = values[:, :-1]
         gamma: Any = self.gamma
         if terms.undiscounted:
             gamma = jnp.concatenate([jnp.full((agents,), gamma), jnp.ones((terms.values,))])
             whole = jnp.arange(following.shape[2]) >= agents
-            following = jnp.where(whole & steps.done[..., None], 0.0, following)
+            following = jnp.where(whole & (done[..., None] > 0.0), 0.0, following)
         estimate = functools.partial(
             generalised_advantages, gamma=gamma, gae_lambda=self.gae_lambda
         )
         sums = terms.sums(state.carried, steps.rewards, steps.signals)
-        done = steps.done.astype(jnp.float32)
         advantage = jax.vmap(estimate)(sums, values, following, last, done)
         returns = advantage + values
         state = state.replace(moments=state.moments.after(returns))
@@ -293,15 +287,19 @@ class Ppo(GradientLearner[PpoState]):
             returns=(returns - mean) / spread,
             before=before,
         )
-        explained = explained_variance(advantage, returns)[:agents]
-        log = {log_keys.EXPLAINED_VARIANCE: jnp.mean(explained)}
+        explained = 1.0 - jnp.var(advantage, (0, 1)) / (jnp.var(returns, (0, 1)) + 1e-8)
+        log = {log_keys.EXPLAINED_VARIANCE: jnp.mean(explained[:agents])}
         return state.replace(worlds=worlds), batch, log
 
     def _improve(
         self, state: PpoState, batch: Batch, key: PRNGKeyArray
     ) -> tuple[PpoState, dict[str, Array]]:
         """Descend on minibatches; every epoch takes the steps in a new order."""
-        parts = minibatches(key, self.num_steps, self.num_minibatches, self.update_epochs)
+        size = self.num_steps // self.num_minibatches
+        orders = jax.vmap(lambda k: jax.random.permutation(k, self.num_steps))(
+            jax.random.split(key, self.update_epochs)
+        )
+        parts = orders[:, : size * self.num_minibatches].reshape(-1, size)
 
         def descend(carry: PyTree, part: Array) -> tuple[PyTree, dict[str, Array]]:
             learned, log_std, optimiser = carry
@@ -325,20 +323,22 @@ class Ppo(GradientLearner[PpoState]):
         nets, log_std = eqx.combine(learned[0], state.skeleton), learned[1]
         steps, before, terms = batch.steps, batch.before, self._terms(state)
         surrogate = bonus = clipped_share = apart = jnp.float32(0.0)
-        agents = len(nets.actors)
         for index, agent in enumerate(state.trained):
             acts = steps.acts[agent].astype(jnp.float32)
             total = jnp.maximum(jnp.sum(acts), 1.0)
-            own = standardised(terms.shape(batch.advantage[..., index], steps.signals), acts)
+            own = terms.shape(batch.advantage[..., index], steps.signals)
+            own = standardised(own, acts, total)
             now = explored_log_probability(nets.actors[agent], log_std[agent], steps, agent)
             log_ratio = now - before[agent]
             if terms.largest_log_ratio is not None:
                 log_ratio = jnp.minimum(log_ratio, terms.largest_log_ratio)
-            gain, beyond = clipped_surrogate(log_ratio, own, acts, self.clip_eps)
-            surrogate += gain
+            ratio = jnp.exp(log_ratio)
+            clipped = jnp.clip(ratio, 1.0 - self.clip_eps, 1.0 + self.clip_eps)
+            surrogate += jnp.sum(acts * jnp.minimum(ratio * own, clipped * own)) / total
             bonus += mean_entropy(nets.actors[agent], log_std[agent], steps, agent, acts / total)
-            apart += jnp.sum(acts * (jnp.exp(log_ratio) - 1.0 - log_ratio)) / total / agents
-            clipped_share += beyond / agents
+            apart += jnp.sum(acts * (ratio - 1.0 - log_ratio)) / total / len(nets.actors)
+            outside = (jnp.abs(ratio - 1.0) > self.clip_eps).astype(jnp.float32)
+            clipped_share += jnp.sum(acts * outside) / total / len(nets.actors)
         values = jax.vmap(jax.vmap(nets.critic))(steps.observations, steps.present)
         error = jnp.mean(optax.huber_loss(values, batch.returns))
         loss = self.vf_coef * error - surrogate - self.ent_coef * bonus

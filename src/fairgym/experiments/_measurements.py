@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.algorithms import log_keys
+from fairgym.algorithms._gradient import GradientLearner
+from fairgym.algorithms.f_macem import FMacem
 from fairgym.core import AnyPolicy, Environment, Params
 from fairgym.fairness import Objective
 from fairgym.report import style
@@ -146,6 +148,15 @@ def logged(run: Run, key: str) -> np.ndarray:
     """Logged number of each epoch; NaN where it is undefined."""
     values = [line.get(key) for line in run.metrics]
     return np.array([np.nan if value is None else value for value in values], np.float64)
+
+
+def steps_per_epoch(run: Run) -> int:
+    """Environment steps that a run learns from in an epoch, if no episode ends early."""
+    algorithm, env = run.job.algorithm, run.env
+    if isinstance(algorithm, GradientLearner):
+        return algorithm.rounds(env) * algorithm.num_envs * algorithm.num_steps
+    assert isinstance(algorithm, FMacem)
+    return algorithm.episodes_per_epoch * env.horizon
 
 
 def category_curves(run: Run) -> dict[str, np.ndarray]:

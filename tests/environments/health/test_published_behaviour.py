@@ -85,6 +85,7 @@ def test_interventions_help(rates, baseline, arm, what, margin):
     assert lower.mean() - half_width > margin, (lower.mean(), half_width)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("baseline", BASELINES)
 def test_the_country_without_interventions_is_a_plausible_one(rates, baseline):
     """Illness in a quarter to half of the healthy months; a fifth to a quarter of it deadly."""

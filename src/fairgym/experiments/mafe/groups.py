@@ -20,8 +20,7 @@ from fairgym.fairness import Disparity
 from fairgym.policies import Flips, fixed_policies, group_flips
 from fairgym.report import style
 from fairgym.report.labels import title, words
-from fairgym.training.evaluation import Evaluation
-from fairgym.training.run import Run
+from fairgym.training import Evaluation, Run
 from fairgym.wrappers import EndsAfter
 
 BLIND = {"observe_group": False}
@@ -189,11 +188,7 @@ def flips_of(run: Run) -> dict[str, tuple[float, list[float]]]:
 
 
 def course(
-    env: Any,
-    params: Params,
-    policies: Mapping[str, AnyPolicy],
-    seed: int,
-    episodes: int,
+    env: Any, params: Params, policies: Mapping[str, AnyPolicy], seed: int, episodes: int
 ) -> np.ndarray:
     """Mean core attribute of each group over time, shape (groups, steps).
 

@@ -16,20 +16,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.algorithms import log_keys
-from fairgym.algorithms._gradient import GradientLearner
-from fairgym.algorithms.f_macem import FMacem
 from fairgym.algorithms.f_mappo import FMappo
 from fairgym.config import RunConfig
 from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._comparison import ComparisonFigure
-from fairgym.experiments._measurements import CAPTION, curve, curve_legend
+from fairgym.experiments._measurements import CAPTION, curve, curve_legend, steps_per_epoch
 from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.report.labels import listed, title, words
 from fairgym.statistics.intervals import bootstrap_interval
-from fairgym.training.evaluation import Evaluation
-from fairgym.training.run import Run
+from fairgym.training import Evaluation, Run
 from fairgym.utils.registry import environments
 
 
@@ -255,15 +252,6 @@ def logged_objective(run: Run) -> np.ndarray:
     count = {kind: kinds.count(kind) for kind in ex.KINDS}
     direct, fair = (ex.logged(run, log_keys.term(k)) / count[k] for k in ("direct", "fair"))
     return 0.5 * direct + 0.5 * fair
-
-
-def steps_per_epoch(run: Run) -> int:
-    """Environment steps that a run learns from in an epoch, if no episode ends early."""
-    algorithm, env = run.job.algorithm, run.env
-    if isinstance(algorithm, GradientLearner):
-        return algorithm.rounds(env) * algorithm.num_envs * algorithm.num_steps
-    assert isinstance(algorithm, FMacem)
-    return algorithm.episodes_per_epoch * env.horizon
 
 
 def _by_name(found: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:

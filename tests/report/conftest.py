@@ -3,13 +3,13 @@
 import dataclasses
 import json
 import shutil
-import types
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from stand_ins import stand_in
 
 import fairgym
 from fairgym.algorithms import log_keys
@@ -28,12 +28,13 @@ from fairgym.core import (
     component,
     per_group,
 )
-from fairgym.fairness import Disparity, Rate
+from fairgym.fairness import Disparity, Objective, Rate
 from fairgym.report import write_report
 from fairgym.report.labels import metric_labels
 from fairgym.report.results import Result
 from fairgym.training import Evaluation, load, train
 from fairgym.training.checkpoint import encode
+from fairgym.training.run import Run
 
 SMALL: dict[str, Any] = {"population": 60, "horizon": 20}
 
@@ -54,9 +55,15 @@ def bare_run() -> Callable[..., Any]:
     """(configuration, environment, lines of the log, folder) -> a run as far as figures ask."""
 
     def make(config: RunConfig, env: Any, metrics: list[dict[str, Any]], folder: str) -> Any:
-        aim = types.SimpleNamespace(weights={})
-        return types.SimpleNamespace(
-            config=config, env=env, metrics=metrics, folder=folder, provenance={}, objective=aim
+        aim = stand_in(Objective, weights={})
+        return stand_in(
+            Run,
+            config=config,
+            env=env,
+            metrics=metrics,
+            folder=folder,
+            provenance={},
+            objective=aim,
         )
 
     return make

@@ -45,7 +45,7 @@ def test_labels_say_what_was_set_not_what_follows(made_up_run):
 def test_other_data_is_another_configuration(made_up_run):
     runs = [made_up_run(seed, [1.0]) for seed in (0, 1)]
     for run, checksum in zip(runs, ("a" * 64, "b" * 64), strict=True):
-        run.provenance = {"data_checksum": checksum}
+        run.provenance["data_checksum"] = checksum
     assert [group.world for group in group_runs(runs)] == ["data " + "a" * 12, "data " + "b" * 12]
 
 

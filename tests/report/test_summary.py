@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from stand_ins import stand_in
 
 import fairgym
 from fairgym.config import RunConfig
@@ -204,7 +205,7 @@ def test_fixed_agents_and_several_configurations_are_told(made_up_run, made_up_r
         made_up_run(0, [1.0], fixed=fixed, objective="direct"),
     ]
     for run in runs:
-        run.objective = types.SimpleNamespace(weights={"profit": 1.0, "default_rate": 0.0})
+        run.objective = stand_in(Objective, weights={"profit": 1.0, "default_rate": 0.0})
     groups = group_runs(runs)
     results = [made_up_result(group.name, True, 0.5) for group in groups]
     _, made, tried = summary.setting(groups, results, [[], []])

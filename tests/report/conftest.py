@@ -36,7 +36,9 @@ from fairgym.training import Evaluation, load, train
 from fairgym.training.checkpoint import encode
 from fairgym.training.run import Run
 
+# Those of `tests/experiments/test_reproduce.py`, so that one program is compiled for both.
 SMALL: dict[str, Any] = {"population": 60, "horizon": 20}
+TRAINING = {"epochs": 3, "episodes_per_epoch": 8}
 
 
 def config(seed: int) -> RunConfig:
@@ -44,7 +46,7 @@ def config(seed: int) -> RunConfig:
     return RunConfig(
         "loan",
         environment_args=SMALL,
-        algorithm_args={"epochs": 3, "episodes_per_epoch": 8},
+        algorithm_args={**TRAINING, "hidden": 8, "evaluation_episodes": 2},
         objective="uniform",
         seed=seed,
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from panels import titled
 from stand_ins import stand_in
 
 import fairgym
@@ -13,11 +13,6 @@ from fairgym.config import RunConfig
 from fairgym.core import ActionSpace, Allocation, Environment, OneEntity, Shares, Unit, per_group
 from fairgym.report import actions, findings
 from fairgym.report.grouping import group_runs
-
-
-def titled(figure: Figure) -> dict:
-    """The panels that show something, by title."""
-    return {axes.get_title(loc="left"): axes for axes in figure.axes if axes.get_title(loc="left")}
 
 
 def row_labels(axes) -> list[str]:

@@ -2,11 +2,11 @@
 
 import html
 import re
-import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+from panels import trace_of
 from stand_ins import stand_in
 
 import fairgym
@@ -165,8 +165,7 @@ def test_failures_come_first_and_say_what_failed_and_when(made_up_run, made_up_r
 def test_what_is_better_for_whom(env, made_up_evaluation):
     def result(name: str, learned: bool, approved: tuple[float, float], profit: float) -> Result:
         shape = np.ones((4, 3, 2)) * np.array([1.0, 1.1, 0.9, 1.0])[:, None, None]
-        fields = dict.fromkeys(env.spec.component_info, shape)
-        trace = types.SimpleNamespace(**(fields | {"approved": shape * approved}))
+        trace = trace_of(env, shape, approved=shape * approved)
         metrics = dict.fromkeys(env.metrics, np.full(4, 0.5))
         metrics |= {
             "profit": profit + np.array([0.0, 0.1, 0.2, 0.3]),

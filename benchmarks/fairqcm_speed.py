@@ -19,7 +19,7 @@ from timing import median_seconds, seconds_of, steps_per_second
 
 import fairgym
 from fairgym.algorithms import algorithms
-from fairgym.experiments.fairqcm._lending import LendingFigure
+from fairgym.experiments.fairqcm.fig3 import LendingFigure
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.training.devices import configure

@@ -573,6 +573,26 @@ def test_the_actions_of_figure_10_are_those_of_its_page():
     assert [list(row[:3]) for row in table.rows] == shown
 
 
+def test_the_tables_of_learners_have_what_luck_makes_below_a_disparity():
+    outcome = experiments.get("mafe-learners")().conclude(learners(True))
+    assert list(outcome.figures) == ["frontier", "curves"]
+    assert len(outcome.checks) == 1 + 3 * 3 + 3 * 2
+    rows = [[row[0] for row in table.rows] for table in outcome.tables]
+    for of, disparity in zip(rows, ("admission", "mortality", "admission"), strict=True):
+        place = of.index(f"**{disparity} disparity ↓**")
+        assert of[place + 1] == "the same by luck alone"
+        assert sum(label.startswith("**") for label in of) == 1
+
+
+def test_the_most_probable_actions_have_a_table_of_their_own():
+    outcome = experiments.get("fppo-fig1")().conclude(MADE_UP["fppo-fig1"](True))
+    assert list(outcome.figures) == ["", "beyond"]
+    drawn, probable = outcome.tables
+    assert "The same where the most probable action is taken in each step." in probable.caption
+    assert [row[0] for row in probable.rows] == ["PPO", "F-PPO"]
+    assert {"EO", "random"} < {row[0] for row in drawn.rows}
+
+
 def test_the_groups_table_of_delayed_impact():
     """One group goes from .5 to .75, the other from .25 to .5."""
     data = groups(True)

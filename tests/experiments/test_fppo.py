@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from fairgym.experiments import Size, experiments, reproduce
+from fairgym.experiments import Size, experiments
 from fairgym.experiments._measurements import held_out
 from fairgym.experiments.fppo._courses import AS_LEARNED, LONG, REWARD, SHORT, Courses, lately
 from fairgym.experiments.fppo._systems import A_PPO, ELBERT, F_PPO, LAGRANGIAN, PPO
 from fairgym.experiments.fppo.fig1 import FppoFig1, gap_of_means
 from fairgym.policies import fixed_policies, sampled
+from fairgym.training import train
 from fairgym.utils import make
 
 FIGURES = {"fppo-fig1": "bank_loans", "fppo-fig3": "attention", "fppo-fig4": "epidemic"}
@@ -192,68 +193,32 @@ def test_courses_are_compared_in_pairs():
 TINY = {"layers": (4,), "critic_layers": (4,), "num_envs": 2, "num_steps": 20, "update_epochs": 1}
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A page of bank loans with two learners, its runs and what was measured."""
-    seen: dict[str, Any] = {}
+class Tiny(FppoFig1):
+    """Bank loans in short episodes."""
 
-    class Tiny(FppoFig1):
-        sizes: ClassVar = dict.fromkeys(
-            ("quick", "paper"), Size(epochs=2, episodes=2, held_out=3, seeds=2)
-        )
-        evaluation_args: ClassVar = {"horizon": 50}
-
-        def grid(self, size):
-            grid = super().grid(size)
-            return {
-                label: dataclasses.replace(
-                    grid[label],
-                    environment_args={"horizon": 40},
-                    algorithm_args={**grid[label].algorithm_args, **TINY, **more},
-                )
-                for label, more in (
-                    (F_PPO, {"threshold_start": 0, "threshold_rate": 0.0}),
-                    (PPO, {}),
-                )
-            }
-
-        def measure(self, size, runs, seeds):
-            seen.update(runs=runs, data=super().measure(size, runs, seeds))
-            return seen["data"]
-
-        def conclude(self, data):
-            others = dict.fromkeys((A_PPO, LAGRANGIAN, ELBERT), data["courses"][PPO])
-            return super().conclude(data | {"courses": {**others, **data["courses"]}})
-
-    experiments.register("toy-fppo")(Tiny)
-    try:
-        (found,) = reproduce(
-            ["toy-fppo"], out=tmp_path_factory.mktemp("fppo"), say=lambda line: None
-        )
-    finally:
-        experiments._things.pop("toy-fppo")
-    return found, seen["runs"], seen["data"]
+    evaluation_args: ClassVar = {"horizon": 50}
 
 
 @pytest.mark.full
-def test_a_page_from_its_runs(made):
-    found, runs, data = made
-    page = found.page.read_text(encoding="utf-8")
-    assert {path.name for path in found.figures} == {
-        "toy-fppo-quick.png",
-        "toy-fppo-quick-beyond.png",
-    }
-    assert "The same where the most probable action is taken in each step." in page
-    for label in (F_PPO, AS_LEARNED, PPO, "EO", "random"):
-        assert page.count(f"| {label} |") == (1 if label in ("EO", "random") else 2)
-    assert set(runs) == {F_PPO, PPO}
-    assert set(data["most probable"]) == {F_PPO, AS_LEARNED, PPO}
-
-
-@pytest.mark.full
-def test_each_label_has_its_own_policies(made):
+def test_each_label_has_its_own_policies(tmp_path):
     """F-PPO is massaged, the other curve of it is not; both draw, and the table does not."""
-    _, runs, data = made
+    figure, size = Tiny(), Size(epochs=2, episodes=2, held_out=3, seeds=2)
+    grid, runs = figure.grid(size), {}
+    for label, more in ((F_PPO, {"threshold_start": 0, "threshold_rate": 0.0}), (PPO, {})):
+        own = {**grid[label].algorithm_args, **TINY, **more}
+        config = dataclasses.replace(
+            grid[label], environment_args={"horizon": 40}, algorithm_args=own
+        )
+        runs[label] = [
+            train(dataclasses.replace(config, seed=seed), tmp_path / f"{label}-{seed}")
+            for seed in range(size.seeds)
+        ]
+    data = figure.measure(size, runs, range(size.seeds))
+    assert set(data["most probable"]) == {F_PPO, AS_LEARNED, PPO}
+    assert set(data["courses"]) == {F_PPO, AS_LEARNED, PPO, "EO", "random"}
+    others = dict.fromkeys((A_PPO, LAGRANGIAN, ELBERT), data["courses"][PPO])
+    outcome = figure.conclude(data | {"courses": {**others, **data["courses"]}})
+    assert [len(table.rows) for table in outcome.tables] == [8, 3]
     env = make("bank_loans", horizon=50)
     for seed, run in enumerate(runs[F_PPO]):
         for draws, courses in ((True, data["courses"]), (False, data["most probable"])):

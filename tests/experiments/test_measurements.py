@@ -1,18 +1,19 @@
 """What experiments measure in held-out episodes: disparities beside luck, and the queue."""
 
 import dataclasses
+import functools
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from stand_ins import stand_in
-from tiers import in_tiers
 
 from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.mafe._readings import queue
 from fairgym.experiments.mafe.aims import exchanged, in_bed
 from fairgym.experiments.mafe.groups import flips_of
+from fairgym.experiments.mafe.learners import REWARD, SCORE, SURVIVED, UNFAIR, ends
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.training import load, train
@@ -23,9 +24,10 @@ from fairgym.utils import make
 ENV = make("loan", population=400, horizon=60)
 
 
+@functools.cache
 def bank(relief):
     """Held-out episodes of a bank that admits everybody in random order, 100 permutations."""
-    rules = {"admissions": 0.0, "disbursement": "random", "debt_management": relief}
+    rules = {"admissions": 0.0, "disbursement": "random", "debt_management": list(relief)}
     params = ENV.default_params.replace(bias_strength=0.0)
     return ex.held_out(ENV, params, fixed_policies(ENV, rules), 0, 24, ex.PERMUTATIONS)
 
@@ -33,7 +35,7 @@ def bank(relief):
 @pytest.mark.full
 def test_a_bank_that_treats_all_alike_is_as_unfair_as_luck_makes_it():
     fair = [name for name in ENV.spec.terms if ENV.metrics[name].kind == "fair"]
-    alike, apart = bank([0.3, 0.3]), bank([0.3, 0.0])
+    alike, apart = bank((0.3, 0.3)), bank((0.3, 0.0))
     for found, excess in ((alike, False), (apart, True)):
         objective = Objective.weighted(ENV, dict.fromkeys(fair, 1.0))
         scores = found.scored_by(objective).values("objective")
@@ -46,7 +48,7 @@ def test_a_bank_that_treats_all_alike_is_as_unfair_as_luck_makes_it():
 
 def test_a_normaliser_is_that_of_the_episode():
     """Waits are divided by the sum of the groups' mean waits, and other disparities by nothing."""
-    found = bank([0.3, 0.0])
+    found = bank((0.3, 0.0))
     waits = np.asarray(found.totals.waited) / np.asarray(found.totals.disbursed)
     divisors = {"wait_disparity": waits.sum(axis=1), "admission_disparity": 1.0}
     divisors["default_disparity"] = 1.0
@@ -59,7 +61,7 @@ def test_a_normaliser_is_that_of_the_episode():
 
 def test_a_disparity_counts_where_it_is_defined():
     """Against the null of the episodes themselves; a bank that lends to nobody is no fair one."""
-    name, found = "default_disparity", bank([0.3, 0.0])
+    name, found = "default_disparity", bank((0.3, 0.0))
     some, none = (dict(found.defined) for _ in range(2))
     some[name], none[name] = np.arange(24) < 5, np.zeros(24, bool)
     seeds = [dataclasses.replace(found, defined=known) for known in (found.defined, some, none)]
@@ -73,6 +75,25 @@ def test_a_disparity_counts_where_it_is_defined():
         assert ex.beyond(values, luck)[seed] == pytest.approx(-null.excess)
     np.testing.assert_allclose(values[1], -found.metrics[name][:5].mean(), rtol=1e-6)
     assert np.isnan(values[2]) and np.isnan(luck[2]).all()
+
+
+def test_the_ends_of_a_comparison_of_learners_are_sums_of_components():
+    """In NumPy; what is undefined in an episode does not count there, and is no parity."""
+    found = bank((0.3, 0.0))
+    one = ends(ENV, found)
+    totals = {n: np.asarray(getattr(found.totals, n), float) for n in ("approved", "applied")}
+    rates = totals["approved"] / totals["applied"]
+    assert one["admission_disparity"] == pytest.approx(np.abs(np.diff(rates)).mean(), abs=1e-5)
+    admitted = totals["approved"].sum(axis=1) / totals["applied"].sum(axis=1)
+    assert one["admission_rate"] == pytest.approx(admitted.mean(), abs=1e-5)
+    profit = np.mean(np.asarray(found.totals.profit) / ENV.metrics["profit"].normaliser)
+    assert one[REWARD] == pytest.approx(profit, rel=1e-4)
+    assert one[SCORE] == pytest.approx(0.5 * one[REWARD] - 0.5 * one[UNFAIR], abs=1e-5)
+    assert one[SURVIVED] == 1.0 - found.terminated.mean()
+    name, gaps = "default_disparity", -found.metrics["default_disparity"]
+    for known, expected in ((np.arange(24) < 5, gaps[:5].mean()), (np.zeros(24, bool), np.nan)):
+        some = dataclasses.replace(found, defined={**found.defined, name: known})
+        assert ends(ENV, some)[name] == pytest.approx(expected, nan_ok=True)
 
 
 def test_luck_in_a_table_is_that_of_the_number_beside_it():
@@ -131,7 +152,8 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
         np.testing.assert_allclose(found[name], values, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("seen", in_tiers([True, False], True))
+@pytest.mark.full
+@pytest.mark.parametrize("seen", [True, False])
 def test_flips_of_a_run_whose_policies_are_not_read_yet(seen, tmp_path):
     shape = {"population": 200, "horizon": 6, "observe_group": seen}
     training = {"epochs": 1, "episodes_per_epoch": 4, "hidden": 2, "evaluation_episodes": 2}

@@ -3,13 +3,13 @@
 import dataclasses
 import json
 import shutil
-import types
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from stand_ins import on_paper, stand_in
 
 import fairgym
 from fairgym.algorithms import log_keys
@@ -28,14 +28,17 @@ from fairgym.core import (
     component,
     per_group,
 )
-from fairgym.fairness import Disparity, Rate
+from fairgym.fairness import Disparity, Objective, Rate
 from fairgym.report import write_report
 from fairgym.report.labels import metric_labels
 from fairgym.report.results import Result
 from fairgym.training import Evaluation, load, train
 from fairgym.training.checkpoint import encode
+from fairgym.training.run import Run
 
+# Those of `tests/experiments/test_reproduce.py`, so that one program is compiled for both.
 SMALL: dict[str, Any] = {"population": 60, "horizon": 20}
+TRAINING = {"epochs": 3, "episodes_per_epoch": 8}
 
 
 def config(seed: int) -> RunConfig:
@@ -43,7 +46,7 @@ def config(seed: int) -> RunConfig:
     return RunConfig(
         "loan",
         environment_args=SMALL,
-        algorithm_args={"epochs": 3, "episodes_per_epoch": 8},
+        algorithm_args={**TRAINING, "hidden": 8, "evaluation_episodes": 2},
         objective="uniform",
         seed=seed,
     )
@@ -54,9 +57,15 @@ def bare_run() -> Callable[..., Any]:
     """(configuration, environment, lines of the log, folder) -> a run as far as figures ask."""
 
     def make(config: RunConfig, env: Any, metrics: list[dict[str, Any]], folder: str) -> Any:
-        aim = types.SimpleNamespace(weights={})
-        return types.SimpleNamespace(
-            config=config, env=env, metrics=metrics, folder=folder, provenance={}, objective=aim
+        aim = stand_in(Objective, weights={})
+        return stand_in(
+            Run,
+            config=config,
+            env=env,
+            metrics=metrics,
+            folder=folder,
+            provenance={},
+            objective=aim,
         )
 
     return make
@@ -152,6 +161,7 @@ class Counted(Components):
     paid: Any = component("sum of pay", unit="maximum salaries", per="region")
 
 
+@on_paper
 @dataclasses.dataclass(frozen=True)
 class Country(PopulationEnvironment):
     """An environment, as far as reports ask: four regions as groups, a further partition, stages.
@@ -192,25 +202,6 @@ class Country(PopulationEnvironment):
             core_attribute="risk",
         )
 
-    @property
-    def default_params(self) -> Any:
-        raise NotImplementedError
-
-    def initial_state(self, key: Any, params: Any) -> Any:
-        raise NotImplementedError
-
-    def observe(self, state: Any, params: Any) -> Any:
-        raise NotImplementedError
-
-    def noise(self, key: Any, params: Any) -> Any:
-        raise NotImplementedError
-
-    def transition(self, noise: Any, state: Any, actions: Any, params: Any) -> Any:
-        raise NotImplementedError
-
-    def people(self, state: Any) -> Any:
-        raise NotImplementedError
-
     def observation_space(self, agent: str) -> EntitySpace:
         """Everybody, with a column per region."""
         regions = tuple(Feature(name, of="region") for name in self.spec.groups)
@@ -228,7 +219,7 @@ class Country(PopulationEnvironment):
 
 
 @pytest.fixture(scope="session")
-def country() -> Country:
+def country() -> Any:
     return Country()
 
 

@@ -5,19 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from panels import titled
 from stand_ins import stand_in
 
 import fairgym
 from fairgym.config import RunConfig
-from fairgym.core import Allocation, Environment, OneEntity, Shares, Unit, per_group
+from fairgym.core import ActionSpace, Allocation, Environment, OneEntity, Shares, Unit, per_group
 from fairgym.report import actions, findings
 from fairgym.report.grouping import group_runs
-
-
-def titled(figure: Figure) -> dict:
-    """The panels that show something, by title."""
-    return {axes.get_title(loc="left"): axes for axes in figure.axes if axes.get_title(loc="left")}
 
 
 def row_labels(axes) -> list[str]:
@@ -28,26 +23,19 @@ def texts(axes) -> list[str]:
     return [text.get_text() for text in axes.texts]
 
 
-class Planners:
-    """An environment, as far as figures ask, with one agent that divides two budgets."""
+MADE_UP = RunConfig("made-up", objective="uniform")
 
-    agents = ("planner",)
+
+def deciding(agent: str, space: ActionSpace) -> Any:
+    """An environment, as far as figures ask, with one agent."""
     spec = SimpleNamespace(groups=("north", "south"))
-    name = "made up"
-
-    def action_space(self, agent: str) -> Any:
-        return Shares((("beds", "public_health"), ("roads", "rail", "ports")))
-
-
-class Dispatchers:
-    """An environment, as far as figures ask, with one agent that divides units over sites."""
-
-    agents = ("dispatcher",)
-    spec = SimpleNamespace(groups=("north", "south"))
-    name = "made up"
-
-    def action_space(self, agent: str) -> Any:
-        return Allocation(6, per_group("units", self.spec.groups, unit="units"))
+    return stand_in(
+        Environment,
+        agents=(agent,),
+        spec=spec,
+        name="made up",
+        action_space=lambda self, agent: space,
+    )
 
 
 def test_units_are_lines_on_a_scale_of_units(bare_run):
@@ -60,7 +48,10 @@ def test_units_are_lines_on_a_scale_of_units(bare_run):
         }
         for i, (north, south) in enumerate(units)
     ]
-    run = bare_run(RunConfig("made-up", objective="uniform"), Dispatchers(), lines, "/z")
+    space = Allocation(6, per_group("units", ("north", "south"), unit="units"))
+    run = bare_run(
+        RunConfig("made-up", objective="uniform"), deciding("dispatcher", space), lines, "/z"
+    )
     panels = titled(actions.mean_actions([run]))
     assert list(panels) == ["Dispatcher: units"]
     (axes,) = panels.values()
@@ -72,15 +63,17 @@ def test_units_are_lines_on_a_scale_of_units(bare_run):
 
 def test_every_budget_has_a_panel_of_its_own(bare_run):
     shares = [[0.5, 0.5, 0.2, 0.3, 0.5], [0.9, 0.1, 0.1, 0.1, 0.8]]
-    names = Planners().action_space("planner").names
+    space = Shares((("beds", "public_health"), ("roads", "rail", "ports")))
     lines = [
         {
             "epoch": i + 1,
-            **{f"actions/planner/{n}": v for n, v in zip(names, row, strict=True)},
+            **{f"actions/planner/{n}": v for n, v in zip(space.names, row, strict=True)},
         }
         for i, row in enumerate(shares)
     ]
-    run = bare_run(RunConfig("made-up", objective="uniform"), Planners(), lines, "/z")
+    run = bare_run(
+        RunConfig("made-up", objective="uniform"), deciding("planner", space), lines, "/z"
+    )
     panels = titled(actions.mean_actions([run]))
     assert list(panels) == ["Planner: budget 1", "Planner: budget 2"]
     first, second = panels.values()
@@ -92,21 +85,13 @@ def test_every_budget_has_a_panel_of_its_own(bare_run):
     assert len(told) == 2 and "goes to ports, 0.80" in told[1]
 
 
-class Clinics:
-    """An environment, as far as figures ask, with one agent that chooses among many people."""
-
-    agents = ("clinic",)
-    spec = SimpleNamespace(groups=("north", "south"))
-    name = "made up"
-
-    def action_space(self, agent: str) -> Any:
-        return OneEntity(20, none=True)
-
-
 def test_a_heat_map_that_stands_alone_has_the_whole_width(bare_run):
-    names = Clinics().action_space("clinic").names
+    space = OneEntity(20, none=True)
+    names = space.names
     lines = [{"epoch": 1, **{f"actions/clinic/{name}": 1 / 21 for name in names}}]
-    run = bare_run(RunConfig("made-up", objective="uniform"), Clinics(), lines, "/z")
+    run = bare_run(
+        RunConfig("made-up", objective="uniform"), deciding("clinic", space), lines, "/z"
+    )
     (axes,) = titled(actions.mean_actions([run])).values()
     assert row_labels(axes) == [name.replace("_", " ") for name in names]
     assert axes.get_position().x1 > 0.7

@@ -1,11 +1,11 @@
 """Figures carry the numbers that they are given."""
 
-import types
+from typing import Any
 
 import jax
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from panels import titled, trace_of
 
 from fairgym.report import actions, learning, style, svg
 from fairgym.report.distributions import core_attribute_distribution
@@ -13,11 +13,6 @@ from fairgym.report.episodes import group_rates, metric_comparison
 from fairgym.report.labels import number
 from fairgym.report.results import Result, cumulative_rates
 from fairgym.training import evaluate, load
-
-
-def titled(figure: Figure) -> dict:
-    """The panels that show something, by title."""
-    return {axes.get_title(loc="left"): axes for axes in figure.axes if axes.get_title(loc="left")}
 
 
 def labelled(axes, label: str):
@@ -176,19 +171,16 @@ def test_policies_share_the_start_if_it_is_the_same(env, made_up_evaluation):
     ]
 
 
-def trace_of(env, approved, applied) -> types.SimpleNamespace:
-    """A component trace with nothing but admissions, shape (episodes, steps, groups)."""
-    shape = np.shape(applied)
-    fields = {name: np.zeros(shape) for name in env.spec.component_info}
-    return types.SimpleNamespace(
-        **(fields | {"approved": np.array(approved), "applied": np.array(applied)})
-    )
+def admissions(env, approved, applied) -> Any:
+    """A trace with nothing but admissions, shape (episodes, steps, groups)."""
+    none = np.zeros(np.shape(applied))
+    return trace_of(env, none, approved=np.array(approved), applied=np.array(applied))
 
 
 def test_group_rates_are_counted_from_the_start(env, made_up_evaluation):
     approved = [[[1, 0], [1, 2]], [[0, 0], [2, 0]]]
     applied = [[[2, 0], [2, 4]], [[2, 0], [2, 4]]]
-    found = made_up_evaluation(0.5, trace=trace_of(env, approved, applied))
+    found = made_up_evaluation(0.5, trace=admissions(env, approved, applied))
     rates = cumulative_rates(found.trace, env.metrics["admission_rate"])
     np.testing.assert_allclose(rates, [[[0.5, np.nan], [0.5, 0.5]], [[0.0, np.nan], [0.5, 0.0]]])
     panels = titled(group_rates(found, env))
@@ -208,14 +200,14 @@ def test_group_rates_are_counted_from_the_start(env, made_up_evaluation):
 
 
 def test_discounted_rates_weigh_early_steps_more(env):
-    trace = trace_of(env, [[[1, 1], [0, 0]]], [[[1, 1], [1, 1]]])
+    trace = admissions(env, [[[1, 1], [0, 0]]], [[[1, 1], [1, 1]]])
     rates = cumulative_rates(trace, env.metrics["admission_rate"], discount=0.5)
     np.testing.assert_allclose(rates[0, -1], [1 / 1.5, 1 / 1.5])
 
 
 def test_policies_share_the_scale_of_a_rate(env, made_up_evaluation):
-    high = made_up_evaluation(0.5, trace=trace_of(env, [[[8, 8]]], [[[8, 8]]]))
-    low = made_up_evaluation(0.5, trace=trace_of(env, [[[1, 1]]], [[[8, 8]]]))
+    high = made_up_evaluation(0.5, trace=admissions(env, [[[8, 8]]], [[[8, 8]]]))
+    low = made_up_evaluation(0.5, trace=admissions(env, [[[1, 1]]], [[[8, 8]]]))
     figure = group_rates({"a": high, "b": low}, env)
     first, second = (a for a in figure.axes if a.get_title(loc="left") == "Admission rate")
     assert first.get_ylim() == second.get_ylim()

@@ -1,9 +1,8 @@
 """Grouping of runs, estimates, and the sentences made of them."""
 
-import types
-
 import numpy as np
 import pytest
+from panels import trace_of
 
 from fairgym.report import findings, results
 from fairgym.report.grouping import group_runs, series
@@ -45,7 +44,7 @@ def test_labels_say_what_was_set_not_what_follows(made_up_run):
 def test_other_data_is_another_configuration(made_up_run):
     runs = [made_up_run(seed, [1.0]) for seed in (0, 1)]
     for run, checksum in zip(runs, ("a" * 64, "b" * 64), strict=True):
-        run.provenance = {"data_checksum": checksum}
+        run.provenance["data_checksum"] = checksum
     assert [group.world for group in group_runs(runs)] == ["data " + "a" * 12, "data " + "b" * 12]
 
 
@@ -258,8 +257,7 @@ def test_undefined_measures_are_told(env, made_up_result):
 
 def test_the_rates_behind_a_disparity_are_told(env, made_up_result):
     shape = np.ones((4, 3, 2))
-    fields = {name: shape for name in env.spec.component_info}
-    trace = types.SimpleNamespace(**(fields | {"approved": shape * [0.75, 0.5]}))
+    trace = trace_of(env, shape, approved=shape * [0.75, 0.5])
     text = findings.metric_sentence(
         "admission_disparity", [made_up_result("a", True, -0.25, trace=trace)], None, env
     )

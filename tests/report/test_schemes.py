@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from stand_ins import stand_in
+from stand_ins import on_paper, stand_in
 
 import fairgym
 from fairgym.cli import main
@@ -66,6 +66,7 @@ SCHEMES = {
 }
 
 
+@on_paper
 @dataclasses.dataclass(frozen=True)
 class Bakery(Environment):
     """An environment, as far as schemes ask."""
@@ -86,28 +87,6 @@ class Bakery(Environment):
             parts={"person": ("ann", "ben", "cy")},
             schemes=dict(self.own),
         )
-
-    @property
-    def default_params(self) -> Any:
-        raise NotImplementedError
-
-    def observation_space(self, agent: str) -> Any:
-        raise NotImplementedError
-
-    def action_space(self, agent: str) -> Any:
-        raise NotImplementedError
-
-    def initial_state(self, key: Any, params: Any) -> Any:
-        raise NotImplementedError
-
-    def observe(self, state: Any, params: Any) -> Any:
-        raise NotImplementedError
-
-    def noise(self, key: Any, params: Any) -> Any:
-        raise NotImplementedError
-
-    def transition(self, noise: Any, state: Any, actions: Any, params: Any) -> Any:
-        raise NotImplementedError
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,12 @@
 
 import html
 import re
-import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+from panels import trace_of
+from stand_ins import stand_in
 
 import fairgym
 from fairgym.config import RunConfig
@@ -164,8 +165,7 @@ def test_failures_come_first_and_say_what_failed_and_when(made_up_run, made_up_r
 def test_what_is_better_for_whom(env, made_up_evaluation):
     def result(name: str, learned: bool, approved: tuple[float, float], profit: float) -> Result:
         shape = np.ones((4, 3, 2)) * np.array([1.0, 1.1, 0.9, 1.0])[:, None, None]
-        fields = dict.fromkeys(env.spec.component_info, shape)
-        trace = types.SimpleNamespace(**(fields | {"approved": shape * approved}))
+        trace = trace_of(env, shape, approved=shape * approved)
         metrics = dict.fromkeys(env.metrics, np.full(4, 0.5))
         metrics |= {
             "profit": profit + np.array([0.0, 0.1, 0.2, 0.3]),
@@ -204,7 +204,7 @@ def test_fixed_agents_and_several_configurations_are_told(made_up_run, made_up_r
         made_up_run(0, [1.0], fixed=fixed, objective="direct"),
     ]
     for run in runs:
-        run.objective = types.SimpleNamespace(weights={"profit": 1.0, "default_rate": 0.0})
+        run.objective = stand_in(Objective, weights={"profit": 1.0, "default_rate": 0.0})
     groups = group_runs(runs)
     results = [made_up_result(group.name, True, 0.5) for group in groups]
     _, made, tried = summary.setting(groups, results, [[], []])

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import pytest
 from matplotlib.patches import StepPatch
+from stand_ins import stand_in
 
 import fairgym
 from fairgym.report import findings, tables, template
@@ -17,7 +18,7 @@ from fairgym.report.episodes import group_rates, part_curves
 from fairgym.report.labels import number
 from fairgym.report.results import Result, best
 from fairgym.report.style import GROUP_DASHES, INK, group_line
-from fairgym.training import evaluate, load
+from fairgym.training import Evaluation, evaluate, load
 
 GROUP = np.array([0, 0, 0, 1, 1, 2, 2, 3])
 PLACE = np.array([0, 0, 1, 1, 1, 1, 0, 0])  # nobody lives in the desert
@@ -88,7 +89,8 @@ def measured(country, ill, episodes: int = 2):
     def both(moment: dict) -> dict:
         return {name: np.repeat(values, episodes, axis=0) for name, values in moment.items()}
 
-    return types.SimpleNamespace(
+    return stand_in(
+        Evaluation,
         metrics=metrics,
         defined={name: np.ones(episodes, bool) for name in metrics},
         objective=-np.array(ill).mean() * np.ones(episodes),
@@ -100,6 +102,7 @@ def measured(country, ill, episodes: int = 2):
         parts={"place": PLACES},
         nulls={},
         part_totals={},
+        part_metrics={},
         episodes=episodes,
         lengths=np.array([5, 3])[:episodes],
     )
@@ -201,11 +204,10 @@ class Totals(NamedTuple):
 def test_rates_and_disparities_of_a_partition(country, pair):
     ((mine, rule),) = pair
     for result in (mine, rule):
-        result.evaluations[0].part_totals = {"place": Totals()}
+        result.evaluations[0].part_totals["place"] = Totals()
         apart = -np.array([np.std([0.1, 0.3, 0.8]), np.nan])
-        result.evaluations[0].part_metrics = {
-            "place": {"illness_disparity": apart, "pay_disparity": np.zeros(2)}
-        }
+        disparities = {"illness_disparity": apart, "pay_disparity": np.zeros(2)}
+        result.evaluations[0].part_metrics["place"] = disparities
     rates, apart = tables.part_rates_of(mine, "illness_disparity", country, "place")
     assert [rate.mean for rate in rates] == pytest.approx([0.2, 0.4, 0.8])
     assert [rate.undefined for rate in rates] == [0, 0, 1]

@@ -1,14 +1,15 @@
 """Who waits at the end and on the way: made-up waits of two episodes, one of which ends early."""
 
 import dataclasses
-import types
 
 import numpy as np
 import pytest
+from stand_ins import stand_in
 
 from fairgym.report.over_time import wait_curves
 from fairgym.report.results import Result
 from fairgym.report.stakeholders import wait_sections, wait_table
+from fairgym.training import Evaluation
 
 # North, East, South, West and everybody, at the start and after each of five steps
 SHARE = np.zeros((2, 6, 5))
@@ -30,7 +31,7 @@ def clinic(country, monkeypatch):
 def result(name, learned=True):
     waits = {"waiting": {"share": SHARE, "median": MEDIAN}}
     lengths = np.array([5, 3])
-    return Result(name, learned, (types.SimpleNamespace(waits=waits, lengths=lengths, episodes=2),))
+    return Result(name, learned, (stand_in(Evaluation, waits=waits, lengths=lengths, episodes=2),))
 
 
 def test_the_table_has_the_end_of_each_episode(clinic):

@@ -149,6 +149,7 @@ def test_results_keep_the_order_of_the_configurations(seeds, other, monkeypatch)
         for rule in rules:  # scored by the objective of its own configuration
             (found,) = rule.evaluations
             scored = found.scored_by(group.runs[0].objective)
+            assert found.objective is not None and scored.objective is not None
             np.testing.assert_allclose(found.objective, scored.objective, rtol=1e-6)
     baselines = [one for one in measured.shown if not one.learned]
     assert [one.name for one in baselines] == [rule.name for rule in measured.baselines[0]]

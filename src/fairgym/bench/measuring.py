@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
-from fairgym.core import Environment, rollout
+from fairgym.core import AnyPolicy, Environment, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.policies import Constant, equivariant, split_learned
 from fairgym.utils import make
@@ -69,12 +69,12 @@ class Workload:
 
     env: Environment
     warm_up: int
-    actions: dict[str, Any]
+    actions: dict[str, Array]
     networks: bool
-    stacked: Any
-    common: Any
+    stacked: PyTree
+    common: PyTree
 
-    def policies(self, place: int) -> dict[str, Any]:
+    def policies(self, place: int) -> dict[str, AnyPolicy]:
         """One set of policies: agent -> policy."""
         return eqx.combine(jax.tree.map(lambda x: x[place], self.stacked), self.common)
 
@@ -171,7 +171,7 @@ def _constant_policies(env: Environment) -> dict[str, Constant]:
     return policies
 
 
-def _warm_state(env: Environment, actions: dict[str, Any]) -> PyTree:
+def _warm_state(env: Environment, actions: dict[str, Array]) -> PyTree:
     """A state some steps into an episode."""
     params = env.default_params
     advance = jax.jit(lambda key, state: env.advance(key, state, actions, params)[0])
@@ -181,7 +181,7 @@ def _warm_state(env: Environment, actions: dict[str, Any]) -> PyTree:
     return state
 
 
-def _candidates(env: Environment, count: int, networks: bool) -> tuple[Any, Any]:
+def _candidates(env: Environment, count: int, networks: bool) -> tuple[PyTree, PyTree]:
     """`count` sets of policies: `(learned arrays, stacked; everything else)`."""
     if not networks:
         learned, common = eqx.partition(_constant_policies(env), eqx.is_inexact_array)

@@ -72,16 +72,9 @@ def reproduce(
             are trained, and the pages of experiments that do without them are written.
     """
     trainer = engine_of(workers, engine, gpus)
-    for field, given in (("out", out), ("pages", out if pages is None else pages)):
-        require_path(given, field)
-    out = Path(out)
-    where = out if pages is None else Path(pages)
-    for field, folder in (("out", out), ("pages", where)):
-        if folder.exists() and not folder.is_dir():
-            raise FairgymError(f"{field} is {str(folder)!r}, which is a file; it takes a folder")
-    names = list(dict.fromkeys(names))
+    out, where = _folders(out, pages)
     todo = []
-    for name in names:
+    for name in dict.fromkeys(names):
         experiment = experiments.get(name)()
         size = experiment.size(scale, seeds)
         todo.append((name, experiment, size, plan(experiment.grid(size), range(size.seeds), out)))
@@ -161,6 +154,17 @@ class _Training:
     def _label(self, one: Planned) -> str:
         place = self.places[one.folder]
         return f"run {place} of {max(self.total, place)}: {one.label}"
+
+
+def _folders(out: str | Path, pages: str | Path | None) -> tuple[Path, Path]:
+    """Folder of the runs and folder of the pages, neither of which is a file."""
+    pages = out if pages is None else pages
+    for field, given in (("out", out), ("pages", pages)):
+        require_path(given, field)
+    for field, folder in (("out", Path(out)), ("pages", Path(pages))):
+        if folder.exists() and not folder.is_dir():
+            raise FairgymError(f"{field} is {str(folder)!r}, which is a file; it takes a folder")
+    return Path(out), Path(pages)
 
 
 def _prepare(where: Path) -> None:

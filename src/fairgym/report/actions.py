@@ -11,10 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.algorithms import log_keys
-from fairgym.core import Element, Shares
+from fairgym.core import Element, Environment, Shares
 from fairgym.report import style
 from fairgym.report.grouping import RunGroup, Series, groups_of
 from fairgym.report.labels import has_people, number, parts_word, row_label, title, whole, words
+from fairgym.training.run import Run
 
 MOST_LINES = 12  # options that have a line each; of more, each is a row of a heat map
 
@@ -41,7 +42,7 @@ class Panel:
         return sum(len(block) + bool(block[0].of) for block in self.blocks)
 
 
-def line_panels(env: Any) -> list[Panel]:
+def line_panels(env: Environment) -> list[Panel]:
     """The panels of the agents that set numbers or units, or choose one of a few options."""
     found = []
     for agent in env.agents:
@@ -64,7 +65,7 @@ def line_panels(env: Any) -> list[Panel]:
     return found
 
 
-def map_panels(env: Any) -> list[Panel]:
+def map_panels(env: Environment) -> list[Panel]:
     """The panels of the agents that divide budgets or choose among many, in their order.
 
     A budget has a panel; blocks that split one share each share one.
@@ -95,7 +96,7 @@ LINE_HEIGHT, MAP_ROW, MAP_FRAME = 2.35, 0.2, 1.0  # inches
 
 
 @style.styled
-def mean_actions(runs: Sequence[Any]) -> Figure:
+def mean_actions(runs: Sequence[Run] | Sequence[RunGroup]) -> Figure:
     """Mean actions of the agents over training.
 
     Numbers in [0, 1] are lines, one colour per group that an element is for; per-person actions
@@ -183,7 +184,7 @@ def _legend(groups: Sequence[RunGroup]) -> list[Line2D]:
     return [Line2D([], [], label=words(n), **style.group_line(i)) for i, n in enumerate(names)]
 
 
-def _uses_groups(env: Any) -> bool:
+def _uses_groups(env: Environment) -> bool:
     return any(e.group in env.spec.groups for panel in line_panels(env) for e in panel.elements)
 
 

@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,13 +11,17 @@ from matplotlib.patches import Patch
 from fairgym.core import Environment
 from fairgym.report import style
 from fairgym.report.labels import core_attribute_unit, number, words
-from fairgym.report.results import core_values, group_gap, named_evaluations
+from fairgym.report.results import Evaluations, core_values, group_gap, named_evaluations
+from fairgym.training.evaluation import Evaluation
+
+# Percent of a group in each bin, and its mean.
+Spread = tuple[np.ndarray, float]
 
 BINS = (12, 40)  # fewest and most
 
 
 @style.styled
-def core_attribute_distribution(evaluations: Any, env: Environment) -> Figure:
+def core_attribute_distribution(evaluations: Evaluations, env: Environment) -> Figure:
     """The core attribute per group at the start and at the end of an episode.
 
     Args:
@@ -96,7 +99,9 @@ def _histogram(values: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, float
     return 100 * counts / max(values.size, 1), float(values.mean()) if values.size else np.nan
 
 
-def _overlaid(panel: Axes, spread: Sequence[Any], edges: np.ndarray, groups: Any) -> None:
+def _overlaid(
+    panel: Axes, spread: Sequence[Spread], edges: np.ndarray, groups: Sequence[str]
+) -> None:
     for code, (shares, mean) in enumerate(spread):
         if not np.isfinite(mean):
             continue
@@ -108,7 +113,7 @@ def _overlaid(panel: Axes, spread: Sequence[Any], edges: np.ndarray, groups: Any
 
 
 def _lanes(
-    panel: Axes, spread: Sequence[Any], edges: np.ndarray, groups: Any, highest: float
+    panel: Axes, spread: Sequence[Spread], edges: np.ndarray, groups: Sequence[str], highest: float
 ) -> None:
     """One lane per group, all to one scale, the mean as a line with its number at the right."""
     floors = np.arange(len(groups))[::-1]
@@ -142,7 +147,7 @@ def _lanes(
 
 
 def _pooled(
-    env: Environment, evaluations: Sequence[Any], which: str
+    env: Environment, evaluations: Sequence[Evaluation], which: str
 ) -> tuple[np.ndarray, np.ndarray]:
     pairs = [core_values(env, getattr(evaluation, which)) for evaluation in evaluations]
     return np.concatenate([a for a, _ in pairs]), np.concatenate([g for _, g in pairs])

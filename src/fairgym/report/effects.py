@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -86,8 +86,8 @@ class Change(NamedTuple):
     section: str
     what: str
     unit: str
-    old: Any
-    new: Any
+    old: object
+    new: object
 
 
 def effects(simulation: Simulation) -> list[Effect]:
@@ -262,7 +262,7 @@ def _changed_params(base: Built, one: Built) -> list[Change]:
     for name, info in base.params.info().items():
         old, new = (np.asarray(getattr(built.params, name), np.float64) for built in (base, one))
         if old.ndim == new.ndim == 0:
-            parts: Iterable[Any] = [("", old, new)]
+            parts: Iterable[tuple[str, np.ndarray, np.ndarray]] = [("", old, new)]
         else:
             old, new = np.broadcast_arrays(old, new)
             names = base.env.spec.parts_of(info.per) if info.per else range(1, len(old) + 1)

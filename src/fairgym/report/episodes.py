@@ -3,7 +3,6 @@
 import textwrap
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import PyTree
@@ -22,14 +21,14 @@ from fairgym.report.labels import (
     title,
     words,
 )
-from fairgym.report.results import Result, cumulative_rates, named_evaluations, ratio
+from fairgym.report.results import Evaluations, Result, cumulative_rates, named_evaluations, ratio
 from fairgym.training.courses import few
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
 
 
 @style.styled
-def group_rates(evaluations: Any, env: Environment) -> Figure:
+def group_rates(evaluations: Evaluations, env: Environment) -> Figure:
     """Rates that disparities compare, per group over the episode.
 
     Args:
@@ -136,7 +135,7 @@ def _common_scale(alike: Sequence[tuple[Axes, np.ndarray]]) -> None:
 
 
 @style.styled
-def part_curves(evaluations: Any, env: Environment, partition: str) -> Figure:
+def part_curves(evaluations: Evaluations, env: Environment, partition: str) -> Figure:
     """Standing of the parts of the people (regions) over the episode: a line for each.
 
     Args:

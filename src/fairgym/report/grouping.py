@@ -1,14 +1,15 @@
 """Runs by configuration: those that differ in nothing but their seed belong together."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fairgym.config.differences import AIM, LONGEST, WORLD, as_text, essence, labels_of, part_of
+from fairgym.core import Environment
 from fairgym.training.folder import seed_of
+from fairgym.training.run import Run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,12 +24,12 @@ class RunGroup:
     """
 
     label: str
-    runs: tuple[Any, ...]
+    runs: tuple[Run, ...]
     world: str = ""
     aim: str = ""
 
     @property
-    def env(self) -> Any:
+    def env(self) -> Environment:
         """Environment, which all runs of a group share."""
         return self.runs[0].env
 
@@ -80,7 +81,7 @@ class Series:
         return _quiet(np.nanmax, self.values)
 
 
-def _quiet(function: Any, values: np.ndarray) -> np.ndarray:
+def _quiet(function: Callable[..., np.ndarray], values: np.ndarray) -> np.ndarray:
     result = np.full(values.shape[1], np.nan)
     known = np.any(np.isfinite(values), axis=0)
     if known.any():
@@ -88,7 +89,7 @@ def _quiet(function: Any, values: np.ndarray) -> np.ndarray:
     return result
 
 
-def series(runs: Sequence[Any], key: str) -> Series:
+def series(runs: Sequence[Run], key: str) -> Series:
     """Line up one logged number of several runs by epoch."""
     rows = [
         {int(line["epoch"]): float(line[key]) for line in run.metrics if line.get(key) is not None}
@@ -99,13 +100,13 @@ def series(runs: Sequence[Any], key: str) -> Series:
     return Series(np.array(epochs, int), np.array(values, float).reshape(len(rows), len(epochs)))
 
 
-def group_runs(runs: Sequence[Any]) -> list[RunGroup]:
+def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
     """Gather runs by configuration, seed apart, and name each group by what differs.
 
     Args:
         runs: as `fairgym.training.load` returns them; a folder given twice counts once.
     """
-    gathered: dict[str, list[Any]] = {}
+    gathered: dict[str, list[Run]] = {}
     seen = set()
     for run in runs:
         folder = Path(run.folder).resolve()
@@ -129,11 +130,12 @@ def group_runs(runs: Sequence[Any]) -> list[RunGroup]:
     ]
 
 
-def groups_of(runs: Sequence[Any]) -> list[RunGroup]:
+def groups_of(runs: Sequence[Run] | Sequence[RunGroup]) -> list[RunGroup]:
     """Gather runs by configuration, if they are not gathered already."""
-    return list(runs) if runs and isinstance(runs[0], RunGroup) else group_runs(runs)
+    groups = [run for run in runs if isinstance(run, RunGroup)]
+    return groups or group_runs([run for run in runs if not isinstance(run, RunGroup)])
 
 
-def _folder_name(run: Any) -> str:
+def _folder_name(run: Run) -> str:
     folder = Path(run.folder)
     return folder.name if seed_of(folder) is None else f"{folder.parent.name}/{folder.name}"

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from fairgym.config.differences import essence, flatten, plain
 from fairgym.config.plain import objective_text
 from fairgym.config.settings import summary_line
 from fairgym.core import Environment
+from fairgym.fairness import Objective
 from fairgym.report.grouping import RunGroup
 from fairgym.report.labels import MetricLabel, has_people, metric_labels, number, title, words
 from fairgym.report.results import Result, interval
@@ -222,7 +222,7 @@ def _in_short(group: RunGroup) -> dict[str, str]:
     return row
 
 
-def _weights(objective: Any) -> str:
+def _weights(objective: Objective | Mapping[str, Objective]) -> str:
     """The weights in text; one line for all agents, or for the first of several objectives."""
     if isinstance(objective, Mapping):
         return "each agent has its own"

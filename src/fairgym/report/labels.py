@@ -7,7 +7,6 @@ carry a minus sign. Reports show them as plain rates and gaps, marked "lower is 
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import PyTree
@@ -16,6 +15,7 @@ from fairgym.algorithms import log_keys
 from fairgym.config.differences import words
 from fairgym.core import ActionSpace, Element, Environment, PopulationEnvironment
 from fairgym.fairness import Disparity, Rate
+from fairgym.statistics.intervals import Numbers
 
 
 def title(name: str) -> str:
@@ -118,10 +118,10 @@ class MetricLabel:
         """Unit for an axis."""
         return self.unit or ("score" if self.kind in ("objective", "scheme") else "")
 
-    def shown(self, values: Any) -> PyTree:
+    def shown(self, values: Numbers | float) -> np.ndarray:
         """Values of the program as they are shown."""
         values = np.asarray(values, np.float64)
-        return 0.0 - values if self.flipped else values
+        return np.asarray(0.0 - values) if self.flipped else values
 
 
 OBJECTIVE = MetricLabel("objective", "Objective", "", False, "objective")

@@ -1,20 +1,20 @@
 """Figures of how training went: learning curves of the objective and the metrics."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.report import style
-from fairgym.report.grouping import RunGroup, groups_of
+from fairgym.report.grouping import RunGroup, Series, groups_of
 from fairgym.report.labels import MetricLabel, metric_labels
+from fairgym.training.run import Run
 
 
 @style.styled
 def learning_curves(
-    runs: Sequence[Any],
+    runs: Sequence[Run] | Sequence[RunGroup],
     *,
     band: str = "range",
     references: Mapping[str, Mapping[str, float]] | None = None,
@@ -73,7 +73,7 @@ def learning_curves(
     return figure
 
 
-def _band(metric: MetricLabel, data: Any, band: str) -> tuple[np.ndarray, np.ndarray]:
+def _band(metric: MetricLabel, data: Series, band: str) -> tuple[np.ndarray, np.ndarray]:
     if band == "range":
         low, high = metric.shown(data.low), metric.shown(data.high)
     else:

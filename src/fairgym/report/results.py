@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import PyTree
@@ -14,6 +13,7 @@ from fairgym.report.labels import OBJECTIVE, MetricLabel, magnitude, number
 from fairgym.statistics.comparisons import Null, null_of
 from fairgym.statistics.intervals import crossed_interval, paired_interval
 from fairgym.training.courses import Course, courses
+from fairgym.training.evaluation import Evaluation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Result:
 
     name: str
     learned: bool
-    evaluations: tuple[Any, ...]
+    evaluations: tuple[Evaluation, ...]
     world: str = ""
 
     def values(self, metric: MetricLabel) -> list[np.ndarray]:
@@ -152,15 +152,23 @@ def estimate(values: Sequence[np.ndarray]) -> Estimate:
     return Estimate(*crossed_interval(values), undefined, sum(v.size for v in values))
 
 
-def named_evaluations(evaluations: Any) -> dict[str, Sequence[Any]]:
+# One evaluation; several of one policy; name of a policy -> one or several; or results.
+Evaluations = (
+    Evaluation
+    | Sequence[Evaluation]
+    | Sequence[Result]
+    | Mapping[str, Evaluation | Sequence[Evaluation]]
+)
+
+
+def named_evaluations(evaluations: Evaluations) -> Mapping[str, Sequence[Evaluation]]:
     """Evaluations by name of policy: one, a mapping, or results."""
+    if isinstance(evaluations, Evaluation):
+        return {"": [evaluations]}
     if isinstance(evaluations, Mapping):
-        return {k: v if isinstance(v, list | tuple) else [v] for k, v in evaluations.items()}
-    if isinstance(evaluations, list | tuple) and evaluations:
-        if isinstance(evaluations[0], Result):
-            return {result.name: result.evaluations for result in evaluations}
-        return {"": evaluations}
-    return {"": [evaluations]}
+        return {k: [v] if isinstance(v, Evaluation) else v for k, v in evaluations.items()}
+    results = {one.name: one.evaluations for one in evaluations if isinstance(one, Result)}
+    return results or {"": [one for one in evaluations if isinstance(one, Evaluation)]}
 
 
 def cumulative_rates(trace: PyTree, rate: Rate, discount: float = 1.0) -> np.ndarray:
@@ -190,7 +198,7 @@ def rate_values(result: Result, rate: Rate, code: int) -> list[np.ndarray]:
     return [cumulative_rates(e.trace, rate, e.discount)[:, -1, code] for e in result.evaluations]
 
 
-def group_means(evaluations: Sequence[Any], rate: Rate) -> list[float]:
+def group_means(evaluations: Sequence[Evaluation], rate: Rate) -> list[float]:
     """Each group's rate over whole episodes, mean over them; NaN where it is never defined."""
     rates = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in evaluations]
     known = [column[np.isfinite(column)] for column in np.concatenate(rates).T]
@@ -228,7 +236,9 @@ def wait_courses(result: Result, stage: str) -> dict[str, list[np.ndarray]]:
     return found
 
 
-def core_values(env: Environment, people: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+def core_values(
+    env: Environment, people: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """The core attribute and the group of every person: two arrays (episodes, people)."""
     attribute = np.asarray(people[env.spec.core_attribute], np.float64)
     group = np.asarray(people["group"]).astype(int)

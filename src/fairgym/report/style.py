@@ -11,8 +11,9 @@ from fairgym.core import FairgymError
 
 try:
     import matplotlib
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
     from matplotlib.ticker import MaxNLocator, ScalarFormatter
 except ImportError as error:  # pragma: no cover - needs an installation without the extra
     raise FairgymError(
@@ -125,7 +126,7 @@ def panels(
     return figure, axes[:count]
 
 
-def strips(heights: Sequence[float], *, legend_rows: int = 0) -> tuple[Figure, list[Any]]:
+def strips(heights: Sequence[float], *, legend_rows: int = 0) -> tuple[Figure, list[SubFigure]]:
     """A figure of strips below each other, whose panels need not line up.
 
     Args:
@@ -246,13 +247,13 @@ def epoch_axis(axes: Axes, label: str = "epoch") -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
 
 
-def top_legend(figure: Figure, handles: Sequence[Any]) -> None:
+def top_legend(figure: Figure, handles: Sequence[Artist]) -> None:
     """A legend above all panels, where it covers nothing."""
     if handles:
         figure.legend(
             handles=list(handles),
             loc="outside upper left",
-            ncols=legend_columns([h.get_label() for h in handles]),
+            ncols=legend_columns([str(h.get_label()) for h in handles]),
             handlelength=2.6,
             columnspacing=1.6,
         )

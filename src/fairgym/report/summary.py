@@ -1,7 +1,6 @@
 """First lines of a report: what failed, who decided, and what came out for whom, in plain words."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -254,7 +253,9 @@ def outcomes(result: Result, rule: Result, env: Environment, several: bool) -> l
     return [sentence for sentence in found if sentence]
 
 
-def _sorted_line(start: str, lines: Iterable[tuple[str, Any, str, Estimate, bool]]) -> str:
+def _sorted_line(
+    start: str, lines: Iterable[tuple[str, Sequence[float], str, Estimate, bool]]
+) -> str:
     """One sentence on what is better, worse, and not clearly different; "" for no line."""
     kinds: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     better, worse, alike, unknown = kinds.values()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairgym.report import style
@@ -113,7 +114,7 @@ def multiples(
 
 
 def _panel(
-    panel: Any, rows: Sequence[dict[str, Any]], others: Sequence[str], name: str, measure: str
+    panel: Axes, rows: Sequence[dict[str, Any]], others: Sequence[str], name: str, measure: str
 ) -> None:
     """One measure by one setting."""
     values = list(dict.fromkeys(row[name] for row in rows))
@@ -122,7 +123,7 @@ def _panel(
     ink = style.POLICY_COLOURS[0]
     for index, value in enumerate(values):
         x = value if scaled else index
-        strata: dict[tuple[Any, ...], list[float]] = {}
+        strata: dict[tuple[object, ...], list[float]] = {}
         for row in rows:
             if row[name] == value and row[measure] is not None:
                 strata.setdefault(tuple(row[other] for other in others), []).append(row[measure])
@@ -144,7 +145,7 @@ def _panel(
         panel.set_xlim(-0.5, len(values) - 0.5)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = "default" if value is None else str(value)
     return text if len(text) <= 14 else f"{text[:13]}…"
 

@@ -1,7 +1,6 @@
 """Tables of the groups, and of further parts of the people."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -153,7 +152,7 @@ def part_values(
         "people", each stage and the core attribute: arrays with one entry per part, over all
         episodes; NaN for a part without people.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, np.ndarray] = {}
     for name in ("people", *env.spec.stages, env.spec.core_attribute):
         rows = [
             e.parts[partition][name][np.arange(e.episodes), e.lengths if end else 0]
@@ -291,7 +290,7 @@ def people_sections(
     return sections
 
 
-def _codes(people: Mapping[str, Any], name: str) -> np.ndarray:
+def _codes(people: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     return np.atleast_2d(np.asarray(people[name])).astype(int)
 
 

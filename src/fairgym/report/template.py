@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from fairgym.core import Environment
 
@@ -175,7 +174,7 @@ def _row(cells: Row, span: int) -> str:
     return f"<tr>{first}{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
 
 
-def escaped(text: Any) -> str:
+def escaped(text: object) -> str:
     """Text as HTML shows it: with &, < and > spelt out."""
     return html.escape(str(text), quote=False)
 

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.fairqcm._lending import LendingFigure
+from fairgym.experiments.fairqcm.fig3 import LendingFigure
 
 
 @ex.experiments.register("fairqcm-fig5")

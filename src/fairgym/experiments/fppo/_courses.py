@@ -11,6 +11,7 @@ from jaxtyping import Float, PyTree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fairgym.config import RunConfig
 from fairgym.core import AnyPolicy, Environment
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, curve
@@ -81,7 +82,7 @@ class CourseFigure(ex.Experiment):
         """Checks of what is published."""
         raise NotImplementedError
 
-    def grid(self, size: ex.Size) -> dict[str, Any]:
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """A run of each learner."""
         return {label: self.system.config(label, size) for label in (F_PPO, *self.rivals, *BEYOND)}
 

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
 from fairgym.algorithms.f_ppo import FPpo
+from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.fppo._systems import ATTENTION, BANK_LOANS, EPIDEMIC, F_PPO, F_PPO_L, SIZES
@@ -36,7 +37,7 @@ class FppoFig2(ex.Experiment):
     )
     sizes: ClassVar = SIZES
 
-    def grid(self, size: ex.Size) -> dict[str, Any]:
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """Both learners in each system, as figures 1, 3 and 4 train F-PPO."""
         return {
             f"{system.name}: {label}": system.config(label, size)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
+from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.fppo._courses import (
@@ -59,7 +60,7 @@ class FppoVariants(ex.Experiment):
     )
     sizes: ClassVar = SIZES
 
-    def grid(self, size: ex.Size) -> dict[str, Any]:
+    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
         """PPO, F-PPO-S and F-PPO in four ways; runs are shared with figures 1, 3 and 4."""
         return {
             f"{name}: {label}": figure.system.config(algorithm, size, **more)

@@ -1,7 +1,6 @@
 """Selective labels: what banks learn from their own loans, beside what only an oracle knows."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import PyTree
@@ -160,7 +159,7 @@ def _columns(env: Environment, ends: Sequence[Evaluation]) -> Columns:
     """
     found: dict[str, PyTree] = {}
 
-    def add(name: str, value: Any) -> None:
+    def add(name: str, value: float | np.floating) -> None:
         found.setdefault(name, []).append(float(value))
 
     for one in ends:

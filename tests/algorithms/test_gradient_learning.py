@@ -39,13 +39,16 @@ def logs_of(some, env, seed):
 @pytest.mark.parametrize(
     "some",
     [
-        FMappo(
-            epochs=2,
-            episodes_per_epoch=4_000,
-            evaluation_episodes=256,
-            sampled_people=0,
-            gamma=0.99,
-            **SHORT,
+        pytest.param(  # PPO by other settings, whose learning has tests of its own
+            FMappo(
+                epochs=2,
+                episodes_per_epoch=4_000,
+                evaluation_episodes=256,
+                sampled_people=0,
+                gamma=0.99,
+                **SHORT,
+            ),
+            marks=pytest.mark.full,
         ),
         FMaddpg(
             epochs=2,

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tiers import in_tiers
 
 import fairgym
 from fairgym.config import RunConfig
@@ -147,7 +146,8 @@ def in_parts(env, **changes):
     return env.default_params.replace(**lists | changes)
 
 
-@pytest.mark.parametrize("env", in_tiers(BASELINES, HEALTH), ids=lambda env: env.name)
+@pytest.mark.full
+@pytest.mark.parametrize("env", BASELINES, ids=lambda env: env.name)
 def test_equal_numbers_for_all_regions_are_one_number(env):
     """Counts to the last one; the compiler rounds the sums of another program otherwise."""
     one, each = episode(env, env.default_params), episode(env, in_parts(env))

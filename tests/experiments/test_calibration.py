@@ -28,6 +28,7 @@ def test_stays_by_hand():
     np.testing.assert_array_equal(found.group, [0, 0])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", in_tiers(RULES, "loan"))
 def test_stays_are_those_that_the_components_count(name):
     """Loans that ended and were lost, and degrees, by group."""

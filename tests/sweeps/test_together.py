@@ -7,7 +7,6 @@ import jax
 import numpy as np
 import pytest
 import two_servers  # noqa: F401 - registers an environment that compiles quickly
-from tiers import in_tiers
 
 from fairgym.config import sweep_of
 from fairgym.core import FairgymError
@@ -40,7 +39,8 @@ def trained(engine, entries):
     return results_of(entries), said
 
 
-@pytest.mark.parametrize("width", in_tiers([2, 4, 8], 4))
+@pytest.mark.full
+@pytest.mark.parametrize("width", [2, 4, 8])
 def test_together_is_one_after_another_up_to_rounding(tmp_path, width):
     one, _ = trained(Local(), entries_in(tmp_path / "one"))
     other, said = trained(Vmap(width), entries_in(tmp_path / "other"))

@@ -26,6 +26,7 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import LARGEST_WIDTH, Objectives, algorithms
+from fairgym.algorithms._episodes import explained_variance
 from fairgym.algorithms._gradient import GradientLearner, apply_gradients
 from fairgym.algorithms._networks import Networks, make_flat_networks, make_networks
 from fairgym.algorithms._on_policy import (
@@ -287,9 +288,8 @@ class Ppo(GradientLearner[PpoState]):
             returns=(returns - mean) / spread,
             before=before,
         )
-        explained = 1.0 - jnp.var(advantage, (0, 1)) / (jnp.var(returns, (0, 1)) + 1e-8)
-        log = {log_keys.EXPLAINED_VARIANCE: jnp.mean(explained[:agents])}
-        return state.replace(worlds=worlds), batch, log
+        explained = jnp.mean(explained_variance(advantage, returns)[:agents])
+        return state.replace(worlds=worlds), batch, {log_keys.EXPLAINED_VARIANCE: explained}
 
     def _improve(
         self, state: PpoState, batch: Batch, key: PRNGKeyArray

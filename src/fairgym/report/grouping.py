@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -132,8 +133,9 @@ def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
 
 def groups_of(runs: Sequence[Run] | Sequence[RunGroup]) -> list[RunGroup]:
     """Gather runs by configuration, if they are not gathered already."""
-    groups = [run for run in runs if isinstance(run, RunGroup)]
-    return groups or group_runs([run for run in runs if not isinstance(run, RunGroup)])
+    if runs and isinstance(runs[0], RunGroup):
+        return list(cast(Sequence[RunGroup], runs))
+    return group_runs(cast(Sequence[Run], runs))
 
 
 def _folder_name(run: Run) -> str:

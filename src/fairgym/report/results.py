@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 from jaxtyping import PyTree
@@ -167,8 +168,9 @@ def named_evaluations(evaluations: Evaluations) -> Mapping[str, Sequence[Evaluat
         return {"": [evaluations]}
     if isinstance(evaluations, Mapping):
         return {k: [v] if isinstance(v, Evaluation) else v for k, v in evaluations.items()}
-    results = {one.name: one.evaluations for one in evaluations if isinstance(one, Result)}
-    return results or {"": [one for one in evaluations if isinstance(one, Evaluation)]}
+    if evaluations and isinstance(evaluations[0], Result):
+        return {one.name: one.evaluations for one in cast(Sequence[Result], evaluations)}
+    return {"": cast(Sequence[Evaluation], evaluations)}
 
 
 def cumulative_rates(trace: PyTree, rate: Rate, discount: float = 1.0) -> np.ndarray:

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from learners import BOUNDED, ENV, FIXED, HELD, SMALL, collected, learner
-from tiers import in_tiers
 from toys import Toy
 
 import fairgym
@@ -55,6 +54,7 @@ def test_rewards_with_exploration_are_logged(begun):
     assert float(log["step_reward"]) == pytest.approx(rewards.mean(), rel=1e-5)
 
 
+@pytest.mark.full
 def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order(begun):
     """Also after it is full: who is drawn is followed by the next step of the same world."""
     ddpg, _, state, _ = begun("f-maddpg")
@@ -125,11 +125,10 @@ def check_learned(before, after):
     assert np.mean(jax.tree.leaves(moved)) > 0.5
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "environment"),
-    in_tiers(
-        [("f-mappo", "loan"), ("f-maddpg", "health"), ("f-mappo", "education")], ("f-mappo", "loan")
-    ),
+    [("f-mappo", "loan"), ("f-maddpg", "health"), ("f-mappo", "education")],
 )
 def test_every_system_can_be_learned_in(name, environment):
     """A round of it; measuring what was learned is the same for all algorithms."""

@@ -332,6 +332,7 @@ def test_jaxmarl_steps_are_those_of_the_environment():
     assert int(after.play.state.time) == int(world.time) == 1
 
 
+@pytest.mark.full
 def test_jaxmarl_episodes_begin_anew_side_by_side():
     env = JaxMarlEnv(NeverEnds(fairgym.make("loan_simple", population=60, horizon=3)))
     keys = jax.random.split(jax.random.key(0), 4)

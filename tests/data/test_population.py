@@ -59,6 +59,7 @@ def test_built_in_population():
     assert share.mean() == pytest.approx(0.4, abs=0.02)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads under /proc")
 def test_reading_people_starts_no_thread_that_could_outlive_python():
     """Arrow's threads hold Python's objects: one that drops them at exit aborts the process."""
@@ -131,6 +132,7 @@ def test_checksum_is_of_the_parquet_file(name):
     assert len(content) < 1_000_000
 
 
+@pytest.mark.full
 def test_import_needs_numpy_only():
     code = (
         "import sys, fairgym.data; "

@@ -39,6 +39,7 @@ def runs(tmp_path_factory):
     }
 
 
+@pytest.mark.full
 def test_policies_are_measured_once_per_seed_and_setting(runs):
     said = []
     found = compare(runs.items(), 4, seed=2, progress=said.append, trace=True)

@@ -178,6 +178,7 @@ def test_missing_agent(env):
         evaluate(env, env.default_params, policies, jax.random.key(0), 2)
 
 
+@pytest.mark.full
 def test_the_parts_of_the_people_at_every_step():
     """Regions of the education environment: numbers, stages and baseline GPA, counted by hand."""
     env = fairgym.make("education", population=200, horizon=12)

@@ -156,6 +156,7 @@ def test_without_loans_all_stays_as_it_was_believed():
     assert not steps.after.ended.any() and not made.estimated_approved_would_repay.any()
 
 
+@pytest.mark.full
 def test_the_world_is_the_same(half):
     """What is not an estimate is bit for bit that of a bank which is told everything."""
     params, steps = half

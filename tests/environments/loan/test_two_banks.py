@@ -77,6 +77,7 @@ def test_it_keeps_the_contract(episode):
 # --------------------------------------------------------------------------- people
 
 
+@pytest.mark.full
 def test_nobody_changes_the_bank_before_applying_again(episode):
     for t in range(MONTHS):
         before, after = month(episode.before, t), month(episode.after, t)

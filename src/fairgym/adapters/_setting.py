@@ -132,7 +132,7 @@ def check_fixed(env: Environment, fixed: object) -> None:
         require_agent(env, agent)
 
 
-def _policies(env: Environment, fixed: Mapping[str, Any], params: Params) -> dict[str, PyTree]:
+def _policies(env: Environment, fixed: Mapping[str, Any], params: Params) -> dict[str, Any]:
     """Fixed policies of specifications, and policies as they are."""
     check_fixed(env, fixed)
     ready = {agent: one for agent, one in fixed.items() if callable(one)}

@@ -36,7 +36,7 @@ def _programs(game: Game, rest: tuple[tuple[Hashable, ...], Any]) -> tuple[PyTre
     def whole(name: str, leaves: Sequence[Array]) -> PyTree:
         return jax.tree.unflatten(forms[name], leaves)
 
-    def given(numbers: tuple[Any, ...]) -> tuple[PyTree, dict[str, PyTree]]:
+    def given(numbers: tuple[Any, ...]) -> tuple[PyTree, dict[str, Any]]:
         """Parameters and policies, from what is passed to every call."""
         params, arrays = numbers
         static = jax.tree.unflatten(rest[1], rest[0])
@@ -189,7 +189,7 @@ class Table:
             )
         return action.astype(np.float32)
 
-    def info(self) -> dict[str, PyTree]:
+    def info(self) -> dict[str, Any]:
         """An info dictionary: the metrics of the episode if it is over, those that are defined."""
         return {"metrics": self.metrics()} if self.over else {}
 

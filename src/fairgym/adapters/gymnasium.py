@@ -129,7 +129,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, PyTree] | None = None
-    ) -> tuple[PyTree, dict[str, PyTree]]:
+    ) -> tuple[PyTree, dict[str, Any]]:
         """Begin an episode.
 
         Args:
@@ -142,7 +142,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         return self._table.reset(self.np_random, options)[self.agent], {}
 
-    def step(self, action: PyTree) -> tuple[PyTree, PyTree, bool, bool, dict[str, PyTree]]:
+    def step(self, action: PyTree) -> tuple[PyTree, PyTree, bool, bool, dict[str, Any]]:
         """One step: `(observation, reward, terminated, truncated, info)`.
 
         Raises:

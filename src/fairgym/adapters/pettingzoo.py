@@ -131,7 +131,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
     def reset(
         self, seed: int | None = None, options: dict[str, PyTree] | None = None
-    ) -> tuple[dict[str, PyTree], dict[str, dict[str, PyTree]]]:
+    ) -> tuple[dict[str, PyTree], dict[str, dict[str, Any]]]:
         """Begin an episode.
 
         Args:

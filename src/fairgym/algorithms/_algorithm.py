@@ -1,7 +1,7 @@
 """The interface of algorithms, which lets the training loop be written once."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -157,7 +157,7 @@ def init_fields(
     objective: Objectives,
     params: Params | None = None,
     fixed: Mapping[str, AnyPolicy] | None = None,
-) -> dict[str, PyTree]:
+) -> dict[str, Any]:
     """Fields of `TrainState` before the first update, by name.
 
     Arguments as in `Algorithm.init`.

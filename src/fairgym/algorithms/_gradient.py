@@ -8,7 +8,7 @@ the end of the sum that is maximised; the value after it is 0.
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
 import jax
@@ -206,7 +206,7 @@ class GradientLearner(Algorithm[StateT]):
         objective: Objectives,
         params: Params | None,
         fixed: Mapping[str, AnyPolicy] | None,
-    ) -> dict[str, PyTree]:
+    ) -> dict[str, Any]:
         """Fields of a `GradientState` before the first update, by name.
 
         Raises:

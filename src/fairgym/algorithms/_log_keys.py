@@ -7,8 +7,6 @@ module, and read back by `under` and `actions_in`.
 from collections.abc import Mapping
 from typing import Any
 
-from jaxtyping import PyTree
-
 OBJECTIVE = "objective"
 SURVIVED = "survived"
 STEP_REWARD = "step_reward"
@@ -65,7 +63,7 @@ def candidates(key: str) -> str:
     return f"{_CANDIDATES}/{key}"
 
 
-def metrics_in(line: Mapping[str, Any]) -> dict[str, PyTree]:
+def metrics_in(line: Mapping[str, Any]) -> dict[str, Any]:
     """The metrics and schemes of a log line: name -> value."""
     return _under(_METRICS, line)
 
@@ -76,6 +74,6 @@ def actions_in(line: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
     return {(agent, element): value for agent, element, value in found}
 
 
-def _under(section: str, line: Mapping[str, Any]) -> dict[str, PyTree]:
+def _under(section: str, line: Mapping[str, Any]) -> dict[str, Any]:
     prefix = f"{section}/"
     return {k.removeprefix(prefix): v for k, v in line.items() if k.startswith(prefix)}

@@ -180,7 +180,7 @@ class FMacem(Algorithm[FMacemState]):
         """The mean policy of each trained agent, and the fixed ones."""
         return self._policies(state, state.mean)
 
-    def _policies(self, state: FMacemState, learned: PyTree) -> dict[str, PyTree]:
+    def _policies(self, state: FMacemState, learned: PyTree) -> dict[str, AnyPolicy]:
         policies = eqx.combine(learned, state.skeleton) | state.fixed
         return {agent: policies[agent] for agent in state.env.agents}
 

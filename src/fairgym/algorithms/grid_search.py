@@ -165,7 +165,7 @@ class GridSearch(Algorithm[GridSearchState]):
         keys = jax.random.split(jax.random.wrap_key_data(state.key), self.episodes)
         count = jax.tree.leaves(candidates)[0].shape[0]
 
-        def policies_of(values: dict[str, Array]) -> dict[str, PyTree]:
+        def policies_of(values: dict[str, Array]) -> dict[str, Any]:
             constant = {agent: lambda o, k, a=action: a for agent, action in values.items()}
             return constant | state.fixed
 

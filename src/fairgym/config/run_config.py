@@ -29,7 +29,7 @@ from fairgym.config.settings import (
     algorithm_settings,
     environment_settings,
 )
-from fairgym.core import Environment, FairgymError, Params, Policy
+from fairgym.core import AnyPolicy, Environment, FairgymError, Params
 from fairgym.fairness import Metric, Objective, metric_classes
 from fairgym.fairness.measuring import measuring
 from fairgym.fairness.weights import OWN, named_by_agent
@@ -59,7 +59,7 @@ class Job(NamedTuple):
     env: Environment
     params: Params
     objective: Objective | dict[str, Objective]
-    fixed: dict[str, Policy]
+    fixed: dict[str, AnyPolicy]
     algorithm: Algorithm
 
 

@@ -9,9 +9,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, PRNGKeyArray, PyTree
+from jaxtyping import Array, PRNGKeyArray
 
-from fairgym.core import ActionSpace, Entities, Environment, FairgymError, Params, require_agent
+from fairgym.core import (
+    ActionSpace,
+    Entities,
+    Environment,
+    FairgymError,
+    Params,
+    require_agent,
+)
 from fairgym.policies.named import named_action, option_of
 from fairgym.utils import rules
 from fairgym.utils.plugins import load_object, reason_of
@@ -95,7 +102,7 @@ class Function(eqx.Module):
 
 def fixed_policies(
     env: Environment, specification: Mapping[str, Any], params: Params | None = None
-) -> dict[str, PyTree]:
+) -> dict[str, Any]:
     """Build fixed policies from plain values, as in `env.spec.baselines` and in run configurations.
 
     Args:

@@ -3,9 +3,9 @@
 import textwrap
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from jaxtyping import PyTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -233,7 +233,7 @@ def metric_comparison(results: Sequence[Result], env: Environment) -> Figure:
     return figure
 
 
-def _look(result: Result, learned: int) -> dict[str, PyTree]:
+def _look(result: Result, learned: int) -> dict[str, Any]:
     if result.learned:
         return {"color": style.POLICY_COLOURS[learned % len(style.POLICY_COLOURS)], "marker": "o"}
     return {"color": style.BASELINE_COLOUR, "marker": "s"}

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from jaxtyping import PyTree
 
 from fairgym.algorithms import log_keys
 from fairgym.config.differences import words
@@ -171,7 +170,7 @@ def scheme_title(env: Environment, name: str) -> str:
     return capital(own) if own else title(name)
 
 
-def disparities(env: Environment) -> dict[str, PyTree]:
+def disparities(env: Environment) -> dict[str, Disparity]:
     """Differences of a rate between groups, or between people who are told apart, by name."""
     return {name: m for name, m in env.metrics.items() if isinstance(m, Disparity)}
 

@@ -1,7 +1,7 @@
 """The case that properties are checked with, and comparison of pytrees in words."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray, PyTree
 
-from fairgym.core import Environment, Params, Struct
+from fairgym.core import AnyPolicy, Environment, Params, Struct
 from fairgym.policies import equivariant
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-4
@@ -220,7 +220,7 @@ class Case:
         return inside(seen)
 
     @cached_property
-    def policies(self) -> dict[str, PyTree]:
+    def policies(self) -> Mapping[str, AnyPolicy]:
         """Equivariant networks that differ with the key."""
         return equivariant(self.env, self.key, 8, pooled=True, params=self.params)
 

@@ -11,7 +11,7 @@ import numpy as np
 from fairgym.config.differences import words
 from fairgym.config.parameters import with_params
 from fairgym.config.settings import environment_settings
-from fairgym.core import Environment, FairgymError, Params, Policy, check_shape
+from fairgym.core import AnyPolicy, Environment, FairgymError, Params, check_shape
 from fairgym.policies import fixed_policies, with_fixed
 from fairgym.statistics.intervals import paired_interval
 from fairgym.training.comparison import baselines_of
@@ -85,7 +85,7 @@ class Built:
     params: Params
     baseline: str
     specification: Mapping[str, object]
-    policies: Mapping[str, Policy]
+    policies: Mapping[str, AnyPolicy]
 
     @property
     def name(self) -> str:

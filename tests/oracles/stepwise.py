@@ -49,8 +49,8 @@ def require_same_views(env: PopulationEnvironment, seen: Mapping[str, Any], syst
         mask = np.asarray(seen[agent].mask)
         np.testing.assert_array_equal(np.flatnonzero(mask), rows, agent)
         found = np.asarray(seen[agent].features)[mask]
-        np.testing.assert_allclose(found, features, rtol=1e-4, atol=0.02, err_msg=agent)
-        np.testing.assert_allclose(seen[agent].context, context, rtol=1e-4, atol=10)
+        np.testing.assert_allclose(found, features, rtol=1e-4, atol=1e-4, err_msg=agent)
+        np.testing.assert_allclose(seen[agent].context, context, rtol=1e-4, atol=1e-4)
         names = [feature.name for feature in env.observation_space(agent).features]
         assert names == list(system.sees[agent])
 
@@ -61,7 +61,7 @@ def require_same_components(
     """Every component that the environment declares."""
     assert set(theirs) == set(env.spec.component_info)
     for name, value in theirs.items():
-        np.testing.assert_allclose(getattr(ours, name), value, rtol=1e-4, atol=0.01, err_msg=name)
+        np.testing.assert_allclose(getattr(ours, name), value, rtol=1e-4, atol=1e-3, err_msg=name)
 
 
 def require_close(found: Any, expected: Mapping[str, Any], rtol: float = 1e-4, atol=1e-3) -> None:

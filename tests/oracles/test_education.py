@@ -140,14 +140,14 @@ def require_same_state(people, state, country):
         "average_salary": country.earned / np.maximum(country.worked, 1),
     }
     stepwise.require_close(people, of_people, rtol=2e-5, atol=3e-5)
-    stepwise.require_close(state, {"account": country.account}, atol=10)
+    stepwise.require_close(state, {"account": country.account}, atol=0.1)
     numbers = {
         "total_profit": country.profit,
         "tuition_share": country.tuition_share,
         "supplement": country.supplement,
     }
     stepwise.require_close(state, numbers)
-    stepwise.require_close(state.building, {"fund": [country.fund]}, atol=10)
+    stepwise.require_close(state.building, {"fund": [country.fund]}, atol=2)
     openings, classes = ahead(state, country)
     due = np.asarray(state.building.openings.amounts)
     assert float(state.units) + due[0, country.time] == country.units

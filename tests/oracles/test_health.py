@@ -130,8 +130,8 @@ def require_same_state(people, state, country):
         "subsidies_held": country.held,
         "total_profit": country.profit,
     }
-    stepwise.require_close(state, money, atol=10)
-    stepwise.require_close(state.building, {"fund": country.fund}, atol=10)
+    stepwise.require_close(state, money, atol=0.1)
+    stepwise.require_close(state.building, {"fund": country.fund}, atol=0.1)
     # beds: those that opened, and month by month those that will
     openings = np.asarray(state.building.openings.amounts)
     opened = np.asarray(state.beds) + openings[:, country.time]

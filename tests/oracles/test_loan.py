@@ -97,7 +97,7 @@ def require_same_state(people, state, bank):
             "total_requested": bank.requested,
             "total_received": bank.received,
         },
-        atol=0.05,
+        atol=0.01,
     )
     record = bank.columns(np.arange(PEOPLE))
     scores = ("qualification_score", "qualification"), ("propensity", "propensity")
@@ -108,9 +108,9 @@ def require_same_state(people, state, bank):
         "total_losses": bank.losses,
         "total_payments": bank.payments,
     }
-    stepwise.require_close(state, books, atol=0.01)
+    stepwise.require_close(state, books, atol=1e-3)
     owed = np.asarray(state.deposits.amounts)[bank.time :][: len(bank.due)]
-    np.testing.assert_allclose(owed, bank.due, rtol=1e-4, atol=0.1)
+    np.testing.assert_allclose(owed, bank.due, rtol=1e-4, atol=0.01)
 
 
 def follow(env, compiled, draw):

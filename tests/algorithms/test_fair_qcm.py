@@ -1,5 +1,6 @@
 """FairQCM: counterfactual experiences are exact, and what is learned of them is Q-learning."""
 
+import dataclasses
 import itertools
 
 import equinox as eqx
@@ -74,6 +75,8 @@ def test_counterfactual_experiences_are_those_of_a_world_that_remembers_somethin
 
 def test_a_memory_of_differences_does_for_parity():
     objective = Objective.weighted(SHOP, {"parity": 1.0})
+    scheme = dataclasses.replace(objective.schemes["parity"], normaliser=4.0)
+    objective = dataclasses.replace(objective, schemes={"parity": scheme})
     learner = algorithms.get("tabular-fair-qcm")(offsets=(-1, 1, 2))
     state = begun(learner, "min", objective)
     for number in range(6):
@@ -87,7 +90,7 @@ def test_a_memory_of_differences_does_for_parity():
             assert bool(kept[place]) == bool((ahead >= 0).all())
             np.testing.assert_array_equal(seen[place, :, 1], ahead)
             after = ahead + given
-            assert float(reward[place]) == -abs(after[0] - after[1])
+            assert float(reward[place]) == -abs(after[0] - after[1]) / 4.0
             np.testing.assert_array_equal(seen_after[place, :, 1], after - after.min())
 
 

@@ -32,8 +32,11 @@ test-all: .venv ## the same with all tests (nightly, and before a release)
 test test-all:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
-	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(MARKED) $(PYTEST_ARGS)
+# The types are checked on one core, beside the tests.
+	$(BIN)/pyright & types=$$!; \
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(MARKED) \
+		$(PYTEST_ARGS); tests=$$?; \
+	wait $$types || { echo "pyright found errors: see above"; exit 1; }; exit $$tests
 
 format: .venv ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix

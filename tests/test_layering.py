@@ -25,6 +25,7 @@ FLOORS = (
     {"algorithms", "testing", "bench"},
     {"config"},
     {"training"},
+    {"results"},
     {"sweeps"},
     {"report", "adapters"},
     {"experiments"},

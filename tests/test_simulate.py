@@ -16,7 +16,7 @@ from fairgym.cli import main
 from fairgym.cli.effects import difference_text
 from fairgym.cli.simulate import plan_of
 from fairgym.policies import fixed_policies
-from fairgym.report.results import Estimate
+from fairgym.results.estimates import Estimate
 from fairgym.training import devices, evaluate
 
 ROOT = Path(__file__).parents[1]

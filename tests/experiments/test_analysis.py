@@ -56,7 +56,7 @@ from fairgym.experiments.mafe.learners import (
 from fairgym.experiments.mafe.readings import QUESTIONS
 from fairgym.experiments.mafe.two_banks import AT_RANDOM, COOPERATIVE, FAIR_MINDED, SELFISH
 from fairgym.policies import fixed_policies
-from fairgym.report.labels import title
+from fairgym.results.labels import title
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 from fairgym.utils import make

@@ -30,8 +30,8 @@ from fairgym.core import (
 )
 from fairgym.fairness import Disparity, Objective, Rate
 from fairgym.report import write_report
-from fairgym.report.labels import metric_labels
-from fairgym.report.results import Result
+from fairgym.results.estimates import Result
+from fairgym.results.labels import metric_labels
 from fairgym.training import Evaluation, load, train
 from fairgym.training.checkpoint import encode
 from fairgym.training.run import Run

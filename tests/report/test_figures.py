@@ -10,8 +10,8 @@ from panels import titled, trace_of
 from fairgym.report import actions, learning, style, svg
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison
-from fairgym.report.labels import number
-from fairgym.report.results import Result, cumulative_rates
+from fairgym.results.estimates import Result, cumulative_rates
+from fairgym.results.labels import number
 from fairgym.training import evaluate, load
 
 

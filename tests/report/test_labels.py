@@ -10,8 +10,8 @@ import pytest
 from fairgym.config.differences import small
 from fairgym.core import Components, Element, FairgymError, Shares, component
 from fairgym.fairness import Direct, Disparity, Rate
-from fairgym.report import labels
-from fairgym.report.labels import those
+from fairgym.results import labels
+from fairgym.results.labels import those
 from fairgym.wrappers import EndsAfter
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from panels import trace_of
 
-from fairgym.report import findings, results
+from fairgym.report import findings
 from fairgym.report.grouping import group_runs, series
-from fairgym.report.labels import metric_label, metric_labels, rate_title
-from fairgym.report.results import Result, interval
+from fairgym.results.estimates import Result, interval
+from fairgym.results.labels import metric_label, metric_labels, rate_title
 
 # ---------------------------------------------------------------- grouping
 

@@ -39,10 +39,10 @@ from fairgym.report import group_rates, scheme_curves, status_curves, write_repo
 from fairgym.report.actions import line_panels, map_panels
 from fairgym.report.findings import action_sentences
 from fairgym.report.grouping import RunGroup
-from fairgym.report.labels import metric_label, metric_labels
-from fairgym.report.results import Result
 from fairgym.report.stakeholders import status_sections
 from fairgym.report.tables import group_table, people_sections
+from fairgym.results.estimates import Result
+from fairgym.results.labels import metric_label, metric_labels
 from fairgym.training import load_runs, train
 from fairgym.training.courses import courses, few, status_vectors
 

@@ -14,7 +14,7 @@ from fairgym.config import RunConfig
 from fairgym.fairness import Objective
 from fairgym.report import summary, template
 from fairgym.report.grouping import group_runs
-from fairgym.report.results import Result, best
+from fairgym.results.estimates import Result, best
 from fairgym.utils.registry import environments
 
 

@@ -7,8 +7,8 @@ import pytest
 from stand_ins import stand_in
 
 from fairgym.report.over_time import wait_curves
-from fairgym.report.results import Result
 from fairgym.report.stakeholders import wait_sections, wait_table
+from fairgym.results.estimates import Result
 from fairgym.training import Evaluation
 
 # North, East, South, West and everybody, at the start and after each of five steps

@@ -14,7 +14,7 @@ import fairgym
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
-from fairgym.report.effects import changes, effects, in_plain_unit, quantities
+from fairgym.results.effects import changes, effects, in_plain_unit, quantities
 from fairgym.training import Evaluation, Scenario, evaluate, simulate
 from fairgym.training.scenario_file import read_scenarios
 from fairgym.training.scenarios import baseline_scenarios, build_all, default_baseline

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairgym.cli.common import plain
-from fairgym.report.effects import Change, Effect, Quantity, changes, effects
-from fairgym.report.labels import has_people, magnitude, number, words
-from fairgym.report.results import Estimate
+from fairgym.results.effects import Change, Effect, Quantity, changes, effects
+from fairgym.results.estimates import Estimate
+from fairgym.results.labels import has_people, magnitude, number, words
 from fairgym.training.scenarios import Built, Simulation
 
 HEADS = {

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
-from fairgym.report.labels import capital, number
+from fairgym.results.labels import capital, number
 from fairgym.statistics.intervals import (
     Numbers,
     bootstrap_interval,

@@ -12,7 +12,14 @@ from matplotlib.lines import Line2D
 
 from fairgym.core import Environment
 from fairgym.report import style
-from fairgym.report.labels import (
+from fairgym.results.estimates import (
+    Evaluations,
+    Result,
+    cumulative_rates,
+    named_evaluations,
+    ratio,
+)
+from fairgym.results.labels import (
     core_attribute_unit,
     disparities,
     metric_labels,
@@ -21,7 +28,6 @@ from fairgym.report.labels import (
     title,
     words,
 )
-from fairgym.report.results import Evaluations, Result, cumulative_rates, named_evaluations, ratio
 from fairgym.training.courses import few
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes

@@ -9,7 +9,11 @@ from fairgym.report.actions import map_panels, mean_actions
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison, part_curves
 from fairgym.report.grouping import RunGroup
-from fairgym.report.labels import (
+from fairgym.report.learning import learning_curves
+from fairgym.report.over_time import scheme_curves, status_curves, wait_curves
+from fairgym.report.svg import Captioned
+from fairgym.results.estimates import Result
+from fairgym.results.labels import (
     disparities,
     has_people,
     has_population,
@@ -17,10 +21,6 @@ from fairgym.report.labels import (
     rate_parts,
     words,
 )
-from fairgym.report.learning import learning_curves
-from fairgym.report.over_time import scheme_curves, status_curves, wait_curves
-from fairgym.report.results import Result
-from fairgym.report.svg import Captioned
 
 _COMPARISON = (
     "A point is a mean over episodes, the bar through it its 95% interval. Circles are learned"

@@ -7,7 +7,18 @@ import numpy as np
 from fairgym.algorithms import log_keys
 from fairgym.core import ActionSpace, Element, Environment, Shares
 from fairgym.report.grouping import RunGroup, Series
-from fairgym.report.labels import (
+from fairgym.results.estimates import (
+    Estimate,
+    Result,
+    best,
+    core_values,
+    estimate,
+    group_gap,
+    group_means,
+    interval,
+    who,
+)
+from fairgym.results.labels import (
     MetricLabel,
     axis_of,
     capital,
@@ -22,17 +33,6 @@ from fairgym.report.labels import (
     those,
     title,
     words,
-)
-from fairgym.report.results import (
-    Estimate,
-    Result,
-    best,
-    core_values,
-    estimate,
-    group_gap,
-    group_means,
-    interval,
-    who,
 )
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay

@@ -11,11 +11,11 @@ from fairgym.config.settings import summary_line
 from fairgym.core import Environment
 from fairgym.fairness import Objective
 from fairgym.report.grouping import RunGroup
-from fairgym.report.labels import MetricLabel, has_people, metric_labels, number, title, words
-from fairgym.report.results import Result, interval
 from fairgym.report.summary import glossary
 from fairgym.report.svg import Captioned, inline_svg, variables
 from fairgym.report.template import PAGE, caveats, escaped, estimate_cell, in_short, table
+from fairgym.results.estimates import Result, interval
+from fairgym.results.labels import MetricLabel, has_people, metric_labels, number, title, words
 
 
 def page(

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from fairgym.report import style
 from fairgym.report.grouping import RunGroup, Series, groups_of
-from fairgym.report.labels import MetricLabel, metric_labels
+from fairgym.results.labels import MetricLabel, metric_labels
 from fairgym.training.run import Run
 
 

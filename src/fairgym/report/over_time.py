@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 
 from fairgym.core import Environment
 from fairgym.report import style
-from fairgym.report.labels import capital, scheme_title, words
-from fairgym.report.results import Result, courses_of, wait_courses
+from fairgym.results.estimates import Result, courses_of, wait_courses
+from fairgym.results.labels import capital, scheme_title, words
 from fairgym.training.courses import StatusVector, few, status_vectors
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fairgym.core import Environment
-from fairgym.report.labels import capital, has_population, listed, scheme_title, words
-from fairgym.report.results import Result, courses_of, estimate, interval, wait_courses
 from fairgym.report.template import escaped, estimate_cell, table
+from fairgym.results.estimates import Result, courses_of, estimate, interval, wait_courses
+from fairgym.results.labels import capital, has_population, listed, scheme_title, words
 from fairgym.training.courses import StatusVector, few, status_vectors
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from fairgym.config.differences import plain, small
 from fairgym.core import Environment
 from fairgym.report.grouping import RunGroup
-from fairgym.report.labels import (
+from fairgym.results.estimates import Estimate, Result, best, estimate, interval, rate_values, who
+from fairgym.results.labels import (
     OBJECTIVE,
     capital,
     disparities,
@@ -21,7 +22,6 @@ from fairgym.report.labels import (
     those,
     words,
 )
-from fairgym.report.results import Estimate, Result, best, estimate, interval, rate_values, who
 from fairgym.statistics.intervals import paired_interval
 
 MOST = 2  # configurations that have their own lines on the groups

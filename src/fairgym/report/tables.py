@@ -6,7 +6,18 @@ import numpy as np
 
 from fairgym.core import Environment
 from fairgym.fairness import Rate
-from fairgym.report.labels import (
+from fairgym.report.stakeholders import status_sections, wait_sections
+from fairgym.report.template import escaped, estimate_cell, table
+from fairgym.results.estimates import (
+    Estimate,
+    Result,
+    best,
+    cumulative_rates,
+    estimate,
+    interval,
+    ratio,
+)
+from fairgym.results.labels import (
     axis_of,
     disparities,
     has_people,
@@ -16,17 +27,6 @@ from fairgym.report.labels import (
     rate_title,
     words,
 )
-from fairgym.report.results import (
-    Estimate,
-    Result,
-    best,
-    cumulative_rates,
-    estimate,
-    interval,
-    ratio,
-)
-from fairgym.report.stakeholders import status_sections, wait_sections
-from fairgym.report.template import escaped, estimate_cell, table
 from fairgym.statistics.permuting import compared_by_group
 from fairgym.training.courses import few
 from fairgym.training.evaluation import ENOUGH

@@ -10,11 +10,11 @@ from fairgym.report.figures import plot_all
 from fairgym.report.findings import findings
 from fairgym.report.grouping import RunGroup, group_runs
 from fairgym.report.html import page
-from fairgym.report.labels import has_population
-from fairgym.report.results import Result
 from fairgym.report.summary import summary
 from fairgym.report.svg import png
 from fairgym.report.tables import luck_sections, people_sections, shown_beside
+from fairgym.results.estimates import Result
+from fairgym.results.labels import has_population
 from fairgym.training.comparison import Compared, compare
 from fairgym.training.evaluation import ENOUGH
 from fairgym.training.run import load_runs

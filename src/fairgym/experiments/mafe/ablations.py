@@ -9,7 +9,7 @@ from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._comparison import Columns, Compared, ComparisonFigure, Panel, survival
 from fairgym.report import style
-from fairgym.report.labels import title
+from fairgym.results.labels import title
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 

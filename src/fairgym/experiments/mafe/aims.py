@@ -22,7 +22,7 @@ from fairgym.experiments._comparison import (
 )
 from fairgym.fairness import Objective
 from fairgym.report import style
-from fairgym.report.labels import title
+from fairgym.results.labels import title
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 

@@ -10,7 +10,7 @@ from fairgym.algorithms import log_keys
 from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.report.actions import mean_actions
-from fairgym.report.labels import words
+from fairgym.results.labels import words
 from fairgym.training import Evaluation
 from fairgym.training.run import Run
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from fairgym.experiments import _parts as ex
 from fairgym.report import style
-from fairgym.report.labels import core_attribute_unit, number, title, words
-from fairgym.report.results import group_gap
+from fairgym.results.estimates import group_gap
+from fairgym.results.labels import core_attribute_unit, number, title, words
 from fairgym.utils import make
 
 ENVIRONMENTS = ("health", "loan", "education")

@@ -23,7 +23,7 @@ from fairgym.environments.education.steps import utility_of_worker
 from fairgym.experiments import _parts as ex
 from fairgym.policies import fixed_policies
 from fairgym.report import style
-from fairgym.report.labels import title
+from fairgym.results.labels import title
 from fairgym.utils import make
 
 PLAUSIBLE = "plausible_fixed_policy"  # of education's baselines

@@ -14,7 +14,7 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments._comparison import survival
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.report import style
-from fairgym.report.labels import title
+from fairgym.results.labels import title
 from fairgym.training import Evaluation
 
 ENVIRONMENTS = ("health", "loan", "education")

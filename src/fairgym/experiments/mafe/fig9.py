@@ -15,7 +15,7 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.fairness import Objective
 from fairgym.report import style
-from fairgym.report.labels import title
+from fairgym.results.labels import title
 from fairgym.statistics.intervals import interquartile_mean
 
 ENVIRONMENTS = ("health", "loan", "education")

@@ -19,7 +19,7 @@ from fairgym.experiments.mafe._calibration import SYSTEMS, calibration
 from fairgym.fairness import Disparity
 from fairgym.policies import Flips, fixed_policies, group_flips
 from fairgym.report import style
-from fairgym.report.labels import title, words
+from fairgym.results.labels import title, words
 from fairgym.training import Evaluation, Run
 from fairgym.wrappers import EndsAfter
 

@@ -18,7 +18,7 @@ from fairgym.experiments._comparison import (
     columns_table,
 )
 from fairgym.policies import fixed_policies
-from fairgym.report.labels import title, words
+from fairgym.results.labels import title, words
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 from fairgym.utils import make

@@ -24,7 +24,7 @@ from fairgym.experiments._comparison import ComparisonFigure
 from fairgym.experiments._measurements import CAPTION, curve, curve_legend, steps_per_epoch
 from fairgym.fairness import Objective
 from fairgym.report import style
-from fairgym.report.labels import listed, title, words
+from fairgym.results.labels import listed, title, words
 from fairgym.statistics.intervals import bootstrap_interval
 from fairgym.training import Evaluation, Run
 from fairgym.utils.registry import environments

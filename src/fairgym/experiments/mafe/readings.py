@@ -36,7 +36,7 @@ from fairgym.experiments.mafe._readings import (
 from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
 from fairgym.fairness import Objective
 from fairgym.report import style
-from fairgym.report.labels import capital, title
+from fairgym.results.labels import capital, title
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 

@@ -10,8 +10,8 @@ import numpy as np
 from fairgym.config.settings import environment_settings
 from fairgym.core import Environment
 from fairgym.fairness import Direct, Rate
-from fairgym.report.labels import core_attribute_unit, has_people, metric_label, rate_title, words
-from fairgym.report.results import Estimate, estimate, ratio
+from fairgym.results.estimates import Estimate, estimate, ratio
+from fairgym.results.labels import core_attribute_unit, has_people, metric_label, rate_title, words
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.scenarios import Built, Simulation
 

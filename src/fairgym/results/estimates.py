@@ -10,7 +10,7 @@ from jaxtyping import PyTree
 from fairgym.core import Environment
 from fairgym.data import standardised_mean_difference
 from fairgym.fairness import Rate
-from fairgym.report.labels import OBJECTIVE, MetricLabel, magnitude, number
+from fairgym.results.labels import OBJECTIVE, MetricLabel, magnitude, number
 from fairgym.statistics.comparisons import Null, null_of
 from fairgym.statistics.intervals import crossed_interval, paired_interval
 from fairgym.training.courses import Course, courses

@@ -1,0 +1,1 @@
+"""What policies achieve: quantities, estimates with their intervals, and tables of them."""

@@ -72,7 +72,7 @@ def crossed_interval(values: Numbers, level: float = 0.95) -> tuple[float, float
         >>> [round(x, 2) for x in crossed_interval([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])]
         [2.0, -0.48, 4.48]
     """
-    table = _by_seed(values, "values")
+    table = by_seed(values, "values")
     known = np.isfinite(table)
     table = table[known.any(axis=1)][:, known.any(axis=0)]
     if not table.size:
@@ -112,16 +112,8 @@ def paired_interval(
         >>> [round(x, 2) for x in paired_interval([11.0, 21.0, 31.0], [10.0, 20.0, 29.0])]
         [1.33, -0.1, 2.77]
     """
-    sides = [_by_seed(ours, "ours"), _by_seed(theirs, "theirs")]
-    counts = [side.shape[1] for side in sides]
-    if counts[0] != counts[1]:
-        raise FairgymError(
-            f"ours has {counts[0]} episodes and theirs {counts[1]}; a paired difference takes the"
-            " same episodes of both"
-        )
-    known = np.isfinite(np.concatenate(sides)).all(axis=0)
-    sides = [side[:, known] for side in sides]
-    if not known.any():
+    sides = paired_episodes(ours, theirs)
+    if not sides[0].size:
         return math.nan, math.nan, math.nan
     difference = sides[0].mean(axis=0) - sides[1].mean(axis=0)
     mean = float(difference.mean())
@@ -129,8 +121,37 @@ def paired_interval(
     return mean, mean - half, mean + half
 
 
-def _by_seed(values: Numbers, name: str) -> np.ndarray:
-    """Values as a table (seeds, episodes)."""
+def paired_episodes(ours: Numbers, theirs: Numbers) -> list[np.ndarray]:
+    """Tables (seeds, episodes) of two policies, of the episodes in which every value is defined.
+
+    Args:
+        ours: a value per episode, or one such array per seed.
+        theirs: the same of the other policy, in the same episodes in the same order.
+
+    Raises:
+        FairgymError: different numbers of episodes.
+    """
+    sides = [by_seed(ours, "ours"), by_seed(theirs, "theirs")]
+    counts = [side.shape[1] for side in sides]
+    if counts[0] != counts[1]:
+        raise FairgymError(
+            f"ours has {counts[0]} episodes and theirs {counts[1]}; a paired difference takes the"
+            " same episodes of both"
+        )
+    known = np.isfinite(np.concatenate(sides)).all(axis=0)
+    return [side[:, known] for side in sides]
+
+
+def by_seed(values: Numbers, name: str) -> np.ndarray:
+    """Values as a table (seeds, episodes).
+
+    Args:
+        values: a value per episode, or one such array per seed.
+        name: the name of the values in messages.
+
+    Raises:
+        FairgymError: seeds with different numbers of episodes.
+    """
     if len(values) == 0 or np.ndim(values[0]) == 0:
         return np.asarray(values, np.float64).reshape(1, -1)
     counts = sorted({np.size(row) for row in values})

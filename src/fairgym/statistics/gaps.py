@@ -1,0 +1,252 @@
+"""Systematic gaps between groups: signed, with simultaneous intervals and a permutation test."""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fairgym.core import FairgymError
+from fairgym.statistics.intervals import crossed_interval, paired_interval
+
+# One array (episodes, groups), or one per seed in the same episodes.
+Rates = np.ndarray | Sequence[np.ndarray] | Sequence[Sequence[float]]
+
+# Rates come from single precision: differences below its rounding are ties.
+ROUNDING = float(np.finfo(np.float32).eps)
+
+
+@dataclasses.dataclass(frozen=True)
+class Gap:
+    """The systematic gap between two groups: the mean over episodes of a difference of rates.
+
+    Attributes:
+        first: Index of a group.
+        second: Index of another group, above `first`.
+        mean: Mean of the first group's rate minus the second's, or the difference of two policies
+            in it.
+        low: Lower end of its interval.
+        high: Upper end.
+    """
+
+    first: int
+    second: int
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval excludes 0, so that the sign of the gap is known."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+class GapTest(NamedTuple):
+    """A permutation test of the systematic gaps between all groups.
+
+    Attributes:
+        statistic: Standard deviation over the groups of their mean deviation from the mean of the
+            groups, in the rate's unit; NaN without an episode in which two groups are defined.
+        p: Probability of a statistic at least as large if groups had no bearing on what happens to
+            people; at least 1 / (1 + permutations).
+        permutations: Number of permutations.
+    """
+
+    statistic: float
+    p: float
+    permutations: int
+
+
+def systematic_gaps(rates: Rates, level: float = 0.95) -> tuple[Gap, ...]:
+    """Return the signed gap of every pair of groups, with simultaneous intervals.
+
+    The gap of a pair is the mean over episodes of the difference of its rates: an effect that
+    always points one way is seen however small it is beside the unevenness of single episodes.
+    Intervals are those of `crossed_interval`, for the luck of seeds and episodes, at the level
+    1 - (1 - level) / pairs (Bonferroni): all of them together hold the true gaps at least as often
+    as `level` says.
+
+    Args:
+        rates: Rate of each group in each episode, shape (episodes, groups); or one such array per
+            seed, in the same episodes. NaN where a rate is 0/0: the episode is left out of the
+            pairs of that group.
+        level: Share of such sets of intervals that hold all true gaps.
+
+    Returns:
+        A gap per pair of groups, in the order (0, 1), (0, 2), ..., (1, 2), ...; none for one group.
+        What is undefined is NaN, as in `crossed_interval`.
+
+    Raises:
+        FairgymError: Arrays of other shapes, or seeds with different ones.
+
+    Examples:
+        >>> from fairgym.statistics import systematic_gaps
+        >>> (gap,) = systematic_gaps([[0.5, 0.4], [0.7, 0.5], [0.6, 0.5]])
+        >>> round(gap.mean, 3), round(gap.low, 3), round(gap.high, 3), gap.clear
+        (0.133, -0.01, 0.277, False)
+    """
+    table = _by_seed(rates, "rates", 2)
+    return tuple(
+        Gap(i, j, *crossed_interval(table[..., i] - table[..., j], each))
+        for i, j, each in _pairs(table.shape[-1], level)
+    )
+
+
+def gap_differences(rates: Rates, others: Rates, level: float = 0.95) -> tuple[Gap, ...]:
+    """Return the differences of the gaps of two policies, in the same episodes.
+
+    As `systematic_gaps`, with the intervals of `paired_interval`: an episode counts in which both
+    groups of the pair are defined under both policies and every seed.
+
+    Args:
+        rates: Rates of one policy, as for `systematic_gaps`.
+        others: Those of the other, in the same episodes in the same order.
+        level: Share of such sets of intervals that hold all true differences.
+
+    Returns:
+        A gap per pair of groups: that under `rates` minus that under `others`.
+
+    Raises:
+        FairgymError: Different numbers of episodes or groups.
+    """
+    ours, theirs = _by_seed(rates, "rates", 2), _by_seed(others, "others", 2)
+    if ours.shape[-1] != theirs.shape[-1]:
+        raise FairgymError(
+            f"rates has {ours.shape[-1]} groups and others {theirs.shape[-1]}; a difference of"
+            " gaps takes the same groups of both"
+        )
+    return tuple(
+        Gap(
+            i,
+            j,
+            *paired_interval(ours[..., i] - ours[..., j], theirs[..., i] - theirs[..., j], each),
+        )
+        for i, j, each in _pairs(ours.shape[-1], level)
+    )
+
+
+def largest_gap(gaps: Sequence[Gap]) -> tuple[float, float, float]:
+    """Return the largest gap between any two groups, without its sign, with its interval.
+
+    The interval follows from the simultaneous ones: where all of them hold, the largest true gap
+    is at least the largest of what each pair has at least, and at most the largest of what one has
+    at most. It starts at 0 unless some pair's interval excludes 0. A bootstrap of the largest gap
+    cannot do so: resampled gaps of 0 are never 0.
+
+    Args:
+        gaps: Those of `systematic_gaps`.
+
+    Returns:
+        `(largest, low, high)`; NaN for no gaps, limits are NaN where one of a pair is.
+
+    Examples:
+        >>> from fairgym.statistics.gaps import Gap, largest_gap
+        >>> largest_gap([Gap(0, 1, -0.3, -0.5, -0.1), Gap(0, 2, 0.1, -0.1, 0.2)])
+        (0.3, 0.1, 0.5)
+    """
+    if not gaps:
+        return math.nan, math.nan, math.nan
+    means, lows, highs = np.array([(gap.mean, gap.low, gap.high) for gap in gaps]).T
+    least = np.maximum(np.maximum(lows, -highs), 0.0)
+    most = np.maximum(highs, -lows)
+    return float(np.max(np.abs(means))), float(np.max(least)), float(np.max(most))
+
+
+def gap_test(rates: Rates, permuted: Rates) -> GapTest:
+    """Test by permutation whether any group's rate is systematically off.
+
+    The statistic is the standard deviation over groups k of the mean over episodes e of
+    r[k, e] - (mean over groups of r[., e]). Under its null hypothesis groups have no bearing on
+    what happens to people, and their permutation within episodes changes nothing (E. J. G. Pitman,
+    Significance Tests Which May be Applied to Samples From any Populations, 1937). p = (1 + number
+    of permutations with a statistic at least as large) / (1 + permutations) (Phipson and Smyth
+    2010), where what single precision cannot tell apart is equal. With several seeds the statistic
+    is that of the means over seeds.
+
+    A group whose rate is 0/0 in an episode is left out of it, and with it an episode that has
+    fewer than two groups left, in the same way under every permutation, which keeps the test
+    exact; a permutation that leaves nothing counts as at least as large.
+
+    Args:
+        rates: Rates, as for `systematic_gaps`.
+        permuted: The same episodes' rates with the people's groups permuted within each, shape
+            (episodes, permutations, groups), or one such array per seed. People are the same in an
+            episode of every seed, so that permutation p of an episode has to be the same one
+            for all seeds: otherwise the test rejects too often.
+
+    Raises:
+        FairgymError: Arrays of other shapes, or such that do not belong together.
+
+    Examples:
+        >>> import numpy as np
+        >>> from fairgym.statistics import gap_test
+        >>> rates = np.array([[0.5, 0.2], [0.6, 0.2]])
+        >>> swapped = np.stack([rates, rates[:, ::-1], 0 * rates], axis=1)
+        >>> test = gap_test(rates, swapped)
+        >>> round(test.statistic, 3), test.p
+        (0.175, 0.75)
+    """
+    table, drawn = _by_seed(rates, "rates", 2), _by_seed(permuted, "permuted", 3)
+    seeds, episodes, permutations, groups = drawn.shape
+    if table.shape != (seeds, episodes, groups):
+        raise FairgymError(
+            f"permuted is of {seeds} seeds, {episodes} episodes and {groups} groups, and rates of"
+            f" {', '.join(map(str, table.shape))}; a test takes the same of both"
+        )
+    statistic = float(_spread(table))
+    if math.isnan(statistic):
+        return GapTest(math.nan, math.nan, permutations)
+    drawn_statistics = _spread(np.moveaxis(drawn, 2, 0))
+    slack = ROUNDING * float(np.nanmax(np.abs(table)))
+    below = int(np.sum(drawn_statistics < statistic - slack))  # NaN is not below
+    return GapTest(statistic, (1 + permutations - below) / (1 + permutations), permutations)
+
+
+def _spread(rates: np.ndarray) -> np.ndarray:
+    """The statistic of `gap_test`.
+
+    Args:
+        rates: Shape (..., seeds, episodes, groups).
+    """
+    several = np.isfinite(rates).sum(axis=-1, keepdims=True) >= 2
+    rates = np.where(several & np.isfinite(rates), rates, np.nan)
+    deviations = rates - _mean(rates, -1)[..., None]
+    of_groups = _mean(_mean(deviations, -2), -2)
+    centred = of_groups - _mean(of_groups, -1)[..., None]
+    return np.sqrt(_mean(centred**2, -1))
+
+
+def _mean(values: np.ndarray, axis: int) -> np.ndarray:
+    """Mean of what is defined; NaN without."""
+    known = ~np.isnan(values)
+    total, count = np.where(known, values, 0.0).sum(axis=axis), known.sum(axis=axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _pairs(groups: int, level: float) -> Iterator[tuple[int, int, float]]:
+    """Pairs of groups, each with the level of its interval."""
+    pairs = list(itertools.combinations(range(groups), 2))
+    for i, j in pairs:
+        yield i, j, 1.0 - (1.0 - level) / len(pairs)
+
+
+def _by_seed(rates: Rates, name: str, axes: int) -> np.ndarray:
+    """Rates with a first axis over seeds.
+
+    Args:
+        rates: One array, or one per seed.
+        name: Its name in messages.
+        axes: Number of axes of one array.
+    """
+    single = np.ndim(rates[0]) == axes - 1 if len(rates) else False
+    parts = [np.asarray(one, np.float64) for one in ([rates] if single else rates)]
+    shapes = sorted({part.shape for part in parts})
+    if len(shapes) != 1 or len(shapes[0]) != axes:
+        words = " and ".join(map(str, shapes)) or "none"
+        raise FairgymError(
+            f"{name} has arrays of shape {words}; it takes one of {axes} axes, or one per seed of"
+            " the same shape"
+        )
+    return np.stack(parts)

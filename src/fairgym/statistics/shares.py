@@ -1,0 +1,159 @@
+"""Intervals of shares: of quantities that are 0 or 1 in every episode, such as bankruptcy."""
+
+import functools
+import math
+
+import numpy as np
+
+from fairgym.statistics.intervals import (
+    Numbers,
+    by_seed,
+    crossed_interval,
+    paired_episodes,
+    paired_interval,
+    t_quantile,
+)
+
+
+def share_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, float]:
+    """Share of ones among zeros and ones, with Wilson's score interval.
+
+    It lies in [0, 1], and is not a point where all values are alike, unlike Student's t interval
+    (E. B. Wilson 1927; R. G. Newcombe 1998, Statistics in Medicine 17:857, method 3). One seed:
+    the interval of a binomial share of its episodes. Values of several seeds in the same episodes
+    are no independent ones: the interval is that of as many independent values as have the
+    variance of `crossed_interval` (Korn and Graubard 1998, Survey Methodology 24:193); where all
+    values are alike, of as many as there are episodes; and of no more than there are, less what
+    the degrees of freedom of the seeds take off.
+
+    Args:
+        values: Zeros and ones, one per episode, or one such array per seed; NaN where undefined.
+        level: Share of such intervals that hold the true share.
+
+    Returns:
+        `(share, low, high)`; NaN for no value at all.
+
+    Examples:
+        >>> from fairgym.statistics import share_interval
+        >>> [round(x, 3) for x in share_interval([1.0] * 32)]
+        [1.0, 0.893, 1.0]
+    """
+    share, number = _share(by_seed(values, "values"), level)
+    return (share, *_wilson(share, number, level))
+
+
+def share_difference(
+    ours: Numbers, theirs: Numbers, level: float = 0.95
+) -> tuple[float, float, float]:
+    """Difference of two policies' shares in the same episodes, with Newcombe's interval.
+
+    It joins Wilson's intervals of the two by the correlation of the pairs (R. G. Newcombe 1998,
+    Statistics in Medicine 17:2635, method 10), lies in [-1, 1], and is not a point where the
+    policies differ in every episode or in none. With several seeds Wilson's intervals are those of
+    `share_interval`, and episodes are paired by their means over seeds.
+
+    Args:
+        ours: Zeros and ones, one per episode, or one such array per seed; NaN where undefined.
+        theirs: The same of the other policy, in the same episodes in the same order.
+        level: Share of such intervals that hold the true difference.
+
+    Returns:
+        `(difference, low, high)` of ours - theirs, over the episodes in which every value is
+        defined; NaN without such an episode.
+
+    Raises:
+        FairgymError: Different numbers of episodes.
+
+    Examples:
+        >>> from fairgym.statistics import share_difference
+        >>> [round(x, 3) for x in share_difference([1.0] * 32, [0.0] * 32)]
+        [1.0, 0.848, 1.0]
+    """
+    sides = paired_episodes(ours, theirs)
+    episodes = sides[0].shape[1]
+    if not episodes:
+        return math.nan, math.nan, math.nan
+    (first, n), (second, m) = (_share(side, level) for side in sides)
+    (low, high), (their_low, their_high) = _wilson(first, n, level), _wilson(second, m, level)
+    ours_mean, theirs_mean = (side.mean(axis=0) for side in sides)
+    covariance = float(np.mean((ours_mean - first) * (theirs_mean - second)))
+    if covariance > 0.0:  # Newcombe's correction for continuity
+        covariance = max(covariance - 0.5 / episodes, 0.0)
+    scale = math.sqrt(_variance(first, n) * _variance(second, m))
+    correlation = covariance / episodes / scale if scale > 0.0 else 0.0
+
+    def joined(one: float, other: float) -> float:
+        cross = 2.0 * min(max(correlation, -1.0), 1.0) * one * other
+        return math.sqrt(max(one**2 + other**2 - cross, 0.0))
+
+    difference = first - second
+    below = joined(first - low, their_high - second)
+    above = joined(high - first, second - their_low)
+    return difference, max(difference - below, -1.0), min(difference + above, 1.0)
+
+
+def mean_or_share_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, float]:
+    """`share_interval` where every value is 0 or 1, else `crossed_interval`."""
+    return (share_interval if _two_valued(values) else crossed_interval)(values, level)
+
+
+def paired_or_share_difference(
+    ours: Numbers, theirs: Numbers, level: float = 0.95
+) -> tuple[float, float, float]:
+    """`share_difference` where every value of both is 0 or 1, else `paired_interval`."""
+    shares = _two_valued(ours) and _two_valued(theirs)
+    return (share_difference if shares else paired_interval)(ours, theirs, level)
+
+
+def _share(table: np.ndarray, level: float) -> tuple[float, float]:
+    """Share of ones, and the number of independent values that know as much of it.
+
+    Args:
+        table: Zeros and ones (seeds, episodes); NaN where undefined.
+        level: Share of intervals that hold the true share.
+    """
+    known = np.isfinite(table)
+    table = table[known.any(axis=1)][:, known.any(axis=0)]
+    share, low, _ = crossed_interval(table, level)
+    if len(table) < 2:
+        return share, float(table.size)
+    episodes = table.shape[1]
+    if episodes == 1:
+        return share, 1.0
+    normal = _normal_quantile(level)
+    most = np.isfinite(table).sum() * (normal / t_quantile(level, min(table.shape) - 1)) ** 2
+    half = share - low
+    alike = float(episodes)  # all seeds may be one and the same policy
+    return share, float(min(most, normal**2 * share * (1.0 - share) / half**2 if half else alike))
+
+
+def _wilson(share: float, number: float, level: float) -> tuple[float, float]:
+    """Wilson's score interval of a share of so many independent values."""
+    if math.isnan(share):
+        return math.nan, math.nan
+    square = _normal_quantile(level) ** 2 / number
+    centre = share + square / 2.0
+    half = math.sqrt(square * (share * (1.0 - share) + square / 4.0))
+    low, high = (centre - half) / (1.0 + square), (centre + half) / (1.0 + square)
+    # rounding: the interval holds the share, and ends at 0 or 1 where the share does
+    return max(min(low, share), 0.0), min(max(high, share), 1.0)
+
+
+def _variance(share: float, number: float) -> float:
+    """Variance of a share of so many independent values."""
+    return share * (1.0 - share) / number
+
+
+def _two_valued(values: Numbers) -> bool:
+    """Whether all defined values are 0 or 1, and there are some."""
+    table = by_seed(values, "values")
+    defined = table[np.isfinite(table)]
+    return bool(defined.size) and bool(np.isin(defined, (0.0, 1.0)).all())
+
+
+@functools.cache
+def _normal_quantile(level: float) -> float:
+    """The z with P(|Z| < z) = level for the standard normal distribution."""
+    from scipy.special import ndtri  # here: `import fairgym` is quick without it
+
+    return float(ndtri((1.0 + level) / 2.0))

@@ -13,10 +13,9 @@ import pytest
 
 import fairgym
 from fairgym.cli import main
-from fairgym.cli.effects import difference_text
 from fairgym.cli.simulate import plan_of
 from fairgym.policies import fixed_policies
-from fairgym.results.estimates import Estimate
+from fairgym.results.numbers import Estimate, difference_text
 from fairgym.training import devices, evaluate
 
 ROOT = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from fairgym.report import actions, learning, style, svg
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, metric_comparison
 from fairgym.results.estimates import Result, cumulative_rates
-from fairgym.results.labels import number
+from fairgym.results.numbers import number
 from fairgym.training import evaluate, load
 
 

@@ -6,8 +6,10 @@ from panels import trace_of
 
 from fairgym.report import findings
 from fairgym.report.grouping import group_runs, series
-from fairgym.results.estimates import Result, interval
+from fairgym.results import estimates
+from fairgym.results.estimates import Result
 from fairgym.results.labels import metric_label, metric_labels, rate_title
+from fairgym.results.numbers import interval
 
 # ---------------------------------------------------------------- grouping
 
@@ -85,8 +87,8 @@ def test_measures_are_told_in_words(env):
 
 
 def test_several_seeds_count_once_each():
-    one = results.estimate([np.array([1.0, 2.0, 3.0])])
-    two = results.estimate([np.array([1.0, 2.0, 3.0]), np.array([4.0, 4.0, 4.0])])
+    one = estimates.estimate([np.array([1.0, 2.0, 3.0])])
+    two = estimates.estimate([np.array([1.0, 2.0, 3.0]), np.array([4.0, 4.0, 4.0])])
     assert one.mean == 2.0 and two.mean == 3.0
     assert two.high - two.low > one.high - one.low  # two values say less than three
 
@@ -94,8 +96,8 @@ def test_several_seeds_count_once_each():
 def test_seeds_that_agree_leave_the_luck_of_episodes():
     """Not "1,200 [1,200, 1,200]" where the episodes lie between 1,000 and 1,400."""
     episodes = np.array([1000.0, 1100.0, 1300.0, 1400.0])
-    found = results.estimate([episodes] * 3)
-    alone = results.estimate([episodes])
+    found = estimates.estimate([episodes] * 3)
+    alone = estimates.estimate([episodes])
     assert (found.mean, found.low, found.high) == (alone.mean, alone.low, alone.high)
     assert interval(found) == "1,200 [909, 1,491]"
 
@@ -141,8 +143,8 @@ def test_the_gap_of_more_than_two_groups_is_the_widest():
     values = np.array([[0.0, 1.0, 2.0, 3.0, 10.0, 11.0]])
     group = np.array([[0, 0, 1, 1, 2, 2]])
     spread = np.sqrt(0.5)  # within each group: two values one apart
-    np.testing.assert_allclose(results.group_gap(values, group, 3), [10.0 / spread])
-    np.testing.assert_allclose(results.group_gap(values[:, :4], group[:, :4], 2), [-2.0 / spread])
+    np.testing.assert_allclose(estimates.group_gap(values, group, 3), [10.0 / spread])
+    np.testing.assert_allclose(estimates.group_gap(values[:, :4], group[:, :4], 2), [-2.0 / spread])
 
 
 # ---------------------------------------------------------------- sentences

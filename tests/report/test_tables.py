@@ -17,7 +17,7 @@ from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates, part_curves
 from fairgym.report.style import GROUP_DASHES, INK, group_line
 from fairgym.results.estimates import Result, best
-from fairgym.results.labels import number
+from fairgym.results.numbers import number
 from fairgym.training import Evaluation, evaluate, load
 
 GROUP = np.array([0, 0, 0, 1, 1, 2, 2, 3])

@@ -13,8 +13,9 @@ from fairgym.report import write_report
 from fairgym.report.grouping import group_runs
 from fairgym.report.html import result_table
 from fairgym.report.write import measure_all
-from fairgym.results.estimates import Result, interval
+from fairgym.results.estimates import Result
 from fairgym.results.labels import metric_labels
+from fairgym.results.numbers import interval
 from fairgym.training import load
 from fairgym.training.comparison import compare
 

@@ -14,7 +14,11 @@ import fairgym
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
-from fairgym.results.effects import changes, effects, in_plain_unit, quantities
+from fairgym.results.changes import changes
+from fairgym.results.numbers import in_plain_unit
+from fairgym.results.quantities import quantities
+from fairgym.results.rows import effects
+from fairgym.statistics import share_difference
 from fairgym.training import Evaluation, Scenario, evaluate, simulate
 from fairgym.training.scenario_file import read_scenarios
 from fairgym.training.scenarios import baseline_scenarios, build_all, default_baseline
@@ -128,7 +132,10 @@ def test_differences_are_those_of_two_evaluations_by_pairs(simulated, by_hand):
     assert (wait.quantity.title, wait.quantity.unit, wait.quantity.better) == ("Wait", "months", -1)
     total = [e.totals.defaulted.sum(axis=1) for e in by_hand]
     assert (check(found(simulated, "count", "defaulted"), *total) < 0).any(), "relief helps"
-    check(found(simulated, "measure", "failed"), before.terminated, after.terminated)
+    failed = found(simulated, "measure", "failed").differences["relief"]
+    expected = share_difference(after.terminated.astype(float), before.terminated.astype(float))
+    assert (failed.mean, failed.low, failed.high) == pytest.approx(expected)
+    assert -1.0 <= failed.low < failed.mean < failed.high <= 1.0
     check(found(simulated, "measure", "length"), before.lengths, after.lengths)
 
 

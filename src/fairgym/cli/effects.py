@@ -1,18 +1,18 @@
 """Simulations on the screen, and for programs and spreadsheets: sentences, tables, JSON, CSV."""
 
-import csv
-import io
 import itertools
 import json
 import math
-import sys
 from collections.abc import Sequence
 from typing import Any
 
-from fairgym.cli.common import plain
-from fairgym.results.effects import Change, Effect, Quantity, changes, effects
-from fairgym.results.estimates import Estimate
-from fairgym.results.labels import has_people, magnitude, number, words
+from fairgym.cli.screen import line, show
+from fairgym.config.differences import words
+from fairgym.results.changes import Change, changes
+from fairgym.results.labels import has_people
+from fairgym.results.numbers import Estimate, difference_text, interval, number
+from fairgym.results.rows import Row, effects
+from fairgym.results.table import Table
 from fairgym.training.scenarios import Built, Simulation
 
 HEADS = {
@@ -20,29 +20,22 @@ HEADS = {
     "count": "Counted over the episode",
     "end": "At the end of the episode",
 }
-NO_DIFFERENCE, NOT_CLEAR = "no difference", "no clear difference"
 LEVEL = 0.95
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # first letters of what is calculated
 COLUMNS = (
     "scenario reference kind name title group unit mean low high reference_mean difference"
     " difference_low difference_high clear undefined_episodes episodes"
 ).split()
 
 
-def say(text: str) -> None:
-    """Progress, on standard error."""
-    print(plain(text), file=sys.stderr)
-
-
 def print_simulation(simulation: Simulation) -> None:
     """Print who was simulated, what failed, what changes and what follows."""
     for sentence in opening(simulation):
-        _line(sentence)
+        line(sentence)
     found = effects(simulation)
     if simulation.others:
-        _line("")
-        _print_changes(simulation)
-    _line("")
+        line()
+        show(changes_table(simulation))
+    line()
     _print_effects(simulation, found)
 
 
@@ -90,120 +83,16 @@ def _failures(simulation: Simulation) -> list[str]:
     ]
 
 
-def _print_changes(simulation: Simulation) -> None:
-    """Print the settings that differ from the reference, old and new."""
-    table = _table(f"What changes (reference: {simulation.reference})")
-    for head in ("scenario", "setting", "reference", "changed to", "unit"):
-        table.add_column(head, overflow="fold")
+def changes_table(simulation: Simulation) -> Table:
+    """The settings that differ from the reference, old and new."""
+    rows = []
     for one in simulation.others:
-        found = changes(simulation, one) or [None]
-        for position, change in enumerate(found):
-            name = plain(one.name) if not position else ""
-            cells = ["nothing", "", "", ""]
-            if change is not None:
-                cells = [change.what, _value(change.old), _value(change.new), change.unit]
-            table.add_row(*_texts([name, *cells]))
-    _show(table, 140)
-
-
-def _print_effects(simulation: Simulation, found: Sequence[Effect]) -> None:
-    caption = "↑ more is better, ↓ less is better"
-    if simulation.others:
-        caption = (
-            "difference from the reference [95% interval of the paired difference]; points are"
-            f" percentage points; {caption}"
-        )
-    table = _table("What follows", caption)
-    table.add_column("", overflow="fold")
-    table.add_column("reference" if simulation.others else "mean [95% interval]", justify="right")
-    for one in simulation.others:
-        table.add_column(_texts([one.name])[0], justify="right", overflow="fold")
-    same, notes, kind = [], [], ""
-    for (head, _), rows in itertools.groupby(found, key=_block):
-        rows = list(rows)
-        if all(row.unchanged for row in rows):
-            same.append(rows[0].quantity.title)
-            continue
-        if head != kind:
-            table.add_section()
-            table.add_row(*_texts([HEADS[head]]), style="bold")
-            kind = head
-        for row in rows:
-            table.add_row(*_texts(_cells(simulation, row)))
-            if row.undefined:
-                told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
-                notes.append(f"{_name(row.quantity)} ({told})")
-    _show(table, 80 + 52 * len(simulation.others))
-    if same:
-        _line(f"No difference at all: {', '.join(same)}.")
-    if notes:
-        _line(f"* 0/0 in some of the {simulation.episodes} episodes, which are left out:")
-        for note in notes:
-            _line(f"  {note}")
-
-
-def _block(effect: Effect) -> tuple[str, str]:
-    """Rows that stand together: a quantity of everybody, then of each group."""
-    kind = effect.quantity.kind
-    return "measure" if kind == "rate" else kind, effect.quantity.name
-
-
-def _name(quantity: Quantity) -> str:
-    return f"{quantity.title}, {words(quantity.group)}" if quantity.group else quantity.title
-
-
-def _cells(simulation: Simulation, effect: Effect) -> list[str]:
-    """Label, reference, and the difference of each scenario."""
-    quantity = effect.quantity
-    base = effect.means[simulation.reference]
-    star = "*" if effect.undefined else ""
-    label = f"  {words(quantity.group)}"
-    if not quantity.group:
-        arrow = {1: " ↑", -1: " ↓", 0: ""}[quantity.better]
-        unit = {"share": " (%)", "": "", "people": ""}.get(quantity.unit, f" ({quantity.unit})")
-        label = f"{quantity.title}{unit}{arrow}"
-    scale = 100.0 if quantity.unit == "share" else 1.0
-    if not simulation.others:
-        return [label, f"{with_interval(base, scale)}{star}"]
-    cells = [label, f"{number(base.mean * scale)}{star}"]
-    for one in simulation.others:
-        difference = effect.differences[one.name]
-        cells.append(difference_text(difference, quantity.unit) + star)
-    return cells
-
-
-def difference_text(difference: Estimate, unit: str) -> str:
-    """A difference in words: "+1.20 million [+1.05, +1.36]", "−1.2 points [−1.5, −0.9]"."""
-    if difference.mean == difference.low == difference.high == 0.0:
-        return NO_DIFFERENCE
-    if not math.isfinite(difference.mean):
-        return number(difference.mean)
-    share = unit == "share"
-    text = with_interval(difference, 100.0 if share else 1.0, True, " points" if share else "")
-    unclear = math.isfinite(difference.low) and not difference.clear
-    return f"{text}, {NOT_CLEAR}" if unclear else text
-
-
-def with_interval(
-    interval: Estimate, scale: float = 1.0, signed: bool = False, behind: str = ""
-) -> str:
-    """A mean with its interval, in one scale.
-
-    Args:
-        interval: the mean and its limits.
-        scale: factor of all numbers.
-        signed: True to write a plus before what is above 0.
-        behind: what stands right behind the mean.
-    """
-    mean, low, high = (scale * x for x in (interval.mean, interval.low, interval.high))
-    known = [abs(value) for value in (mean, low, high) if math.isfinite(value)]
-    size, name = magnitude(max(known, default=0.0))
-
-    def text(value: float) -> str:
-        return f"{'+' if signed and value > 0 else ''}{number(value / size)}"
-
-    middle = f"{text(mean)}{f' {name}' if name else ''}{behind}"
-    return f"{middle} [{text(low)}, {text(high)}]" if math.isfinite(low) else middle
+        found = changes(simulation, one)
+        cells = [[x.what, _value(x.old), _value(x.new), x.unit] for x in found]
+        for position, row in enumerate(cells or [["nothing", "", "", ""]]):
+            rows.append(["" if position else one.name, *row])
+    head = ["scenario", "setting", "reference", "changed to", "unit"]
+    return Table(head, rows, title=f"What changes (reference: {simulation.reference})", words=True)
 
 
 def _value(value: object) -> str:
@@ -212,36 +101,53 @@ def _value(value: object) -> str:
     return f"{value:,.6g}"
 
 
-def _texts(cells: Sequence[str]) -> list[Any]:
-    from rich.text import Text
+def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
+    caption = "↑ more is better, ↓ less is better"
+    others = [one.name for one in simulation.others]
+    if others:
+        caption = (
+            "difference from the reference [95% interval of the paired difference]; points are"
+            f" percentage points; {caption}"
+        )
+    same, notes, kind, rows = [], [], "", []
+    for (head, _), several in itertools.groupby(found, key=_block):
+        several = list(several)
+        if all(row.unchanged for row in several):
+            same.append(several[0].quantity.title)
+            continue
+        if head != kind:
+            rows.append([HEADS[head]])
+            kind = head
+        for row in several:
+            rows.append(_cells(simulation.reference, row))
+            if row.undefined:
+                told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
+                notes.append(f"{row.name} ({told})")
+    first = "reference" if others else "mean [95% interval]"
+    show(Table(["", first, *others], rows, caption, "What follows"))
+    if same:
+        line(f"No difference at all: {', '.join(same)}.")
+    if notes:
+        line(f"* 0/0 in some of the {simulation.episodes} episodes, which are left out:")
+        for note in notes:
+            line(f"  {note}")
 
-    return [Text(plain(cell)) for cell in cells]
+
+def _block(row: Row) -> tuple[str, str]:
+    """Rows that stand together: a quantity of everybody, then of each group."""
+    kind = row.quantity.kind
+    return "measure" if kind == "rate" else kind, row.quantity.name
 
 
-def _table(title: str, caption: str = "") -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    return Table(
-        title=Text(plain(title)),
-        caption=caption or None,
-        title_justify="left",
-        caption_justify="left",
-    )
-
-
-def _show(table: Any, width: int) -> None:
-    """Print a table; where it goes to a file, as wide as it takes."""
-    from rich.console import Console
-
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(100, width))
-    console.print(table)
-
-
-def _line(text: str) -> None:
-    print(plain(text))
+def _cells(reference: str, row: Row) -> list[str]:
+    """Label, reference, and the difference of each scenario."""
+    unit, star = row.quantity.unit, "*" if row.undefined else ""
+    base = row.means[reference]
+    if not row.differences:
+        return [row.label, f"{interval(base, unit)}{star}"]
+    mean = number(base.mean * (100.0 if unit == "share" else 1.0))
+    differences = (difference_text(one, unit) + star for one in row.differences.values())
+    return [row.label, f"{mean}{star}", *differences]
 
 
 # ---------------------------------------------------------------- for programs
@@ -273,15 +179,9 @@ def as_json(simulation: Simulation) -> str:
     return json.dumps(entries, indent=2, allow_nan=False)
 
 
-def as_csv(simulation: Simulation) -> str:
-    """A line for each scenario and quantity; what is not known is empty.
-
-    A text that a spreadsheet would take for a formula, such as the name "+30% beds", has an
-    apostrophe in front, by which spreadsheets know texts.
-    """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
+def as_rows(simulation: Simulation) -> list[dict[str, Any]]:
+    """A row for each scenario and quantity; what is not known is None."""
+    rows = []
     for effect in effects(simulation):
         for one in _ordered(simulation):
             result = _result(effect, one.name)
@@ -297,19 +197,15 @@ def as_csv(simulation: Simulation) -> str:
                 "clear": "" if not difference else "yes" if difference["clear"] else "no",
                 "episodes": simulation.episodes,
             }
-            writer.writerow([_cell(row[column]) for column in COLUMNS])
-    return stream.getvalue()
-
-
-def _cell(value: object) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
+            rows.append({column: row[column] for column in COLUMNS})
+    return rows
 
 
 def _ordered(simulation: Simulation) -> tuple[Built, ...]:
     return simulation.base, *simulation.others
 
 
-def _result(effect: Effect, name: str) -> dict[str, Any]:
+def _result(effect: Row, name: str) -> dict[str, Any]:
     quantity, difference = effect.quantity, effect.differences.get(name)
     return {
         "kind": quantity.kind,

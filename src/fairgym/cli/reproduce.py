@@ -81,7 +81,7 @@ def reproduce(arguments: Sequence[str]) -> None:
 
 
 def _show(result: Any) -> None:
-    from fairgym.results.labels import number
+    from fairgym.results.numbers import number
 
     print(f"\n{result.name}: {result.outcome.verdict}")
     for check in result.outcome.checks:

@@ -74,7 +74,9 @@ def simulate(arguments: Sequence[str]) -> None:
 
     devices.configure()
     plan, for_programs, csv = plan_of(arguments)
-    from fairgym.cli.effects import as_csv, as_json, print_simulation, say
+    from fairgym.cli.effects import as_json, as_rows, print_simulation
+    from fairgym.cli.screen import say
+    from fairgym.results.table import csv_text
     from fairgym.training.scenarios import simulate as run
 
     found = run(
@@ -86,7 +88,7 @@ def simulate(arguments: Sequence[str]) -> None:
         progress=say,
     )
     if csv is not None:
-        write_whole(csv, as_csv(found).encode())
+        write_whole(csv, csv_text(as_rows(found)).encode())
     if for_programs:
         print(as_json(found))
     else:

@@ -9,8 +9,10 @@ from typing import Any
 
 from fairgym.cli.common import plain
 from fairgym.cli.parsing import flag, names, parse
+from fairgym.cli.screen import show
 from fairgym.config import Sweep, read_sweep
 from fairgym.core import FairgymError
+from fairgym.results.table import Table, write_rows
 from fairgym.utils.files import require_folder, require_path, write_whole
 
 PROG = "fairgym sweep"
@@ -131,7 +133,6 @@ def tabulate(arguments: Sequence[str]) -> None:
     found, out = plan_of(flags)
     rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import by_setting
-    from fairgym.sweeps.results import write_table
 
     done = sum(row["status"] == "finished" for row in rows)
     lost = sum(row["status"] == "failed" for row in rows)
@@ -141,7 +142,7 @@ def tabulate(arguments: Sequence[str]) -> None:
         text = f"{len(rows)} settings of {text}"
     name = "settings.csv" if flags.rows == SETTING_ROWS else "table.csv"
     path = Path(flags.file) if flags.file else out / name
-    write_table(path, rows)
+    write_rows(path, rows)
     print(f"{plain(path)}: {text}")
 
 
@@ -157,7 +158,6 @@ def print_front(arguments: Sequence[str]) -> None:
         )
     rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import measure_named, pareto
-    from fairgym.sweeps.results import write_table
 
     x, y = (measure_named(rows, getattr(flags, field), field) for field in ("x", "y"))
     front = pareto(rows, found.names, x, y, reference)
@@ -167,8 +167,8 @@ def print_front(arguments: Sequence[str]) -> None:
         for point in front.points
     ]
     path = out / "pareto.csv"
-    write_table(path, [dict(zip(head, row, strict=True)) for row in cells])
-    _print_table(head, [[_cell(value) for value in row] for row in cells])
+    write_rows(path, [dict(zip(head, row, strict=True)) for row in cells])
+    show(Table(head, [[_cell(value) for value in row] for row in cells]))
     print(
         f"hypervolume {front.hypervolume:.4g} (95% interval {front.low:.4g} to {front.high:.4g})"
         f" above {front.reference[0]:.4g}, {front.reference[1]:.4g}; probabilities and intervals"
@@ -193,7 +193,6 @@ def print_effects(arguments: Sequence[str]) -> None:
     found, out = plan_of(flags)
     rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import effects
-    from fairgym.sweeps.results import write_table
 
     every = effects(rows, found.names, _measures(rows, flags.measure))
     head = ["measure", "setting", "share", "luck", "bound", "clear"]
@@ -201,8 +200,8 @@ def print_effects(arguments: Sequence[str]) -> None:
     if not cells:
         raise FairgymError("every measure is the same in all runs; effects take one that differs")
     path = out / "effects.csv"
-    write_table(path, [dict(zip(head, row, strict=True)) for row in cells])
-    _print_table(head, [[_cell(value) for value in row] for row in cells])
+    write_rows(path, [dict(zip(head, row, strict=True)) for row in cells])
+    show(Table(head, [[_cell(value) for value in row] for row in cells]))
     print(
         "shares of the variance over all runs; luck and bound: the mean under permutations of the"
         f" runs, and what 95% of them stay below; {plain(path)}"
@@ -241,19 +240,3 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if math.isfinite(value) else ""
     return plain("" if value is None else value)
-
-
-def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None)
-    for name in head:
-        table.add_column(Text(plain(name)), overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(100, 24 * len(head)))
-    console.print(table)

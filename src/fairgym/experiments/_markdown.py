@@ -10,7 +10,8 @@ import jax
 import numpy as np
 
 from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
-from fairgym.results.labels import capital, number
+from fairgym.results.labels import capital
+from fairgym.results.numbers import number
 from fairgym.statistics.intervals import (
     Numbers,
     bootstrap_interval,

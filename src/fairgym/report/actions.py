@@ -14,7 +14,8 @@ from fairgym.algorithms import log_keys
 from fairgym.core import Element, Environment, Shares
 from fairgym.report import style
 from fairgym.report.grouping import RunGroup, Series, groups_of
-from fairgym.results.labels import has_people, number, parts_word, row_label, title, whole, words
+from fairgym.results.labels import has_people, parts_word, row_label, title, whole, words
+from fairgym.results.numbers import number
 from fairgym.training.run import Run
 
 MOST_LINES = 12  # options that have a line each; of more, each is a row of a heat map

@@ -11,7 +11,8 @@ from matplotlib.patches import Patch
 from fairgym.core import Environment
 from fairgym.report import style
 from fairgym.results.estimates import Evaluations, core_values, group_gap, named_evaluations
-from fairgym.results.labels import core_attribute_unit, number, words
+from fairgym.results.labels import core_attribute_unit, words
+from fairgym.results.numbers import number
 from fairgym.training.evaluation import Evaluation
 
 # Percent of a group in each bin, and its mean.

@@ -12,13 +12,7 @@ from matplotlib.lines import Line2D
 
 from fairgym.core import Environment
 from fairgym.report import style
-from fairgym.results.estimates import (
-    Evaluations,
-    Result,
-    cumulative_rates,
-    named_evaluations,
-    ratio,
-)
+from fairgym.results.estimates import Evaluations, Result, cumulative_rates, named_evaluations
 from fairgym.results.labels import (
     core_attribute_unit,
     disparities,
@@ -28,6 +22,7 @@ from fairgym.results.labels import (
     title,
     words,
 )
+from fairgym.results.numbers import ratio
 from fairgym.training.courses import few
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes

@@ -7,17 +7,7 @@ import numpy as np
 from fairgym.algorithms import log_keys
 from fairgym.core import ActionSpace, Element, Environment, Shares
 from fairgym.report.grouping import RunGroup, Series
-from fairgym.results.estimates import (
-    Estimate,
-    Result,
-    best,
-    core_values,
-    estimate,
-    group_gap,
-    group_means,
-    interval,
-    who,
-)
+from fairgym.results.estimates import Result, best, core_values, group_gap, group_means, who
 from fairgym.results.labels import (
     MetricLabel,
     axis_of,
@@ -26,7 +16,6 @@ from fairgym.results.labels import (
     disparities,
     has_population,
     metric_label,
-    number,
     rate_parts,
     rate_title,
     row_label,
@@ -34,6 +23,7 @@ from fairgym.results.labels import (
     title,
     words,
 )
+from fairgym.results.numbers import Estimate, estimate, interval, number
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay
 MOST_OPTIONS = 6  # of an agent that chooses, whose shares are all told
@@ -108,7 +98,7 @@ def _verdict(result: Result, rule: Result | None, shown: MetricLabel) -> str:
     if not gap.clear:
         return "no clear difference"
     better = (gap.mean < 0) == shown.flipped
-    size = gap if gap.mean > 0 else gap.turned
+    size = gap if gap.mean > 0 else gap.times(-1.0)
     permuted = None not in (result.null(shown.name), rule.null(shown.name))
     beyond = " beyond luck" if permuted else ""
     return f"{'better' if better else 'worse'} by {interval(size)}{beyond}"

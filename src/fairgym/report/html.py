@@ -14,8 +14,9 @@ from fairgym.report.grouping import RunGroup
 from fairgym.report.summary import glossary
 from fairgym.report.svg import Captioned, inline_svg, variables
 from fairgym.report.template import PAGE, caveats, escaped, estimate_cell, in_short, table
-from fairgym.results.estimates import Result, interval
-from fairgym.results.labels import MetricLabel, has_people, metric_labels, number, title, words
+from fairgym.results.estimates import Result
+from fairgym.results.labels import MetricLabel, has_people, metric_labels, title, words
+from fairgym.results.numbers import interval, number
 
 
 def page(

@@ -6,8 +6,9 @@ import numpy as np
 
 from fairgym.core import Environment
 from fairgym.report.template import escaped, estimate_cell, table
-from fairgym.results.estimates import Result, courses_of, estimate, interval, wait_courses
+from fairgym.results.estimates import Result, courses_of, wait_courses
 from fairgym.results.labels import capital, has_population, listed, scheme_title, words
+from fairgym.results.numbers import estimate, interval
 from fairgym.training.courses import StatusVector, few, status_vectors
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from fairgym.config.differences import plain, small
 from fairgym.core import Environment
 from fairgym.report.grouping import RunGroup
-from fairgym.results.estimates import Estimate, Result, best, estimate, interval, rate_values, who
+from fairgym.results.estimates import Result, best, rate_values, who
 from fairgym.results.labels import (
     OBJECTIVE,
     capital,
@@ -16,12 +16,12 @@ from fairgym.results.labels import (
     listed,
     metric_label,
     metric_labels,
-    number,
     rate_parts,
     rate_title,
     those,
     words,
 )
+from fairgym.results.numbers import Estimate, estimate, interval, number
 from fairgym.statistics.intervals import paired_interval
 
 MOST = 2  # configurations that have their own lines on the groups

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from fairgym.report import style
 from fairgym.report.svg import inline_svg, variables
 from fairgym.report.template import PAGE, escaped, table
-from fairgym.results.labels import capital, number, words
+from fairgym.results.labels import capital, words
+from fairgym.results.numbers import number
 from fairgym.statistics.intervals import bootstrap_interval
 from fairgym.sweeps import Effects, by_setting, effects
 from fairgym.sweeps.results import ACTIONS, GAPS, METRICS, SCORE

@@ -8,25 +8,17 @@ from fairgym.core import Environment
 from fairgym.fairness import Rate
 from fairgym.report.stakeholders import status_sections, wait_sections
 from fairgym.report.template import escaped, estimate_cell, table
-from fairgym.results.estimates import (
-    Estimate,
-    Result,
-    best,
-    cumulative_rates,
-    estimate,
-    interval,
-    ratio,
-)
+from fairgym.results.estimates import Result, best, cumulative_rates
 from fairgym.results.labels import (
     axis_of,
     disparities,
     has_people,
     has_population,
     metric_label,
-    number,
     rate_title,
     words,
 )
+from fairgym.results.numbers import Estimate, estimate, interval, number, ratio
 from fairgym.statistics.permuting import compared_by_group
 from fairgym.training.courses import few
 from fairgym.training.evaluation import ENOUGH

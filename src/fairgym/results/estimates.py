@@ -10,48 +10,12 @@ from jaxtyping import PyTree
 from fairgym.core import Environment
 from fairgym.data import standardised_mean_difference
 from fairgym.fairness import Rate
-from fairgym.results.labels import OBJECTIVE, MetricLabel, magnitude, number
+from fairgym.results.labels import OBJECTIVE, MetricLabel
+from fairgym.results.numbers import Estimate, estimate, ratio
 from fairgym.statistics.comparisons import Null, null_of
-from fairgym.statistics.intervals import crossed_interval, paired_interval
+from fairgym.statistics.intervals import paired_interval
 from fairgym.training.courses import Course, courses
 from fairgym.training.evaluation import Evaluation
-
-
-@dataclasses.dataclass(frozen=True)
-class Estimate:
-    """A mean, or a mean difference, with its 95% interval.
-
-    Attributes:
-        mean: NaN if the value is nowhere defined.
-        low: lower end of the interval; NaN if fewer than two values are known.
-        high: upper end.
-        undefined: number of episodes in which the value is 0/0.
-        episodes: number of episodes in all.
-    """
-
-    mean: float
-    low: float
-    high: float
-    undefined: int = 0
-    episodes: int = 0
-
-    def within(self, low: float, high: float) -> "Estimate":
-        """Estimate with its interval cut to a possible range, if the mean lies in it."""
-        if not low <= self.mean <= high:
-            return self
-        return dataclasses.replace(
-            self, low=float(np.maximum(self.low, low)), high=float(np.minimum(self.high, high))
-        )
-
-    @property
-    def turned(self) -> "Estimate":
-        """A difference the other way round."""
-        return dataclasses.replace(self, mean=-self.mean, low=-self.high, high=-self.low)
-
-    @property
-    def clear(self) -> bool:
-        """True for a difference whose interval leaves out 0."""
-        return self.low > 0.0 or self.high < 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,16 +52,10 @@ class Result:
         return estimate(self.values(metric)).within(*metric.limits)
 
     def difference(self, other: "Result", metric: MetricLabel) -> Estimate:
-        """Mean difference of the shown value from another policy's, in the same episodes.
-
-        Disparities that were measured under permutations are compared by their excess over luck.
-        """
+        """Mean difference of the shown value from another policy's, in the same episodes."""
         ours, theirs = self.values(metric), other.values(metric)
         if any(values.size == 0 for side in (ours, theirs) for values in side):
             return Estimate(np.nan, np.nan, np.nan)  # no score to compare
-        pair = self.evaluations, other.evaluations
-        if all(metric.name in e.nulls for side in pair for e in side):
-            ours, theirs = ([metric.shown(e.excess(metric.name)) for e in side] for side in pair)
         return Estimate(*paired_interval(ours, theirs))
 
     def null(self, name: str, partition: str = "") -> Null | None:
@@ -121,15 +79,6 @@ class Result:
         return int(flags.sum()), len(flags)
 
 
-def interval(value: Estimate) -> str:
-    """An estimate in text: "0.93 [0.91, 0.95]", "16.8 [15.0, 18.6] million"."""
-    if not np.isfinite(value.low):
-        return number(value.mean)
-    scale, name = magnitude(value.mean)
-    mean, low, high = (number(x / scale) for x in (value.mean, value.low, value.high))
-    return f"{mean} [{low}, {high}] {name}".rstrip()
-
-
 def who(result: Result) -> str:
     """A policy within a sentence."""
     if not result.learned:
@@ -145,12 +94,6 @@ def best(results: Sequence[Result]) -> Result | None:
     scores = [(not r.ended_early[0], float(r.estimate(OBJECTIVE).mean), r) for r in results]
     scores = [score for score in scores if np.isfinite(score[1])]
     return max(scores, key=lambda score: score[:2])[2] if scores else None
-
-
-def estimate(values: Sequence[np.ndarray]) -> Estimate:
-    """Mean and interval of per-episode values, one array per seed; NaN where undefined."""
-    undefined = sum(int(np.isnan(v).sum()) for v in values)
-    return Estimate(*crossed_interval(values), undefined, sum(v.size for v in values))
 
 
 # One evaluation; several of one policy; name of a policy -> one or several; or results.
@@ -188,11 +131,6 @@ def cumulative_rates(trace: PyTree, rate: Rate, discount: float = 1.0) -> np.nda
     weights = discount ** np.arange(above.shape[1], dtype=np.float64)[None, :, None]
     above, below = np.cumsum(weights * above, axis=1), np.cumsum(weights * below, axis=1)
     return ratio(above, below + rate.offset)
-
-
-def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Above / below in float64, NaN where `below` is 0."""
-    return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0)
 
 
 def rate_values(result: Result, rate: Rate, code: int) -> list[np.ndarray]:

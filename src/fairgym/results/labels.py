@@ -1,11 +1,10 @@
-"""Labels of metrics, groups and budgets, and names and numbers in a reader's words.
+"""Labels of metrics, groups and budgets, and names in a reader's words.
 
 Inside the program every metric is written so that more is better: default rates and disparities
 carry a minus sign. Reports show them as plain rates and gaps, marked "lower is better".
 """
 
 import dataclasses
-import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -36,38 +35,6 @@ def listed(names: Iterable[str]) -> str:
     """Names in a row: "a, b and c"."""
     *most, last = list(names)
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def magnitude(value: float) -> tuple[float, str]:
-    """Scale of a large number: (1e6, "million"), (1e9, "billion"), or (1.0, "")."""
-    sizes = ((1e9, "billion"), (1e6, "million"))
-    return next(((scale, name) for scale, name in sizes if abs(value) >= scale), (1.0, ""))
-
-
-def number(value: float) -> str:
-    """A number to a reader's precision: 0.043, 1.00, 12.3, 8,931, 16.8 million.
-
-    "undefined" if it is none.
-    """
-    if value is None or not math.isfinite(value):
-        return "undefined"
-    size = abs(value)
-    scale, name = magnitude(value)
-    if name:
-        return f"{number(value / scale)} {name}"
-    if size == 0:
-        return "0"
-    if size >= 100:
-        text = f"{value:,.0f}"
-    elif size >= 10:
-        text = f"{value:.1f}"
-    elif size >= 0.1:
-        text = f"{value:.2f}"
-    elif size >= 0.0005:
-        text = f"{value:.3f}"
-    else:
-        text = f"{value:.2g}" if size >= 0.0001 else f"{value:.1e}"
-    return text.replace("-", "−")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.core import Environment, group_counts, in_groups
-from fairgym.fairness.metrics import Metric
+from fairgym.fairness.metrics import Metric, Rate
 
 
 def compared_by_group(env: Environment) -> Mapping[str, Metric]:
@@ -32,6 +32,11 @@ def known_value(metric: Metric, totals: PyTree) -> Float[Array, ""]:
     return jnp.where(metric.defined(totals), metric.value(totals), jnp.nan)
 
 
+def known_rates(rate: Rate, totals: PyTree) -> Float[Array, " groups"]:
+    """The rate of each group; NaN where it is 0/0."""
+    return jnp.where(rate.denominators(totals) > 0, rate.per_group(totals), jnp.nan)
+
+
 def permuted(
     env: Environment,
     tallies: PyTree,
@@ -39,8 +44,8 @@ def permuted(
     key: PRNGKeyArray,
     permutations: int,
     groups: int | None = None,
-    value: Callable[[Metric, PyTree], Float[Array, ""]] = raw_value,
-) -> dict[str, Float[Array, " permutations"]]:
+    value: Callable[[Metric, PyTree], PyTree] = raw_value,
+) -> dict[str, PyTree]:
     """Raw value of each disparity under random permutations of the people's groups.
 
     The null distribution of a permutation test (E. J. G. Pitman, Significance Tests Which May be
@@ -56,11 +61,14 @@ def permuted(
         groups: number of groups, or of parts; that of the environment's groups if None.
         value: what is taken of a disparity; its raw value, in which the rate of a group that
             nobody counts for is 0, as objectives take it.
+
+    Returns:
+        Name of a disparity -> what is taken of it, with a first axis over permutations.
     """
     groups = len(env.spec.groups) if groups is None else groups
     metrics = compared_by_group(env)
 
-    def one(key: PRNGKeyArray) -> dict[str, Float[Array, ""]]:
+    def one(key: PRNGKeyArray) -> dict[str, PyTree]:
         totals = in_groups(env, tallies, _shuffled(key, group, groups), groups)
         return {name: value(metric, totals) for name, metric in metrics.items()}
 

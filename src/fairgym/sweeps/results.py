@@ -1,22 +1,17 @@
 """Rows of a sweep, what each run came to, and tables of them as files."""
 
-import csv
-import io
 import json
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from fairgym.core import FairgymError, check_shape
-from fairgym.data.store import need
+from fairgym.core import check_shape
 from fairgym.fairness import Disparity
 from fairgym.sweeps.sweeping import FAILED, Entry
 from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run, load
-from fairgym.utils.files import write_whole
 
 SCORE = "score"
 # What the names of other columns begin with; columns that no word begins are the settings.
@@ -108,38 +103,3 @@ def _measured(run: Run, episodes: int) -> dict[str, Any]:
 def _plain(value: object) -> Any:
     """A value for a cell of a table."""
     return value if isinstance(value, str | int | float | bool | None) else json.dumps(value)
-
-
-def write_table(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write rows with equal names of columns, whole or not at all.
-
-    Args:
-        path: A file that ends in .csv or .parquet; a missing value is an empty cell, or null.
-        rows: The rows.
-
-    Raises:
-        FairgymError: Another ending, a file that cannot be written, pyarrow is not installed.
-    """
-    if path.suffix == ".csv":
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_whole(path, text.getvalue().encode())
-    elif path.suffix == ".parquet":
-        pyarrow = need("pyarrow", "a parquet table")
-        parquet = need("pyarrow.parquet", "a parquet table")
-        columns = {name: _alike([row[name] for row in rows]) for name in rows[0]}
-        sink = io.BytesIO()
-        parquet.write_table(pyarrow.table(columns), sink)
-        write_whole(path, sink.getvalue())
-    else:
-        raise FairgymError(f"{path} ends in {path.suffix!r}; it takes .csv or .parquet")
-
-
-def _alike(values: Sequence[object]) -> list[Any]:
-    """Values of one type: texts, where numbers and texts are mixed."""
-    given = [value for value in values if value is not None]
-    if any(isinstance(value, str) for value in given):
-        return [None if value is None else str(value) for value in values]
-    return list(values)

@@ -20,8 +20,15 @@ from fairgym.core import (
 )
 from fairgym.core.batching import map_episodes
 from fairgym.core.rollout import episode_keys
-from fairgym.fairness import Objective
-from fairgym.statistics.permuting import compared_by_group, known_value, permuted
+from fairgym.fairness import Objective, Rate
+from fairgym.fairness.metrics import Metric
+from fairgym.statistics.permuting import (
+    compared_by_group,
+    known_rates,
+    known_value,
+    permuted,
+    raw_value,
+)
 
 
 def waits(system: Any, state: PyTree) -> dict[str, dict[str, Float[Array, " parts"]]]:
@@ -135,7 +142,7 @@ def _by_luck(
 ) -> dict[str, dict[str, Any]]:
     """Disparities under permutations, and those over parts that go with them."""
     if not permutations:
-        return {"nulls": {}, "part_metrics": {}, "part_nulls": {}}
+        return {"nulls": {}, "null_rates": {}, "part_metrics": {}, "part_nulls": {}}
     luck, tallies = jax.random.fold_in(key, _PERMUTATIONS), episode.tallies
     system = of_people(env)
     partitions = {} if system is None else system.spec.partitions
@@ -152,8 +159,12 @@ def _by_luck(
         )
         for place, (name, parts) in enumerate(partitions.items())
     }
+    drawn = permuted(
+        env, tallies, episode.final_state.group, luck, permutations, value=_value_and_rates
+    )
     return {
-        "nulls": permuted(env, tallies, episode.final_state.group, luck, permutations),
+        "nulls": {name: one["value"] for name, one in drawn.items()},
+        "null_rates": {name: one["rates"] for name, one in drawn.items() if "rates" in one},
         "part_metrics": {
             name: {
                 disparity: known_value(metric, totals)
@@ -163,6 +174,18 @@ def _by_luck(
         },
         "part_nulls": part_nulls,
     }
+
+
+def _rate_of(metric: Metric) -> Rate | None:
+    """The rate whose values a measure compares; None where it compares none."""
+    rate = getattr(metric, "rate", None)
+    return rate if isinstance(rate, Rate) else None
+
+
+def _value_and_rates(metric: Metric, totals: PyTree) -> dict[str, Array]:
+    """Raw value of a disparity, and the groups' rates where it is one of rates."""
+    found, rate = {"value": raw_value(metric, totals)}, _rate_of(metric)
+    return found if rate is None else found | {"rates": known_rates(rate, totals)}
 
 
 @eqx.filter_jit
@@ -199,6 +222,11 @@ def measure(
             | {name: scheme.score(episode.memories[name]) for name, scheme in schemes.items()},
             "defined": {name: metric.defined(totals) for name, metric in metrics.items()}
             | {name: jnp.array(True) for name in schemes},
+            "rates": {
+                name: known_rates(rate, totals)
+                for name, rate in ((name, _rate_of(metric)) for name, metric in metrics.items())
+                if rate is not None
+            },
             "objective": jnp.mean(jnp.stack(scores)) if scores else None,
             "lengths": episode.length,
             "terminated": episode.terminated,

@@ -22,11 +22,14 @@ from fairgym.fairness import Objective
 from fairgym.fairness.measuring import measuring
 from fairgym.statistics.comparisons import Null, null_of
 from fairgym.statistics.intervals import mean_interval, paired_interval
+from fairgym.statistics.shares import share_difference, share_interval
 from fairgym.training._measuring import measure, of_people
 from fairgym.training.devices import keep_programs
 
 # People of all episodes whose features are held at once, so that memory stays bounded.
 _PEOPLE_AT_ONCE = 2_000_000
+# The share of episodes that do not fail.
+SURVIVED = "survived"
 # Permutations that commands and reports make: enough for the quantile of 95%.
 ENOUGH = 200
 
@@ -48,6 +51,8 @@ class Evaluation:
             (as many as asked for); empty for environments without people.
         people_end: the same after the last step.
         discount: gamma of the totals.
+        rates: measure that compares a rate between groups, or people -> the rate of each of them,
+            arrays (episodes, groups); NaN for 0/0.
         parts: state of the parts of each of `env.spec.partitions` at the start and after each step:
             partition -> {"people", each stage: numbers of people; the core attribute: its sum},
             arrays (episodes, horizon + 1, parts), zero after an episode's end. Empty without
@@ -64,6 +69,8 @@ class Evaluation:
         nulls: disparity between groups -> its raw value in each episode under random permutations
             of the people's groups, shape (episodes, permutations); what `null` sums up. Empty
             unless asked for, and for environments that count by group only.
+        null_rates: as `nulls`, the groups' rates behind each disparity between rates, shape
+            (episodes, permutations, groups); NaN for 0/0.
         part_totals: for each of `env.spec.partitions` the totals with one number per part in place
             of each group's. Empty without permutations.
         part_metrics: for each of `env.spec.partitions` the disparities between groups counted over
@@ -86,11 +93,13 @@ class Evaluation:
     people_start: dict[str, np.ndarray]
     people_end: dict[str, np.ndarray]
     discount: float = 1.0
+    rates: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     parts: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     waits: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     ends: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     memories: dict[str, PyTree] = dataclasses.field(default_factory=dict)
     nulls: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    null_rates: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     part_totals: dict[str, PyTree] = dataclasses.field(default_factory=dict)
     part_metrics: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     part_nulls: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
@@ -107,15 +116,14 @@ class Evaluation:
             name: a metric or scheme, "objective", or "survived" (the share that did not fail).
             level: probability that the interval holds the mean.
         """
-        return mean_interval(self.values(name), level)
+        return (share_interval if name == SURVIVED else mean_interval)(self.values(name), level)
 
     def difference(
         self, other: "Evaluation", name: str, level: float = 0.95
     ) -> tuple[float, float, float]:
         """Mean difference from another policy in the same episodes, and its interval.
 
-        Only episodes count in which the value is defined for both; without one, all is NaN. A
-        disparity that was measured under permutations in both is compared by its excess over luck.
+        Only episodes count in which the value is defined for both; without one, all is NaN.
 
         Args:
             other: another policy, measured with the same key.
@@ -128,18 +136,7 @@ class Evaluation:
         ours, theirs = (
             np.where(one.defined.get(name, True), one.values(name), np.nan) for one in (self, other)
         )
-        if name in self.nulls and name in other.nulls:
-            ours, theirs = self.excess(name), other.excess(name)
-        return paired_interval(ours, theirs, level)
-
-    def excess(self, name: str) -> np.ndarray:
-        """Disparity of every episode less the mean of its permutations; NaN where it is undefined.
-
-        Args:
-            name: a key of `nulls`.
-        """
-        luck = np.mean(self.nulls[name], axis=1, dtype=np.float64)
-        return np.where(self.defined[name], self.metrics[name] - luck, np.nan)
+        return (share_difference if name == SURVIVED else paired_interval)(ours, theirs, level)
 
     def null(self, name: str, level: float = 0.95, partition: str = "") -> Null:
         """The disparity beside that which luck makes: the people's groups permuted in each episode.
@@ -188,7 +185,7 @@ class Evaluation:
 
     def values(self, name: str) -> np.ndarray:
         """Value of every episode: a measure, "objective", or "survived" (1 if it did not fail)."""
-        if name == "survived":
+        if name == SURVIVED:
             return 1.0 - self.terminated
         found = self.objective if name == "objective" else self.metrics[name]
         return np.zeros(0) if found is None else found

@@ -12,7 +12,7 @@ from fairgym.environments.bank_loans import BankLoansNoise, BankLoansParams, Ban
 from fairgym.fairness import Full
 from fairgym.policies import Random
 from fairgym.policies.coding import Inputs, TableCode
-from fairgym.results.effects import quantities
+from fairgym.results.quantities import quantities
 from fairgym.testing import check_environment
 from fairgym.wrappers import augmented
 

@@ -18,7 +18,7 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments._measurements import CAPTION, HELD_OUT, curve
 from fairgym.policies import fixed_policies
 from fairgym.report import style
-from fairgym.results.labels import number
+from fairgym.results.numbers import number
 from fairgym.training import evaluate
 from fairgym.utils import make
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from fairgym.experiments import _parts as ex
 from fairgym.fairness import Full, RelaxedParity, Scheme, StakeholderFirst, component_rows
 from fairgym.report import style
-from fairgym.results.labels import number
+from fairgym.results.numbers import number
 
 COUNTRIES = ("A", "B")
 MONTHS = 4

@@ -14,7 +14,7 @@ from fairgym.data.fitting import score_values
 from fairgym.environments.education.declarations import TABLE_1
 from fairgym.environments.health.declarations import TABLE_1 as TABLE_1_OF_HEALTH
 from fairgym.experiments import _parts as ex
-from fairgym.results.estimates import ratio
+from fairgym.results.numbers import ratio
 from fairgym.training import Evaluation
 from fairgym.utils import make
 

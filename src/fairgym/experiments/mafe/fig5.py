@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from fairgym.experiments import _parts as ex
 from fairgym.report import style
 from fairgym.results.estimates import group_gap
-from fairgym.results.labels import core_attribute_unit, number, title, words
+from fairgym.results.labels import core_attribute_unit, title, words
+from fairgym.results.numbers import number
 from fairgym.utils import make
 
 ENVIRONMENTS = ("health", "loan", "education")

@@ -1,0 +1,93 @@
+"""Settings in which scenarios differ, old and new."""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from fairgym.config.differences import words
+from fairgym.config.settings import environment_settings
+from fairgym.training.scenarios import Built, Simulation
+
+
+class Change(NamedTuple):
+    """A setting of a scenario that differs from the reference.
+
+    Attributes:
+        section: "environment_args", "params" or "fixed".
+        what: the setting in words.
+        unit: unit of the values; "" for a number without one.
+        old: the reference's value.
+        new: the scenario's value.
+    """
+
+    section: str
+    what: str
+    unit: str
+    old: object
+    new: object
+
+
+def changes(simulation: Simulation, one: Built) -> list[Change]:
+    """Settings in which a scenario differs from the reference, old and new."""
+    base = simulation.base
+    found = []
+    for setting in environment_settings(simulation.environment):
+        old, new = (getattr(built.env.unwrapped, setting.name) for built in (base, one))
+        if old != new:
+            found.append(Change("environment_args", words(setting.name), "", old, new))
+    return found + _changed_params(base, one) + _changed_policies(base, one)
+
+
+def _changed_params(base: Built, one: Built) -> list[Change]:
+    found = []
+    for name, info in base.params.info().items():
+        old, new = (np.asarray(getattr(built.params, name), np.float64) for built in (base, one))
+        if old.ndim == new.ndim == 0:
+            parts: Iterable[tuple[str, np.ndarray, np.ndarray]] = [("", old, new)]
+        else:
+            old, new = np.broadcast_arrays(old, new)
+            names = base.env.spec.parts_of(info.per) if info.per else range(1, len(old) + 1)
+            parts = zip(map(str, names), old, new, strict=True)
+        for part, before, after in parts:
+            if not math.isclose(before, after, rel_tol=1e-6):  # float32 and float64 alike
+                what = words(name) + (f", {words(part)}" if part else "")
+                found.append(Change("params", what, info.unit, float(before), float(after)))
+    return found
+
+
+def _changed_policies(base: Built, one: Built) -> list[Change]:
+    """Elements of constant actions that differ; a rule as a whole."""
+    found = []
+    for agent in base.env.agents:
+        old, new = (_constant(built, agent) for built in (base, one))
+        if old is None or new is None:
+            texts = [_policy_text(built, agent) for built in (base, one)]
+            if texts[0] != texts[1]:
+                found.append(Change("fixed", words(agent), "", *texts))
+            continue
+        elements = base.env.action_space(agent).elements
+        for element, before, after in zip(elements, old, new, strict=True):
+            if not math.isclose(before, after, rel_tol=1e-6, abs_tol=1e-9):
+                what = f"{words(agent)}: {words(element.title)}"
+                found.append(Change("fixed", what, element.unit, float(before), float(after)))
+    return found
+
+
+def _constant(built: Built, agent: str) -> np.ndarray | None:
+    """The numbers of a constant action, one per element; None for a rule or a choice."""
+    action = getattr(built.policies[agent], "action", None)
+    if action is None or built.env.action_space(agent).discrete:
+        return None
+    return np.asarray(action, np.float64)[: len(built.env.action_space(agent).elements)]
+
+
+def _policy_text(built: Built, agent: str) -> str:
+    constant, space = _constant(built, agent), built.env.action_space(agent)
+    chosen = getattr(built.policies[agent], "action", None)
+    if space.discrete and chosen is not None:
+        return space.names[int(chosen)]
+    if constant is None:
+        return str(built.specification[agent])
+    return ", ".join(f"{value:g}" for value in constant)

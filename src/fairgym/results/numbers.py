@@ -1,0 +1,134 @@
+"""Estimates, and numbers as a reader takes them: the one place that rounds."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairgym.statistics.intervals import crossed_interval
+
+NO_DIFFERENCE, NOT_CLEAR = "no difference", "no clear difference"
+# Multiples of a unit that readers know by itself.
+_MULTIPLES = {"thousand ": 1e3, "million ": 1e6}
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """A mean, or a mean difference, with its 95% interval.
+
+    Attributes:
+        mean: NaN if the value is nowhere defined.
+        low: lower end of the interval; NaN if fewer than two values are known.
+        high: upper end.
+        undefined: number of episodes in which the value is 0/0.
+        episodes: number of episodes in all.
+    """
+
+    mean: float
+    low: float
+    high: float
+    undefined: int = 0
+    episodes: int = 0
+
+    def within(self, low: float, high: float) -> "Estimate":
+        """Estimate with its interval cut to a possible range, if the mean lies in it."""
+        if not low <= self.mean <= high:
+            return self
+        return dataclasses.replace(
+            self, low=float(np.maximum(self.low, low)), high=float(np.minimum(self.high, high))
+        )
+
+    def times(self, factor: float) -> "Estimate":
+        """The estimate in another unit, or of minus the value."""
+        mean, low, high = (0.0 + factor * x for x in (self.mean, self.low, self.high))
+        low, high = (low, high) if factor >= 0.0 else (high, low)
+        return dataclasses.replace(self, mean=mean, low=low, high=high)
+
+    @property
+    def clear(self) -> bool:
+        """True for a difference whose interval leaves out 0."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+def estimate(values: Sequence[np.ndarray]) -> Estimate:
+    """Mean and interval of per-episode values, one array per seed; NaN where undefined."""
+    undefined = sum(int(np.isnan(v).sum()) for v in values)
+    return Estimate(*crossed_interval(values), undefined, sum(v.size for v in values))
+
+
+def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Above / below in float64, NaN where `below` is 0."""
+    return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0)
+
+
+def magnitude(value: float) -> tuple[float, str]:
+    """Scale of a large number: (1e6, "million"), (1e9, "billion"), or (1.0, "")."""
+    sizes = ((1e9, "billion"), (1e6, "million"))
+    return next(((scale, name) for scale, name in sizes if abs(value) >= scale), (1.0, ""))
+
+
+def number(value: float) -> str:
+    """A number to a reader's precision: 0.043, 1.00, 12.3, 8,931, 16.8 million.
+
+    "undefined" if it is none.
+    """
+    if value is None or not math.isfinite(value):
+        return "undefined"
+    size = abs(value)
+    scale, name = magnitude(value)
+    if name:
+        return f"{number(value / scale)} {name}"
+    if size == 0:
+        return "0"
+    if size >= 100:
+        text = f"{value:,.0f}"
+    elif size >= 10:
+        text = f"{value:.1f}"
+    elif size >= 0.1:
+        text = f"{value:.2f}"
+    elif size >= 0.0005:
+        text = f"{value:.3f}"
+    else:
+        text = f"{value:.2g}" if size >= 0.0001 else f"{value:.1e}"
+    return text.replace("-", "−")
+
+
+def in_plain_unit(unit: str) -> tuple[str, float]:
+    """A unit without multiples, and the factor: "thousand dollars" -> ("dollars", 1000.0)."""
+    for multiple, factor in _MULTIPLES.items():
+        if unit.startswith(multiple):
+            return unit.removeprefix(multiple), factor
+    return unit, 1.0
+
+
+def interval(value: Estimate, unit: str = "", signed: bool = False, behind: str = "") -> str:
+    """A mean with its interval, in one scale: "0.93 [0.91, 0.95]", "16.8 million [15.0, 18.6]".
+
+    Args:
+        value: the mean and its limits.
+        unit: unit of the value; a share is told in per cent.
+        signed: True to write a plus before what is above 0.
+        behind: what stands right behind the mean.
+    """
+    scale = 100.0 if unit == "share" else 1.0
+    mean, low, high = (scale * x for x in (value.mean, value.low, value.high))
+    known = [abs(x) for x in (mean, low, high) if math.isfinite(x)]
+    size, name = magnitude(max(known, default=0.0))
+
+    def text(x: float) -> str:
+        return f"{'+' if signed and x > 0 else ''}{number(x / size)}"
+
+    middle = f"{text(mean)}{f' {name}' if name else ''}{behind}"
+    return f"{middle} [{text(low)}, {text(high)}]" if math.isfinite(low) else middle
+
+
+def difference_text(difference: Estimate, unit: str) -> str:
+    """A difference in words: "+1.20 million [+1.05, +1.36]", "−1.2 points [−1.5, −0.9]"."""
+    if difference.mean == difference.low == difference.high == 0.0:
+        return NO_DIFFERENCE
+    if not math.isfinite(difference.mean):
+        return number(difference.mean)
+    text = interval(difference, unit, True, " points" if unit == "share" else "")
+    unclear = math.isfinite(difference.low) and not difference.clear
+    return f"{text}, {NOT_CLEAR}" if unclear else text

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from fairgym.core import FairgymError, check_shape
 from fairgym.data.store import need
 from fairgym.fairness import Disparity
-from fairgym.sweeps.sweeping import FAILED, Entry
+from fairgym.sweeps.sweeping import FAILED, FINISHED, Entry
 from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run, load
 from fairgym.utils.files import write_whole
@@ -23,10 +24,18 @@ SCORE = "score"
 METRICS, ACTIONS, GAPS = "metrics/", "actions/", "gap/"
 HELD_OUT = 1  # seed of the episodes that all runs are measured in
 
+Row = Mapping[str, Any]
+
 
 def is_measure(column: str) -> bool:
     """True for a column of what a run came to."""
     return column == SCORE or column.startswith((METRICS, ACTIONS, GAPS))
+
+
+def has_measure(row: Row, column: str) -> bool:
+    """True for a run that is finished and has a value of a measure."""
+    value = row.get(column)
+    return row["status"] == FINISHED and value is not None and math.isfinite(value)
 
 
 def results_of(

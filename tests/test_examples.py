@@ -172,12 +172,16 @@ def test_the_page_on_metrics_shows_code_that_runs(capsys):
     """Its metrics are what they say of the counts of its episode."""
     names: dict[str, Any] = {"__name__": "page"}
     exec(page("own-metric"), names)
-    assert "access_ratio" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "access_ratio" in out
     totals, values = names["episode"].totals, names["values"]
     rates = totals.disbursed / totals.applied
     assert float(values["worst_access"]) == pytest.approx(float(rates.min()))
     assert float(values["access_ratio"]) == pytest.approx(float(rates.min() / rates.max()))
     assert float(values["access_disparity"]) == pytest.approx(float(rates.min() - rates.max()))
+    shown = (ROOT / "docs" / "own-metric.md").read_text()
+    errors = [text for text in re.findall(r"```text\n(.*?)```", shown, re.DOTALL) if "odds" in text]
+    assert len(errors) == 2 and all(text in out for text in errors)
     waits = totals.waited / totals.disbursed
     longest = names["patient"].values(totals)["longest_wait"]
     assert float(longest) == pytest.approx(-float(waits.max()))

@@ -19,13 +19,17 @@ from fairgym.config.plain import (
 )
 from fairgym.core import FairgymError
 from fairgym.fairness import (
+    Atkinson,
     Direct,
     Disparity,
+    EqualisedOdds,
     Gini,
     GroupRatio,
     LargestDeviation,
+    LargestGap,
     Objective,
     Rate,
+    Theil,
     WorstGroup,
     metric_classes,
 )
@@ -84,6 +88,18 @@ class TestReading:
             ),
             ({"type": "GroupRatio", "rate": DATA}, GroupRatio(ACCESS)),
             ({"type": "Gini", "rate": {**DATA, "title": "Access"}}, Gini(ACCESS)),
+            ({"type": "LargestGap", "rate": DATA}, LargestGap(ACCESS)),
+            ({"type": "Theil", "rate": DATA}, Theil(ACCESS)),
+            ({"type": "Atkinson", "rate": DATA, "epsilon": 2}, Atkinson(ACCESS, 2.0)),
+            (
+                {
+                    "type": "EqualisedOdds",
+                    "true_positive": DATA,
+                    "false_positive": "default_rate",
+                    "agg": "mean",
+                },
+                EqualisedOdds(ACCESS, Rate("defaulted", "ended", sign=-1), "mean"),
+            ),
             ({"type": "Rate", **DATA, "offset": 1}, Rate("disbursed", "applied", offset=1.0)),
             ({"type": "LargestDeviation", "component": "applied"}, LargestDeviation("applied")),
             (
@@ -133,11 +149,11 @@ LONG = "x" * 5000
         ({"weights": {"mine": 1}}, "weighs 'mine', which is no metric"),
         ({"weights": {"profit": 1}, "metrics": 3}, "it takes a name, or weights"),
         (further(3), "metric 'mine' is 3; it takes a type"),
-        (further({}), "type of the metric 'mine' is None; it takes: Direct, Disparity"),
-        (further({"type": "Theil"}), "type of the metric 'mine' is 'Theil'"),
+        (further({}), "type of the metric 'mine' is None; it takes: Atkinson, Direct, Disparity"),
+        (further({"type": "Thiel"}), "type of the metric 'mine' is 'Thiel'"),
         (further({"type": ["Gini"]}), "type of the metric 'mine' is"),
-        (further({"type": "Gini"}), "'mine' is not complete; a Gini takes: rate, and if need"),
-        (further({"type": "Rate", **DATA, "x": 1}), "unknown key 'x'; a Rate takes: numerator"),
+        (further({"type": "Gini"}), "'mine' is not complete; Gini takes: rate, and if need"),
+        (further({"type": "Rate", **DATA, "x": 1}), "unknown key 'x'; Rate takes: numerator"),
         (further({"type": "Rate", **DATA, LONG: 1}), "unknown key 'xxx"),
         (
             further({"type": "Direct", "component": "loans"}),
@@ -188,6 +204,28 @@ LONG = "x" * 5000
                 {
                     "type": "Gini",
                     "rate": {"numerator": "profit", "denominator": "applied", "unit": "dollars"},
+                }
+            ),
+            "compares groups, and 'profit' is one number for all",
+        ),
+        (
+            further({"type": "Atkinson", "rate": DATA, "epsilon": 0}),
+            "the metric 'mine': epsilon is 0.0; it takes a number above 0",
+        ),
+        (
+            further({"type": "EqualisedOdds", "true_positive": DATA}),
+            "'mine' is not complete; EqualisedOdds takes: true_positive, false_positive, and",
+        ),
+        (
+            further(
+                {
+                    "type": "EqualisedOdds",
+                    "true_positive": DATA,
+                    "false_positive": {
+                        "numerator": "profit",
+                        "denominator": "applied",
+                        "unit": "dollars",
+                    },
                 }
             ),
             "compares groups, and 'profit' is one number for all",
@@ -266,7 +304,7 @@ class TestOwnClasses:
     @pytest.mark.parametrize(
         ("data", "message"),
         [
-            ({}, "'mine' is not complete; a LongestWait takes: waits, cap, and if need be of"),
+            ({}, "'mine' is not complete; LongestWait takes: waits, cap, and if need be of"),
             ({"waits": 3, "cap": 1}, "waits of the metric 'mine' is 3; it takes a numerator and"),
             ({"waits": WAITS, "cap": "x"}, "cap of the metric 'mine' is 'x'; it takes a number"),
             ({"waits": WAITS, "cap": 100}, "the metric 'mine': cap is 100.0; it takes 99 at most"),
@@ -293,7 +331,8 @@ class TestOwnClasses:
 
 def test_fairgyms_own_classes_are_registered_alike():
     assert metric_classes.names() == sorted(
-        "Direct Rate Disparity WorstGroup GroupRatio Gini Distance LargestDeviation".split()
+        "Direct Rate Disparity LargestGap EqualisedOdds WorstGroup GroupRatio Gini Theil Atkinson"
+        " Distance LargestDeviation".split()
     )
     assert metric_classes.module_of("Gini") is None
 

@@ -10,13 +10,13 @@ from tiers import in_tiers
 
 import fairgym
 from fairgym.core import FairgymError, counts_people, group_counts, in_groups, no_components
-from fairgym.fairness import Full
+from fairgym.fairness import EqualisedOdds, Full, LargestGap, Rate
 from fairgym.policies import fixed_policies
 from fairgym.statistics import permuting
 from fairgym.statistics.comparisons import null_of
 from fairgym.statistics.permuting import known_value, permuted
 from fairgym.training import evaluate
-from fairgym.wrappers import Wrapper, augmented
+from fairgym.wrappers import MoreMetrics, Wrapper, augmented
 
 SIZES = {
     "loan": {"population": 200, "horizon": 40},
@@ -38,6 +38,20 @@ UNEQUAL = QUEUE | {"admissions": [0.3, 1.0]}
 def rolled(env, policies, **options):
     params, key = env.default_params, jax.random.key(3)
     return jax.jit(lambda: fairgym.rollout(env, params, policies, key, **options))()
+
+
+def test_disparities_are_permuted_whose_counts_are_all_told_by_person():
+    """All counts of all of its rates."""
+    env = fairgym.make("loan", **SIZES["loan"])
+    counted, other = Rate("approved", "applied"), Rate("profit", "applied", unit="dollars")
+    metrics = {
+        "both": EqualisedOdds(counted, Rate("defaulted", "ended")),
+        "one": EqualisedOdds(counted, other),
+        "none": LargestGap(other),
+        "rate": counted,
+    }
+    found = permuting.compared_by_group(MoreMetrics(env, tuple(metrics.items())))
+    assert set(found) & set(metrics) == {"both"}
 
 
 @pytest.mark.parametrize("form", in_tiers(FORMS, "loan", "lending_pool"))

@@ -34,8 +34,17 @@ def test_settings_are_summed_up_over_their_finished_runs():
     assert first["score"] == stats.trim_mean([1.0, 2.0, 3.0, 4.0, 100.0], 0.25) == 3.0
     _, low, high = bootstrap_interval(np.array([1.0, 2.0, 3.0, 4.0, 100.0]))
     assert (first["score/low"], first["score/high"]) == (low, high)
+    assert first["score/values"] is None
     assert (second["seeds"], second["score"], second["score/low"]) == (1, 7.0, None)
-    assert (third["seeds"], third["score"]) == (0, None)
+    assert (third["seeds"], third["score"], third["score/values"]) == (0, None, None)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_two_or_three_seeds_are_told_one_by_one(count):
+    values = [3.0, 1.0, 2.0, 5.0][:count]
+    rows = [row(1, "u", s, x) for s, x in enumerate(values)]
+    (found,) = by_setting(rows, NAMES)
+    assert found["score/values"] == (values if count in (2, 3) else None)
 
 
 def test_measures_go_by_their_names_in_short():
@@ -131,6 +140,84 @@ def test_shares_are_those_of_an_analysis_of_variance():
     assert sum(shares.values()) == pytest.approx(1.0)
 
 
+def of_means(values, codes):
+    """Sum of squares of the means by a setting, in plain Python."""
+    groups = [[v for v, c in zip(values, codes, strict=True) if c == code] for code in set(codes)]
+    mean = sum(values) / len(values)
+    return sum(len(group) * (sum(group) / len(group) - mean) ** 2 for group in groups)
+
+
+def exact_p(statistic, values):
+    """Share of all arrangements of values with a statistic at least as large."""
+    every = [statistic(one) for one in itertools.permutations(values)]
+    return sum(one >= statistic(values) * (1 - 1e-9) - 1e-9 for one in every) / len(every)
+
+
+def runs(codes, values):
+    return [row(code, 0, s, x) for s, (code, x) in enumerate(zip(codes, values, strict=True))]
+
+
+@pytest.mark.parametrize("codes", [(0, 0, 0, 1, 1, 1), (0, 1, 1, 2, 2), (0, 0, 0, 0, 1), (0, 1, 2)])
+def test_p_of_a_setting_is_that_of_all_arrangements(codes):
+    rng = np.random.default_rng(2)
+    for values in rng.normal(size=(4, len(codes))).tolist():
+        (one, _) = effects(runs(codes, values), NAMES, ["score"]).shares
+        assert one.p == pytest.approx(exact_p(lambda y: of_means(y, codes), values), abs=1e-12)
+        assert one.clear == (one.p <= 0.05)
+
+
+def test_p_of_a_pair_is_that_of_all_arrangements_of_what_is_left():
+    """By the contrast of two settings with two values, of the residuals of an additive model."""
+    cells = [(a, b) for a, b in itertools.product((-1.0, 1.0), repeat=2)] + [
+        (-1.0, 1.0),
+        (1.0, -1.0),
+    ]
+    for values in np.random.default_rng(4).normal(size=(3, 6)):
+        rows = [row(a, b, s, x) for s, ((a, b), x) in enumerate(zip(cells, values, strict=True))]
+        found = {one.factor: one for one in effects(rows, NAMES, ["score"]).shares}
+        by = {name: [cell[k] for cell in cells] for k, name in enumerate(("a", "b"))}
+        mean = values.mean()
+        at = {
+            n: {c: np.mean(values[np.array(codes) == c]) for c in codes} for n, codes in by.items()
+        }
+        left = [x - at["a"][a] - at["b"][b] + mean for (a, b), x in zip(cells, values, strict=True)]
+
+        def joint(y, by=by):
+            return of_means(y, cells) - of_means(y, by["a"]) - of_means(y, by["b"])
+
+        assert found["a x b"].p == pytest.approx(exact_p(joint, left), abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 0.1, 1.0, 3.0, 1e9])
+@pytest.mark.parametrize("offset", [0.0, 0.3, 1e3])
+def test_six_runs_have_a_p_of_a_tenth_at_least_and_rounding_decides_nothing(scale, offset):
+    """Three and three: ten ways to part six runs, of which these are the furthest apart."""
+    values = [scale * (offset + x) for x in (0.1, 0.2, 0.3, 0.7, 0.8, 1.1)]
+    for codes in ((0, 0, 0, 1, 1, 1), (1, 1, 1, 0, 0, 0)):
+        (one, seeds) = effects(runs(codes, values), NAMES, ["score"]).shares
+        assert one.p == one.least_p == pytest.approx(0.1)
+        assert not one.clear and one.undecidable
+        assert math.isnan(seeds.p) and not seeds.clear and not seeds.undecidable
+
+
+@pytest.mark.parametrize(("codes", "least"), [((0,) * 7 + (1,), 1 / 8), ((0, 1) * 4, 1 / 35)])
+def test_p_of_many_runs_is_that_of_random_permutations(codes, least):
+    """Eight runs, furthest apart: seven and one can be parted in 8 ways, four and four in 35."""
+    values = [1.0 + 0.1 * s**2 for s in range(8)]
+    if least < 0.05:
+        values = [values[4 * (s % 2) + s // 2] for s in range(8)]
+    (one, _) = effects(runs(codes, values), NAMES, ["score"]).shares
+    assert one.p == one.least_p == pytest.approx(least, abs=4 * math.sqrt(least / 500))
+    assert one.p * 501 == pytest.approx(round(one.p * 501)) and one.p > 0
+    assert (one.undecidable, one.clear) == (least > 0.05, least < 0.05)
+
+
+def test_values_that_are_too_alike_tell_nothing():
+    """A single run of twenty differs, and belongs to one of two settings of ten."""
+    (one, _) = effects(runs([0] * 10 + [1] * 10, [1.0] + [0.0] * 19), NAMES, ["score"]).shares
+    assert one.p == one.least_p == 1.0 and one.undecidable
+
+
 def test_luck_is_what_permutations_make():
     """Their mean is (k - 1) / (n - 1) exactly, for k values among n runs."""
     rows = [row(a, 0, s, float(np.sin(7 * a + 3 * s))) for a in range(4) for s in range(5)]
@@ -138,20 +225,13 @@ def test_luck_is_what_permutations_make():
     assert one.factor == "a" and seeds.factor == "seeds"
     assert one.luck == pytest.approx(3 / 19, abs=0.02)
     assert one.bound > one.luck and math.isnan(seeds.bound)
+    (few, _) = effects(runs((0, 0, 1, 1, 2), [3.0, 1.0, 4.0, 1.5, 9.0]), NAMES, ["score"]).shares
+    assert few.luck == pytest.approx(2 / 4)
     clear = sum(
-        effects(
-            [
-                row(a, 0, s, x)
-                for (a, s), x in zip(itertools.product(range(4), range(5)), y, strict=True)
-            ],
-            NAMES,
-            ["score"],
-        )
-        .shares[0]
-        .clear
-        for y in np.random.default_rng(5).normal(size=(200, 20))
+        effects(runs([a for a in range(4) for _ in range(5)], y), NAMES, ["score"]).shares[0].clear
+        for y in np.random.default_rng(5).normal(size=(200, 20)).tolist()
     )
-    assert 1 <= clear <= 22, "5% of 200 measures that are nothing but luck"
+    assert 3 <= clear <= 18, "5% of 200 measures that are nothing but luck"
 
 
 def test_settings_that_change_together_are_one_and_what_is_missing_is_told():

@@ -460,13 +460,16 @@ def test_gaps_leave_out_the_episodes_that_their_metric_leaves_out(tmp_path):
 
 
 def test_a_table_of_settings(trained, capsys):
-    assert "2 settings of 4 runs" in said_of(capsys, "table", trained, "--rows", "setting")
+    text = said_of(capsys, "table", trained, "--rows", "setting")
+    assert "2 settings of 4 runs" in text
     said_of(capsys, "table", trained)
     runs, settings = (read_csv(trained[1] / f"{name}.csv") for name in ("table", "settings"))
     for row in settings:
         values = [float(run["score"]) for run in runs if run["horizon"] == row["horizon"]]
         assert float(row["score"]) == pytest.approx(np.mean(values)) and row["seeds"] == "2"
         assert min(values) <= float(row["score/low"]) <= float(row["score/high"]) <= max(values)
+        assert json.loads(row["score/values"]) == values
+        assert ", ".join(f"{value:.4g}" for value in values) in text
 
 
 def test_front_and_effects_from_the_command_line(trained, capsys):
@@ -481,6 +484,11 @@ def test_front_and_effects_from_the_command_line(trained, capsys):
     assert (horizon["setting"], seeds["setting"]) == ("horizon", "seeds")
     assert float(horizon["share"]) + float(seeds["share"]) == pytest.approx(1.0)
     assert "metrics/waiting" in text and "shares overlap" not in text
+    # two and two runs can be parted in three ways
+    assert float(horizon["least_p"]) == pytest.approx(1 / 3)
+    assert float(horizon["p"]) >= float(horizon["least_p"])
+    assert horizon["clear"] == "False" and seeds["p"] == "nan"
+    assert "cannot tell: of so few runs" in text
 
 
 def test_the_page_opens_without_a_network(trained, capsys):
@@ -488,6 +496,8 @@ def test_the_page_opens_without_a_network(trained, capsys):
     page = (trained[1] / "page.html").read_text()
     assert "plan: a sweep" in page and "4 of 4 runs are finished, in 2 settings" in page
     assert page.count("<svg") == 1 and "Served gap" in page and "router" not in page
+    assert re.search(r"\[0\.33, p [0-9.]+\]†", page) and "†: of so few runs" in page
+    assert re.search(r"\[[−0-9.]+, [−0-9.]+\] \([−0-9.]+, [−0-9.]+\)", page)
     assert not re.search(r'(src|href)="http', page)
 
 

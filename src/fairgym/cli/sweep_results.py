@@ -140,10 +140,23 @@ def tabulate(arguments: Sequence[str]) -> None:
     if flags.rows == SETTING_ROWS:
         rows = by_setting(rows, found.names)
         text = f"{len(rows)} settings of {text}"
+        _print_scores(rows, found.names)
     name = "settings.csv" if flags.rows == SETTING_ROWS else "table.csv"
     path = Path(flags.file) if flags.file else out / name
     write_rows(path, rows)
     print(f"{plain(path)}: {text}")
+
+
+def _print_scores(rows: Sequence[dict[str, Any]], settings: Sequence[str]) -> None:
+    """Score of each setting with its interval and, of two or three seeds, their values."""
+    head = [*settings, "seeds", "score", "95% interval", "values of the seeds"]
+    cells = []
+    for row in rows:
+        low, high, values = (row[f"score/{ending}"] for ending in ("low", "high", "values"))
+        interval = "" if low is None else f"{_cell(low)} to {_cell(high)}"
+        known = (row[name] for name in (*settings, "seeds", "score"))
+        cells.append([*map(_cell, known), interval, ", ".join(map(_cell, values or ()))])
+    show(Table(head, cells))
 
 
 def print_front(arguments: Sequence[str]) -> None:
@@ -193,19 +206,29 @@ def print_effects(arguments: Sequence[str]) -> None:
     found, out = plan_of(flags)
     rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import effects
+    from fairgym.sweeps.variance import UNDECIDABLE
 
     every = effects(rows, found.names, _measures(rows, flags.measure))
-    head = ["measure", "setting", "share", "luck", "bound", "clear"]
-    cells = [[s.measure, s.factor, s.share, s.luck, s.bound, s.clear] for s in every.shares]
+    head = ["measure", "setting", "share", "luck", "bound", "p", "least_p", "clear"]
+    cells = [
+        [s.measure, s.factor, s.share, s.luck, s.bound, s.p, s.least_p, s.clear]
+        for s in every.shares
+    ]
     if not cells:
         raise FairgymError("every measure is the same in all runs; effects take one that differs")
     path = out / "effects.csv"
     write_rows(path, [dict(zip(head, row, strict=True)) for row in cells])
-    show(Table(head, [[_cell(value) for value in row] for row in cells]))
+    lines = [
+        (*map(_cell, cell[:4]), _cell(cell[5]), "cannot tell" if s.undecidable else _cell(s.clear))
+        for cell, s in zip(cells, every.shares, strict=True)
+    ]
+    show(Table(["measure", "setting", "share", "null mean", "p", "clear"], lines))
     print(
-        "shares of the variance over all runs; luck and bound: the mean under permutations of the"
-        f" runs, and what 95% of them stay below; {plain(path)}"
+        "shares of the variance over all runs; null mean and p: of permutations of the runs; clear:"
+        f" p is .05 at most; {plain(path)}"
     )
+    if any(share.undecidable for share in every.shares):
+        print(f"cannot tell: {UNDECIDABLE}")
     if not every.crossed:
         print("not every combination has equally many runs, so that shares overlap")
 

@@ -22,6 +22,7 @@ from fairgym.config.text import split_list, split_pair
 from fairgym.core import Environment, FairgymError
 from fairgym.core.errors import is_number
 from fairgym.fairness import Metric, Rate, metric_classes
+from fairgym.fairness.metrics import rates_of
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
@@ -158,8 +159,8 @@ def _read_metric(env: Environment, name: str, data: Any) -> Metric:
             f" {', '.join(metric_classes.names())}"
         )
     metric = _make(env, f"the metric {name!r}", metric_classes.get(kind), data)
-    rate = getattr(metric, "rate", None)
-    for part in (rate.numerator, rate.denominator) if isinstance(rate, Rate) else ():
+    compared = rates_of(metric) if type(metric) is not Rate else ()
+    for part in (p for rate in compared for p in (rate.numerator, rate.denominator)):
         if not env.spec.component_info[part].per:
             raise FairgymError(
                 f"the metric {name!r} compares groups, and {part!r} is one number for all; it"
@@ -181,7 +182,7 @@ def _make(env: Environment, what: str, cls: type, data: Mapping[Any, Any]) -> An
     if wrong or not set(needed) <= set(data):
         problem = f"has the unknown key {_short(wrong[0])}" if wrong else "is not complete"
         raise FairgymError(
-            f"{what} {problem}; a {cls.__name__} takes: {', '.join(needed)}, and if need be"
+            f"{what} {problem}; {cls.__name__} takes: {', '.join(needed)}, and if need be"
             f" {', '.join(name for name in fields if name not in needed)}"
         )
     values = {key: _field(env, what, key, value, kinds[key]) for key, value in data.items()}

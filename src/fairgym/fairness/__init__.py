@@ -15,9 +15,16 @@ from fairgym.fairness.aggregations import (
     Temporal,
     Utilitarian,
 )
-from fairgym.fairness.disparities import Disparity, Gini, GroupRatio, WorstGroup
+from fairgym.fairness.disparities import (
+    Disparity,
+    EqualisedOdds,
+    GroupRatio,
+    LargestGap,
+    WorstGroup,
+)
 from fairgym.fairness.distances import Distance, LargestDeviation
 from fairgym.fairness.filters import Always, EachTime, Filter, When
+from fairgym.fairness.inequality import Atkinson, Gini, Theil
 from fairgym.fairness.memories import Counter, Full, Min, Recent, Reset, Status
 from fairgym.fairness.metrics import Direct, Metric, Rate, metric_classes
 from fairgym.fairness.objective import Objective
@@ -37,11 +44,13 @@ __all__ = [
     "AllEqual",
     "AlphaFair",
     "Always",
+    "Atkinson",
     "Counter",
     "Direct",
     "Disparity",
     "Distance",
     "EachTime",
+    "EqualisedOdds",
     "Extended",
     "Filter",
     "Full",
@@ -50,6 +59,7 @@ __all__ = [
     "GroupRatio",
     "Judged",
     "LargestDeviation",
+    "LargestGap",
     "Last",
     "Least",
     "Mean",
@@ -67,6 +77,7 @@ __all__ = [
     "Status",
     "Sum",
     "Temporal",
+    "Theil",
     "TimepointFirst",
     "Utilitarian",
     "When",

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import ComponentInfo, Counts
+from fairgym.core import ComponentInfo, Counts, FairgymError
 from fairgym.fairness.metrics import Kind, Rate, label, metric_classes, ratio
+
+AGGREGATES = ("worst_case", "mean")
 
 
 class _OfGroups:
@@ -82,6 +84,132 @@ class Disparity(_OfGroups):
         return -ratio(-self.value(totals), jnp.sum(self.rate.per_group(totals)))
 
 
+@metric_classes.register("LargestGap")
+@dataclasses.dataclass(frozen=True)
+class LargestGap(_OfGroups):
+    """Largest difference of a rate between two groups, max_g r_g - min_g r_g; 0 is parity.
+
+    What fairlearn calls the difference between groups: of a rate of positive decisions it is the
+    demographic parity difference, of such a rate among those who qualify the equal opportunity
+    difference, for any number of groups. Of two groups it is that of `Disparity`.
+
+    Attributes:
+        rate: the rate compared; its sign does not matter.
+        title: the gap in words; "" for those of the metric's name.
+        unit: unit of the value; "" for the rate's.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import LargestGap, Rate
+        >>> totals = SimpleNamespace(
+        ...     admitted=jnp.array([6.0, 1.0, 2.0]), applied=jnp.array([8.0, 4.0, 4.0])
+        ... )
+        >>> float(LargestGap(Rate("admitted", "applied")).value(totals))
+        -0.5
+    """
+
+    rate: Rate
+    kind: Kind = dataclasses.field(default="fair", init=False)
+    title: str = label()
+    unit: str = label()
+
+    @property
+    def sign(self) -> int:
+        """Always -1: the gap, which is minus the value, is better the smaller it is."""
+        return -1
+
+    def value(self, totals: Counts) -> Float[Array, ""]:
+        """Minus the gap, in the unit of the rate; the rate of a group with 0/0 is 0."""
+        return -_range(self.rate.per_group(totals))
+
+
+def _range(rates: Float[Array, " groups"]) -> Float[Array, ""]:
+    """Difference of the largest and the smallest."""
+    return jnp.max(rates) - jnp.min(rates)
+
+
+@metric_classes.register("EqualisedOdds")
+@dataclasses.dataclass(frozen=True)
+class EqualisedOdds:
+    """Equalised odds difference: how far apart the groups' error rates are; 0 is parity.
+
+    Odds are equalised if the groups have equal shares of positive decisions both among people with
+    a good outcome and among those with a bad one (M. Hardt, E. Price, N. Srebro, Equality of
+    Opportunity in Supervised Learning, 2016, definition 2.1). The measure is the larger of the two
+    rates' largest gaps, or their mean, as in fairlearn's `equalized_odds_difference`.
+
+    Attributes:
+        true_positive: rate of positive decisions among those whose outcome is or would be good.
+        false_positive: the same among those whose outcome is or would be bad.
+        agg: what is taken of the two gaps: "worst_case" for the larger one, or "mean".
+        title: the difference in words; "" for those of the metric's name.
+        unit: unit of the value; "" for the rates'.
+
+    Raises:
+        FairgymError: another `agg`.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import EqualisedOdds, Rate
+        >>> totals = SimpleNamespace(
+        ...     good=jnp.array([8.0, 4.0]), good_approved=jnp.array([6.0, 2.0]),
+        ...     bad=jnp.array([2.0, 8.0]), bad_approved=jnp.array([1.0, 1.0]),
+        ... )
+        >>> odds = EqualisedOdds(Rate("good_approved", "good"), Rate("bad_approved", "bad"))
+        >>> float(odds.value(totals))  # gaps of 1/4 and 3/8
+        -0.375
+    """
+
+    true_positive: Rate
+    false_positive: Rate
+    agg: str = AGGREGATES[0]
+    kind: Kind = dataclasses.field(default="fair", init=False)
+    title: str = label()
+    unit: str = label()
+
+    def __post_init__(self) -> None:
+        """Check what is taken of the two gaps."""
+        if self.agg not in AGGREGATES:
+            raise FairgymError(f"agg is {self.agg!r}; it takes {' or '.join(AGGREGATES)}")
+
+    @property
+    def rates(self) -> tuple[Rate, Rate]:
+        """Both rates."""
+        return self.true_positive, self.false_positive
+
+    @property
+    def sign(self) -> int:
+        """Always -1: the difference, which is minus the value, is better the smaller it is."""
+        return -1
+
+    def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
+        """The declared unit, else that of the rates.
+
+        Raises:
+            FairgymError: no unit is declared and the rates have different ones.
+        """
+        good, bad = (rate.unit_in(info) for rate in self.rates)
+        if not self.unit and good != bad:
+            raise FairgymError(f"rates are in {good!r} and {bad!r}; it takes two of one unit")
+        return self.unit or good
+
+    def value(self, totals: Counts) -> Float[Array, ""]:
+        """Minus the difference; the rate of a group with 0/0 is 0."""
+        gaps = jnp.stack([_range(rate.per_group(totals)) for rate in self.rates])
+        return -(jnp.mean(gaps) if self.agg == "mean" else jnp.max(gaps))
+
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
+        """The same: the value is of order 1 already."""
+        return self.value(totals)
+
+    def defined(self, totals: Counts) -> Array:
+        """True if every group has somebody with either outcome."""
+        good, bad = (rate.denominators(totals) for rate in self.rates)
+        return jnp.all(good > 0) & jnp.all(bad > 0)
+
+
 @metric_classes.register("WorstGroup")
 @dataclasses.dataclass(frozen=True)
 class WorstGroup(_OfGroups):
@@ -121,7 +249,7 @@ class WorstGroup(_OfGroups):
         return jnp.min(self.sign * self.rate.per_group(totals))
 
 
-class _Relative(_OfGroups):
+class Relative(_OfGroups):
     """Measure of the groups' rates relative to each other: no unit, undefined if all are 0."""
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
@@ -135,7 +263,7 @@ class _Relative(_OfGroups):
 
 @metric_classes.register("GroupRatio")
 @dataclasses.dataclass(frozen=True)
-class GroupRatio(_Relative):
+class GroupRatio(Relative):
     """Ratio of a rate between groups: min_g r_g / max_g r_g, from 0 to 1; 1 is parity.
 
     Of a rate of positive decisions it is the demographic parity ratio, which the four-fifths rule
@@ -170,43 +298,3 @@ class GroupRatio(_Relative):
         """The lowest rate over the highest; 0/0 is 0."""
         rates = self.rate.per_group(totals)
         return ratio(jnp.min(rates), jnp.max(rates))
-
-
-@metric_classes.register("Gini")
-@dataclasses.dataclass(frozen=True)
-class Gini(_Relative):
-    """Gini coefficient over the groups' rates, G = sum_gh |r_g - r_h| / (2 n sum_g r_g).
-
-    C. Gini, Variabilità e mutabilità, 1912, as half of the relative mean absolute difference (A.
-    Sen, On Economic Inequality, 1973). The n groups count alike whatever their size; 0 is parity,
-    and 1 - 1/n the most. It takes rates that are not negative.
-
-    Attributes:
-        rate: the rate compared; its sign does not matter.
-        title: the coefficient in words; "" for those of the metric's name.
-        unit: unit of the value; "" for a number without one.
-
-    Examples:
-        >>> from types import SimpleNamespace
-        >>> import jax.numpy as jnp
-        >>> from fairgym.fairness import Gini, Rate
-        >>> totals = SimpleNamespace(admitted=jnp.array([6.0, 1.0]), applied=jnp.array([8.0, 4.0]))
-        >>> float(Gini(Rate("admitted", "applied")).value(totals))
-        -0.25
-    """
-
-    rate: Rate
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
-
-    @property
-    def sign(self) -> int:
-        """Always -1: the coefficient, which is minus the value, is better the smaller it is."""
-        return -1
-
-    def value(self, totals: Counts) -> Float[Array, ""]:
-        """Minus the coefficient; 0/0 is 0."""
-        rates = self.rate.per_group(totals)
-        differences = jnp.sum(jnp.abs(rates[:, None] - rates[None, :]))
-        return -ratio(differences, 2 * rates.shape[0] * jnp.sum(rates))

@@ -20,7 +20,9 @@ metric_classes = Registry(
     "class of metric",
     members=("kind", "sign", "title", "unit_in", "value", "normalised", "defined"),
     defaults=False,
-    modules=tuple(f"fairgym.fairness.{name}" for name in ("metrics", "disparities", "distances")),
+    modules=tuple(
+        f"fairgym.fairness.{name}" for name in ("metrics", "disparities", "inequality", "distances")
+    ),
 )
 
 Kind = Literal["direct", "rate", "fair"]
@@ -193,3 +195,15 @@ class Rate:
 
     def _with_offset(self, denominator: Array) -> Array:
         return denominator + self.offset if self.offset else denominator
+
+
+def rates_of(metric: Metric) -> tuple[Rate, ...]:
+    """The rates that a metric is made of: itself, its `rate` or its `rates`."""
+    several = getattr(metric, "rates", (metric, getattr(metric, "rate", None)))
+    return tuple(rate for rate in several if isinstance(rate, Rate))
+
+
+def components_of(metric: Metric) -> tuple[str, ...]:
+    """Names of the components that a metric is made of, each once; () of one that names none."""
+    rates = [name for rate in rates_of(metric) for name in (rate.numerator, rate.denominator)]
+    return tuple(filter(None, dict.fromkeys([*rates, getattr(metric, "component", "")])))

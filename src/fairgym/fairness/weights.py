@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairgym.core import Environment, FairgymError
-from fairgym.fairness.metrics import Kind, Metric
+from fairgym.fairness.metrics import Kind, Metric, components_of
 from fairgym.fairness.welfare import TAKES, is_welfare
 
 FRONTIER = "frontier"
@@ -16,7 +16,6 @@ KINDS: Mapping[str, tuple[Kind, ...]] = {
     "direct-fair-rate": ("direct", "fair", "rate"),
 }
 HALF_DIRECT, PUBLISHED, OWN = "half-direct", "published", "own"
-_COMPONENTS = ("component", "numerator", "denominator")
 
 
 def named_weights(env: Environment, name: str) -> dict[str, float]:
@@ -112,9 +111,7 @@ def own(env: Environment, agent: str) -> dict[str, float]:
     info = env.spec.component_info
 
     def concern(metric: Metric) -> bool:
-        counted = getattr(metric, "rate", metric)
-        parts = [getattr(counted, name) for name in _COMPONENTS if hasattr(counted, name)]
-        return all(not info[part].used_by or agent in info[part].used_by for part in parts)
+        return all(agent in (info[part].used_by or (agent,)) for part in components_of(metric))
 
     names = [name for name in env.spec.terms if concern(env.metrics[name])]
     if not names:

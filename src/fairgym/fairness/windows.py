@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PyTree
 from fairgym.core import Counts, Environment, Feature, check_shape
 from fairgym.core.errors import require_number
 from fairgym.fairness.memories import LARGEST_PERIOD
-from fairgym.fairness.metrics import Metric
+from fairgym.fairness.metrics import Metric, components_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,6 +139,4 @@ class Windowed:
 
     def _components(self, there: Iterable[str]) -> list[str]:
         """Names of the components that the metric is made of; of an unknown kind, all."""
-        source = getattr(self.metric, "rate", self.metric)
-        named = [getattr(source, word, "") for word in ("component", "numerator", "denominator")]
-        return [name for name in named if name] or list(there)
+        return list(components_of(self.metric) or there)

@@ -15,9 +15,13 @@ from fairgym.results.numbers import number
 from fairgym.statistics.intervals import bootstrap_interval
 from fairgym.sweeps import Effects, by_setting, effects
 from fairgym.sweeps.results import ACTIONS, GAPS, METRICS, SCORE
+from fairgym.sweeps.variance import UNDECIDABLE
 
 MOST_VALUES = 12  # of a setting, in words below a panel
-_TABLES = "interquartile mean over seeds, with its bootstrap 95% interval; more is better"
+_TABLES = (
+    "interquartile mean over seeds, with its bootstrap 95% interval; in brackets the values of two"
+    " or three seeds, over which an interval says little; more is better"
+)
 _PANELS = (
     "A column for each setting that differs, a row for each measure, of which more is better; a"
     " score is that of a run's own objective."
@@ -27,7 +31,7 @@ _PANELS = (
 _EFFECTS = (
     "Share of the variance over all runs that lies between the values of a setting; of a pair, what"
     " is beyond the shares of both. In brackets the mean under permutations of the runs, and the"
-    " share that 95% of them stay below."
+    " p-value; bold where it is .05 at most."
 )
 
 
@@ -61,7 +65,9 @@ def sweep_page(
             f"{drawing}</div><figcaption>{escaped(_PANELS)}</figcaption></figure>"
         )
         parts += ['<h2 id="effects">What matters how much</h2>', effect_table(found, measures)]
-        parts.append(f'<p class="note">{escaped(_EFFECTS)}{escaped(_not_crossed(found))}</p>')
+        note = _EFFECTS + _not_crossed(found)
+        note += f" †: {UNDECIDABLE}." if any(share.undecidable for share in found.shares) else ""
+        parts.append(f'<p class="note">{escaped(note)}</p>')
     parts += ['<h2 id="settings">All settings</h2>', setting_table(settings, names, measures)]
     parts.append(f'<p class="note">{escaped(capital(_TABLES))}.</p>')
     return PAGE.format(
@@ -164,8 +170,8 @@ def effect_table(found: Effects, measures: Sequence[str]) -> str:
             text = ""
             if share is not None:
                 text = f"{share.share:.2f}"
-                if np.isfinite(share.bound):
-                    text += f" [{share.luck:.2f}, {share.bound:.2f}]"
+                if np.isfinite(share.p):
+                    text += f" [{share.luck:.2f}, p {share.p:.2g}]" + "†" * share.undecidable
             bold = share is not None and share.clear
             line.append(f'<span class="best">{text}</span>' if bold else text)
         lines.append(line)
@@ -184,6 +190,8 @@ def setting_table(
             text = number(row[measure]) if row[measure] is not None else ""
             if row[f"{measure}/low"] is not None:
                 text += f" [{number(row[f'{measure}/low'])}, {number(row[f'{measure}/high'])}]"
+            if row[f"{measure}/values"]:
+                text += f" ({', '.join(map(number, row[f'{measure}/values']))})"
             line.append(text)
         lines.append([escaped(cell) for cell in line])
     return table([escaped(cell) for cell in head], lines, "results", headings=1)

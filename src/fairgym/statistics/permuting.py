@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.core import Environment, group_counts, in_groups
-from fairgym.fairness.metrics import Metric, Rate
+from fairgym.fairness.metrics import Metric, Rate, rates_of
 
 
 def compared_by_group(env: Environment) -> Mapping[str, Metric]:
@@ -15,8 +15,7 @@ def compared_by_group(env: Environment) -> Mapping[str, Metric]:
     counted = group_counts(env)
 
     def of_groups(metric: Metric) -> bool:
-        rate = getattr(metric, "rate", None)
-        return rate is None or {rate.numerator, rate.denominator} <= set(counted)
+        return all({rate.numerator, rate.denominator} <= set(counted) for rate in rates_of(metric))
 
     fair = {name: metric for name, metric in env.metrics.items() if metric.kind == "fair"}
     return {name: metric for name, metric in fair.items() if of_groups(metric)}

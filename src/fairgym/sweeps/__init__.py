@@ -1,12 +1,9 @@
 """Plans of many runs, and the engines that train them: folders by configuration, resumed."""
 
 from fairgym.sweeps.analysis import (
-    Effects,
     Front,
     Point,
-    Share,
     by_setting,
-    effects,
     measure_named,
     measures_of,
     pareto,
@@ -26,6 +23,7 @@ from fairgym.sweeps.results import results_of
 from fairgym.sweeps.seeds import ENGINES, engine_of, train_seeds
 from fairgym.sweeps.sweeping import Entry, entries_of, run_sweep
 from fairgym.sweeps.together import Vmap
+from fairgym.sweeps.variance import Effects, Share, effects
 
 __all__ = [
     "ENGINES",

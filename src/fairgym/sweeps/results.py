@@ -1,15 +1,15 @@
 """Rows of a sweep, what each run came to, and tables of them as files."""
 
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from fairgym.core import check_shape
 from fairgym.fairness import Disparity
-from fairgym.sweeps.sweeping import FAILED, Entry
+from fairgym.sweeps.sweeping import FAILED, FINISHED, Entry
 from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run, load
 
@@ -18,10 +18,18 @@ SCORE = "score"
 METRICS, ACTIONS, GAPS = "metrics/", "actions/", "gap/"
 HELD_OUT = 1  # seed of the episodes that all runs are measured in
 
+Row = Mapping[str, Any]
+
 
 def is_measure(column: str) -> bool:
     """True for a column of what a run came to."""
     return column == SCORE or column.startswith((METRICS, ACTIONS, GAPS))
+
+
+def has_measure(row: Row, column: str) -> bool:
+    """True for a run that is finished and has a value of a measure."""
+    value = row.get(column)
+    return row["status"] == FINISHED and value is not None and math.isfinite(value)
 
 
 def results_of(
@@ -90,10 +98,9 @@ def _measured(run: Run, episodes: int) -> dict[str, Any]:
             found[f"{ACTIONS}{agent}/{element}"] = float(mean)
     for name, metric in run.env.metrics.items():
         if isinstance(metric, Disparity):
-            rates = np.asarray(jax.vmap(metric.rate.per_group)(evaluation.totals))
             axis = run.env.spec.component_info[metric.rate.numerator].per
             parts = run.env.spec.parts_of(axis if isinstance(axis, str) else "group")
-            known = rates[evaluation.defined[name]]  # as in the metric beside
+            known = evaluation.rates[name][evaluation.defined[name]]  # as in the metric beside
             for place, part in enumerate(parts[1:], 1):
                 gaps = known[:, place] - known[:, 0]
                 found[f"{GAPS}{name}/{part}"] = float(np.mean(gaps)) if gaps.size else None

@@ -1,0 +1,169 @@
+"""Coefficients of inequality over the groups' rates: Gini, Theil and Atkinson.
+
+The groups count alike whatever their size. No coefficient changes if all rates are multiplied by
+one number, and each takes rates that are not negative.
+"""
+
+import dataclasses
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fairgym.core import Counts, FairgymError
+from fairgym.core.errors import is_number
+from fairgym.fairness.disparities import Relative
+from fairgym.fairness.metrics import Kind, Rate, label, metric_classes, ratio
+
+MOST_AVERSE = 1000.0  # epsilon of Atkinson; beyond, it is 1 less the lowest rate over the mean
+
+
+class _Inequality(Relative):
+    """Coefficient of inequality, as minus the coefficient; 0 is parity."""
+
+    @property
+    def sign(self) -> int:
+        """Always -1: the coefficient, which is minus the value, is better the smaller it is."""
+        return -1
+
+
+@metric_classes.register("Gini")
+@dataclasses.dataclass(frozen=True)
+class Gini(_Inequality):
+    """Gini coefficient over the groups' rates, G = sum_gh |r_g - r_h| / (2 n sum_g r_g).
+
+    C. Gini, Variabilità e mutabilità, 1912, as half of the relative mean absolute difference (A.
+    Sen, On Economic Inequality, 1973). The n groups count alike whatever their size; 0 is parity,
+    and 1 - 1/n the most. It takes rates that are not negative.
+
+    Attributes:
+        rate: the rate compared; its sign does not matter.
+        title: the coefficient in words; "" for those of the metric's name.
+        unit: unit of the value; "" for a number without one.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import Gini, Rate
+        >>> totals = SimpleNamespace(admitted=jnp.array([6.0, 1.0]), applied=jnp.array([8.0, 4.0]))
+        >>> float(Gini(Rate("admitted", "applied")).value(totals))
+        -0.25
+    """
+
+    rate: Rate
+    kind: Kind = dataclasses.field(default="fair", init=False)
+    title: str = label()
+    unit: str = label()
+
+    def value(self, totals: Counts) -> Float[Array, ""]:
+        """Minus the coefficient; 0/0 is 0."""
+        rates = self.rate.per_group(totals)
+        differences = jnp.sum(jnp.abs(rates[:, None] - rates[None, :]))
+        return -ratio(differences, 2 * rates.shape[0] * jnp.sum(rates))
+
+
+@metric_classes.register("Theil")
+@dataclasses.dataclass(frozen=True)
+class Theil(_Inequality):
+    """Theil index over the groups' rates, T = mean_g (r_g / m) log(r_g / m), m the mean rate.
+
+    H. Theil, Economics and Information Theory, 1967; the generalised entropy index of order 1. The
+    n groups count alike whatever their size; 0 is parity, and log n the most. A rate of 0 adds
+    nothing, and has no part in the gradient, which would be infinite there.
+
+    Attributes:
+        rate: the rate compared, not negative; its sign does not matter.
+        title: the index in words; "" for those of the metric's name.
+        unit: unit of the value; "" for a number without one.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import Rate, Theil
+        >>> totals = SimpleNamespace(admitted=jnp.array([6.0, 1.0]), applied=jnp.array([8.0, 4.0]))
+        >>> round(float(Theil(Rate("admitted", "applied")).value(totals)), 4)
+        -0.1308
+    """
+
+    rate: Rate
+    kind: Kind = dataclasses.field(default="fair", init=False)
+    title: str = label()
+    unit: str = label()
+
+    def value(self, totals: Counts) -> Float[Array, ""]:
+        """Minus the index; 0 if all rates are 0."""
+        shares, above, logs = _around_the_mean(self.rate.per_group(totals))
+        # The mean of x log x - (x - 1) is the same, and stays exact near parity.
+        return -jnp.maximum(jnp.mean(shares * logs - above), 0.0)
+
+
+@metric_classes.register("Atkinson")
+@dataclasses.dataclass(frozen=True)
+class Atkinson(_Inequality):
+    """Atkinson index over the groups' rates, A = 1 - (mean_g r_g^(1 - e))^(1 / (1 - e)) / m.
+
+    A. B. Atkinson, On the Measurement of Inequality, 1970, with m the mean rate; for e = 1 it is 1
+    less the geometric mean over m. It is the share of the mean rate that could be given up if all
+    groups had the same instead: m (1 - A) orders as `AlphaFair(e, plus=0)`. The groups count alike
+    whatever their size; 0 is parity. If the rate of a group is 0, A is 1 from e = 1 on, and below
+    it has no part in the gradient, which would be infinite there.
+
+    Attributes:
+        rate: the rate compared, not negative; its sign does not matter.
+        epsilon: e, the aversion to inequality, above 0; the larger, the more low rates count.
+        title: the index in words; "" for those of the metric's name.
+        unit: unit of the value; "" for a number without one.
+
+    Raises:
+        FairgymError: an epsilon out of range.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> import jax.numpy as jnp
+        >>> from fairgym.fairness import Atkinson, Rate
+        >>> totals = SimpleNamespace(admitted=jnp.array([6.0, 1.0]), applied=jnp.array([8.0, 4.0]))
+        >>> access = Rate("admitted", "applied")
+        >>> [round(float(Atkinson(access, e).value(totals)), 4) for e in (0.5, 1.0, 2.0)]
+        [-0.067, -0.134, -0.25]
+    """
+
+    rate: Rate
+    epsilon: float = 0.5
+    kind: Kind = dataclasses.field(default="fair", init=False)
+    title: str = label()
+    unit: str = label()
+
+    def __post_init__(self) -> None:
+        """Check the aversion."""
+        if not is_number(self.epsilon) or not 0.0 < self.epsilon <= MOST_AVERSE:
+            raise FairgymError(
+                f"epsilon is {self.epsilon!r}; it takes a number above 0, {MOST_AVERSE:g} at most"
+            )
+
+    def value(self, totals: Counts) -> Float[Array, ""]:
+        """Minus the index; 0 if all rates are 0."""
+        shares, above, logs = _around_the_mean(self.rate.per_group(totals))
+        some, power = shares > 0, 1.0 - self.epsilon
+        if power == 0.0:
+            log_mean = jnp.mean(logs)
+        else:  # the log of the power mean; with the largest term taken out none overflows
+            terms = jnp.where(some, power * logs, -jnp.inf if power > 0.0 else 0.0)
+            largest = jnp.max(terms)
+            log_mean = (largest + jnp.log1p(jnp.mean(jnp.expm1(terms - largest)))) / power
+        # What rounding leaves of the mean of r / m beside 1 is taken off: exact near parity.
+        index = jnp.maximum(-jnp.expm1(log_mean - jnp.log1p(jnp.mean(above))), 0.0)
+        return -(index if power > 0.0 else jnp.where(jnp.all(some), index, 1.0))
+
+
+def _around_the_mean(rates: Float[Array, " groups"]) -> tuple[Array, Array, Array]:
+    """Ratio x of each rate to the mean of all, x - 1, and log x; the log of 0 is given as 0.
+
+    If all rates are 0, each is 1. Slopes at a rate of 0 are infinite, and are left out.
+    """
+    rates = jnp.where(rates > 0, rates, 0.0)
+    mean = jnp.mean(rates)
+    some = mean > 0
+    mean = jnp.where(some, mean, 1.0)
+    shares, above = jnp.where(some, rates / mean, 1.0), jnp.where(some, (rates - mean) / mean, 0.0)
+    near = shares > 0.5  # where x - 1 has more digits than x
+    far = jnp.log(jnp.where(near | (shares == 0), 1.0, shares))
+    return shares, above, jnp.where(near, jnp.log1p(jnp.where(near, above, 0.0)), far)

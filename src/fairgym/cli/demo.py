@@ -33,7 +33,7 @@ def demo(arguments: Sequence[str]) -> None:
     from fairgym.training import devices
 
     devices.configure()
-    from fairgym.cli.evaluate import print_table
+    from fairgym.cli.evaluate import print_tables
     from fairgym.config.run_config import RunConfig
     from fairgym.report import write_report
     from fairgym.report.write import MEASURED
@@ -73,7 +73,7 @@ def demo(arguments: Sequence[str]) -> None:
     print(f"Measuring the learned policy beside fixed ones, {EPISODES} episodes each ...")
     # exactly what the report measures, so that nothing is compiled twice
     for comparison in compare([("learned", [run])], EPISODES, seed=1, **MEASURED):
-        print_table(comparison)
+        print_tables(comparison)
     print(
         "Time in the queue and who is paid out count those still waiting at the end; the wait of"
         " the published disparity leaves them out. Groups as far apart as luck has them are no"

@@ -3,23 +3,31 @@
 import dataclasses
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from fairgym.cli.common import plain
 from fairgym.cli.parsing import flag, names, parse, scheme_flag
 from fairgym.cli.scheme_rows import CAPTION, scheme_rows, schemes_json
-from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of, small
-from fairgym.core import Environment, PopulationEnvironment, check_shape
+from fairgym.cli.screen import line, say, show
+from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of, words
+from fairgym.core import Environment, check_shape
+from fairgym.results.gaps import MOST_PAIRS, RateGaps, gaps_of
+from fairgym.results.labels import has_people, metric_label
+from fairgym.results.numbers import Estimate, difference_text, interval, unit_text
+from fairgym.results.quantities import FAILED, measures
+from fairgym.results.rows import Row, rows_of
+from fairgym.results.table import Table
 from fairgym.statistics.intervals import mean_interval
 from fairgym.training.comparison import Compared, Comparison, compare
 from fairgym.training.evaluation import ENOUGH, Evaluation
 from fairgym.training.run import Run, load_runs
 
 LEVEL = 0.95
+ARROWS = "↑ more is better, ↓ less is better"
+# Title of a policy -> its evaluations.
+Columns = Mapping[str, Sequence[Evaluation]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,8 +35,9 @@ class Flags:
     """Measure runs beside fixed policies, in the same episodes.
 
     A first table holds each policy's means, a second the mean differences of all others from the
-    first run in the same episodes, which tell policies apart where the means' intervals overlap. In
-    a system with fairness schemes a third one holds their scores on the way, and who has got what.
+    first run in the same episodes, which tell policies apart where the means' intervals overlap, a
+    third one which group is worse off in what, and by how much. In a system with fairness schemes
+    one more holds their scores on the way, and who has got what.
     """
 
     folders: tuple[str, ...] = names("Run folders, or folders that hold seed-N folders.", "RUN")
@@ -46,8 +55,8 @@ class Flags:
     scheme: tuple[str, ...] = scheme_flag()
     null: bool = flag(
         False,
-        "Add a permutation test: each gap beside its null distribution (group labels shuffled"
-        " within the same episodes). Differences of disparities are then of what is beyond it.",
+        "Add a permutation test: how probable such gaps were if groups had no bearing, and each"
+        " disparity beside its null distribution (group labels shuffled within the same episodes).",
     )
     json: bool = flag(
         False, "Print JSON: raw values, more is better, and differences from the first run."
@@ -74,7 +83,7 @@ def evaluate(arguments: Sequence[str]) -> None:
         massage=flags.massage,
         trace=schemes,
         permutations=ENOUGH if flags.null else 0,
-        progress=_say,
+        progress=lambda policy: say(f"measuring: {policy}"),
     )
     if flags.json:
         rows = [as_json(one, c, flags.seed) for c in comparisons for one in c.policies]
@@ -82,12 +91,7 @@ def evaluate(arguments: Sequence[str]) -> None:
         return
     settings = labels_of([part_of(essence(comparison.run), AIM) for comparison in comparisons])
     for comparison, setting in zip(comparisons, settings, strict=True):
-        print_table(comparison, setting)
-
-
-def _say(policy: str) -> None:
-    """Progress, on standard error: a policy takes a program of its own, which takes a while."""
-    print(f"measuring: {plain(policy)}", file=sys.stderr)
+        print_tables(comparison, setting)
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -104,19 +108,20 @@ def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
     """One policy's means, its differences from the first run, and their intervals, for JSON."""
     (evaluation,), env = one.evaluations, comparison.run.env
     reference = comparison.policies[0]
-    measures: dict[str, dict[str, Any]] = {}
+    against = None if one is reference else reference.evaluations
+    told: dict[str, dict[str, Any]] = {}
     for name in ("objective", *evaluation.metrics, "survived"):
-        measures[name] = _interval_json(evaluation.interval(name, LEVEL))
+        told[name] = _interval_json(evaluation.interval(name, LEVEL))
         if one is not reference:
             gap = evaluation.difference(reference.evaluations[0], name, LEVEL)
-            measures[name]["difference"] = _interval_json(gap)
+            told[name]["difference"] = _interval_json(gap)
         if name in evaluation.metrics:
-            measures[name]["undefined_episodes"] = evaluation.undefined(name)
+            told[name]["undefined_episodes"] = evaluation.undefined(name)
         if name in evaluation.nulls:
             null = evaluation.null(name, LEVEL)
             luck = {"mean": null.mean, "bound": null.bound, "excess": null.excess}
             finite = {n: x if math.isfinite(x) else None for n, x in luck.items()}
-            measures[name]["null"] = {**finite, "clear": null.clear}
+            told[name]["null"] = {**finite, "clear": null.clear}
     return {
         "policy": one.name,
         "reference": None if one is reference else reference.name,
@@ -125,9 +130,34 @@ def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
         "episodes": evaluation.episodes,
         "seed": seed,
         "level": LEVEL,
-        "measures": measures,
+        "measures": told,
+        "gaps": [_gap_json(rate) for rate in gaps_of(env, [evaluation], against, LEVEL)],
         "mean_actions": {a: x.mean(axis=0).tolist() for a, x in evaluation.mean_actions.items()},
         **({"schemes": schemes_json(env, evaluation, _interval_json)} if env.spec.schemes else {}),
+    }
+
+
+def _gap_json(rate: RateGaps) -> dict[str, Any]:
+    """A policy's gaps in one rate: first group less the second one, with the test of them all."""
+    return {
+        "measure": rate.name,
+        "rate": rate.title,
+        "unit": rate.unit,
+        "better": rate.better,
+        "pairs": [
+            {
+                "groups": list(pair.names),
+                "worse_off": rate.worse_off(pair) if pair.gap.clear else None,
+                **_interval_json((pair.gap.mean, pair.gap.low, pair.gap.high)),
+                "difference": None
+                if pair.change is None
+                else _interval_json((pair.change.mean, pair.change.low, pair.change.high)),
+            }
+            for pair in rate.pairs
+        ],
+        "test": None
+        if rate.test is None
+        else {n: x if math.isfinite(x) else None for n, x in rate.test._asdict().items()},
     }
 
 
@@ -136,158 +166,141 @@ def _interval_json(interval: tuple[float, float, float]) -> dict[str, float | No
     return {name: x if math.isfinite(x) else None for name, x in values}
 
 
-def print_table(comparison: Comparison, setting: str = "") -> None:
-    """Print the tables of one comparison: means, and differences from the first run.
+def print_tables(comparison: Comparison, setting: str = "") -> None:
+    """Print the tables of one comparison: means, differences from the first run, gaps of groups.
 
     Args:
         comparison: policies measured in one setting.
         setting: difference of the setting from those of other tables.
     """
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     run, config = comparison.run, comparison.run.config
-    columns = {one.title: one.evaluations[0] for one in comparison.policies}
-    (reference, first), *others = columns.items()
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(100, 26 + 24 * len(columns)))
-    has_people = isinstance(run.env.unwrapped, PopulationEnvironment)
-    same = "the same people and the same luck" if has_people else "the same luck"
-    table = Table(
-        title=Text(
-            f"{plain(config.environment)}, {run.env.spec.size_text}, {first.episodes} episodes of"
-            f" up to {run.env.horizon} {run.env.spec.time_unit}{plain(setting and f'; {setting}')}"
-        ),
-        caption=f"mean ± half of the 95% interval over episodes; {same} for every policy; ↑ more is"
-        " better, ↓ less is better",
-    )
-    differences = Table(
-        title=Text(f"Differences from {plain(reference)}, episode by episode"),
-        caption="mean difference ± half of its 95% interval; better or worse where the interval"
-        " leaves out 0, which can be so although the intervals above overlap, and by failing where"
-        " the better side fails more often; only episodes count in which both are defined"
-        + ("; disparities less what luck makes of each" if first.nulls else ""),
-    )
-    for shown, titles in ((table, columns), (differences, [title for title, _ in others])):
-        shown.add_column("")
-        for title in titles:
-            shown.add_column(Text(plain(title)), justify="right", overflow="fold")
-    notes: dict[str, list[str]] = {}
+    columns = {one.title: one.evaluations for one in comparison.policies}
+    reference = next(iter(columns))
+    episodes = columns[reference][0].episodes
+    same = "the same people and the same luck" if has_people(run.env) else "the same luck"
     aim = config.objective if isinstance(config.objective, str) else "weighted"
-    for name in ("objective", *run.env.metrics, *run.env.spec.schemes, "survived"):
-        label, sign = _label(run.env, name, aim)
-        cells = []
-        for title, evaluation in columns.items():
-            undefined = evaluation.undefined(name)
-            cells.append(_cell(*evaluation.interval(name, LEVEL), sign, bool(undefined)))
-            if undefined:
-                notes.setdefault(name.replace("_", " "), []).append(f"{title}: {undefined}")
-        table.add_row(Text(plain(label)), *cells)
-        gaps = [
-            _difference_cell(
-                *evaluation.difference(first, name, LEVEL),
-                sign,
-                float(np.mean(evaluation.terminated) - np.mean(first.terminated)),
-            )
-            for _, evaluation in others
-        ]
-        differences.add_row(Text(plain(label)), *gaps)
-    console.print(table)
-    if notes:
-        console.print(f"* 0/0, counted as 0, in some of the {first.episodes} episodes:")
-        for measure_name, where in notes.items():
-            line = plain(f"  {measure_name} ({', '.join(where)})")
-            console.print(line, highlight=False, markup=False, emoji=False)
-    if others:
-        console.print(differences)
-    if first.nulls:
-        console.print(_luck(columns, run.env))
-    if run.env.spec.schemes:
-        over_time = Table(title=Text("Fairness over an episode"), caption=CAPTION)
-        over_time.add_column("")
-        for title in columns:
-            over_time.add_column(Text(plain(title)), justify="right", overflow="fold")
-        for heading, rows in scheme_rows(run.env, list(columns.values())).items():
-            over_time.add_row(Text(plain(heading)))
-            for label, values in rows.items():
-                cells = [_cell(*mean_interval(value, LEVEL), 1, False) for value in values]
-                over_time.add_row(Text(plain(label)), *cells)
-            over_time.add_section()
-        console.print(over_time)
-
-
-def _luck(columns: Mapping[str, Evaluation], env: Environment) -> Any:
-    """Table of the disparities beside those of permuted groups."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(
-        title="Disparities beside luck",
-        caption="disparity, over the episodes in which it is defined; then in brackets its mean and"
-        f" the bound of {LEVEL:.0%} in the same episodes with the people's groups permuted; then"
-        " its excess over that mean; within luck where it does not pass the bound",
+    rows = rows_of(measures(run.env, aim), columns, reference)
+    means = [[row.label, *(_mean_cell(row, name) for name in columns)] for row in rows]
+    title = (
+        f"{config.environment}, {run.env.spec.size_text}, {episodes} episodes of up to"
+        f" {run.env.horizon} {run.env.spec.time_unit}{setting and f'; {setting}'}"
     )
-    table.add_column("")
-    for title in columns:
-        table.add_column(Text(plain(title)), justify="right", overflow="fold")
-    for name in columns[next(iter(columns))].nulls:
-        label, sign = _label(env, name, "")
-        cells = []
-        for evaluation in columns.values():
-            null = evaluation.null(name, LEVEL)
-            if not math.isfinite(null.value):
-                cells.append("undefined")
-                continue
-            value, mean, bound, excess = (
-                f"{sign * x + 0.0:,.3g}" for x in (null.value, null.mean, null.bound, null.excess)
-            )
-            verdict = f"excess {excess}" if null.clear else "within luck"
-            cells.append(f"{value} ({mean}, {bound}) {verdict}")
-        table.add_row(Text(plain(label)), *cells)
-    return table
+    caption = f"mean [95% interval over episodes]; {same} for every policy; {ARROWS}"
+    show(Table(["", *columns], means, caption, title))
+    undefined = [row for row in rows if row.undefined]
+    if undefined:
+        line(f"* 0/0 in some of the {episodes} episodes, which are left out:")
+    for row in undefined:
+        told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
+        line(f"  {row.name} ({told})")
+    if len(columns) > 1:
+        show(_difference_table(rows, columns, reference))
+    for table in (_gap_table(run.env, columns), _null_table(run.env, columns)):
+        if table.rows:
+            show(table)
+    if run.env.spec.schemes:
+        show(_scheme_table(run.env, columns))
 
 
-def _label(env: Environment, name: str, objective: str) -> tuple[str, int]:
-    """A metric or scheme in words, and -1 if it is shown without the program's minus sign."""
-    if name == "objective":
-        return f"objective ({objective}) ↑", 1
-    if name == "survived":
-        return "share of episodes that did not fail ↑", 1
-    if name in env.spec.schemes:
-        return f"{env.spec.schemes[name].title or name.replace('_', ' ')} ↑", 1
-    metric = env.metrics[name]
-    unit = metric.unit_in(env.spec.component_info)
-    shown_unit = "" if unit in ("", "share") else f" ({unit})"
-    label = small(metric.title) or name.replace("_", " ")
-    return f"{label}{shown_unit} {'↑' if metric.sign > 0 else '↓'}", metric.sign
+def _mean_cell(row: Row, name: str) -> str:
+    star = "*" if name in row.undefined else ""
+    return f"{interval(row.means[name], row.quantity.unit)}{star}"
 
 
-def _cell(mean: float, low: float, high: float, sign: int, starred: bool) -> str:
-    """As in 0.612 ± 0.013: two digits of the half width."""
-    half = (high - low) / 2
-    digits = 3
-    if math.isfinite(half) and half > 0:
-        digits = min(4, max(0, 1 - math.floor(math.log10(half))))
-    text = f"{sign * mean + 0.0:,.{digits}f}"
-    if math.isfinite(half):
-        text += f" ± {half:,.{digits}f}"
-    return f"{text}*" if starred else text
+def _difference_table(rows: Sequence[Row], columns: Columns, reference: str) -> Table:
+    """Mean differences from the first policy, and which of the two is better."""
+    fails = {name: np.mean([one.terminated for one in found]) for name, found in columns.items()}
+    cells = [
+        [
+            row.label,
+            *(
+                _difference_cell(row, name, float(fails[name] - fails[reference]))
+                for name in row.differences
+            ),
+        ]
+        for row in rows
+    ]
+    caption = (
+        "mean difference [95% interval]; better or worse where the interval leaves out 0, which can"
+        " be so although the intervals above overlap, and by failing where the better side fails"
+        " more often; only episodes count in which both are defined; points are percentage points"
+    )
+    title = f"Differences from {reference}, episode by episode"
+    return Table(["", *rows[0].differences], cells, caption, title)
 
 
-def _difference_cell(mean: float, low: float, high: float, sign: int, fails: float) -> str:
-    """As in +0.012 ± 0.003 better; "undefined" if there is no episode to compare.
+def _difference_cell(row: Row, name: str, fails: float) -> str:
+    """As in "+1.20 points [+0.40, +2.00] better".
 
     Neither side is called better than one that fails less often; `fails` is how much more of the
     episodes this one fails in.
     """
-    if not math.isfinite(mean):
-        return "undefined"
-    text = _cell(mean, low, high, sign, False)
-    text = text if sign * mean + 0.0 < 0.0 else f"+{text}"
-    if low > 0.0 or high < 0.0:  # raw values: more is better
-        if fails != 0.0 and (fails > 0.0) == (mean > 0.0):
-            return f"{text} by failing"
-        text += " better" if mean > 0.0 else " worse"
-    return text
+    gap = row.differences[name]
+    text = difference_text(gap, row.quantity.unit)
+    if not gap.clear:
+        return text
+    better = gap.mean * row.quantity.better > 0.0
+    if row.quantity.name != FAILED and fails != 0.0 and (fails > 0.0) == better:
+        return f"{text} by failing"
+    return f"{text} {'better' if better else 'worse'}"
+
+
+def _gap_table(env: Environment, columns: Columns) -> Table:
+    """Who is worse off in every rate that is compared between groups, and by how much."""
+    rows = []
+    for several in zip(*(gaps_of(env, one) for one in columns.values()), strict=True):
+        first = several[0]
+        label = f"{first.title}{unit_text(first.unit)}"
+        if len(first.pairs) == 1:
+            rows.append([label, *(one.text(one.widest) for one in several)])
+        elif len(first.pairs) <= MOST_PAIRS:
+            rows.append([label])
+            for place, pair in enumerate(first.pairs):
+                told = [one.text(one.pairs[place]) for one in several]
+                rows.append([f"  {' and '.join(map(words, pair.names))}", *told])
+        else:
+            told = [one.text(one.widest) for one in several]
+            rows.append([f"{label}, widest of {len(first.pairs)} pairs", *told])
+        if first.test is not None:
+            rows.append(["  by chance", *(one.test_text for one in several)])
+    caption = (
+        "mean gap over the episodes [95% interval, of all pairs of a rate together], whichever"
+        " group is ahead in a single one; by chance: probability of gaps as large if groups had no"
+        " bearing"
+    )
+    if not any(one.null_rates for several in columns.values() for one in several):
+        caption += ", which --null tells of systems of people"
+    return Table(["", *columns], rows, caption, "Who is worse off", words=True)
+
+
+def _null_table(env: Environment, columns: Columns) -> Table:
+    """The published disparities beside those of permuted groups; no rows without permutations."""
+    rows = []
+    for name in next(iter(columns.values()))[0].nulls:
+        label = metric_label(env, name)
+        cells = []
+        for (evaluation,) in columns.values():
+            null = evaluation.null(name, LEVEL)
+            value, mean, bound = (
+                interval(Estimate(float(label.shown(x)), math.nan, math.nan), label.unit)
+                for x in (null.value, null.mean, null.bound)
+            )
+            cells.append(f"{value} ({mean}, {bound})" if math.isfinite(null.value) else "undefined")
+        rows.append([f"{label.title}{unit_text(label.unit)} {label.arrow}", *cells])
+    caption = (
+        "mean disparity of single episodes, in which unevenness from episode to episode and"
+        " systematic gap are together; in brackets its mean and what 95% stay below in the same"
+        " episodes with the people's groups permuted"
+    )
+    return Table(["", *columns], rows, caption, "Disparities beside permuted groups")
+
+
+def _scheme_table(env: Environment, columns: Columns) -> Table:
+    """Scores of the schemes on the way, and the status of those concerned."""
+    rows: list[list[str]] = []
+    evaluations = [one for (one,) in columns.values()]
+    for heading, section in scheme_rows(env, evaluations).items():
+        rows.append([heading])
+        for label, values in section.items():
+            rows.append([label, *(interval(Estimate(*mean_interval(value))) for value in values)])
+    return Table(["", *columns], rows, CAPTION, "Fairness over an episode")

@@ -1,6 +1,7 @@
 """Gaps between groups with their sign: who is worse off, by how much, how sure."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 
 from fairgym.core import Environment
@@ -54,23 +55,20 @@ class RateGaps:
         """The pair that is furthest apart."""
         return max(self.pairs, key=lambda pair: abs(pair.gap.mean))
 
-    @property
-    def shown(self) -> tuple[PairGap, ...]:
-        """Every pair, or the widest one where there are many."""
-        return self.pairs if len(self.pairs) <= MOST_PAIRS else (self.widest,)
-
     def worse_off(self, pair: PairGap) -> str:
         """The group of a pair that fares worse on average."""
         ahead = pair.gap.mean * self.better > 0
         return pair.names[1] if ahead else pair.names[0]
 
     def text(self, pair: PairGap) -> str:
-        """As in "worse for the disadvantaged by 4.00 [1.20, 6.80]"; a share's in points."""
+        """Who is worse off: "the disadvantaged by 4.00 [1.20, 6.80]"; a share's in points."""
+        if pair.gap.mean == pair.gap.low == pair.gap.high == 0.0:
+            return "nobody"
         size = pair.gap if pair.gap.mean >= 0.0 else pair.gap.times(-1.0)
         told = interval(size, self.unit, behind=" points" if self.unit == "share" else "")
         if pair.gap.clear:
-            return f"worse for {those(self.worse_off(pair))} by {told}"
-        return f"no clear gap, {told}"
+            return f"{those(self.worse_off(pair))} by {told}"
+        return f"nobody clearly, {told}" if math.isfinite(size.mean) else "undefined"
 
     @property
     def test_text(self) -> str:

@@ -102,6 +102,11 @@ def in_plain_unit(unit: str) -> tuple[str, float]:
     return unit, 1.0
 
 
+def unit_text(unit: str) -> str:
+    """A unit behind a title: " (months)", " (%)" for shares, "" where there is none to tell."""
+    return {"share": " (%)", "": "", "people": ""}.get(unit, f" ({unit})")
+
+
 def interval(value: Estimate, unit: str = "", signed: bool = False, behind: str = "") -> str:
     """A mean with its interval, in one scale: "0.93 [0.91, 0.95]", "16.8 million [15.0, 18.6]".
 

@@ -19,6 +19,7 @@ from fairgym.results.labels import (
 from fairgym.results.numbers import in_plain_unit, ratio
 from fairgym.training.evaluation import Evaluation
 
+FAILED = "failed"
 Kind = Literal["measure", "rate", "count", "end"]
 
 
@@ -95,7 +96,7 @@ def _lasting(env: Environment) -> list[Quantity]:
     """The share of failed episodes, and their length."""
     return [
         Quantity(
-            *("measure", "failed", "episodes that fail", "", "share", -1),
+            *("measure", FAILED, "episodes that fail", "", "share", -1),
             lambda evaluation: np.asarray(evaluation.terminated, np.float64),
             limits=(0.0, 1.0),
             two_valued=True,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fairgym.config.differences import words
-from fairgym.results.numbers import Estimate, estimate
+from fairgym.results.numbers import Estimate, estimate, unit_text
 from fairgym.results.quantities import Quantity, quantities
 from fairgym.statistics.intervals import paired_interval
 from fairgym.statistics.shares import share_difference, share_interval
@@ -38,9 +38,7 @@ class Row:
         if self.quantity.group:
             return f"  {words(self.quantity.group)}"
         arrow = {1: " ↑", -1: " ↓", 0: ""}[self.quantity.better]
-        own = f" ({self.quantity.unit})"
-        unit = {"share": " (%)", "": "", "people": ""}.get(self.quantity.unit, own)
-        return f"{self.quantity.title}{unit}{arrow}"
+        return f"{self.quantity.title}{unit_text(self.quantity.unit)}{arrow}"
 
     @property
     def name(self) -> str:

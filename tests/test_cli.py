@@ -24,8 +24,14 @@ from fairgym.config import RunConfig
 from fairgym.config.settings import fields_of
 from fairgym.core import FairgymError
 from fairgym.policies import fixed_policies
+from fairgym.results.labels import metric_label
+from fairgym.results.numbers import Estimate, difference_text, interval
+from fairgym.results.quantities import Quantity
+from fairgym.results.rows import Row
+from fairgym.statistics.permuting import compared_by_group
 from fairgym.training import devices, evaluate, load
 from fairgym.training.comparison import compare
+from fairgym.training.evaluation import ENOUGH
 from fairgym.training.folder import run_folders
 from fairgym.utils import make
 from fairgym.utils.registry import environments
@@ -477,15 +483,17 @@ def test_seeds_then_evaluate_them(run, capsys, here):
 
     assert main(["evaluate", str(run), "--episodes", "6", "--seed", "1"]) == 0
     table = capsys.readouterr().out
-    for words in ("objective", "profit", "default disparity", "learned", "random", "95% interval"):
+    for words in ("Objective", "Profit", "Default disparity", "learned", "random", "95% interval"):
         assert words in table
     assert "admit all" in table and "admit_all" not in table
-    mean = found[0]["measures"]["profit"]["mean"]
-    assert f"{mean:.1f} ±" in table or f"{mean:.0f} ±" in table or f"{mean:.2f} ±" in table
+    told = found[0]["measures"]["profit"]  # in thousand dollars, and in dollars for people
+    profit = Estimate(*(1000.0 * told[name] for name in ("mean", "low", "high")))
+    shown = next(line for line in table.splitlines() if line.startswith("│ Profit (dollars) ↑"))
+    assert shown.split("│")[2].strip() == interval(profit)
 
 
 @pytest.mark.full
-def test_disparities_stand_beside_luck(run, monkeypatch, capsys):
+def test_gaps_stand_beside_permuted_groups(run, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "300")
     words = ["evaluate", str(run), "--episodes", "6", "--null"]
     assert main([*words, "--json"]) == 0
@@ -500,10 +508,24 @@ def test_disparities_stand_beside_luck(run, monkeypatch, capsys):
                 assert null["excess"] == pytest.approx(value["mean"] - null["mean"], abs=1e-5)
                 assert null["clear"] == (value["mean"] < null["bound"])
     assert main(words) == 0
-    luck = capsys.readouterr().out.split("Disparities beside luck")[1]
+    before, luck = capsys.readouterr().out.split("Disparities beside permuted groups")
     rows = [line for line in luck.splitlines() if "disparity" in line and "│" in line]
     assert len(rows) == sum("null" in value for value in found[0]["measures"].values())
-    assert "within luck" in luck or "excess" in luck
+    # gaps: each rate once, with its sign, test and difference from the first policy
+    gaps = before.split("Who is worse off")[1]
+    for entry in found:
+        assert [one["measure"] for one in entry["gaps"]] == list(compared_by_group(env))
+        for one in entry["gaps"]:
+            assert one["rate"] in gaps and one["test"]["permutations"] == ENOUGH
+            (pair,) = one["pairs"]
+            assert pair["groups"] == list(env.spec.groups)
+            assert (pair["difference"] is None) == (entry is found[0])
+            if pair["worse_off"]:
+                ahead = pair["mean"] * one["better"] > 0
+                assert pair["worse_off"] == env.spec.groups[1 if ahead else 0]
+                assert pair["low"] > 0 or pair["high"] < 0
+                assert f"the {pair['worse_off']} by " in gaps
+    assert gaps.count("p = ") == len(found) * len(found[0]["gaps"])
 
 
 def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
@@ -536,8 +558,9 @@ def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
     )
     assert main(["evaluate", str(run), "--episodes", "6"]) == 0
     means, differences = capsys.readouterr().out.split("Differences from learned")
+    differences = differences.split("Who is worse off")[0]
     assert "learned" in means and "learned" not in differences
-    (row,) = (line for line in differences.splitlines() if line.strip("│ ").startswith("profit"))
+    (row,) = (line for line in differences.splitlines() if line.strip("│ ").startswith("Profit"))
     cells = [cell.strip() for cell in row.strip("│ ").split("│")][1:]
     assert len(cells) == len(found) - 1
     for cell, (_, measures) in zip(cells, list(found.items())[1:], strict=True):
@@ -547,15 +570,16 @@ def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
         fails = -measures["survived"]["difference"]["mean"]
         if clear and fails * gap["mean"] > 0:
             verdict = "by failing"
-        assert re.fullmatch(rf"[+-][\d,.]+ ± [\d,.]+ ?{verdict}", cell)
+        dollars = Estimate(*(1000.0 * gap[name] for name in ("mean", "low", "high")))
+        assert cell == f"{difference_text(dollars, 'dollars')} {verdict}".rstrip()
     assert any(cell.endswith(("better", "worse", "by failing")) for cell in cells)
-    defaults = next(line for line in differences.splitlines() if "default rate" in line)
+    defaults = next(line for line in differences.splitlines() if "Default rate" in line)
     for cell, (_, measures) in zip(defaults.split("│")[2:], list(found.items())[1:], strict=False):
         gap = measures["default_rate"]["difference"]["mean"]
         if gap is None:
             assert cell.strip() == "undefined"
             continue
-        assert cell.strip().startswith("-" if gap > 0 else "+")  # shown without the minus sign
+        assert cell.strip().startswith("−" if gap > 0 else "+")  # shown without the minus sign
 
 
 ODD_NAMES = ["x[uniform]", "[/red]", "[bold]y", "esc\x1b[31m", "right\u202eleft", ":smile:"]
@@ -585,11 +609,15 @@ def test_names_are_shown_as_they_are_and_obeyed_by_no_terminal(
 def test_odd_names_of_measures_are_no_markup(run, monkeypatch, capsys):
     """Notes under the table, too."""
     monkeypatch.setenv("COLUMNS", "300")
-    monkeypatch.setattr("fairgym.cli.evaluate._label", lambda *_: ("[/red]\x1b[31m", 1))
-    monkeypatch.setattr("fairgym.training.evaluation.Evaluation.undefined", lambda *_: 1)
+
+    def odd(env, name):
+        return dataclasses.replace(metric_label(env, name), title="[/red]\x1b[31m")
+
+    monkeypatch.setattr("fairgym.results.quantities.metric_label", odd)
     assert main(["evaluate", str(run), "--episodes", "6"]) == 0
-    out = capsys.readouterr().out
-    assert r"[/red]\x1b[31m" in out and "\x1b" not in out
+    table, notes = capsys.readouterr().out.split("which are left out:")
+    for out in (table, notes):
+        assert r"[/red]\x1b[31m" in out and "\x1b" not in out
 
 
 def test_a_sentence_is_bounded(capsys):
@@ -701,7 +729,7 @@ def test_demo_starts_over_only_what_is_a_demo(monkeypatch, capsys, here):
     assert asked == [("loan", {"population": 60}, {"epochs": 2})]
     out = capsys.readouterr().out
     assert "epoch 2/2" in out and "d/report.html" in out and "d/figures" in out
-    assert "50% of the relief is forgiven" in out and "Disparities beside luck" in out
+    assert "50% of the relief is forgiven" in out and "Who is worse off" in out
     began = load("d").provenance
     (here / "d" / "summary.json").unlink()
     assert main(demo) == 0, "an unfinished one is continued"
@@ -834,7 +862,11 @@ def test_the_command_is_the_module(capsys):
 )
 def test_nobody_is_better_by_failing(mean, fails, verdict):
     """The reference fails less often in the last but one case, more often in the last."""
-    assert evaluate_module._difference_cell(mean, mean - 0.1, mean + 0.1, 1, fails).endswith(
-        verdict
-    )
-    assert evaluate_module._difference_cell(mean, -2.0, 2.0, 1, fails).endswith("2.0")
+    quantity = Quantity("measure", "profit", "Profit", "", "dollars", 1, np.zeros)
+
+    def cell(difference):
+        row = Row(quantity, {}, {"other": difference})
+        return evaluate_module._difference_cell(row, "other", fails)
+
+    assert cell(Estimate(mean, mean - 0.1, mean + 0.1)).endswith(f"] {verdict}")
+    assert cell(Estimate(mean, -2.0, 2.0)).endswith("], no clear difference")

@@ -116,7 +116,7 @@ def test_policies_differ_by_their_episodes_not_by_their_brackets(env, made_up_ev
     assert better.estimate(metric).low < worse.estimate(metric).high
     gap = better.difference(worse, metric)
     assert gap.clear and gap.mean == pytest.approx(0.55)
-    assert worse.difference(better, metric) == gap.turned
+    assert worse.difference(better, metric) == gap.times(-1.0)
     mixed = result(luck + np.array([0.5, -0.6, 0.5, -0.6]))
     assert not mixed.difference(worse, metric).clear
     unscored = Result("b", False, tuple(e.scored_by(None) for e in worse.evaluations))
@@ -187,27 +187,37 @@ def test_a_metric_sentence_says_which_is_better(env, made_up_result):
     )
 
 
-def test_disparities_are_compared_beyond_luck(env, made_up_result):
-    """0.5 of which luck makes half, beside 0.375 of which it makes nothing."""
-
-    def result(name: str, learned: bool, value: float, luck: float) -> Result:
-        return made_up_result(name, learned, value, nulls={"wait_disparity": np.full((4, 9), luck)})
-
-    ours, rule = result("a", True, -0.5, -0.25), result("base", False, -0.375, 0.0)
-    metric = metric_label(env, "wait_disparity")
-    gap = ours.difference(rule, metric)
-    assert gap.clear and gap.mean == pytest.approx((0.5 - 0.25) - 0.375)
-    (one,), (other,) = ours.evaluations, rule.evaluations
-    assert one.excess("wait_disparity") == pytest.approx([-0.26, -0.24, -0.26, -0.24])
-    assert one.difference(other, "wait_disparity")[0] == pytest.approx(0.125)
-    assert one.difference(other, "default_disparity")[0] == pytest.approx(-0.125), "not permuted"
-    told = findings.metric_sentence("wait_disparity", [ours], rule, env)
-    assert "0.50 [0.48, 0.52] months, 0.25 more than the 0.25 that luck alone makes" in told
-    assert told.endswith("for “base”: better by 0.12 [0.12, 0.12] beyond luck.")
-    both = findings.metric_sentence("wait_disparity", [ours, ours], rule, env)
-    assert both.count("that luck alone makes (better by 0.12 [0.12, 0.12] beyond luck)") == 2
-    bare = made_up_result("base", False, -0.375)  # nobody was permuted: as it is
-    assert ours.difference(bare, metric).mean == pytest.approx(0.125)
+def test_a_gap_that_always_points_one_way_is_told_with_its_sign(env, made_up_result):
+    """The disparity alone lies within its null; permuted rates are the true ones, and swapped."""
+    rates = np.array([[0.4, 0.3], [0.6, 0.5], [0.5, 0.4], [0.6, 0.48]])
+    drawn = np.stack([rates if i % 5 else rates[:, ::-1] for i in range(10)], axis=1)
+    drawn = np.where(np.arange(4)[:, None, None] % 2, drawn, drawn[:, :, ::-1])
+    ours = made_up_result(
+        "a",
+        True,
+        -0.105,
+        rates={"admission_disparity": rates},
+        null_rates={"admission_disparity": drawn},
+        nulls={"admission_disparity": np.full((4, 9), -0.105)},
+    )
+    rule = made_up_result("base", False, -0.375)
+    told = findings.metric_sentence("admission_disparity", [ours], rule, env)
+    gap = rates[:, 0] - rates[:, 1]
+    half = 3.182446 * gap.std(ddof=1) / 2.0
+    low, high = 100 * (gap.mean() - half), 100 * (gap.mean() + half)
+    expected = f", worse for the disadvantaged by 10.5 points [{low:.2f}, {high:.1f}], p = "
+    assert expected in told and told.endswith("for “base”: better by 0.27 [0.27, 0.27].")
+    assert told.partition("p = ")[2].startswith("0.091"), "no permutation is as far apart: 1 of 11"
+    both = findings.metric_sentence("admission_disparity", [ours, ours], rule, env)
+    assert both.count(expected) == 2
+    swapped = made_up_result("b", True, -0.105, rates={"admission_disparity": rates[:, ::-1]})
+    told = findings.metric_sentence("admission_disparity", [swapped], rule, env)
+    assert ", worse for the advantaged by 10.5 points" in told and "p = " not in told
+    unclear = made_up_result(
+        "c", True, -0.1, rates={"admission_disparity": rates + np.array([0.0, 0.1])}
+    )
+    told = findings.metric_sentence("admission_disparity", [unclear], rule, env)
+    assert ", worse for nobody clearly, 0.50 points [" in told
 
 
 def people(env, advantaged: float, disadvantaged: float) -> dict[str, np.ndarray]:

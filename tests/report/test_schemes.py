@@ -302,7 +302,7 @@ def test_evaluate_prints_schemes_and_knows_them_as_json(folder, capsys):
     command = ["evaluate", str(folder), "--episodes", "2", "--scheme", "gini"]
     main(command)
     shown = capsys.readouterr().out
-    for words in ("worst off ↑", "Fairness over an episode", "after 1 of 4 steps", "person 2"):
+    for words in ("Worst off ↑", "Fairness over an episode", "after 1 of 4 steps", "person 2"):
         assert words in shown
     main([*command, "--json"])
     for row in json.loads(capsys.readouterr().out):

@@ -171,7 +171,9 @@ def test_what_is_better_for_whom(env, made_up_evaluation):
             "profit": profit + np.array([0.0, 0.1, 0.2, 0.3]),
             "admission_disparity": -np.full(4, approved[0] - approved[1]),
         }
-        return Result(name, learned, (made_up_evaluation(0.5, metrics=metrics, trace=trace),))
+        rates = {"admission_disparity": np.array(approved) + 0.01 * np.arange(4)[:, None]}
+        one = made_up_evaluation(0.5, metrics=metrics, trace=trace, rates=rates)
+        return Result(name, learned, (one,))
 
     own = result("learned policy", True, (0.75, 0.5), 3.0)
     found = summary.outcomes(own, result("base", False, (0.5, 0.38), 4.0), env, False)
@@ -179,13 +181,15 @@ def test_what_is_better_for_whom(env, made_up_evaluation):
         "Compared with “base”",
         "For the advantaged, compared with “base”",
         "For the disadvantaged, compared with “base”",
-        "Differences between the groups, compared with “base”",
+        "With the learned policy are worse off, on average over the episodes, in admission rate",
+        "With the baseline “base” are worse off, on average over the episodes, in admission rate",
     ]
     assert "worse in profit (3.15 thousand dollars instead of 4.15)" in found[0]
     assert "better in admission rate (0.75 instead of 0.50)" in found[1]
     assert "better in admission rate (0.50 instead of 0.38)" in found[2]
-    assert "worse in admission disparity (0.25 instead of 0.12)" in found[3]
-    assert "no clear difference in wait" in found[3] and "no clear difference in" in found[0]
+    assert found[3].endswith(": the disadvantaged by 25.0 points [25.0, 25.0].")
+    assert found[4].endswith(": the disadvantaged by 12.0 points [12.0, 12.0].")
+    assert "no clear difference in" in found[0]
     several = summary.outcomes(own, own, env, True)
     assert several[1].startswith("“learned policy”, for the advantaged, compared with")
 

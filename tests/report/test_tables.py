@@ -101,6 +101,7 @@ def measured(country, ill, episodes: int = 2):
         people_end=both(END),
         parts={"place": PLACES},
         nulls={},
+        rates={},
         part_totals={},
         part_metrics={},
         episodes=episodes,

@@ -149,7 +149,7 @@ def test_no_section_is_empty(report):
     compares, page, _ = report
     sections = re.findall(r'<h2 id="([^"]*)">(.*?)</h2>(.*?)(?=<h2|</body>)', page, re.DOTALL)
     names = [name for name, _, _ in sections]
-    shown = ["groups"] if compares else []
+    shown = ["gaps", "groups"] if compares else []
     drawn = ["group-rates"] if compares else []
     assert names == [
         "short",

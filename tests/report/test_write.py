@@ -107,10 +107,10 @@ def test_the_page_carries_the_numbers(written, seeds):
                 assert interval(value) in words, (result.name, metric.name)
 
 
-def test_disparities_stand_beside_luck(written):
+def test_who_is_worse_off_stands_beside_permuted_groups(written):
     text = Page(written.read_text(encoding="utf-8"))
-    assert "luck" in text.names and "Disparities beside luck" in text.text
-    assert "that luck alone ma" in text.text  # in words, among the findings
+    assert "gaps" in text.names and "Who is worse off" in text.text
+    assert "permuted, mean" in text.text and ", p = " in text.text  # in words, among the findings
 
 
 def test_those_who_still_wait_are_told(written):

@@ -210,6 +210,9 @@ class EnvironmentSpec:
         core_attribute: Key of `people` whose distribution shows the groups' starting points.
         waits: Stage in which people wait -> the key of `people` with the whole steps that they
             have waited so far; reports tell how many wait, and the median of their times.
+        finished_only: Measure of a rate that leaves out what has not come to its end, such as the
+            wait of those who were served -> measure of the share that has. Who has less to wait
+            because fewer are served is not called better off.
         exchangeable: Whether people may be numbered differently; False if a person's number means
             something, such as a place in a network.
         counts_people: Whether all that components count per group is counted by `count_people`,
@@ -243,6 +246,7 @@ class EnvironmentSpec:
     stages: tuple[str, ...] = ()
     core_attribute: str = ""
     waits: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    finished_only: Mapping[str, str] = dataclasses.field(default_factory=dict)
     exchangeable: bool = True
     counts_people: bool = False
 

@@ -8,6 +8,7 @@ from fairgym.algorithms import log_keys
 from fairgym.core import ActionSpace, Element, Environment, Shares
 from fairgym.report.grouping import RunGroup, Series
 from fairgym.results.estimates import Result, best, core_values, group_gap, group_means, who
+from fairgym.results.gaps import gaps_of
 from fairgym.results.labels import (
     MetricLabel,
     axis_of,
@@ -73,11 +74,11 @@ def metric_sentence(
     if len(learned) == 1:
         text = f"{shown.title} {text_of(own[0])}"
         if np.isfinite(own[0].mean):
-            text += _by_group(learned[0], name, env) + _luck(learned[0], shown)
+            text += _by_group(learned[0], name, env) + _gap(learned[0], name, env)
     else:
         verdicts = [_verdict(result, rule, shown) for result in learned]
         text = f"{shown.title}: " + ", ".join(
-            f"{text_of(value)} with “{result.name}”{_luck(result, shown)}"
+            f"{text_of(value)} with “{result.name}”{_gap(result, name, env)}"
             f"{f' ({verdict})' if verdict else ''}"
             for value, result, verdict in zip(own, learned, verdicts, strict=True)
         )
@@ -99,22 +100,17 @@ def _verdict(result: Result, rule: Result | None, shown: MetricLabel) -> str:
         return "no clear difference"
     better = (gap.mean < 0) == shown.flipped
     size = gap if gap.mean > 0 else gap.times(-1.0)
-    permuted = None not in (result.null(shown.name), rule.null(shown.name))
-    beyond = " beyond luck" if permuted else ""
-    return f"{'better' if better else 'worse'} by {interval(size)}{beyond}"
+    return f"{'better' if better else 'worse'} by {interval(size)}"
 
 
-def _luck(result: Result, shown: MetricLabel) -> str:
-    """A disparity's excess over what luck makes, or that it is within it."""
-    null = result.null(shown.name)
-    if null is None or not np.isfinite(null.value):
+def _gap(result: Result, name: str, env: Environment) -> str:
+    """Who is worse off in the rate behind a disparity; "" where another measure has told it."""
+    found = {rate.name: rate for rate in gaps_of(env, result.evaluations)}
+    if name not in found:
         return ""
-    mean, bound, excess = (
-        number(float(shown.shown(x))) for x in (null.mean, null.bound, null.excess)
-    )
-    if not null.clear:
-        return f", within the {bound} that luck alone may make"
-    return f", {excess} more than the {mean} that luck alone makes"
+    rate, pair = found[name], found[name].widest
+    chance = f", {rate.test_text}" if rate.test else ""
+    return f", worse for {rate.text(pair)}{_after_number(rate.unit)}{chance}"
 
 
 def _by_group(result: Result, name: str, env: Environment) -> str:

@@ -8,6 +8,7 @@ from fairgym.config.differences import plain, small
 from fairgym.core import Environment
 from fairgym.report.grouping import RunGroup
 from fairgym.results.estimates import Result, best, rate_values, who
+from fairgym.results.gaps import gaps_of
 from fairgym.results.labels import (
     OBJECTIVE,
     capital,
@@ -26,7 +27,13 @@ from fairgym.statistics.intervals import paired_interval
 
 MOST = 2  # configurations that have their own lines on the groups
 
-_KINDS = ("better in", "worse in", "no clear difference in", "too rarely defined to compare:")
+_KINDS = (
+    "better in",
+    "worse in",
+    "no clear difference in",
+    "not to be compared, as more come to the end of it with one of the two:",
+    "too rarely defined to compare:",
+)
 _WORDS = (
     ("policy", "is a way of deciding: what an agent does with what it sees."),
     ("baseline", "is a fixed rule, the same from the first day on; nothing of it is learned."),
@@ -38,7 +45,8 @@ _DISPARITY = (
     "disparity",
     "is {apart} {whose} rates: 0 means that the {parts} fare alike. It is taken in each"
     " episode and then averaged, whichever of them is ahead, so it can be larger than {apart} mean"
-    " rates. Where it is known what luck alone makes of it, policies are compared by the rest.",
+    " rates. Which of the {parts} is worse off, and by how much on average, the gap with its sign"
+    " tells.",
 )
 _SCHEME = (
     "scheme",
@@ -226,45 +234,71 @@ def outcomes(result: Result, rule: Result, env: Environment, several: bool) -> l
         env: the environment, for names and units.
         several: True to name the policy, as one of several.
     """
-    gaps = disparities(env)
+    gaps, finished = disparities(env), env.spec.finished_only
     of_groups = {n: m.rate for n, m in gaps.items() if rate_parts(env, m.rate) == env.spec.groups}
-    of_all, apart = [], []
+    of_all, apart = [], []  # apart: differences that no gap between groups tells
     for name in (*env.metrics, *env.spec.schemes):
         label = metric_label(env, name)
         pair = [one.estimate(label).mean for one in (result, rule)]
         gap = result.difference(rule, label)
-        line = (small(words(label.title)), pair, label.unit, gap, label.flipped)
-        (apart if name in gaps else of_all).append(line)
+        line = (small(words(label.title)), pair, label.unit, gap, label.flipped, True)
+        if name not in of_groups:
+            (apart if name in gaps else of_all).append(line)
     start = f"“{result.name}”, " if several else ""
     beside = f"compared with “{rule.name}”"
     found = [_sorted_line(f"{start}{beside}", of_all)]
     traced = all(e.trace is not None for e in (*result.evaluations, *rule.evaluations))
     for code, group in enumerate(env.spec.groups if traced else ()):
         lines = []
-        for name, rate in of_groups.items():
+        # who is served stands before how long those who are wait for it
+        for name, rate in sorted(of_groups.items(), key=lambda item: item[0] in finished):
             ours, theirs = (rate_values(one, rate, code) for one in (result, rule))
+            same = True
+            if other := of_groups.get(finished.get(name, "")):
+                served, beside_it = (rate_values(one, other, code) for one in (result, rule))
+                same = not Estimate(*paired_interval(served, beside_it)).clear
             pair = [estimate(values).mean for values in (ours, theirs)]
             unit = rate.unit_in(env.spec.component_info)
             gap = Estimate(*paired_interval(ours, theirs))
-            lines.append((rate_title(env, name).lower(), pair, unit, gap, rate.sign < 0))
+            lines.append((small(rate_title(env, name)), pair, unit, gap, rate.sign < 0, same))
         found.append(_sorted_line(f"{start}for {those(group)}, {beside}", lines))
-    which = "the groups" if of_groups else "people"
-    found.append(_sorted_line(f"{start}differences between {which}, {beside}", apart))
+    found.append(_sorted_line(f"{start}differences between people, {beside}", apart))
+    found += [gap_sentence(one, env) for one in (result, rule)]
     return [sentence for sentence in found if sentence]
 
 
+def gap_sentence(result: Result, env: Environment) -> str:
+    """Which group is worse off in what with a policy, by how much; "" if no rates are compared."""
+    clear, unclear = [], []
+    for rate in gaps_of(env, result.evaluations):
+        if rate_parts(env, env.metrics[rate.name].rate) != env.spec.groups:
+            continue
+        unit = "" if rate.unit in ("", "share") else f" {rate.unit}"
+        pair = rate.widest
+        if pair.gap.clear:
+            chance = f" ({rate.test_text})" if rate.test else ""
+            clear.append(f"{small(rate.title)}: {rate.text(pair)}{unit}{chance}")
+        elif np.isfinite(pair.gap.low):
+            unclear.append(small(rate.title))
+    name = capital(f"with {who(result)}")
+    if not clear:
+        return f"{name} no group is clearly worse off in {listed(unclear)}." if unclear else ""
+    rest = f"; nobody clearly in {listed(unclear)}" if unclear else ""
+    return f"{name} are worse off, on average over the episodes, in {'; in '.join(clear)}{rest}."
+
+
 def _sorted_line(
-    start: str, lines: Iterable[tuple[str, Sequence[float], str, Estimate, bool]]
+    start: str, lines: Iterable[tuple[str, Sequence[float], str, Estimate, bool, bool]]
 ) -> str:
     """One sentence on what is better, worse, and not clearly different; "" for no line."""
     kinds: dict[str, list[str]] = {kind: [] for kind in _KINDS}
-    better, worse, alike, unknown = kinds.values()
-    for what, (ours, theirs), unit, gap, flipped in lines:
+    better, worse, alike, other, unknown = kinds.values()
+    for what, (ours, theirs), unit, gap, flipped, same in lines:
         if not gap.clear:
             (alike if np.isfinite(gap.low) else unknown).append(what)
             continue
         shown = "" if unit in ("", "share") else f" {unit}"
-        kind = better if (gap.mean < 0) == flipped else worse
+        kind = (better if (gap.mean < 0) == flipped else worse) if same else other
         kind.append(f"{what} ({number(ours)}{shown} instead of {number(theirs)})")
     parts = [f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names]
     return f"{capital(start)}: {'; '.join(parts)}." if parts else ""

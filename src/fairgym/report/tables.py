@@ -9,6 +9,7 @@ from fairgym.fairness import Rate
 from fairgym.report.stakeholders import status_sections, wait_sections
 from fairgym.report.template import escaped, estimate_cell, table
 from fairgym.results.estimates import Result, best, cumulative_rates
+from fairgym.results.gaps import gaps_of
 from fairgym.results.labels import (
     axis_of,
     disparities,
@@ -186,50 +187,69 @@ def partition_table(result: Result, other: Result | None, env: Environment, part
 # ---------------------------------------------------------------- sections of the page
 
 
-def luck_table(
+def null_table(
     pairs: Sequence[tuple[Result, Result | None]], env: Environment, partition: str = ""
 ) -> str:
-    """The disparities beside those that luck makes; "" where none are known.
+    """The gaps between groups, and the disparities beside those of permuted groups.
 
     Args:
         pairs: as `shown_beside` returns them.
         env: the environment.
         partition: a key of `env.spec.partitions`, whose parts are compared; "" compares the groups.
+
+    Returns:
+        HTML; "" where no rates are compared.
     """
-    rows = []
+    rows, named, some = [], _named(pairs), False
+    gaps = {
+        policy: {} if partition else {one.name: one for one in gaps_of(env, result.evaluations)}
+        for policy, result in named.items()
+    }
     for name in env.metrics:
         shown = metric_label(env, name)
-        found = {policy: result.null(name, partition) for policy, result in _named(pairs).items()}
-        known = {policy: null for policy, null in found.items() if null is not None}
-        for i, (policy, null) in enumerate(known.items()):
+        found = {policy: result.null(name, partition) for policy, result in named.items()}
+        known = [one for one in named if found[one] is not None or name in gaps[one]]
+        for i, policy in enumerate(known):
+            null = found[policy]
             heading = f"{escaped(shown.title)}<small>{escaped(shown.unit)}</small>"
-            cells, verdict = ["–"] * 4, "–"
-            if np.isfinite(null.value):
-                numbers = (null.value, null.mean, null.bound, null.excess)
-                cells = [number(float(shown.shown(x))) for x in numbers]
-                verdict = "beyond luck" if null.clear else "within luck"
+            cells = ["–"] * 3
+            some = some or null is not None
+            if null is not None and np.isfinite(null.value):
+                cells = [number(float(shown.shown(x))) for x in (null.value, null.mean, null.bound)]
             label = f'<span class="wrap">{escaped(policy)}</span>'
-            rows.append([None if i else heading, label, *cells, verdict])
+            rate = gaps[policy].get(name)
+            behind = ["", ""] if rate is None else [rate.text(rate.widest), rate.test_text]
+            own = [] if partition else [estimate_cell(behind[0]), behind[1]]
+            rows.append([None if i else heading, label, *own, *cells])
     if not rows:
         return ""
     permuted = words(partition) if partition else f"{env.spec.group_word}s"
-    note = (
-        f"How far apart they would be by luck: the same episodes with the people's {permuted}"
-        f" permuted, {ENOUGH} times, so that everybody keeps what happened to them. The excess is"
-        " the disparity less the mean of the permutations; within luck means that 1 of 20"
-        " permutations is at least as unequal. Means over the episodes in which the disparity is"
-        " defined."
+    signed = (
+        "Worse off: the group whose rate is worse on average over the episodes, by how much, with"
+        " the 95% interval. "
     )
-    head = ["", "policy", "disparity", "by luck, mean", "by luck, 95%", "excess", ""]
+    chance = "p: how probable gaps as large were if groups had no bearing. "
+    if not some:
+        head, rows = ["", "policy", "worse off"], [row[:3] for row in rows]
+        return table(head, rows, "results", headings=2) + f'<p class="note">{escaped(signed)}</p>'
+    note = (
+        f"{'' if partition else signed + chance}The disparity is a mean of single episodes, in"
+        " which unevenness from one to the next and systematic gap are together; permuted is the same"
+        f" with the people's {permuted} permuted, {ENOUGH} times, so that everybody keeps what"
+        " happened to them: its mean, and what 95% stay below. Means are over the episodes in which"
+        " the disparity is defined."
+    )
+    own = [] if partition else ["worse off", "p"]
+    head = ["", "policy", *own, "disparity", "permuted, mean", "permuted, 95%"]
     return table(head, rows, "results", headings=2) + f'<p class="note">{escaped(note)}</p>'
 
 
-def luck_sections(
+def null_sections(
     pairs: Sequence[tuple[Result, Result | None]], env: Environment
 ) -> list[tuple[str, str, str]]:
-    """`luck_table` of the groups as a section: id, heading, content; none where none are known."""
-    content = luck_table(pairs, env)
-    return [("luck", "Disparities beside luck", content)] if content else []
+    """`null_table` of the groups as a section: id, heading, content; none where none are known."""
+    content = null_table(pairs, env)
+    return [("gaps", "Who is worse off", content)] if content else []
 
 
 def people_sections(
@@ -277,7 +297,7 @@ def people_sections(
             )
             parts.append(group_table(pairs, env, partition))
             parts.append(f'<p class="note">{escaped(note)}</p>')
-            parts.append(luck_table(pairs, env, partition))
+            parts.append(null_table(pairs, env, partition))
         sections.append((f"by-{partition}", f"By {words(partition)}", "".join(parts)))
     return sections
 

@@ -12,7 +12,7 @@ from fairgym.report.grouping import RunGroup, group_runs
 from fairgym.report.html import page
 from fairgym.report.summary import summary
 from fairgym.report.svg import png
-from fairgym.report.tables import luck_sections, people_sections, shown_beside
+from fairgym.report.tables import null_sections, people_sections, shown_beside
 from fairgym.results.estimates import Result
 from fairgym.results.labels import has_population
 from fairgym.training.comparison import Compared, compare
@@ -106,7 +106,7 @@ def write_report(
     figures = plot_all(groups, measured.shown, env)
     sentences = findings(groups, measured.learned, measured.baselines, env)
     pairs = shown_beside(measured.learned, measured.baselines)
-    sections = luck_sections(pairs, env) + people_sections(pairs, env)
+    sections = null_sections(pairs, env) + people_sections(pairs, env)
     first = summary(groups, measured.learned, measured.baselines)
     content = page(groups, measured.shown, first, sentences, figures, sections)
     make_folder(beside)

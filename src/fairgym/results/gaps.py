@@ -84,7 +84,7 @@ def gaps_of(
 ) -> list[RateGaps]:
     """The systematic gaps of a policy in every rate that a measure of fairness compares.
 
-    Each rate counts once, for the first measure that compares it.
+    Each rate counts once, for the first measure that compares it and that was measured.
 
     Args:
         env: the environment.
@@ -94,6 +94,8 @@ def gaps_of(
     """
     found = []
     for name, rate in _compared(env).items():
+        if any(name not in one.rates for one in evaluations):
+            continue
         rates = [one.rates[name] for one in evaluations]
         parts = rate_parts(env, rate)
         unit, factor = in_plain_unit(rate.unit_in(env.spec.component_info))

@@ -191,6 +191,9 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             data_checksum=self._data.checksum,
             size_text=f"{self.population:,} people",
             waits={"waiting": "time_waited"},
+            finished_only={
+                f"{bank}wait_disparity": "served_disparity" for bank in self._market.prefixes
+            },
         )
 
     @property

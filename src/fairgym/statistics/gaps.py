@@ -179,6 +179,10 @@ def gap_test(rates: Rates, permuted: Rates) -> GapTest:
     2010), where what single precision cannot tell apart is equal. With several seeds the statistic
     is that of the means over seeds.
 
+    The null hypothesis is that groups do not matter in any episode. The test also rejects it where
+    each group fares better in some episodes and worse in others: whether a gap is systematic, and
+    whose it is, is told by the intervals of `systematic_gaps`.
+
     A group whose rate is 0/0 in an episode is left out of it, and with it an episode that has
     fewer than two groups left, in the same way under every permutation, which keeps the test
     exact; a permutation that leaves nothing counts as at least as large.

@@ -168,7 +168,7 @@ def covered(rng: np.random.Generator, case: Case, replicates: int) -> dict[str, 
         gaps = systematic_gaps(rates)
         held["gaps"].append(all(_holds(gap, truth[gap.first, gap.second]) for gap in gaps))
         _, low, high = largest_gap(gaps)
-        held["largest"].append(low <= largest <= high)
+        held["largest"].append(bool(low <= largest <= high))
         held["differences"].append(all(_holds(gap, 0.0) for gap in gap_differences(rates, others)))
     return {name: np.array(values) for name, values in held.items()}
 
@@ -247,12 +247,12 @@ def shares_covered(
             ("difference", share_difference(ours, theirs), 0.0),
             ("half", share_difference(ours, half), rate - 0.5),
         ):
-            held[name].append(low <= truth <= high)
+            held[name].append(bool(low <= truth <= high))
     return {name: np.array(values) for name, values in held.items()}
 
 
 def _holds(gap: Gap, truth: float) -> bool:
-    return gap.low <= truth <= gap.high
+    return bool(gap.low <= truth <= gap.high)
 
 
 def _parts(replicates: int, case: Case, permutations: int) -> Iterator[int]:

@@ -159,6 +159,13 @@ def _worst(
     return ex.Check(statement, share, low, high, bool(sign * (share - limit) >= 0.0), words)
 
 
+def _exact(statement: str, coverages: Sequence[float]) -> ex.Check:
+    """A check of coverages without error, of which the lowest decides."""
+    least = min(coverages)
+    words = f"{statement} (at least .93)"
+    return ex.Check(words, least, least, least, least >= COVERAGE[0], "exact")
+
+
 def _words(case: Case) -> str:
     seeds = "1 seed" if case.seeds == 1 else f"{case.seeds} seeds"
     gap = f", gap {case.gap:+g} sd" if case.gap else ""
@@ -200,18 +207,13 @@ def _checks(data: PyTree) -> list[ex.Check]:
                 ("half", "differences of shares from a share of .5"),
             )
         ),
-        *(
-            ex.Check(f"{words} (at least .93)", *[least] * 3, least >= COVERAGE[0], "exact")
-            for words, least in (
-                (
-                    "intervals of a share hold it on average over true shares of .01 to .99",
-                    min(float(np.mean(curve)) for curve in wilson),
-                ),
-                (
-                    "so they do for each of these true shares",
-                    min(float(np.min(curve)) for curve in wilson),
-                ),
-            )
+        _exact(
+            "intervals of a share hold it on average over true shares of .01 to .99",
+            [float(np.mean(curve)) for curve in wilson],
+        ),
+        _exact(
+            "so they do for each of these true shares",
+            [float(np.min(curve)) for curve in wilson],
         ),
     ]
 

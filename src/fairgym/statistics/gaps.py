@@ -259,14 +259,14 @@ def _spread(rates: np.ndarray) -> np.ndarray:
     deviations = rates - _mean(rates, -1)[..., None]
     of_groups = _mean(_mean(deviations, -2), -2)
     centred = of_groups - _mean(of_groups, -1)[..., None]
-    return np.sqrt(_mean(centred**2, -1))
+    return np.asarray(np.sqrt(_mean(centred**2, -1)))
 
 
 def _mean(values: np.ndarray, axis: int) -> np.ndarray:
     """Mean of what is defined; NaN without."""
     known = ~np.isnan(values)
     total, count = np.where(known, values, 0.0).sum(axis=axis), known.sum(axis=axis)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 
 def _pairs(groups: int, level: float) -> Iterator[tuple[int, int, float]]:

@@ -1,7 +1,8 @@
 """Published experiments: one module per figure or table, each with its claim as checks.
 
 Each paper has a sub-package. An experiment is added by one module in it, which registers a class
-as "PAPER-MODULE": `mafe/fig6.py` is "mafe-fig6". Its notes are the Markdown file beside it. Modules
+as "PAPER-MODULE": `mafe/fig6.py` is "mafe-fig6". A study of this project's own methods is a module
+here: `gaps.py` is "gaps". Its notes are the Markdown file beside it. Modules
 that begin with an underscore are no experiments, but parts of them.
 """
 

@@ -35,6 +35,7 @@ _WORDS = {
     "steps": "{} steps per epoch",
     "held_out": "{} held-out episodes for each policy",
     "weights": "weights {}",
+    "replicates": "{} replicates of every case",
     "seeds": "{} seeds",  # last: the page adds which
 }
 
@@ -50,6 +51,7 @@ class Size:
         steps: Steps per epoch of training.
         held_out: Episodes in which a learned policy is measured, that it was not trained in.
         weights: Values of a weight, each of which is run.
+        replicates: Replicates of every case of a simulation study.
         seeds: Number of seeds, which are 0, 1, ...; none where nothing is random.
     """
 
@@ -59,6 +61,7 @@ class Size:
     steps: int | None = None
     held_out: int | None = None
     weights: tuple[float, ...] | None = None
+    replicates: int | None = None
     seeds: int = 5
 
     def words(self) -> list[str]:
@@ -206,6 +209,7 @@ class Experiment(abc.ABC):
         title: What it shows.
         source: Where it is published.
         claim: What is said there, in its own words.
+        judged: How checks are judged, where it is not by intervals over seeds.
         sizes: Scale ("paper", as far as the size is published, "quick", and "large" where it
             matters how many people there are) -> size.
         following: Number of configurations that `then` adds, so that all runs can be counted at
@@ -215,6 +219,7 @@ class Experiment(abc.ABC):
     title: ClassVar[str]
     source: ClassVar[str]
     claim: ClassVar[str]
+    judged: ClassVar[str] = ""
     sizes: ClassVar[Mapping[str, Size]]
     following: ClassVar[int] = 0
 

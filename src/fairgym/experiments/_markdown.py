@@ -27,6 +27,8 @@ _INTERVALS = (
     " is never below 2 / 2^n."
 )
 
+_EXACT = "The numbers are exact: nothing in it is random."
+
 BY_LUCK = " by luck alone"  # ends the name of a column
 
 # What the normalisers of MAFE's table 8 fit, which does not say for how many people they are.
@@ -91,7 +93,7 @@ def page_text(
         outcome.caption,
         "## The claim as checks",
         table_text(_check_table(outcome.checks)),
-        _INTERVALS if making.size.seeds else "The numbers are exact: nothing in it is random.",
+        experiment.judged or (_INTERVALS if making.size.seeds else _EXACT),
         *(text for table in outcome.tables for text in (table.caption, table_text(table))),
         "## How it was made",
         _facts(experiment, making),
@@ -140,8 +142,9 @@ def sources(runs: Iterable[Run]) -> dict[str, list[str]]:
 def _facts(experiment: Experiment, making: Making) -> str:
     size = making.size
     lines = [f"{capital(cut_words(experiment, making))}."]
-    if size.seeds:
-        lines.insert(0, f"Size: {', '.join(size.words())} (0 to {size.seeds - 1}).")
+    if words := ", ".join(size.words()):
+        seeds = f" (0 to {size.seeds - 1})" if size.seeds else ""
+        lines.insert(0, f"Size: {words}{seeds}.")
     if making.runs:
         lines.append(
             f"Time: {_duration(making.training_s)} to train {making.runs} runs (each epoch counted"

@@ -9,13 +9,21 @@ from typing import NamedTuple
 import numpy as np
 
 from fairgym.core import FairgymError
-from fairgym.statistics.intervals import crossed_interval, paired_interval
+from fairgym.statistics.intervals import (
+    crossed_interval,
+    paired_episodes,
+    paired_interval,
+    t_quantile,
+)
 
 # One array (episodes, groups), or one per seed in the same episodes.
 Rates = np.ndarray | Sequence[np.ndarray] | Sequence[Sequence[float]]
 
 # Rates come from single precision: differences below its rounding are ties.
 ROUNDING = float(np.finfo(np.float32).eps)
+
+# Standard errors of a normal sample's skewness beyond which episodes are taken for skewed.
+SKEWED = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +74,8 @@ def systematic_gaps(rates: Rates, level: float = 0.95) -> tuple[Gap, ...]:
     always points one way is seen however small it is beside the unevenness of single episodes.
     Intervals are those of `crossed_interval`, for the luck of seeds and episodes, at the level
     1 - (1 - level) / pairs (Bonferroni): all of them together hold the true gaps at least as often
-    as `level` says.
+    as `level` says. Where the episodes are skewed more than normal samples are, as with rare
+    outcomes in a small group, an interval is longer on the side of the long tail.
 
     Args:
         rates: Rate of each group in each episode, shape (episodes, groups); or one such array per
@@ -88,10 +97,14 @@ def systematic_gaps(rates: Rates, level: float = 0.95) -> tuple[Gap, ...]:
         (0.133, -0.01, 0.277, False)
     """
     table = _by_seed(rates, "rates", 2)
-    return tuple(
-        Gap(i, j, *crossed_interval(table[..., i] - table[..., j], each))
-        for i, j, each in _pairs(table.shape[-1], level)
-    )
+
+    def gap(i: int, j: int, each: float) -> Gap:
+        pair = table[..., i] - table[..., j]
+        mean, low, high = crossed_interval(pair, each)
+        below, above = _lengthened(_mean(pair, 0), each)
+        return Gap(i, j, mean, low - below, high + above)
+
+    return tuple(gap(*pair) for pair in _pairs(table.shape[-1], level))
 
 
 def gap_differences(rates: Rates, others: Rates, level: float = 0.95) -> tuple[Gap, ...]:
@@ -117,14 +130,15 @@ def gap_differences(rates: Rates, others: Rates, level: float = 0.95) -> tuple[G
             f"rates has {ours.shape[-1]} groups and others {theirs.shape[-1]}; a difference of"
             " gaps takes the same groups of both"
         )
-    return tuple(
-        Gap(
-            i,
-            j,
-            *paired_interval(ours[..., i] - ours[..., j], theirs[..., i] - theirs[..., j], each),
-        )
-        for i, j, each in _pairs(ours.shape[-1], level)
-    )
+
+    def gap(i: int, j: int, each: float) -> Gap:
+        sides = ours[..., i] - ours[..., j], theirs[..., i] - theirs[..., j]
+        mean, low, high = paired_interval(*sides, each)
+        first, second = paired_episodes(*sides)
+        below, above = _lengthened(_mean(first, 0) - _mean(second, 0), each)
+        return Gap(i, j, mean, low - below, high + above)
+
+    return tuple(gap(*pair) for pair in _pairs(ours.shape[-1], level))
 
 
 def largest_gap(gaps: Sequence[Gap]) -> tuple[float, float, float]:
@@ -165,6 +179,10 @@ def gap_test(rates: Rates, permuted: Rates) -> GapTest:
     2010), where what single precision cannot tell apart is equal. With several seeds the statistic
     is that of the means over seeds.
 
+    The null hypothesis is that groups do not matter in any episode. The test also rejects it where
+    each group fares better in some episodes and worse in others: whether a gap is systematic, and
+    whose it is, is told by the intervals of `systematic_gaps`.
+
     A group whose rate is 0/0 in an episode is left out of it, and with it an episode that has
     fewer than two groups left, in the same way under every permutation, which keeps the test
     exact; a permutation that leaves nothing counts as at least as large.
@@ -204,6 +222,32 @@ def gap_test(rates: Rates, permuted: Rates) -> GapTest:
     return GapTest(statistic, (1 + permutations - below) / (1 + permutations), permutations)
 
 
+def _lengthened(episodes: np.ndarray, level: float) -> tuple[float, float]:
+    """What an interval gains below and above where episodes are skewed.
+
+    Rare outcomes of a small group make few large differences, and the mean and its standard error
+    small at a time: t intervals then end too early on the side of the long tail. The end there is
+    moved by Hall's (1983, Annals of Statistics 11:569) correction for the skewness g,
+    s g (2 t^2 + 1) / (6 n), where g is larger than normal samples show.
+
+    Args:
+        episodes: Difference of each episode; NaN where undefined.
+        level: Level of the interval.
+    """
+    episodes = episodes[np.isfinite(episodes)]
+    count, spread = episodes.size, float(np.std(episodes)) if episodes.size else 0.0
+    if count < 3 or spread == 0.0:
+        return 0.0, 0.0
+    skewness = float(np.mean(((episodes - episodes.mean()) / spread) ** 3))
+    error = math.sqrt(6.0 * (count - 2) / ((count + 1) * (count + 3)))
+    if abs(skewness) <= SKEWED * error:
+        return 0.0, 0.0
+    t = t_quantile(level, count - 1)
+    deviation = spread * math.sqrt(count / (count - 1))
+    shift = deviation * skewness * (2.0 * t**2 + 1.0) / (6.0 * count)
+    return max(-shift, 0.0), max(shift, 0.0)
+
+
 def _spread(rates: np.ndarray) -> np.ndarray:
     """The statistic of `gap_test`.
 
@@ -215,14 +259,14 @@ def _spread(rates: np.ndarray) -> np.ndarray:
     deviations = rates - _mean(rates, -1)[..., None]
     of_groups = _mean(_mean(deviations, -2), -2)
     centred = of_groups - _mean(of_groups, -1)[..., None]
-    return np.sqrt(_mean(centred**2, -1))
+    return np.asarray(np.sqrt(_mean(centred**2, -1)))
 
 
 def _mean(values: np.ndarray, axis: int) -> np.ndarray:
     """Mean of what is defined; NaN without."""
     known = ~np.isnan(values)
     total, count = np.where(known, values, 0.0).sum(axis=axis), known.sum(axis=axis)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 
 def _pairs(groups: int, level: float) -> Iterator[tuple[int, int, float]]:

@@ -1,0 +1,299 @@
+"""Coverage, size and power of signed gaps, beside a bootstrap of the largest gap."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import PyTree
+
+from fairgym.experiments import _gap_study as study
+from fairgym.experiments import _parts as ex
+from fairgym.experiments._gap_figure import plot
+from fairgym.experiments._gap_study import SIZES, Case
+from fairgym.statistics import share_interval
+
+COVERAGE = (0.93, 1.0)
+SIZE = (0.03, 0.07)
+POWER = (0.6, 1.0)
+AGAIN = 5  # times as many replicates decide where the first ones are beyond a limit
+RARE = 0.005  # 5 people in 16 episodes of 60
+# Rate -> numbers of seeds. Rates near 1 are those near 0 of the complement.
+RATES = {RARE: (1,), 0.02: (1, 3, 5), 0.5: (1, 2, 5), 0.98: (1, 4)}
+EACH, MIXED, SINGLE = SIZES
+CASES = tuple(
+    Case(groups, sizes, rate, seeds)
+    for rate, several in RATES.items()
+    for sizes in (EACH, MIXED)
+    for groups in (2, 3, 4, 5)
+    for seeds in several
+)
+POWER_CASES = tuple(
+    Case(groups, sizes, rate, gap=gap)
+    for groups, rates in ((2, (0.02, 0.5)), (3, (0.5,)), (5, (0.5,)))
+    for rate in rates
+    for sizes in (EACH, MIXED)
+    for gap in (-1.0, -0.6, 0.6, 1.0)
+)
+UNEVEN_CASES = tuple(Case(3, sizes, rate) for rate in (0.02, 0.5) for sizes in (EACH, MIXED))
+LARGEST_CASES = tuple(
+    Case(groups, EACH, 0.5, gap=gap) for groups in (2, 3, 5) for gap in (0.0, 0.3, 0.6, 1.0, 2.0)
+)
+SHARE_CASES = tuple(
+    Case(1, SINGLE, rate, seeds) for rate in (0.02, 0.1, 0.5) for seeds in (1, 3, 5)
+)
+SHARE_EPISODES = (16, 32, 64)
+
+
+@ex.experiments.register("gaps")
+class Gaps(ex.Experiment):
+    """Statistics of signed gaps in simulated episodes whose true gaps are known."""
+
+    title = "Why not a bootstrap"
+    source = "this project's statistics of gaps between groups"
+    claim = (
+        "every 95% interval of a gap holds the true one in 93 to 100% of the cases, the test finds"
+        " a gap where there is none in 3 to 7% and one of 0.6 standard deviations in at least 60%;"
+        " the usual bootstrap of the largest gap never holds a true gap of 0"
+    )
+    judged = (
+        "Each check is about the worst of its cases, or about all of them: it holds if the"
+        " estimate is within the limits. The interval is Wilson's, of the replicates. A case that"
+        " is beyond a limit is decided by five times as many new replicates."
+    )
+    sizes: ClassVar = {
+        "paper": ex.Size(replicates=1_000, seeds=0),
+        "quick": ex.Size(replicates=200, seeds=0),
+    }
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
+        """What is studied -> rows: a case, the shares of replicates by name, their number."""
+        assert size.replicates is not None
+        rng, many = np.random.default_rng(0), size.replicates
+
+        def size_of(case: Case, count: int) -> dict[str, np.ndarray]:
+            return {"test": study.rejected(rng, case, count).test}
+
+        def power_of(case: Case, count: int) -> dict[str, np.ndarray]:
+            return study.rejected(rng, case, count)._asdict()
+
+        def uneven_of(case: Case, count: int) -> dict[str, np.ndarray]:
+            return study.rejected(rng, case, count, null=False)._asdict()
+
+        def largest_of(case: Case, count: int) -> dict[str, np.ndarray]:
+            largest = study.covered(rng, case, count)["largest"]
+            return {"bootstrap": study.bootstrapped(rng, case, count), "largest": largest}
+
+        def coverage_of(case: Case, count: int) -> dict[str, np.ndarray]:
+            return study.covered(rng, case, count)
+
+        def shares_of(case: Case, count: int) -> dict[str, np.ndarray]:
+            return study.shares_covered(rng, case.rate, case.seeds, count)
+
+        kinds = ("gaps", "differences", "largest")
+        return {
+            "coverage": _rows(CASES, coverage_of, many, dict.fromkeys(kinds, COVERAGE)),
+            "size": _rows(CASES, size_of, many, {"test": SIZE}),
+            "power": _rows(POWER_CASES, power_of, many, {"test": POWER}),
+            "uneven": _rows(UNEVEN_CASES, uneven_of, many, {}),
+            "bootstrap": _rows(LARGEST_CASES, largest_of, many, {}),
+            "shares": _rows(
+                SHARE_CASES, shares_of, many, dict.fromkeys(("difference", "half"), COVERAGE)
+            ),
+            "wilson": {episodes: study.share_coverage(episodes) for episodes in SHARE_EPISODES},
+        }
+
+    def conclude(self, data: PyTree) -> ex.Outcome:
+        """Checks of the worst cases, tables of all."""
+        return ex.Outcome(
+            figures={"": plot(data, COVERAGE, SIZE, POWER)},
+            caption="Each point is one case of the tables: number of groups, sizes, rate, number of"
+            " seeds; dark bands are the limits. Above left, how often the simultaneous 95%"
+            " intervals of all pairs hold all true gaps; above right, how often the test rejects a"
+            " true null. Below left, how often one group's gap is found in 16 episodes, by the"
+            " test and by an interval that excludes 0; squares: Student's t test of normal"
+            " episodes. Below right, how often the largest gap's 95% interval holds the true one,"
+            " for two, three and five groups of equal size: that of the simultaneous intervals"
+            " (solid) and the percentile bootstrap (dotted).",
+            tables=_tables(data),
+            checks=_checks(data),
+        )
+
+
+def _rows(
+    cases: Sequence[Case],
+    found: Callable[[Case, int], Mapping[str, np.ndarray]],
+    replicates: int,
+    limits: Mapping[str, tuple[float, float]],
+) -> list[dict[str, Any]]:
+    """Each case with its shares of replicates by name.
+
+    Args:
+        cases: The cases.
+        found: A case and a number of replicates -> in which of them each name is true.
+        replicates: Their number.
+        limits: Limits of some names; a case beyond them is decided by more replicates.
+    """
+    rows = []
+    for case in cases:
+        count, shares = replicates, _shares(found(case, replicates))
+        if not all(low <= shares[name] <= high for name, (low, high) in limits.items()):
+            count = AGAIN * replicates
+            shares = _shares(found(case, count))
+        rows.append({"case": case, "replicates": count, **shares})
+    return rows
+
+
+def _shares(found: Mapping[str, np.ndarray]) -> dict[str, float]:
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def _worst(
+    statement: str, rows: Sequence[Mapping[str, Any]], name: str, limit: float, sign: int
+) -> ex.Check:
+    """A check that the lowest (sign 1) or highest (sign -1) share is within a limit."""
+    row = min(rows, key=lambda row: sign * row[name])
+    count = row["replicates"]
+    share, low, high = share_interval(np.arange(count) < round(row[name] * count))
+    worst = "lowest" if sign > 0 else "highest"
+    words = f"{worst} of {len(rows)}: {_words(row['case'])}"
+    return ex.Check(statement, share, low, high, bool(sign * (share - limit) >= 0.0), words)
+
+
+def _exact(statement: str, coverages: Sequence[float]) -> ex.Check:
+    """A check of coverages without error, of which the lowest decides."""
+    least = min(coverages)
+    words = f"{statement} (at least .93)"
+    return ex.Check(words, least, least, least, least >= COVERAGE[0], "exact")
+
+
+def _words(case: Case) -> str:
+    seeds = "1 seed" if case.seeds == 1 else f"{case.seeds} seeds"
+    gap = f", gap {case.gap:+g} sd" if case.gap else ""
+    if case.sizes == SINGLE:
+        return f"share {case.rate:g}, {seeds}"
+    return f"{case.groups} groups of {case.sizes}, rate {case.rate:g}, {seeds}{gap}"
+
+
+def _checks(data: PyTree) -> list[ex.Check]:
+    usual = [row for row in data["size"] if row["case"].rate != RARE]
+    rare = [row for row in data["size"] if row["case"].rate == RARE]
+    small = [row for row in data["power"] if abs(row["case"].gap) < 1.0]
+    zero = [row for row in data["bootstrap"] if row["case"].gap == 0.0]
+    wilson = data["wilson"].values()
+    return [
+        *(
+            _worst(f"{words} (at least .93)", data["coverage"], name, COVERAGE[0], 1)
+            for name, words in (
+                ("gaps", "intervals of all gaps together hold the true ones"),
+                ("differences", "so do those of the differences of two policies' gaps"),
+                ("largest", "the interval of the largest gap holds it"),
+            )
+        ),
+        _worst("the test rejects a true null (at most .07)", data["size"], "test", SIZE[1], -1),
+        _worst("the test rejects a true null (at least .03)", usual, "test", SIZE[0], 1),
+        _worst(f"so it does at a rate of {RARE:g} (at least .03)", rare, "test", SIZE[0], 1),
+        _worst("the test finds a gap of 0.6 sd (at least .6)", small, "test", POWER[0], 1),
+        _worst(
+            "with a true gap of 0 the bootstrap of the largest gap holds it (at most .01)",
+            zero,
+            "bootstrap",
+            0.01,
+            -1,
+        ),
+        *(
+            _worst(f"intervals of {words} hold them (at least .93)", data["shares"], name, 0.93, 1)
+            for name, words in (
+                ("difference", "differences of shares"),
+                ("half", "differences of shares from a share of .5"),
+            )
+        ),
+        _exact(
+            "intervals of a share hold it on average over true shares of .01 to .99",
+            [float(np.mean(curve)) for curve in wilson],
+        ),
+        _exact(
+            "so they do for each of these true shares",
+            [float(np.min(curve)) for curve in wilson],
+        ),
+    ]
+
+
+def _cells(row: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    return [*(f"{row[name]:.3f}" for name in names), f"{row['replicates']:,}"]
+
+
+def _of_case(case: Case) -> list[str]:
+    return [f"{case.groups}", case.sizes, f"{case.rate:g}", f"{case.seeds}"]
+
+
+def _tables(data: PyTree) -> list[ex.Table]:
+    of_case = ["groups", "people in a group", "rate", "seeds"]
+    merged = [
+        [*_of_case(a["case"]), *_cells(a, ("gaps", "differences", "largest")), *_cells(b, ["test"])]
+        for a, b in zip(data["coverage"], data["size"], strict=True)
+    ]
+    rejecting = ["by the test", "by an interval", "replicates"]
+    return [
+        ex.Table(
+            [*of_case, "gaps", "differences", "largest gap", "replicates", "test", "replicates "],
+            merged,
+            f"Share of replicates in which all 95% intervals hold the true value, and in which the"
+            f" test rejects a true null; {study.EPISODES} episodes.",
+        ),
+        ex.Table(
+            ["groups", "people in a group", "rate", "gap, sd", *rejecting],
+            [
+                [
+                    *_of_case(row["case"])[:3],
+                    f"{row['case'].gap:+g}",
+                    *_cells(row, ("test", "interval")),
+                ]
+                for row in data["power"]
+            ],
+            "Share of replicates in which one group's gap is found. It is in standard deviations"
+            " that the difference to the second group has in an episode with permuted groups.",
+        ),
+        ex.Table(
+            ["groups", "people in a group", "rate", *rejecting],
+            [
+                [*_of_case(row["case"])[:3], *_cells(row, ("test", "interval"))]
+                for row in data["uneven"]
+            ],
+            "The same where no gap is systematic, but each group's rate varies by up to a fifth"
+            " from episode to episode on its own: no null of the test, which finds it; the"
+            " intervals allow for it.",
+        ),
+        ex.Table(
+            ["groups", "gap, sd", "bootstrap", "simultaneous intervals", "replicates"],
+            [
+                [
+                    f"{row['case'].groups}",
+                    f"{row['case'].gap:g}",
+                    *_cells(row, ("bootstrap", "largest")),
+                ]
+                for row in data["bootstrap"]
+            ],
+            "Share of replicates in which a 95% interval of the largest gap holds it; 60 people in"
+            " a group, rate .5.",
+        ),
+        ex.Table(
+            ["share", "seeds", "share held", "difference", "difference from .5", "replicates"],
+            [
+                [
+                    f"{row['case'].rate:g}",
+                    f"{row['case'].seeds}",
+                    *_cells(row, ("share", "difference", "half")),
+                ]
+                for row in data["shares"]
+            ],
+            "Share of replicates in which 95% intervals of zeros and ones hold the true value.",
+        ),
+        ex.Table(
+            ["episodes", "mean", "lowest", "true shares below .93"],
+            [
+                [f"{n}", f"{np.mean(c):.3f}", f"{np.min(c):.3f}", f"{np.sum(c < 0.93)} of {c.size}"]
+                for n, c in data["wilson"].items()
+            ],
+            "Exact coverage of the interval of one seed's share, over true shares of .01 to .99.",
+        ),
+    ]

@@ -6,7 +6,6 @@ that begin with an underscore are no experiments, but parts of them.
 """
 
 from fairgym.experiments._base import (
-    Check,
     Experiment,
     Outcome,
     Runs,
@@ -16,16 +15,19 @@ from fairgym.experiments._base import (
     experiments,
     run_config,
 )
+from fairgym.experiments._checks import Check, Kind, Tally
 from fairgym.experiments._reproduce import Reproduced, reproduce
 
 __all__ = [
     "Check",
     "Experiment",
+    "Kind",
     "Outcome",
     "Reproduced",
     "Runs",
     "Size",
     "Table",
+    "Tally",
     "TrainingExperiment",
     "experiments",
     "reproduce",

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import jax
 import numpy as np
 
-from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
+from fairgym.experiments._base import Experiment, Outcome, Size, Table
+from fairgym.experiments._checks import KINDS, Check
 from fairgym.report.labels import capital, number
 from fairgym.statistics.intervals import (
     Numbers,
@@ -20,11 +21,18 @@ from fairgym.statistics.intervals import (
 from fairgym.training.provenance import source_commit
 from fairgym.training.run import Run
 
-_INTERVALS = (
-    "A check holds if the whole 95% interval is where the claim says. These are means over"
-    " seeds with Student's t interval; p is that of an exact sign-flip test, which with n seeds"
-    " is never below 2 / 2^n."
+_OUTCOMES = (
+    "A check holds if the whole 95% interval is where the claim says, is contradicted if the whole"
+    " interval is where it says not, and is undecided otherwise. The verdict counts predicted"
+    " checks, by which nothing was chosen. Calibrated is a check with which in view a free number"
+    " of the reading, or the claim itself, was chosen; a check by construction cannot fail in"
+    " practice."
 )
+_INTERVALS = (
+    "These are means over seeds with Student's t interval; p is that of an exact sign-flip test,"
+    " which with n seeds is never below 2 / 2^n."
+)
+_EXACT = "The numbers are exact: nothing in it is random."
 
 BY_LUCK = " by luck alone"  # ends the name of a column
 
@@ -79,18 +87,16 @@ def page_text(
         making: The result's making.
         figures: Words for each figure -> the link to it.
     """
-    held = sum(check.holds for check in outcome.checks)
     parts = [
         f"# {experiment.title}",
-        f"**Verdict: {outcome.verdict}** ({held} of {len(outcome.checks)} checks, {making.scale}"
-        " scale).",
+        f"**Verdict: {outcome.verdict}** ({outcome.tally.words}; {making.scale} scale).",
         f"**Claim** ({experiment.source}): {experiment.claim}",
         f"```sh\n{making.command}\n```",
         *(f"![{words}]({link})" for words, link in figures.items()),
         outcome.caption,
         "## The claim as checks",
         table_text(_check_table(outcome.checks)),
-        _INTERVALS if making.size.seeds else "The numbers are exact: nothing in it is random.",
+        f"{_OUTCOMES} {_INTERVALS if making.size.seeds else _EXACT}",
         *(text for table in outcome.tables for text in (table.caption, table_text(table))),
         "## How it was made",
         _facts(experiment, making),
@@ -167,17 +173,19 @@ def _facts(experiment: Experiment, making: Making) -> str:
 
 
 def _check_table(checks: Sequence[Check]) -> Table:
+    """Checks with their kinds and outcomes, the predicted ones first."""
     rows = [
         [
             check.statement,
             number(check.estimate),
             interval_text(check.low, check.high),
             check.detail,
-            "**yes**" if check.holds else "**no**",
+            check.kind,
+            check.outcome,
         ]
-        for check in checks
+        for check in sorted(checks, key=lambda check: KINDS.index(check.kind))
     ]
-    return Table(["claim", "estimate", "95% interval", "test", "holds"], rows, "")
+    return Table(["claim", "estimate", "95% interval", "test", "kind", "outcome"], rows, "")
 
 
 def interval_text(low: float, high: float) -> str:

@@ -4,7 +4,6 @@ from fairgym.experiments._base import (
     LARGE,
     PAPER,
     QUICK,
-    Check,
     Experiment,
     Outcome,
     Runs,
@@ -14,6 +13,7 @@ from fairgym.experiments._base import (
     experiments,
     run_config,
 )
+from fairgym.experiments._checks import Check, Kind
 from fairgym.experiments._markdown import BY_LUCK, cell, iqm_text, luck_text, mean_text
 from fairgym.experiments._measurements import (
     KINDS,
@@ -42,6 +42,7 @@ __all__ = [
     "QUICK",
     "Check",
     "Experiment",
+    "Kind",
     "Outcome",
     "Runs",
     "Size",

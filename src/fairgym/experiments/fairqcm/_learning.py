@@ -205,7 +205,8 @@ class LearningFigure(ex.Experiment):
                 if several
             },
             caption=f"{CAPTION} Each point is the greedy policy in an epoch of training."
-            f" {self.better_words} {self.further_words}".strip(),
+            f" {self.better_words} They were chosen by the scores that they lead to."
+            f" {self.further_words}".strip(),
             tables=[ex.Table(head, rows, caption)],
             checks=checks,
         )

@@ -111,8 +111,8 @@ def action_ends(runs: Sequence[Run], agent: str, *elements: str) -> np.ndarray:
 def loan_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Check]:
     """Directions in loan; `ends` are measured under permutations of the groups.
 
-    How much relief is forgiven and how much is paid out in a month were chosen by the relief and
-    the admissions that are learned. Whatever is learned some loans default, and too few for the
+    How much relief is forgiven and how much is paid out in a month were chosen by the relief, the
+    admissions and the defaults that are learned. Under every reading too few loans default for the
     groups to differ by the limit.
     """
     thresholds = action_ends(runs, "admissions")
@@ -136,7 +136,7 @@ def loan_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Chec
         ex.Check.above(
             "loan: some loans default (share of those that end)",
             -logged_ends(runs, log_keys.metric("default_rate"))[1],
-            kind="by construction",
+            kind="calibrated",
         ),
         ex.Check.below(
             f"loan: default rates of the groups end alike (difference beyond luck below {SIMILAR})",

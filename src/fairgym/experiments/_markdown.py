@@ -23,10 +23,9 @@ from fairgym.training.run import Run
 
 _OUTCOMES = (
     "A check holds if the whole 95% interval is where the claim says, is contradicted if the whole"
-    " interval is where it says not, and is undecided otherwise. The verdict counts predicted"
-    " checks, by which nothing was chosen. Calibrated is a check with which in view a free number"
-    " of the reading, or the claim itself, was chosen; a check by construction cannot fail in"
-    " practice."
+    " interval is where it says not, and is undecided otherwise. The verdict counts the predicted"
+    " checks, by which nothing was chosen. A calibrated one was in view when a free number of the"
+    " reading, or the claim itself, was chosen; one by construction cannot fail in practice."
 )
 _INTERVALS = (
     "These are means over seeds with Student's t interval; p is that of an exact sign-flip test,"

@@ -111,24 +111,19 @@ class MafeGroups(ComparisonFigure):
     def checks(self, data: PyTree) -> list[ex.Check]:
         """Use of what is seen, none of what is hidden; the cost of hiding.
 
-        The cost alone can come out either way. A network's decisions change with any input, be it
-        by little, and with none that it does not have; shares within thirds of the scores are less
-        than the limit apart as the shares themselves are.
+        The cost alone can come out either way: networks use what they are given and nothing else,
+        and within thirds the limit is wider than what there is to find.
         """
         checks, kind = [], "by construction"
         for name, readings in READINGS.items():
             found = data[name]["readings"]
             seen, hidden = (found[reading] for reading in list(readings)[:2])
             for agent, values in seen["flips"].items():
-                flip = f"{name}: {words(agent)}, change by a flip in standard deviations"
-                checks.append(ex.Check.above(f"{flip}, group seen", values, NOTHING, kind))
+                flip = f"{name}: {words(agent)}, change by a flip in standard deviations, group"
+                checks.append(ex.Check.above(f"{flip} seen", values, NOTHING, kind))
                 if agent in hidden["flips"]:
-                    changed = hidden["flips"][agent]
-                    checks.append(
-                        ex.Check.below(
-                            f"{flip}, group hidden (below {NOTHING})", changed, NOTHING, kind
-                        )
-                    )
+                    statement, changed = f"{flip} hidden (below {NOTHING})", hidden["flips"][agent]
+                    checks.append(ex.Check.below(statement, changed, NOTHING, kind))
             checks.append(
                 ex.Check.below(
                     f"{name}: people of the same third of the scores have {SYSTEMS[name].outcome}"

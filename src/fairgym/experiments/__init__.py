@@ -15,8 +15,8 @@ from fairgym.experiments._base import (
     experiments,
     run_config,
 )
-from fairgym.experiments._checks import Check, Kind, Tally
 from fairgym.experiments._reproduce import Reproduced, reproduce
+from fairgym.statistics.checks import Check, Kind, Tally
 
 __all__ = [
     "Check",

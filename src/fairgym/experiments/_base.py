@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from fairgym.config.run_config import RunConfig
 from fairgym.core import FairgymError
-from fairgym.experiments._checks import Check, Tally
+from fairgym.statistics.checks import Check, Tally
 from fairgym.training.run import Run
 from fairgym.utils import Registry
 

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.experiments._base import Outcome, Runs, Size, Table, TrainingExperiment
-from fairgym.experiments._checks import Check, Kind
 from fairgym.experiments._markdown import BY_LUCK, cell
 from fairgym.experiments._measurements import PERMUTATIONS, beyond, dot, held_out_run
 from fairgym.report import style
+from fairgym.statistics.checks import Check, Kind
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 

@@ -10,8 +10,8 @@ import jax
 import numpy as np
 
 from fairgym.experiments._base import Experiment, Outcome, Size, Table
-from fairgym.experiments._checks import KINDS, Check
 from fairgym.report.labels import capital, number
+from fairgym.statistics.checks import KINDS, Check
 from fairgym.statistics.intervals import (
     Numbers,
     bootstrap_interval,

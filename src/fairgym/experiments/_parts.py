@@ -13,7 +13,6 @@ from fairgym.experiments._base import (
     experiments,
     run_config,
 )
-from fairgym.experiments._checks import Check, Kind
 from fairgym.experiments._markdown import BY_LUCK, cell, iqm_text, luck_text, mean_text
 from fairgym.experiments._measurements import (
     KINDS,
@@ -31,6 +30,7 @@ from fairgym.experiments._measurements import (
     score,
     untrained_run,
 )
+from fairgym.statistics.checks import Check, Kind
 
 __all__ = [
     "BY_LUCK",

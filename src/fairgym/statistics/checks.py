@@ -91,7 +91,7 @@ class Tally(Counter[tuple[str, str]]):
     """Numbers of checks by kind and outcome, which verdicts are made from.
 
     Examples:
-        >>> from fairgym.experiments._checks import Tally
+        >>> from fairgym.statistics.checks import Tally
         >>> found = Tally([("predicted", "holds"), ("predicted", "undecided")])
         >>> print(f"{found.verdict}: {found.words}")
         holds in part: 1 of 2 predicted checks hold, 1 undecided

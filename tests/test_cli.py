@@ -862,7 +862,7 @@ def test_the_command_is_the_module(capsys):
 )
 def test_nobody_is_better_by_failing(mean, fails, verdict):
     """The reference fails less often in the last but one case, more often in the last."""
-    quantity = Quantity("measure", "profit", "Profit", "", "dollars", 1, np.zeros)
+    quantity = Quantity("measure", "profit", "Profit", "", "dollars", 1, lambda _: np.zeros(4))
 
     def cell(difference):
         row = Row(quantity, {}, {"other": difference})

@@ -183,9 +183,9 @@ def test_courses_are_compared_in_pairs():
     rows["b"][:, -1] += [0.0, 0.1, 0.2]
     found = Courses({name: {"gap": one} for name, one in rows.items()}, {SHORT: "gap"})
     (check,) = found.lower(SHORT, "a", ["b"])
-    assert check.holds and check.estimate == pytest.approx(1.01)
+    assert check.outcome == "holds" and check.estimate == pytest.approx(1.01)
     (other,) = found.more(SHORT, "a", ["b"])
-    assert not other.holds
+    assert other.outcome == "contradicted"
     assert found.first("b", SHORT) == pytest.approx(np.ones(3))
     assert found.last("b", SHORT) == pytest.approx([2.0, 2.1, 2.2])
 

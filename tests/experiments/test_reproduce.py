@@ -117,11 +117,11 @@ def test_the_page_tells_everything(whole):
     page = (whole / "toy-quick.md").read_text()
     for text in (
         "# A toy",
-        "**Verdict: holds** (1 of 1 checks, quick scale)",
+        "**Verdict: holds** (1 of 1 predicted checks hold; quick scale)",
         "**Claim** (nowhere): profit is a number",
         "fairgym reproduce toy --scale quick\n",
         "| above minus a thousand |",
-        "| **yes** |",
+        "| predicted | holds |",
         "Letters.",
         "Quick scale: 60 people instead of 1,000; 2 seeds instead of 5.",
         "2 seeds (0 to 1)",
@@ -292,7 +292,8 @@ def test_the_command_ends_with_verdict_and_places(whole, capsys, here):
     assert main(["reproduce", "toy", "--out", str(whole), "--pages", "pages"]) == 0
     out = capsys.readouterr().out
     assert "4 runs in" in out and "4 of them finished" in out
-    assert "toy: holds\n" in out and "holds          above minus a thousand: " in out
+    assert "toy: holds (1 of 1 predicted checks hold)\n" in out
+    assert "  holds         above minus a thousand: " in out
     assert "quick scale: 60 people instead of 1,000" in out
     assert "page    pages/toy-quick.md" in out and "figure  pages/images/toy-quick.png" in out
     assert (here / "pages" / "toy-quick.md").is_file()

@@ -12,7 +12,7 @@ import pytest
 import toy_algorithm  # noqa: F401  (which registers itself)
 from two_servers import TwoServers
 
-from fairgym.cli.evaluate import print_table
+from fairgym.cli.evaluate import print_tables
 from fairgym.config import RunConfig
 from fairgym.policies import fixed_policies
 from fairgym.training import evaluate, train
@@ -116,7 +116,7 @@ def test_the_random_policy_is_added_if_asked_for():
 
 def test_the_table_speaks_of_the_systems_own_size_and_steps(runs, capsys):
     (found,) = compare([("toy", runs["longer"])], 4, seed=0, trace=True)
-    print_table(found)
+    print_tables(found)
     words = " ".join(capsys.readouterr().out.split())
     assert "two_servers, 2 queues, 4 episodes of up to 9 minutes" in words
     for part in ("toy", "only left", "waiting (jobs) ↓", "served rate ↑", "served gap ↓"):

@@ -77,22 +77,36 @@ def reproduce(arguments: Sequence[str]) -> None:
         raise KeyboardInterrupt(again) from stop
     if len(results) > 1:
         for result in results:
-            print(f"{result.name}: {result.outcome.verdict}")
+            print(_judged(result))
+        _show_all(results)
 
 
 def _show(result: Any) -> None:
     from fairgym.results.numbers import number
 
-    print(f"\n{result.name}: {result.outcome.verdict}")
+    print(f"\n{_judged(result)}")
     for check in result.outcome.checks:
-        sign = "holds" if check.holds else "does not hold"
         interval = f"{number(check.estimate)}, {number(check.low)} to {number(check.high)}"
-        print(f"  {sign.ljust(13)}  {check.statement}: {interval}")
+        kind = "" if check.kind == "predicted" else f" ({check.kind})"
+        print(f"  {check.outcome.ljust(12)}  {check.statement}: {interval}{kind}")
     print(f"  ({result.cut})")
     print(f"page    {plain(result.page)}")
     for figure in result.figures:
         print(f"figure  {plain(figure)}")
     print(flush=True)
+
+
+def _show_all(results: Sequence[Any]) -> None:
+    from fairgym.experiments import Tally
+
+    every = Tally()
+    for result in results:
+        every.update(result.outcome.tally)
+    print(f"all: {every.words}; {every.chance_words}")
+
+
+def _judged(result: Any) -> str:
+    return f"{result.name}: {result.outcome.verdict} ({result.outcome.tally.words})"
 
 
 def _sorted_names() -> list[str]:

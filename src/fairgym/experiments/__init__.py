@@ -7,7 +7,6 @@ that begin with an underscore are no experiments, but parts of them.
 """
 
 from fairgym.experiments._base import (
-    Check,
     Experiment,
     Outcome,
     Runs,
@@ -18,15 +17,18 @@ from fairgym.experiments._base import (
     run_config,
 )
 from fairgym.experiments._reproduce import Reproduced, reproduce
+from fairgym.statistics.checks import Check, Kind, Tally
 
 __all__ = [
     "Check",
     "Experiment",
+    "Kind",
     "Outcome",
     "Reproduced",
     "Runs",
     "Size",
     "Table",
+    "Tally",
     "TrainingExperiment",
     "experiments",
     "reproduce",

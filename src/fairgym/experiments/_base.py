@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 
 from fairgym.config.run_config import RunConfig
 from fairgym.core import FairgymError
-from fairgym.statistics.comparisons import paired_test
-from fairgym.statistics.intervals import Numbers, mean_interval
+from fairgym.results.table import Table
+from fairgym.statistics.checks import Check, Tally
 from fairgym.training.run import Run
 from fairgym.utils import Registry
 
@@ -117,67 +117,6 @@ LARGE = dataclasses.replace(QUICK, people=10_000, seeds=3)
 
 
 @dataclasses.dataclass(frozen=True)
-class Check:
-    """A claim as a number that is above a limit or not.
-
-    Attributes:
-        statement: The claim in words.
-        estimate: The number.
-        low: Lower end of its 95% interval over seeds.
-        high: Upper end.
-        holds: True if the whole interval is where the claim says.
-        detail: Further results of the test, such as a p-value.
-    """
-
-    statement: str
-    estimate: float
-    low: float
-    high: float
-    holds: bool
-    detail: str = ""
-
-    @classmethod
-    def above(cls, statement: str, values: Numbers, limit: float = 0.0) -> "Check":
-        """Check that the mean over seeds is above a limit, by Student's t interval."""
-        estimate, low, high = mean_interval(values)
-        return cls(statement, estimate, low, high, bool(low > limit))
-
-    @classmethod
-    def below(cls, statement: str, values: Numbers, limit: float) -> "Check":
-        """Check that the mean over seeds is below a limit, by Student's t interval."""
-        estimate, low, high = mean_interval(values)
-        return cls(statement, estimate, low, high, bool(high < limit))
-
-    @classmethod
-    def between(cls, statement: str, values: Numbers, lowest: float, highest: float) -> "Check":
-        """Check that the mean over seeds is between two limits, by Student's t interval."""
-        estimate, low, high = mean_interval(values)
-        return cls(statement, estimate, low, high, bool(lowest < low and high < highest))
-
-    @classmethod
-    def higher(cls, statement: str, a: Numbers, b: Numbers) -> "Check":
-        """Check that a is above b, by the t interval of their differences seed by seed."""
-        test = paired_test(a, b)
-        holds = bool(test.low > 0)
-        return cls(statement, test.difference, test.low, test.high, holds, f"p = {test.p:.3g}")
-
-
-@dataclasses.dataclass(frozen=True)
-class Table:
-    """A table of text.
-
-    Attributes:
-        head: Names of the columns.
-        rows: Cells.
-        caption: Meaning of the numbers.
-    """
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    caption: str
-
-
-@dataclasses.dataclass(frozen=True)
 class Outcome:
     """Result of an experiment.
 
@@ -194,12 +133,14 @@ class Outcome:
     checks: Sequence[Check]
 
     @property
+    def tally(self) -> Tally:
+        """Numbers of its checks by kind and outcome."""
+        return Tally((check.kind, check.outcome) for check in self.checks)
+
+    @property
     def verdict(self) -> str:
-        """Verdict on all claims together."""
-        held = sum(check.holds for check in self.checks)
-        if held == len(self.checks):
-            return "holds"
-        return "holds in part" if held else "does not hold"
+        """Verdict on the predicted checks together, in one or two words (`Tally.verdict`)."""
+        return self.tally.verdict
 
 
 class Experiment(abc.ABC):

@@ -13,10 +13,11 @@ from jaxtyping import PyTree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgym.experiments._base import Check, Outcome, Runs, Size, Table, TrainingExperiment
+from fairgym.experiments._base import Outcome, Runs, Size, Table, TrainingExperiment
 from fairgym.experiments._markdown import BY_LUCK, cell
 from fairgym.experiments._measurements import PERMUTATIONS, beyond, dot, held_out_run
 from fairgym.report import style
+from fairgym.statistics.checks import Check, Kind
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 
@@ -49,18 +50,26 @@ class At(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A claim: numbers are above others of the same seeds, or above a limit."""
+    """A claim: numbers are above others of the same seeds, or above a limit.
+
+    Attributes:
+        statement: The claim in words.
+        above: The numbers.
+        below: The others, or the limit.
+        kind: As of a `Check`.
+    """
 
     statement: str
     above: At
     below: At | float
+    kind: Kind = "predicted"
 
     def check(self, data: Compared) -> Check:
         """The claim as a check."""
         above = self.above.read(data)
         if isinstance(self.below, At):
-            return Check.higher(self.statement, above, self.below.read(data))
-        return Check.above(self.statement, above, self.below)
+            return Check.higher(self.statement, above, self.below.read(data), self.kind)
+        return Check.above(self.statement, above, self.below, self.kind)
 
 
 class Panel(NamedTuple):

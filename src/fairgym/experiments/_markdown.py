@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import jax
 import numpy as np
 
-from fairgym.experiments._base import Check, Experiment, Outcome, Size, Table
+from fairgym.experiments._base import Experiment, Outcome, Size
 from fairgym.results.labels import capital
 from fairgym.results.numbers import number
+from fairgym.results.table import Table
+from fairgym.statistics.checks import KINDS, Check
 from fairgym.statistics.intervals import (
     Numbers,
     bootstrap_interval,
@@ -21,12 +23,16 @@ from fairgym.statistics.intervals import (
 from fairgym.training.provenance import source_commit
 from fairgym.training.run import Run
 
-_INTERVALS = (
-    "A check holds if the whole 95% interval is where the claim says. These are means over"
-    " seeds with Student's t interval; p is that of an exact sign-flip test, which with n seeds"
-    " is never below 2 / 2^n."
+_OUTCOMES = (
+    "A check holds if the whole 95% interval is where the claim says, is contradicted if the whole"
+    " interval is where it says not, and is undecided otherwise. The verdict counts the predicted"
+    " checks, by which nothing was chosen. A calibrated one was in view when a free number of the"
+    " reading, or the claim itself, was chosen; one by construction cannot fail in practice."
 )
-
+_INTERVALS = (
+    "These are means over seeds with Student's t interval; p is that of an exact sign-flip test,"
+    " which with n seeds is never below 2 / 2^n."
+)
 _EXACT = "The numbers are exact: nothing in it is random."
 
 BY_LUCK = " by luck alone"  # ends the name of a column
@@ -82,19 +88,17 @@ def page_text(
         making: The result's making.
         figures: Words for each figure -> the link to it.
     """
-    held = sum(check.holds for check in outcome.checks)
     parts = [
         f"# {experiment.title}",
-        f"**Verdict: {outcome.verdict}** ({held} of {len(outcome.checks)} checks, {making.scale}"
-        " scale).",
+        f"**Verdict: {outcome.verdict}** ({outcome.tally.words}; {making.scale} scale).",
         f"**Claim** ({experiment.source}): {experiment.claim}",
         f"```sh\n{making.command}\n```",
         *(f"![{words}]({link})" for words, link in figures.items()),
         outcome.caption,
         "## The claim as checks",
-        table_text(_check_table(outcome.checks)),
-        experiment.judged or (_INTERVALS if making.size.seeds else _EXACT),
-        *(text for table in outcome.tables for text in (table.caption, table_text(table))),
+        _check_table(outcome.checks).markdown(),
+        f"{_OUTCOMES} {experiment.judged or (_INTERVALS if making.size.seeds else _EXACT)}",
+        *(text for table in outcome.tables for text in (table.caption, table.markdown())),
         "## How it was made",
         _facts(experiment, making),
     ]
@@ -171,17 +175,19 @@ def _facts(experiment: Experiment, making: Making) -> str:
 
 
 def _check_table(checks: Sequence[Check]) -> Table:
+    """Checks with their kinds and outcomes, the predicted ones first."""
     rows = [
         [
             check.statement,
             number(check.estimate),
             interval_text(check.low, check.high),
             check.detail,
-            "**yes**" if check.holds else "**no**",
+            check.kind,
+            check.outcome,
         ]
-        for check in checks
+        for check in sorted(checks, key=lambda check: KINDS.index(check.kind))
     ]
-    return Table(["claim", "estimate", "95% interval", "test", "holds"], rows, "")
+    return Table(["claim", "estimate", "95% interval", "test", "kind", "outcome"], rows, "")
 
 
 def interval_text(low: float, high: float) -> str:
@@ -225,12 +231,6 @@ def cell(column: str, values: Numbers) -> str:
 
 def _estimate_text(estimate: float, low: float, high: float) -> str:
     return f"{number(estimate)} ({interval_text(low, high)})"
-
-
-def table_text(table: Table) -> str:
-    """Table in Markdown."""
-    lines = [table.head, ["---"] * len(table.head), *table.rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
 
 def _duration(seconds: float) -> str:

@@ -4,7 +4,6 @@ from fairgym.experiments._base import (
     LARGE,
     PAPER,
     QUICK,
-    Check,
     Experiment,
     Outcome,
     Runs,
@@ -31,6 +30,7 @@ from fairgym.experiments._measurements import (
     score,
     untrained_run,
 )
+from fairgym.statistics.checks import Check, Kind
 
 __all__ = [
     "BY_LUCK",
@@ -42,6 +42,7 @@ __all__ = [
     "QUICK",
     "Check",
     "Experiment",
+    "Kind",
     "Outcome",
     "Runs",
     "Size",

@@ -234,8 +234,8 @@ def null_table(
         return table(head, rows, "results", headings=2) + f'<p class="note">{escaped(signed)}</p>'
     note = (
         f"{'' if partition else signed + chance}The disparity is a mean of single episodes, in"
-        " which unevenness from one to the next and systematic gap are together; permuted is the same"
-        f" with the people's {permuted} permuted, {ENOUGH} times, so that everybody keeps what"
+        " which unevenness from one to the next and systematic gap are together; permuted is the"
+        f" same with the people's {permuted} permuted, {ENOUGH} times, so that everybody keeps what"
         " happened to them: its mean, and what 95% stay below. Means are over the episodes in which"
         " the disparity is defined."
     )

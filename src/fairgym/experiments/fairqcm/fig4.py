@@ -67,5 +67,6 @@ class FairqcmFig4(LearningFigure):
             f"{BETTER}: {OURS} ends near the optimum (above {NEAR:.0%} of it, {limit:.1f})",
             last(data["curves"][BETTER][OURS][WELFARE]),
             limit,
+            "calibrated",
         )
         return ex.Outcome(outcome.figures, outcome.caption, outcome.tables, [*outcome.checks, near])

@@ -109,7 +109,12 @@ def action_ends(runs: Sequence[Run], agent: str, *elements: str) -> np.ndarray:
 
 
 def loan_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Check]:
-    """Directions in loan; `ends` are measured under permutations of the groups."""
+    """Directions in loan; `ends` are measured under permutations of the groups.
+
+    How much relief is forgiven and how much is paid out in a month were chosen by the relief, the
+    admissions and the defaults that are learned. Under every reading too few loans default for the
+    groups to differ by the limit.
+    """
     thresholds = action_ends(runs, "admissions")
     relief = np.array([action_ends(runs, "debt_management", name)[1] for name in RELIEF])
     away = np.abs(relief - np.array(list(RELIEF.values()))[:, None])
@@ -119,27 +124,35 @@ def loan_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Chec
             f"loan: nearly everybody is admitted in the end (above {NEARLY_ALL})",
             logged_ends(runs, log_keys.metric("admission_rate"))[1],
             NEARLY_ALL,
+            "calibrated",
         ),
         ex.Check.below(
             "loan: relief ends near the published fixed policy's,"
             f" {' and '.join(f'{share:g}' for share in RELIEF.values())} (off by less than {NEAR})",
             np.max(away, axis=0),
             NEAR,
+            "calibrated",
         ),
         ex.Check.above(
             "loan: some loans default (share of those that end)",
             -logged_ends(runs, log_keys.metric("default_rate"))[1],
+            kind="calibrated",
         ),
         ex.Check.below(
             f"loan: default rates of the groups end alike (difference beyond luck below {SIMILAR})",
             ex.beyond(*ex.disparity(ends, DEFAULTS)),
             SIMILAR,
+            "by construction",
         ),
     ]
 
 
 def health_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Check]:
-    """Directions in health."""
+    """Directions in health.
+
+    Beds by people, and how far public health moves features, were chosen by the planner's largest
+    share.
+    """
     premium = action_ends(runs, "insurer", "premium")
     public, subsidies, beds, rollover = (
         action_ends(runs, "planner", kind)[1]
@@ -154,9 +167,10 @@ def health_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Ch
             "health: the planner's largest share is public health (above the next by)",
             public,
             np.max([subsidies, beds, rollover], axis=0),
+            "calibrated",
         ),
         ex.Check.higher(
-            "health: subsidies are the next (above beds and rollover by)",
+            "health: subsidies are above beds and rollover (by)",
             subsidies,
             np.maximum(beds, rollover),
         ),
@@ -164,7 +178,10 @@ def health_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Ch
 
 
 def education_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Check]:
-    """Directions in education."""
+    """Directions in education.
+
+    Terms, salaries and tuition were chosen by the planner's shares.
+    """
     tertiary, university, diversity = (
         action_ends(runs, "planner", kind)[1]
         for kind in ("tertiary_education", "university", "diversity_incentives")
@@ -176,11 +193,13 @@ def education_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex
             "education: the planner gives tertiary education more than the university (by)",
             tertiary,
             university,
+            "calibrated",
         ),
         ex.Check.higher(
             "education: and diversity incentives more than the university (by)",
             diversity,
             university,
+            "calibrated",
         ),
         ex.Check.higher(
             "education: the university's share for salaries falls from the first quarter of the"

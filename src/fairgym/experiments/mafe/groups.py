@@ -109,25 +109,28 @@ class MafeGroups(ComparisonFigure):
         return data
 
     def checks(self, data: PyTree) -> list[ex.Check]:
-        """Use of what is seen, none of what is hidden; the cost of hiding."""
-        checks = []
+        """Use of what is seen, none of what is hidden; the cost of hiding.
+
+        The cost alone can come out either way: networks use what they are given and nothing else,
+        and within thirds the limit is wider than what there is to find.
+        """
+        checks, kind = [], "by construction"
         for name, readings in READINGS.items():
             found = data[name]["readings"]
             seen, hidden = (found[reading] for reading in list(readings)[:2])
             for agent, values in seen["flips"].items():
-                flip = f"{name}: {words(agent)}, change by a flip in standard deviations"
-                checks.append(ex.Check.above(f"{flip}, group seen", values, NOTHING))
+                flip = f"{name}: {words(agent)}, change by a flip in standard deviations, group"
+                checks.append(ex.Check.above(f"{flip} seen", values, NOTHING, kind))
                 if agent in hidden["flips"]:
-                    changed = hidden["flips"][agent]
-                    checks.append(
-                        ex.Check.below(f"{flip}, group hidden (below {NOTHING})", changed, NOTHING)
-                    )
+                    statement, changed = f"{flip} hidden (below {NOTHING})", hidden["flips"][agent]
+                    checks.append(ex.Check.below(statement, changed, NOTHING, kind))
             checks.append(
                 ex.Check.below(
                     f"{name}: people of the same third of the scores have {SYSTEMS[name].outcome}"
                     f" alike in both groups (difference beyond luck below {ALIKE}), group seen",
                     ex.beyond(seen["apart"], seen["apart by luck"]),
                     ALIKE,
+                    kind,
                 )
             )
             seen, hidden = (one["ends"][SCORE] for one in (seen, hidden))

@@ -56,6 +56,7 @@ class MafeLabels(ComparisonFigure):
     )
     height = 3.6
     legend = (GAP, BELIEVED)
+    # claims on the hopeful learner were stated after its profit had been seen
     claims = (
         Claim(
             "bank_loans: the prior .6 of 2 loans earns less than knowing (by)",
@@ -77,16 +78,19 @@ class MafeLabels(ComparisonFigure):
             "bank_loans: the prior .9 of 20 loans earns more than .6 of 10 (by)",
             At(HOPEFUL, PROFIT, LOANS),
             At(WARY, PROFIT, LOANS),
+            "calibrated",
         ),
         Claim(
             "bank_loans: it earns less than knowing and lending from the third score on (by)",
             At(FARSIGHTED, PROFIT, LOANS),
             At(HOPEFUL, PROFIT, LOANS),
+            "calibrated",
         ),
         Claim(
             "bank_loans, scores that stay: it earns less than knowing (by)",
             At(KNOWING, PROFIT, STILL),
             At(HOPEFUL, PROFIT, STILL),
+            "calibrated",
         ),
         Claim(
             "loan: trained on estimates, the true gap beyond luck is larger than trained on the"

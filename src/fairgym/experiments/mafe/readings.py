@@ -239,6 +239,7 @@ class MafeReadings(ComparisonFigure):
             Claim(
                 f"{name}: more episodes survive if failed ones rank last (by)",
                 *(At(f"{name}, {words}", "survived", "failures") for words in LAST),
+                kind="calibrated",  # banks were seen to fail otherwise
             )
             for name in ("loan", "education")
         ),
@@ -262,8 +263,15 @@ class MafeReadings(ComparisonFigure):
         }
 
     def checks(self, data: PyTree) -> list[ex.Check]:
-        """Published behaviour under the chosen readings, and what the others change."""
+        """Published behaviour under the chosen readings, and what the others change.
+
+        Loan's numbers were chosen by figure 10's checks and by the size of its relief.
+        """
         lent = data["forgiveness"]
+        chosen_by = [
+            dataclasses.replace(check, kind="calibrated") if check.kind == "predicted" else check
+            for check in lent[CHOSEN]["checks"]
+        ]
         columns = {
             name: {words: one["columns"] for words, one in found.items()}
             for name, found in data.items()
@@ -273,8 +281,9 @@ class MafeReadings(ComparisonFigure):
             f" {CHOSEN_FORGIVEN:g} is forgiven (by)",
             _relief(lent[lending_words(0.0)]),
             _relief(lent[CHOSEN]),
+            "calibrated",
         )
-        return [*lent[CHOSEN]["checks"], relief, *super().checks(columns)]
+        return [*chosen_by, relief, *super().checks(columns)]
 
     def tables(self, data: PyTree) -> list[ex.Table]:
         """A table for each question."""
@@ -298,7 +307,7 @@ def _table(name: str, found: Mapping[str, PyTree]) -> ex.Table:
             words,
             *(ex.cell(column, values) for column, values in one["columns"].items()),
             *(
-                [f"{sum(c.holds for c in one['checks'])} of {len(one['checks'])}"]
+                [f"{sum(c.outcome == 'holds' for c in one['checks'])} of {len(one['checks'])}"]
                 if question.judged
                 else []
             ),

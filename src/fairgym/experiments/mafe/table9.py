@@ -1,5 +1,6 @@
 """Time per step, beside the published times."""
 
+import itertools
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -22,10 +23,7 @@ class MafeTable9(ex.Experiment):
 
     title = "Time per step"
     source = "MAFE, table 9 and appendix J"
-    claim = (
-        "a step takes 0.13 s in loan, 0.25 s in health and 0.40 s in education; here it is to be"
-        " faster, by the factor printed"
-    )
+    claim = "a step takes 0.13 s in loan, 0.25 s in health and 0.40 s in education: 1 to 1.9 to 3.1"
     sizes: ClassVar = {
         "paper": ex.Size(people=10_000, seeds=5),
         "quick": ex.Size(people=10_000, seeds=3),
@@ -46,16 +44,18 @@ class MafeTable9(ex.Experiment):
         return data
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """The factor, one episode at a time."""
-        checks, rows = [], []
-        for name, published in PUBLISHED.items():
-            checks.append(
-                ex.Check.above(
-                    f"{name}: faster than the published {published:.2f} s (factor above 1)",
-                    published / data[name][1],
-                    1.0,
-                )
+        """The order of the systems, one episode at a time; times of two machines claim nothing."""
+        checks = [
+            ex.Check.above(
+                f"a step takes longer in {slow} than in {fast} (times as long: above 1, published"
+                f" {PUBLISHED[slow] / PUBLISHED[fast]:.1f})",
+                data[slow][1] / data[fast][1],
+                1.0,
             )
+            for fast, slow in itertools.pairwise(PUBLISHED)
+        ]
+        rows = []
+        for name, published in PUBLISHED.items():
             for batch, seconds in data[name].items():
                 rows.append(
                     [

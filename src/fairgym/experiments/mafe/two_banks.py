@@ -95,7 +95,12 @@ class TwoBanks(ComparisonFigure):
             At(SELFISH, RELIEF),
             At(AT_RANDOM, RELIEF),
         ),
-        Claim("and admit a larger share (by)", At(SELFISH, ADMITTED), At(AT_RANDOM, ADMITTED)),
+        Claim(
+            "and admit a larger share (by)",
+            At(SELFISH, ADMITTED),
+            At(AT_RANDOM, ADMITTED),
+            "calibrated",  # it was seen in quick runs before it was claimed
+        ),
     )
 
     def grid(self, size: ex.Size) -> dict[str, RunConfig]:

@@ -1,0 +1,120 @@
+"""Outcomes of checks by their intervals, and verdicts by kinds and outcomes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairgym.statistics.checks import CHANCE, Check, Tally
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [
+        (0.1, 2.0, "holds"),
+        (0.0, 2.0, "undecided"),  # touches the limit from above
+        (-1.0, 2.0, "undecided"),
+        (-1.0, 0.0, "contradicted"),  # touches it from below: the limit itself is not claimed
+        (-1.0, -0.1, "contradicted"),
+        (0.0, 0.0, "contradicted"),  # an exact number at the limit
+        (1e-9, 1e-9, "holds"),  # an exact number
+        (NAN, NAN, "undecided"),
+    ],
+)
+def test_an_outcome_is_that_of_the_whole_interval(low, high, outcome):
+    assert Check("", (low + high) / 2, low, high, lowest=0.0).outcome == outcome
+    below = Check("", -(low + high) / 2, -high, -low, highest=0.0)
+    assert below.outcome == outcome, "the claim with its sign turned"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [
+        (0.3, 0.7, "holds"),
+        (0.2, 0.7, "undecided"),
+        (0.3, 0.8, "undecided"),
+        (0.1, 0.9, "undecided"),
+        (0.1, 0.2, "contradicted"),
+        (0.8, 0.9, "contradicted"),
+        (0.0, 0.1, "contradicted"),
+        (NAN, NAN, "undecided"),
+    ],
+)
+def test_an_outcome_between_two_limits(low, high, outcome):
+    assert Check("", (low + high) / 2, low, high, 0.2, 0.8).outcome == outcome
+
+
+def check(kind: Any, outcome: str) -> Check:
+    low, high = {"holds": (1.0, 2.0), "contradicted": (-2.0, -1.0), "undecided": (-1.0, 1.0)}[
+        outcome
+    ]
+    return Check("", (low + high) / 2, low, high, lowest=0.0, kind=kind)
+
+
+def tally_of(checks: Sequence[Check]) -> Tally:
+    return Tally((check.kind, check.outcome) for check in checks)
+
+
+HOLDS, AGAINST, OPEN = "holds", "contradicted", "undecided"
+
+
+@pytest.mark.parametrize(
+    ("predicted", "verdict", "words"),
+    [
+        ([HOLDS, HOLDS], "holds", "2 of 2 predicted checks hold"),
+        (
+            [HOLDS, OPEN, AGAINST, OPEN],
+            "holds in part",
+            "1 of 4 predicted checks hold, 1 contradicted, 2 undecided",
+        ),
+        (
+            [AGAINST, OPEN],
+            "contradicted",
+            "0 of 2 predicted checks hold, 1 contradicted, 1 undecided",
+        ),
+        ([OPEN], "undecided", "0 of 1 predicted checks hold, 1 undecided"),
+    ],
+)
+def test_a_verdict_counts_predicted_checks(predicted, verdict, words):
+    checks = [check("predicted", outcome) for outcome in predicted]
+    alone = tally_of(checks)
+    assert (alone.verdict, alone.words) == (verdict, words)
+    others = [("calibrated", HOLDS), ("calibrated", AGAINST), ("by construction", HOLDS)]
+    beside = tally_of([*(check(*one) for one in others), *checks])
+    assert beside.verdict == verdict
+    assert beside.words == f"{words}; beside them 2 calibrated, 1 by construction"
+
+
+def test_without_a_predicted_check_there_is_no_verdict():
+    found = tally_of([check("by construction", HOLDS)] * 3)
+    assert (found.verdict, found.words) == ("no prediction", "checks: 3 by construction")
+    assert tally_of([]).words == "no checks"
+
+
+def test_as_many_checks_hold_by_chance_as_is_said():
+    """Five seeds around the limit itself: the share of t intervals wholly above it."""
+    seeds = np.random.default_rng(0).normal(size=(20_000, 5))
+    held = np.mean([Check.above("", one).outcome == HOLDS for one in seeds])
+    assert held == pytest.approx(CHANCE, abs=4 * (CHANCE / len(seeds)) ** 0.5)
+    tally = Tally({("predicted", HOLDS): 30, ("predicted", OPEN): 10, ("calibrated", HOLDS): 9})
+    assert tally.chance_words.startswith("by chance about 1.0 would")
+
+
+def test_checks_are_made_of_means_over_seeds():
+    above = Check.above("", [0.3, 0.31, 0.32], 0.2)
+    assert above.outcome == HOLDS and above.low == pytest.approx(0.31 - 4.302653 * 0.01 / 3**0.5)
+    assert Check.above("", [0.1, 0.31, 0.32], 0.2).outcome == OPEN
+    assert Check.above("", [0.1, 0.11, 0.12], 0.2).outcome == AGAINST
+    assert Check.below("", [0.01, 0.02, 0.01], 0.05).outcome == HOLDS
+    assert Check.below("", [0.01, 0.02, 0.09], 0.05).outcome == OPEN
+    assert Check.between("", [0.3, 0.31, 0.32], 0.2, 0.4).outcome == HOLDS
+    for values in ([0.1, 0.31, 0.32], [0.3, 0.31, 0.6], [0.1, 0.3, 0.6]):
+        assert Check.between("", values, 0.2, 0.4).outcome == OPEN
+    paired = Check.higher("", [1.0, 2.0, 3.0], [0.5, 1.4, 2.4], "calibrated")
+    assert paired.outcome == HOLDS and paired.kind == "calibrated"
+    assert paired.detail == "p = 0.25"  # three pairs have no lower one
+    assert Check.higher("", [1.0, 2.0, 3.0], [0.5, 2.4, 2.4]).outcome == OPEN
+    assert Check.higher("", [1.0], [0.0]).outcome == OPEN, "one seed decides nothing"

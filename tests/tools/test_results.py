@@ -1,0 +1,54 @@
+"""The index of the results says of every page what the page says, and counts the checks."""
+
+from pathlib import Path
+
+import results
+
+FOLDER = Path(__file__).parents[2] / "docs" / "results"
+HEAD = "| claim | estimate | 95% interval | test | kind | outcome |\n| --- | --- |\n"
+ONE = (
+    f"# One\n\n{HEAD}| a | 1.00 | 0.50 to 1.50 | p = 0.06 | predicted | holds |\n"
+    "| b | 1.00 | −1.00 to 3.00 |  | predicted | undecided |\n"
+    "| c | 0 | 0 to 0 |  | by construction | holds |\n\nMore.\n\n| x | y |\n"
+)
+TWO = f"# Two\n\n{HEAD}| d | 1.00 | 0.50 to 1.50 |  | calibrated | holds |\n\nMore.\n"
+INDEX = (
+    "| figure | shows | verdict | command |\n| --- | --- | --- | --- |\n"
+    "| [first](one.md), at quick scale | this | old | `run one` |\n"
+    "| [second](two.md) | that |  | `run two` |\n"
+    "| [third](three.md) | no experiment |\n\nChecks in all: 0.\n"
+)
+
+
+def test_verdicts_and_numbers_are_those_of_the_pages():
+    pages = {"one.md": ONE, "two.md": TWO, "three.md": "# Three\n"}
+    one, two, three, _, last = results.index(INDEX, pages).splitlines()[2:]
+    assert one == (
+        "| [first](one.md), at quick scale | this | **holds in part**: 1 of 2 predicted checks"
+        " hold, 1 undecided; beside them 1 by construction | `run one` |"
+    )
+    assert two == (
+        "| [second](two.md) | that | **no prediction**: checks: 1 calibrated | `run two` |"
+    )
+    assert three == "| [third](three.md) | no experiment |"
+    assert last.startswith(
+        "Checks in all: 4 on 2 pages. 1 of 2 predicted checks hold, 1 undecided; beside them"
+        " 1 calibrated, 1 by construction; by chance about 0.1 would: "
+    )
+
+
+def test_the_index_is_that_of_the_pages():
+    pages = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    text = pages.pop("README.md")
+    assert results.index(text, pages) == text, "run tools/results.py"
+
+
+def test_the_verdict_of_every_page_is_that_of_its_checks():
+    judged = 0
+    for path in FOLDER.glob("*.md"):
+        page = path.read_text(encoding="utf-8")
+        if "**Verdict: " in page:
+            tally = results.checks_of(page)
+            assert f"**Verdict: {tally.verdict}** ({tally.words}; " in page, path.name
+            judged += 1
+    assert judged > 20

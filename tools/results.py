@@ -1,0 +1,71 @@
+"""Verdicts of the result pages, and how many checks there are, for docs/results/README.md.
+
+    python tools/results.py
+
+Both are read off the pages and written where the index has them: the column "verdict" of its table,
+and the paragraph that begins with "Checks in all".
+"""
+
+import re
+from pathlib import Path
+
+from fairgym.experiments import Tally
+
+FOLDER = Path(__file__).parents[1] / "docs" / "results"
+HEAD = "| claim | estimate | 95% interval | test | kind | outcome |"
+COLUMN = 2  # of the verdicts in the index
+BEGIN = "Checks in all: "
+
+
+def checks_of(page: str) -> Tally:
+    """Kinds and outcomes of a page's checks; none where it is no experiment's.
+
+    Args:
+        page: text of the page.
+    """
+    lines = page.partition(HEAD)[2].partition("\n\n")[0].splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines]
+    return Tally((kind, outcome) for *_, kind, outcome in rows)
+
+
+def paragraph(pages: int, every: Tally) -> str:
+    """How many checks there are in all, how they came out, and what chance would do.
+
+    Args:
+        pages: number of pages that have checks.
+        every: their checks.
+    """
+    return f"{BEGIN}{every.total()} on {pages} pages. {every.words}; {every.chance_words}."
+
+
+def index(text: str, pages: dict[str, str]) -> str:
+    """The index with the verdicts and the number of checks that the pages have.
+
+    Args:
+        text: the index as it is.
+        pages: name of the file -> text of the page.
+    """
+    found = {name: tally for name, page in pages.items() if (tally := checks_of(page))}
+    every = Tally()
+    for tally in found.values():
+        every.update(tally)
+    lines = []
+    for line in text.splitlines():
+        link = re.match(r"\| \[[^]]*\]\(([\w-]+\.md)\)", line)
+        if link and link[1] in found:
+            tally, cells = found[link[1]], line.split(" | ")
+            cells[COLUMN] = f"**{tally.verdict}**: {tally.words}"
+            line = " | ".join(cells)
+        lines.append(paragraph(len(found), every) if line.startswith(BEGIN) else line)
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write the index anew."""
+    pages = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    text = index(pages.pop("README.md"), pages)
+    (FOLDER / "README.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

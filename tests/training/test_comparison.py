@@ -119,6 +119,6 @@ def test_the_table_speaks_of_the_systems_own_size_and_steps(runs, capsys):
     print_tables(found)
     words = " ".join(capsys.readouterr().out.split())
     assert "two_servers, 2 queues, 4 episodes of up to 9 minutes" in words
-    for part in ("toy", "only left", "waiting (jobs) ↓", "served rate ↑", "served gap ↓"):
+    for part in ("toy", "only left", "Waiting (jobs) ↓", "Served rate (%) ↑", "Served gap (%) ↓"):
         assert part in words
     assert "the same luck for every policy" in words and "people" not in words

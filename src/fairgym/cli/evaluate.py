@@ -12,7 +12,7 @@ from fairgym.cli.parsing import flag, names, parse, scheme_flag
 from fairgym.cli.scheme_rows import CAPTION, scheme_rows, schemes_json
 from fairgym.cli.screen import line, say, show
 from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of, words
-from fairgym.core import Environment, check_shape
+from fairgym.core import Environment, check_shape, counts_people
 from fairgym.results.gaps import MOST_PAIRS, RateGaps, gaps_of
 from fairgym.results.labels import has_people, metric_label
 from fairgym.results.numbers import Estimate, difference_text, interval, unit_text
@@ -265,11 +265,14 @@ def _gap_table(env: Environment, columns: Columns) -> Table:
             rows.append(["  by chance", *(one.test_text for one in several)])
     caption = (
         "mean gap over the episodes [95% interval, of all pairs of a rate together], whichever"
-        " group is ahead in a single one; by chance: probability of gaps as large if groups had no"
-        " bearing"
+        " group is ahead in a single one"
     )
-    if not any(one.null_rates for several in columns.values() for one in several):
-        caption += ", which --null tells of systems of people"
+    if any(one.null_rates for several in columns.values() for one in several):
+        caption += "; by chance: probability of gaps as large if groups had no bearing"
+    elif counts_people(env):
+        caption += "; --null tells how probable such gaps are if groups have no bearing"
+    else:
+        caption += "; there is no permutation test of sums that are counted by group only"
     return Table(["", *columns], rows, caption, "Who is worse off", words=True)
 
 

@@ -1,5 +1,6 @@
 """Coverage, size and power of signed gaps, beside a bootstrap of the largest gap."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -10,11 +11,13 @@ from fairgym.experiments import _gap_study as study
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._gap_figure import plot
 from fairgym.experiments._gap_study import SIZES, Case
+from fairgym.results.numbers import number
 from fairgym.statistics import share_interval
 
 COVERAGE = (0.93, 1.0)
 SIZE = (0.03, 0.07)
 POWER = (0.6, 1.0)
+_AT = 1e-12  # a limit itself is within the limits
 AGAIN = 5  # times as many replicates decide where the first ones are beyond a limit
 RARE = 0.005  # 5 people in 16 episodes of 60
 # Rate -> numbers of seeds. Rates near 1 are those near 0 of the complement.
@@ -57,7 +60,7 @@ class Gaps(ex.Experiment):
     )
     judged = (
         "Each check is about the worst of its cases, or about all of them: it holds if the"
-        " estimate is within the limits. The interval is Wilson's, of the replicates. A case that"
+        " estimate is within the limits. The interval is exact, of the replicates. A case that"
         " is beyond a limit is decided by five times as many new replicates."
     )
     sizes: ClassVar = {
@@ -99,7 +102,7 @@ class Gaps(ex.Experiment):
             "shares": _rows(
                 SHARE_CASES, shares_of, many, dict.fromkeys(("difference", "half"), COVERAGE)
             ),
-            "wilson": {episodes: study.share_coverage(episodes) for episodes in SHARE_EPISODES},
+            "exact": {episodes: study.share_coverage(episodes) for episodes in SHARE_EPISODES},
         }
 
     def conclude(self, data: PyTree) -> ex.Outcome:
@@ -155,15 +158,16 @@ def _worst(
     count = row["replicates"]
     share, low, high = share_interval(np.arange(count) < round(row[name] * count))
     worst = "lowest" if sign > 0 else "highest"
-    words = f"{worst} of {len(rows)}: {_words(row['case'])}"
-    return ex.Check(statement, share, low, high, bool(sign * (share - limit) >= 0.0), words)
+    words = f"{worst} of {len(rows)}: {_words(row['case'])}; {number(low)} to {number(high)}"
+    least, most = (limit - _AT, math.inf) if sign > 0 else (-math.inf, limit + _AT)
+    return ex.Check(statement, share, share, share, least, most, detail=words)
 
 
 def _exact(statement: str, coverages: Sequence[float]) -> ex.Check:
     """A check of coverages without error, of which the lowest decides."""
     least = min(coverages)
     words = f"{statement} (at least .93)"
-    return ex.Check(words, least, least, least, least >= COVERAGE[0], "exact")
+    return ex.Check(words, least, least, least, COVERAGE[0] - _AT, detail="exact")
 
 
 def _words(case: Case) -> str:
@@ -179,7 +183,7 @@ def _checks(data: PyTree) -> list[ex.Check]:
     rare = [row for row in data["size"] if row["case"].rate == RARE]
     small = [row for row in data["power"] if abs(row["case"].gap) < 1.0]
     zero = [row for row in data["bootstrap"] if row["case"].gap == 0.0]
-    wilson = data["wilson"].values()
+    exact = data["exact"].values()
     return [
         *(
             _worst(f"{words} (at least .93)", data["coverage"], name, COVERAGE[0], 1)
@@ -209,11 +213,11 @@ def _checks(data: PyTree) -> list[ex.Check]:
         ),
         _exact(
             "intervals of a share hold it on average over true shares of .01 to .99",
-            [float(np.mean(curve)) for curve in wilson],
+            [float(np.mean(curve)) for curve in exact],
         ),
         _exact(
             "so they do for each of these true shares",
-            [float(np.min(curve)) for curve in wilson],
+            [float(np.min(curve)) for curve in exact],
         ),
     ]
 
@@ -292,7 +296,7 @@ def _tables(data: PyTree) -> list[ex.Table]:
             ["episodes", "mean", "lowest", "true shares below .93"],
             [
                 [f"{n}", f"{np.mean(c):.3f}", f"{np.min(c):.3f}", f"{np.sum(c < 0.93)} of {c.size}"]
-                for n, c in data["wilson"].items()
+                for n, c in data["exact"].items()
             ],
             "Exact coverage of the interval of one seed's share, over true shares of .01 to .99.",
         ),

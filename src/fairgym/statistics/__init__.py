@@ -10,8 +10,6 @@ from fairgym.statistics.gaps import (
 )
 from fairgym.statistics.intervals import crossed_interval, mean_interval, paired_interval
 from fairgym.statistics.shares import (
-    mean_or_share_interval,
-    paired_or_share_difference,
     share_difference,
     share_interval,
 )
@@ -24,9 +22,7 @@ __all__ = [
     "gap_test",
     "largest_gap",
     "mean_interval",
-    "mean_or_share_interval",
     "paired_interval",
-    "paired_or_share_difference",
     "share_difference",
     "share_interval",
     "systematic_gaps",

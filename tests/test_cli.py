@@ -841,7 +841,7 @@ def test_list_version_and_data(capsys):
 def test_the_command_is_the_module(capsys):
     assert train_module.HINT.startswith("fairgym train ENVIRONMENT")
     done = subprocess.run(
-        [sys.executable, "-m", "fairgym.cli", "train", "loan", "--fix", "admissions=2"],
+        [sys.executable, "-m", "fairgym", "train", "loan", "--fix", "admissions=2"],
         capture_output=True,
         text=True,
     )

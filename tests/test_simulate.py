@@ -52,14 +52,20 @@ def numbers(text):
 
 
 def test_what_does_20_percent_relief_change(capsys, here):
-    lines, progress = told(capsys, f"{LOAN} --fix debt_management.relief=0.2 --csv numbers.csv")
+    words = f"{LOAN} --fix debt_management.relief=0.2 --csv numbers.csv"
+    short, progress = told(capsys, words)
     assert progress == ["1 of 2: admit all no relief", "2 of 2: changed"]
-    assert lines[0] == (
+    lines, _ = told(capsys, f"{words} --all")
+    start = lines.index("") + 1
+    assert lines[:start] == short[:start], "conclusions come first"
+    assert not any("Counted over the episode" in line for line in short)
+    assert len(short) < len(lines) and max(len(line) for line in lines if line[:1] in "│┏└┃") <= 100
+    assert lines[start] == (
         "loan: 60 people, up to 20 months, 5 episodes of each scenario, with the same people and"
         " the same luck; reference: admit all no relief."
     )
     assert lines[1] == "The bank fails in 0 of 5 episodes with “changed” (reference: 1)."
-    assert lines[2].startswith("A failure ends the episode: what is counted over it is then")
+    assert lines[start + 1].startswith("A failure ends the episode: what is counted over it is")
     relief = [line for line in lines if "debt management: relief, disadvantaged" in line]
     assert len(relief) == 1 and re.search(r"│ 0 +│ 0\.2 +│", relief[0])
     # independent: two evaluations, and the t interval of their differences
@@ -111,9 +117,10 @@ def test_what_does_20_percent_relief_change(capsys, here):
 
 
 def test_what_do_30_percent_more_beds_in_the_south_change(capsys):
-    lines, _ = told(capsys, f"{HEALTH} --params beds_at_start.South=+30%")
-    assert lines[0].startswith("health: 200 people, up to 14 months, 4 episodes of each scenario")
-    assert "reference: premium half uniform planner." in lines[0]
+    lines, _ = told(capsys, f"{HEALTH} --all --params beds_at_start.South=+30%")
+    told_of = lines[lines.index("") + 1]
+    assert told_of.startswith("health: 200 people, up to 14 months, 4 episodes of each scenario")
+    assert "reference: premium half uniform planner." in told_of
     (beds,) = [line for line in lines if "beds at start, South" in line]
     assert re.search(r"│ 6 +│ 7\.8 +│ beds", beds)
     died = "people who died"
@@ -157,11 +164,14 @@ def test_without_changes_the_baselines_are_simulated(capsys):
     lines, progress = told(capsys, LOAN)
     names = ["admit all no relief", "thresholds half no relief", "published fixed policy"]
     assert progress == [f"{i} of 3: {name}" for i, name in enumerate(names, 1)]
-    head = next(line for line in lines if line.startswith("┃") and "no relief" in line)
-    assert "reference" in lines[0] and head
+    assert "reference" in lines[lines.index("") + 1]
+    assert [line.split(":")[0] for line in lines if line.startswith("With “")] == [
+        f"With “{name}”" for name in names[1:]
+    ]
     alone, progress = told(capsys, f"{LOAN} --baseline thresholds_half_no_relief")
     assert progress == ["1 of 1: thresholds half no relief"]
-    assert alone[0] == "loan: 60 people, up to 20 months, 5 episodes; thresholds half no relief."
+    assert re.fullmatch(r"The bank fails in \d of 5 episodes\.", alone[0])
+    assert alone[2] == "loan: 60 people, up to 20 months, 5 episodes; thresholds half no relief."
     assert not any("What changes" in line for line in alone)
     assert len(numbers(row(alone, "Profit (dollars) ↑")[1])) == 3, "mean and limits"
 
@@ -170,7 +180,7 @@ def test_the_example_is_the_file_of_the_page_and_runs(capsys):
     file = ROOT / "examples" / "scenarios.yaml"
     assert f"```yaml\n{file.read_text()}```" in (ROOT / "docs" / "simulate.md").read_text()
     words = f"simulate --scenarios '{file}' --population 60 --horizon 20 --episodes 5 --seed 3"
-    lines, progress = told(capsys, words)
+    lines, progress = told(capsys, f"{words} --all")
     assert len(progress) == 4 and progress[0] == "1 of 4: admit all no relief"
     assert row(lines, "loans ended by default (loans)")[2].startswith("−")
 
@@ -204,13 +214,17 @@ reference: today
 
 def test_scenarios_of_a_file_stand_side_by_side(capsys, here):
     (here / "s.yaml").write_text(FILE)
-    lines, progress = told(capsys, "simulate --scenarios s.yaml")
+    lines, progress = told(capsys, "simulate --scenarios s.yaml --all")
     assert progress == ["1 of 3: today", "2 of 3: relief", "3 of 3: dearer deposits"]
-    assert lines[0].endswith("reference: today (from the baseline admit all no relief).")
-    by_flags, _ = told(capsys, f"{LOAN} --fix debt_management.relief=0.2")
+    told_of = lines[lines.index("") + 1]
+    assert told_of.endswith("reference: today (from the baseline admit all no relief).")
+    by_flags, _ = told(capsys, f"{LOAN} --all --fix debt_management.relief=0.2")
     label = "loans ended by default (loans)"
-    assert row(lines, label)[:3] == row(by_flags, label)
-    assert len(row(lines, label)) == 4
+    assert row(lines, label) == row(by_flags, label)
+    heads = [line.strip() for line in lines if line.startswith("What follows with")]
+    assert heads == ["What follows with “relief”", "What follows with “dearer deposits”"]
+    second = lines[next(i for i, line in enumerate(lines) if line.startswith(heads[1])) :]
+    assert row(second, label)[:2] == row(lines, label)[:2]
     other, _ = told(capsys, "simulate --scenarios s.yaml --reference relief --json")
     assert [entry["reference"] for entry in json.loads("\n".join(other))] == [
         None,
@@ -237,7 +251,7 @@ def test_names_in_the_table_are_no_formulas(capsys, here):
 
 def test_flags_of_the_environment_apply_to_all_scenarios_of_a_file(here):
     (here / "s.yaml").write_text(FILE)
-    plan, _, _ = plan_of("--scenarios s.yaml --population 30 --episodes 2 --seed 9".split())
+    plan, _ = plan_of("--scenarios s.yaml --population 30 --episodes 2 --seed 9".split())
     assert (plan.episodes, plan.seed) == (2, 9)
     assert [one.environment_args["population"] for one in plan.scenarios] == [30] * 3
 

@@ -166,6 +166,20 @@ def test_each_group_has_its_own_rate(country, pair):
     assert pay[0] == "Pay|maximum salaries per person, ↑ higher is better"
 
 
+def test_intervals_of_rates_end_at_0_and_1(country):
+    one = Result("a", True, (measured(country, [0.01, 0.3, 0.97, 0.99]),))
+    (row,) = [
+        cells
+        for cells in cells_of(tables.group_table([(one, None)], country))
+        if cells[0].startswith("Illness rate")
+    ]
+    assert [cell.partition(" ")[2] for cell in (row[2], row[4], row[5])] == [
+        "[0, 0.26]",
+        "[0.72, 1.00]",
+        "[0.74, 1.00]",
+    ]
+
+
 def test_the_groups_of_a_real_evaluation(seeds):
     run = load(seeds / "seed-0")
     env = run.env

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairgym.cli.screen import line, show
-from fairgym.config.differences import words
+from fairgym.config.differences import small, words
 from fairgym.results.changes import Change, changes
-from fairgym.results.labels import has_people
+from fairgym.results.gap_tables import gap_table, null_table
+from fairgym.results.labels import capital, has_people, listed
 from fairgym.results.numbers import Estimate, difference_text, interval, number
+from fairgym.results.quantities import FAILED, LENGTH
 from fairgym.results.rows import Row, effects
 from fairgym.results.table import Table
 from fairgym.training.scenarios import Built, Simulation
@@ -21,26 +23,104 @@ HEADS = {
     "end": "At the end of the episode",
 }
 LEVEL = 0.95
+MOST_EFFECTS = 3  # that the first sentence tells
+WIDTH = 100  # columns of a table
 COLUMNS = (
     "scenario reference kind name title group unit mean low high reference_mean difference"
     " difference_low difference_high clear undefined_episodes episodes"
 ).split()
 
 
-def print_simulation(simulation: Simulation) -> None:
-    """Print who was simulated, what failed, what changes and what follows."""
+def print_simulation(simulation: Simulation, everything: bool = False) -> None:
+    """Print what was found, who was simulated, what changes and what follows.
+
+    Args:
+        simulation: the scenarios, measured.
+        everything: True for what is counted and where people end up, besides the measures.
+    """
+    found = effects(simulation)
+    for one in simulation.others:
+        for sentence in conclusions(simulation, found, one):
+            line(sentence)
+    if not simulation.others:
+        line(_failed(simulation, simulation.base))
+    line()
     for sentence in opening(simulation):
         line(sentence)
-    found = effects(simulation)
     if simulation.others:
         line()
-        show(changes_table(simulation))
+        show(changes_table(simulation), WIDTH)
     line()
-    _print_effects(simulation, found)
+    shown = [row for row in found if everything or row.quantity.kind in ("measure", "rate")]
+    _print_effects(simulation, shown)
+    columns = {name: [one] for name, one in simulation.evaluations.items()}
+    for table in (
+        gap_table(simulation.base.env, columns),
+        null_table(simulation.base.env, columns),
+    ):
+        if table.rows:
+            show(table, WIDTH)
+    if len(shown) < len(found):
+        line("Counts over the episode and its end: --all.")
+
+
+def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> list[str]:
+    """What a scenario does: its largest effects, by group; what fails; what is unclear.
+
+    Effects are ordered by their size relative to the larger of the two means.
+
+    Args:
+        simulation: the scenarios, measured.
+        found: their effects.
+        one: one of the scenarios that are not the reference.
+    """
+    told = [
+        row
+        for row in found
+        if row.quantity.kind in ("measure", "rate") and row.quantity.name not in (FAILED, LENGTH)
+    ]
+    whole = [row for row in told if not row.quantity.group]
+    clear = [row for row in whole if row.differences[one.name].clear]
+
+    def relative(row: Row) -> float:
+        means = (row.means[name].mean for name in (one.name, simulation.reference))
+        return abs(row.differences[one.name].mean) / max(map(abs, means))
+
+    texts = []
+    for row in sorted(clear, key=relative, reverse=True)[:MOST_EFFECTS]:
+        parts = [x for x in told if x.quantity.group and x.quantity.name == row.quantity.name]
+        each = ", ".join(
+            f"{words(x.quantity.group)} {difference_text(x.differences[one.name], x.quantity.unit)}"
+            for x in parts
+        )
+        own = difference_text(row.differences[one.name], row.quantity.unit)
+        unit = "" if row.quantity.unit in ("", "share") else f" ({row.quantity.unit})"
+        texts.append(f"{small(row.quantity.title)}{unit} {each or own}")
+    unclear = [
+        small(row.quantity.title)
+        for row in whole
+        if math.isfinite(row.differences[one.name].low) and row not in clear and not row.unchanged
+    ]
+    first = "; ".join(texts) if texts else "no measure clearly differs"
+    sentences = [f"With “{one.name}”: {first}.", _failed(simulation, one)]
+    return [*sentences, *([f"No clear difference in {listed(unclear)}."] if unclear else [])]
+
+
+def _failed(simulation: Simulation, one: Built) -> str:
+    """In how many episodes a scenario fails, and the reference."""
+    failure = capital(simulation.base.env.spec.failure)
+    count, before = (
+        int(simulation.evaluations[name].terminated.sum())
+        for name in (one.name, simulation.reference)
+    )
+    of = f"of {simulation.episodes:,} episodes"
+    if one is simulation.base:
+        return f"{failure} in {count} {of}."
+    return f"{failure} in {count} {of} with “{one.name}” (reference: {before})."
 
 
 def opening(simulation: Simulation) -> list[str]:
-    """The sentences above the tables: who, how long, the reference, failures, other people."""
+    """The sentences above the tables: who, how long, the reference, other people."""
     base, env = simulation.base, simulation.base.env
     episodes = "1 episode" if simulation.episodes == 1 else f"{simulation.episodes:,} episodes"
     same = "the same people and the same luck" if has_people(env) else "the same luck"
@@ -51,7 +131,7 @@ def opening(simulation: Simulation) -> list[str]:
     sentences = [
         f"{simulation.environment}: {env.spec.size_text}, up to {env.horizon:,}"
         f" {env.spec.time_unit}, {episodes}{several}{reference}.",
-        *_failures(simulation),
+        *_lengths(simulation),
     ]
     others = [one.name for one in simulation.others if not simulation.same_people(one.name)]
     if others:
@@ -63,23 +143,15 @@ def opening(simulation: Simulation) -> list[str]:
     return sentences
 
 
-def _failures(simulation: Simulation) -> list[str]:
-    """Episodes that failed, and what they do to sums."""
-    env, evaluations = simulation.base.env, simulation.evaluations
-    failed = {name: int(e.terminated.sum()) for name, e in evaluations.items()}
-    what = f"{env.spec.failure[:1].upper()}{env.spec.failure[1:]}"
-    if not any(failed.values()):
-        return [f"{what} in none of the episodes."]
-    of, before = f"of {simulation.episodes:,} episodes", failed[simulation.reference]
-    sentences = [
-        f"{what} in {failed[one.name]} {of} with “{one.name}” (reference: {before})."
-        for one in simulation.others
-    ]
+def _lengths(simulation: Simulation) -> list[str]:
+    """What failures do to sums."""
+    evaluations = simulation.evaluations
+    if not any(one.terminated.any() for one in evaluations.values()):
+        return []
     steps = [f"{number(e.lengths.mean())} with “{name}”" for name, e in evaluations.items()]
     return [
-        *(sentences or [f"{what} in {before} {of}."]),
         "A failure ends the episode: what is counted over it is then counted over fewer"
-        f" {env.spec.time_unit} (on average {', '.join(steps)}).",
+        f" {simulation.base.env.spec.time_unit} (on average {', '.join(steps)})."
     ]
 
 
@@ -124,7 +196,13 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
                 told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
                 notes.append(f"{row.name} ({told})")
     first = "reference" if others else "mean [95% interval]"
-    show(Table(["", first, *others], rows, caption, "What follows"))
+    columns = [others] if len(others) < 2 else [[name] for name in others]
+    for place, names in enumerate(columns, 2):
+        title = "What follows" + (f" with “{names[0]}”" if len(columns) > 1 else "")
+        cells = [
+            row if len(row) == 1 else [*row[:2], *row[place : place + len(names)]] for row in rows
+        ]
+        show(Table(["", first, *names], cells, caption, title), WIDTH)
     if same:
         line(f"No difference at all: {', '.join(same)}.")
     if notes:

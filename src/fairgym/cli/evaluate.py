@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,23 +11,22 @@ import numpy as np
 from fairgym.cli.parsing import flag, names, parse, scheme_flag
 from fairgym.cli.scheme_rows import CAPTION, scheme_rows, schemes_json
 from fairgym.cli.screen import line, say, show
-from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of, words
-from fairgym.core import Environment, check_shape, counts_people
-from fairgym.results.gaps import MOST_PAIRS, RateGaps, gaps_of
-from fairgym.results.labels import has_people, metric_label
-from fairgym.results.numbers import Estimate, difference_text, interval, unit_text
+from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of
+from fairgym.core import Environment, check_shape
+from fairgym.results.gap_tables import Columns, gap_table, null_table
+from fairgym.results.gaps import RateGaps, gaps_of
+from fairgym.results.labels import has_people
+from fairgym.results.numbers import Estimate, difference_text, interval
 from fairgym.results.quantities import FAILED, measures
 from fairgym.results.rows import Row, rows_of
 from fairgym.results.table import Table
 from fairgym.statistics.intervals import mean_interval
 from fairgym.training.comparison import Compared, Comparison, compare
-from fairgym.training.evaluation import ENOUGH, Evaluation
+from fairgym.training.evaluation import ENOUGH
 from fairgym.training.run import Run, load_runs
 
 LEVEL = 0.95
 ARROWS = "↑ more is better, ↓ less is better"
-# Title of a policy -> its evaluations.
-Columns = Mapping[str, Sequence[Evaluation]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,7 +194,7 @@ def print_tables(comparison: Comparison, setting: str = "") -> None:
         line(f"  {row.name} ({told})")
     if len(columns) > 1:
         show(_difference_table(rows, columns, reference))
-    for table in (_gap_table(run.env, columns), _null_table(run.env, columns)):
+    for table in (gap_table(run.env, columns), null_table(run.env, columns)):
         if table.rows:
             show(table)
     if run.env.spec.schemes:
@@ -243,59 +242,6 @@ def _difference_cell(row: Row, name: str, fails: float) -> str:
     if row.quantity.name != FAILED and fails != 0.0 and (fails > 0.0) == better:
         return f"{text} by failing"
     return f"{text} {'better' if better else 'worse'}"
-
-
-def _gap_table(env: Environment, columns: Columns) -> Table:
-    """Who is worse off in every rate that is compared between groups, and by how much."""
-    rows = []
-    for several in zip(*(gaps_of(env, one) for one in columns.values()), strict=True):
-        first = several[0]
-        label = f"{first.title}{unit_text(first.unit)}"
-        if len(first.pairs) == 1:
-            rows.append([label, *(one.text(one.widest) for one in several)])
-        elif len(first.pairs) <= MOST_PAIRS:
-            rows.append([label])
-            for place, pair in enumerate(first.pairs):
-                told = [one.text(one.pairs[place]) for one in several]
-                rows.append([f"  {' and '.join(map(words, pair.names))}", *told])
-        else:
-            told = [one.text(one.widest) for one in several]
-            rows.append([f"{label}, widest of {len(first.pairs)} pairs", *told])
-        if first.test is not None:
-            rows.append(["  by chance", *(one.test_text for one in several)])
-    caption = (
-        "mean gap over the episodes [95% interval, of all pairs of a rate together], whichever"
-        " group is ahead in a single one"
-    )
-    if any(one.null_rates for several in columns.values() for one in several):
-        caption += "; by chance: probability of gaps as large if groups had no bearing"
-    elif counts_people(env):
-        caption += "; --null tells how probable such gaps are if groups have no bearing"
-    else:
-        caption += "; there is no permutation test of sums that are counted by group only"
-    return Table(["", *columns], rows, caption, "Who is worse off", words=True)
-
-
-def _null_table(env: Environment, columns: Columns) -> Table:
-    """The published disparities beside those of permuted groups; no rows without permutations."""
-    rows = []
-    for name in next(iter(columns.values()))[0].nulls:
-        label = metric_label(env, name)
-        cells = []
-        for (evaluation,) in columns.values():
-            null = evaluation.null(name, LEVEL)
-            value, mean, bound = (
-                interval(Estimate(float(label.shown(x)), math.nan, math.nan), label.unit)
-                for x in (null.value, null.mean, null.bound)
-            )
-            cells.append(f"{value} ({mean}, {bound})" if math.isfinite(null.value) else "undefined")
-        rows.append([f"{label.title}{unit_text(label.unit)} {label.arrow}", *cells])
-    caption = (
-        "mean disparity of single episodes, in which unevenness from episode to episode and"
-        " systematic gap are together; in brackets its mean and what 95% stay below in the same"
-        " episodes with the people's groups permuted"
-    )
-    return Table(["", *columns], rows, caption, "Disparities beside permuted groups")
 
 
 def _scheme_table(env: Environment, columns: Columns) -> Table:

@@ -1,6 +1,8 @@
 """Sentences and tables on the screen."""
 
+import shutil
 import sys
+import textwrap
 
 from fairgym.cli.common import plain
 from fairgym.results.table import Table
@@ -14,14 +16,23 @@ def say(text: str) -> None:
 
 
 def line(text: str = "") -> None:
-    """A sentence of the result."""
-    print(plain(text))
+    """A sentence of the result, on a terminal in lines of at most 100 columns."""
+    text = plain(text)
+    if sys.stdout.isatty():
+        width = min(_NARROW, shutil.get_terminal_size().columns)
+        text = textwrap.fill(text, width, break_long_words=False, subsequent_indent="  ")
+    print(text)
 
 
-def show(table: Table) -> None:
+def show(table: Table, most: int | None = None) -> None:
     """Print a table; where it goes to a file, as wide as it takes.
 
     The first column has words; the others have numbers, or words where `table.words` says so.
+
+    Args:
+        table: the table.
+        most: the most columns of text; cells are folded where it takes more. Without, as many as
+            the terminal has.
     """
     from rich.console import Console
     from rich.table import Table as Shown
@@ -45,4 +56,6 @@ def show(table: Table) -> None:
         lines = (table.head, *(row for row in table.rows if len(row) > 1))
         widths = [max(len(plain(cell)) for cell in column) for column in zip(*lines, strict=True)]
         console = Console(width=max(_NARROW, sum(widths) + 3 * len(widths) + 1))
+    if most is not None and console.width > most:
+        console = Console(width=most)
     console.print(shown)

@@ -46,6 +46,15 @@ class Common:
     reference: str = flag("", "Scenario that the others are compared with.")
     episodes: int | None = flag(None, "Number of episodes of each scenario; 32 by default.")
     seed: int | None = flag(None, "Seed of the episodes; 0 by default.")
+    all: bool = flag(
+        False,
+        "Print everything: what is counted over the episode and where people are at its end, too.",
+    )
+    null: bool = flag(
+        False,
+        "Add a permutation test: how probable gaps between groups were if groups had no bearing,"
+        " and each disparity beside its null distribution.",
+    )
     json: bool = flag(False, "Print JSON: raw values.")
     csv: str = flag("", "File for a table of every number, for a spreadsheet.", metavar="FILE")
 
@@ -73,10 +82,11 @@ def simulate(arguments: Sequence[str]) -> None:
     from fairgym.training import devices
 
     devices.configure()
-    plan, for_programs, csv = plan_of(arguments)
+    plan, given = plan_of(arguments)
     from fairgym.cli.effects import as_json, as_rows, print_simulation
     from fairgym.cli.screen import say
     from fairgym.results.table import csv_text
+    from fairgym.training.evaluation import ENOUGH
     from fairgym.training.scenarios import simulate as run
 
     found = run(
@@ -85,18 +95,19 @@ def simulate(arguments: Sequence[str]) -> None:
         episodes=plan.episodes,
         seed=plan.seed,
         reference=plan.reference,
+        permutations=ENOUGH if given.null else 0,
         progress=say,
     )
-    if csv is not None:
-        write_whole(csv, csv_text(as_rows(found)).encode())
-    if for_programs:
+    if given.csv:
+        write_whole(Path(given.csv), csv_text(as_rows(found)).encode())
+    if given.json:
         print(as_json(found))
     else:
-        print_simulation(found)
+        print_simulation(found, given.all)
 
 
-def plan_of(arguments: Sequence[str]) -> tuple[Plan, bool, Path | None]:
-    """The simulation that a command line asks for, whether to print JSON, and the table to write.
+def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
+    """The simulation that a command line asks for, and its flags.
 
     Raises:
         FairgymError: anything unknown, missing or of the wrong type; it is said before the first
@@ -141,7 +152,10 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, bool, Path | None]:
             environment_args=own,
         )
     build_all(plan.environment, plan.scenarios, plan.reference)
-    return plan, given.json, _csv(given.csv)
+    if given.csv:
+        require_path(given.csv, "csv")
+        require_writable(Path(given.csv))
+    return plan, given
 
 
 def _from_flags(
@@ -202,12 +216,3 @@ def _environment_of_file(words: Sequence[str]) -> str | None:
     if found is not None and not isinstance(found, str):
         raise FairgymError(f"environment in {path} is {found!r}; it takes a name")
     return found
-
-
-def _csv(given: str) -> Path | None:
-    """The file for the table, which can be written; None if none is asked for."""
-    if not given:
-        return None
-    require_path(given, "csv")
-    require_writable(Path(given))
-    return Path(given)

@@ -8,7 +8,7 @@ from fairgym.core import Environment
 from fairgym.report.template import escaped, estimate_cell, table
 from fairgym.results.estimates import Result, courses_of, wait_courses
 from fairgym.results.labels import capital, has_population, listed, scheme_title, words
-from fairgym.results.numbers import estimate, interval
+from fairgym.results.numbers import estimate, interval, limits_of
 from fairgym.training.courses import StatusVector, few, status_vectors
 
 
@@ -88,7 +88,7 @@ def wait_table(results: Mapping[str, Result], env: Environment, stage: str) -> s
     }
     rows = []
     for column, heading in headings.items():
-        limits = (0.0, 1.0 if column == "share" else np.inf)
+        limits = limits_of(column)
         for i, (name, result) in enumerate(results.items()):
             pairs = zip(wait_courses(result, stage)[column], result.evaluations, strict=True)
             ends = [course[np.arange(e.episodes), e.lengths] for course, e in pairs]

@@ -19,7 +19,7 @@ from fairgym.results.labels import (
     rate_title,
     words,
 )
-from fairgym.results.numbers import Estimate, estimate, interval, number, ratio
+from fairgym.results.numbers import Estimate, estimate, interval, limits_of, number, ratio
 from fairgym.statistics.permuting import compared_by_group
 from fairgym.training.courses import few
 from fairgym.training.evaluation import ENOUGH
@@ -101,7 +101,7 @@ def group_table(
         unit = metric.rate.unit_in(env.spec.component_info)
         way = "↓ lower is better" if metric.rate.sign < 0 else "↑ higher is better"
         heading = f"{escaped(rate_title(env, disparity))}<small>{escaped(f'{unit}, {way}')}</small>"
-        limits = (0.0, 1.0 if unit == "share" else np.inf)
+        limits = limits_of(unit, env.spec.component_info[metric.rate.numerator].nonnegative)
         for i, (name, result) in enumerate(results.items()):
             if of_people:
                 rates, apart = part_rates_of(result, disparity, env, axis)

@@ -13,6 +13,7 @@ from fairgym.algorithms import log_keys
 from fairgym.config.differences import words
 from fairgym.core import ActionSpace, Element, Environment, PopulationEnvironment
 from fairgym.fairness import Disparity, Rate
+from fairgym.results.numbers import limits_of
 from fairgym.statistics.intervals import Numbers
 
 
@@ -76,8 +77,7 @@ class MetricLabel:
     @property
     def limits(self) -> tuple[float, float]:
         """Range of the shown value: a share lies in [0, 1], a gap is not below 0."""
-        low = 0.0 if self.nonnegative else -np.inf
-        return low, 1.0 if self.unit == "share" else np.inf
+        return limits_of(self.unit, self.nonnegative)
 
     @property
     def axis_label(self) -> str:

@@ -62,6 +62,11 @@ def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0)
 
 
+def limits_of(unit: str, nonnegative: bool = True) -> tuple[float, float]:
+    """Range of a value: a share is not above 1, and what cannot be negative not below 0."""
+    return 0.0 if nonnegative else -math.inf, 1.0 if unit == "share" else math.inf
+
+
 def magnitude(value: float) -> tuple[float, str]:
     """Scale of a large number: (1e6, "million"), (1e9, "billion"), or (1.0, "")."""
     sizes = ((1e9, "billion"), (1e6, "million"))

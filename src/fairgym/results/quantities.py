@@ -16,10 +16,10 @@ from fairgym.results.labels import (
     metric_label,
     rate_title,
 )
-from fairgym.results.numbers import in_plain_unit, ratio
+from fairgym.results.numbers import in_plain_unit, limits_of, ratio
 from fairgym.training.evaluation import Evaluation
 
-FAILED = "failed"
+FAILED, LENGTH = "failed", "length"
 Kind = Literal["measure", "rate", "count", "end"]
 
 
@@ -102,7 +102,7 @@ def _lasting(env: Environment) -> list[Quantity]:
             two_valued=True,
         ),
         Quantity(
-            *("measure", "length", "length of the episode", "", env.spec.time_unit, 0),
+            *("measure", LENGTH, "length of the episode", "", env.spec.time_unit, 0),
             lambda evaluation: np.asarray(evaluation.lengths, np.float64),
         ),
     ]
@@ -123,8 +123,7 @@ def _measure(env: Environment, name: str) -> Quantity:
 def _rates(env: Environment, name: str, rate: Rate, title: str) -> list[Quantity]:
     """A rate of everybody, then of each group."""
     unit, factor = in_plain_unit(rate.unit_in(env.spec.component_info))
-    low = 0.0 if env.spec.component_info[rate.numerator].nonnegative else -np.inf
-    limits = low, 1.0 if unit == "share" else np.inf
+    limits = limits_of(unit, env.spec.component_info[rate.numerator].nonnegative)
 
     def of(code: int | None) -> Callable[[Evaluation], np.ndarray]:
         def values(evaluation: Evaluation) -> np.ndarray:

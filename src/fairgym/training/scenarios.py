@@ -161,6 +161,7 @@ def simulate(
     episodes: int = 32,
     seed: int = 0,
     reference: str | None = None,
+    permutations: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Simulation:
     """Run fixed policies, without training: several scenarios, side by side.
@@ -174,6 +175,8 @@ def simulate(
         episodes: number of episodes of each scenario.
         seed: seed of the episodes.
         reference: name of the scenario that the others are compared with; the first by default.
+        permutations: number of permutations of the people's groups in each episode; as in
+            `fairgym.training.evaluate`.
         progress: called with a short text before each scenario is run.
 
     Raises:
@@ -206,7 +209,9 @@ def simulate(
     for number, one in enumerate(built, 1):
         if progress is not None:
             progress(f"{number} of {len(built)}: {one.name}")
-        found[one.name] = evaluate(one.env, one.params, one.policies, key, episodes, ends=True)
+        found[one.name] = evaluate(
+            one.env, one.params, one.policies, key, episodes, ends=True, permutations=permutations
+        )
     return Simulation(environment, built, found, reference, seed)
 
 

@@ -1,4 +1,4 @@
-"""`python -m fairgym.cli`."""
+"""`python -m fairgym`."""
 
 import sys
 

@@ -869,4 +869,4 @@ def test_nobody_is_better_by_failing(mean, fails, verdict):
         return evaluate_module._difference_cell(row, "other", fails)
 
     assert cell(Estimate(mean, mean - 0.1, mean + 0.1)).endswith(f"] {verdict}")
-    assert cell(Estimate(mean, -2.0, 2.0)).endswith("], no clear difference")
+    assert cell(Estimate(mean, -2.0, 2.0)).endswith("], unclear")

@@ -29,7 +29,8 @@ FLOORS = (
     {"sweeps"},
     {"report", "adapters"},
     {"experiments"},
-    {"cli", "__init__", "__main__"},  # the command line, and what `import fairgym` offers
+    {"cli", "__init__"},  # the command line, and what `import fairgym` offers
+    {"__main__"},
 )
 FLOOR = {package: number for number, packages in enumerate(FLOORS) for package in packages}
 

@@ -77,7 +77,6 @@ def test_a_network_learns_a_chain():
     np.testing.assert_allclose(values(np.arange(4, dtype=np.int32)), env.values(0.9), atol=0.1)
 
 
-@pytest.mark.full
 def test_only_a_network_that_remembers_can_tell_what_was_seen():
     env = Recall()
     settings = {

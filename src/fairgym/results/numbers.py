@@ -8,7 +8,7 @@ import numpy as np
 
 from fairgym.statistics.intervals import crossed_interval
 
-NO_DIFFERENCE, NOT_CLEAR = "no difference", "no clear difference"
+NO_DIFFERENCE, NOT_CLEAR = "no difference", "unclear"
 # Multiples of a unit that readers know by itself.
 _MULTIPLES = {"thousand ": 1e3, "million ": 1e6}
 

@@ -109,6 +109,8 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "reference": "other name",
         "episodes": int,
         "seed": int,
+        "all": bool,
+        "null": bool,
         "json": bool,
         "csv": "path",
     },

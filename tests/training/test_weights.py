@@ -272,7 +272,7 @@ class TestCommandLine:
         entries = json.loads(capsys.readouterr().out)
         assert all("worst_served" in entry["measures"] for entry in entries)
         assert main(["evaluate", "x", "--episodes", "4"]) == 0
-        assert "worst served" in capsys.readouterr().out
+        assert "Worst served" in capsys.readouterr().out
 
     def test_weights_of_one_agent_by_flag(self):
         from fairgym.cli.train import plan_of

@@ -67,7 +67,8 @@ def print_simulation(simulation: Simulation, everything: bool = False) -> None:
 def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> list[str]:
     """What a scenario does: its largest effects, by group; what fails; what is unclear.
 
-    Effects are ordered by their size relative to the larger of the two means.
+    Effects are ordered by their size relative to the larger of the two means. Disparities are left
+    out where something else differs: the gaps between groups have a table of their own.
 
     Args:
         simulation: the scenarios, measured.
@@ -79,16 +80,25 @@ def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> lis
         for row in found
         if row.quantity.kind in ("measure", "rate") and row.quantity.name not in (FAILED, LENGTH)
     ]
+    metrics = simulation.base.env.metrics
+    fair = {name for name, metric in metrics.items() if metric.kind == "fair"}
     whole = [row for row in told if not row.quantity.group]
     clear = [row for row in whole if row.differences[one.name].clear]
+    effects_on_people = [row for row in clear if row.quantity.name not in fair]
 
     def relative(row: Row) -> float:
         means = (row.means[name].mean for name in (one.name, simulation.reference))
         return abs(row.differences[one.name].mean) / max(map(abs, means))
 
     texts = []
-    for row in sorted(clear, key=relative, reverse=True)[:MOST_EFFECTS]:
-        parts = [x for x in told if x.quantity.group and x.quantity.name == row.quantity.name]
+    for row in sorted(effects_on_people or clear, key=relative, reverse=True)[:MOST_EFFECTS]:
+        parts = [
+            x
+            for x in told
+            if x.quantity.group
+            and x.quantity.name == row.quantity.name
+            and x.differences[one.name].mean != 0.0
+        ]
         each = ", ".join(
             f"{words(x.quantity.group)} {difference_text(x.differences[one.name], x.quantity.unit)}"
             for x in parts

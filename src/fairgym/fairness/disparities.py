@@ -89,7 +89,7 @@ class Disparity(_OfGroups):
 class LargestGap(_OfGroups):
     """Largest difference of a rate between two groups, max_g r_g - min_g r_g; 0 is parity.
 
-    What fairlearn calls the difference between groups: of a rate of positive decisions it is the
+    It is fairlearn's difference between groups. Of a rate of positive decisions it is the
     demographic parity difference, of such a rate among those who qualify the equal opportunity
     difference, for any number of groups. Of two groups it is that of `Disparity`.
 

@@ -29,7 +29,7 @@ def gap_table(env: Environment, columns: Columns) -> Table:
                 told = [one.text(one.pairs[place]) for one in several]
                 rows.append([f"  {' and '.join(map(words, pair.names))}", *told])
         else:
-            told = [one.text(one.widest) for one in several]
+            told = [one.widest_text for one in several]
             rows.append([f"{label}, widest of {len(first.pairs)} pairs", *told])
         if first.test is not None:
             rows.append(["  by chance", *(one.test_text for one in several)])

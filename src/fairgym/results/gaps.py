@@ -71,6 +71,15 @@ class RateGaps:
         return f"nobody clearly, {told}" if math.isfinite(size.mean) else "undefined"
 
     @property
+    def widest_text(self) -> str:
+        """Who is worse off in the pair that is furthest apart, and against whom."""
+        pair = self.widest
+        if not pair.gap.clear:
+            return self.text(pair)
+        other = next(name for name in pair.names if name != self.worse_off(pair))
+        return f"{self.text(pair)}, against {those(other)}"
+
+    @property
     def test_text(self) -> str:
         """As in "p = 0.005"; "" without a test."""
         return "" if self.test is None else f"p = {number(self.test.p)}"

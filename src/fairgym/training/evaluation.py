@@ -136,7 +136,10 @@ class Evaluation:
         ours, theirs = (
             np.where(one.defined.get(name, True), one.values(name), np.nan) for one in (self, other)
         )
-        return (share_difference if name == SURVIVED else paired_interval)(ours, theirs, level)
+        if name != SURVIVED:
+            return paired_interval(ours, theirs, level)
+        same = np.array_equal(ours, theirs)  # no difference, as of all that differs in no episode
+        return (0.0, 0.0, 0.0) if same else share_difference(ours, theirs, level)
 
     def null(self, name: str, level: float = 0.95, partition: str = "") -> Null:
         """The disparity beside that which luck makes: the people's groups permuted in each episode.

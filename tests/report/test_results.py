@@ -169,21 +169,23 @@ def test_a_metric_sentence_says_which_is_better(env, made_up_result):
         return findings.metric_sentence(name, [made_up_result("a", True, value)], base, env)
 
     assert say("admission_rate", 0.9) == (
-        "Admission rate 0.90 [0.88, 0.92], beside 0.50 [0.48, 0.52] for “base”: better by"
-        " 0.40 [0.40, 0.40]."
+        "Admission rate 90.0% [88.2, 91.8], beside 50.0% [48.2, 51.8] for “base”: better by"
+        " 40.0 points [40.0, 40.0]."
     )
-    assert say("admission_rate", 0.1).endswith("worse by 0.40 [0.40, 0.40].")
-    assert say("default_rate", -0.9, -0.5).endswith("worse by 0.40 [0.40, 0.40].")  # more default
-    assert say("default_rate", -0.1, -0.5).endswith("better by 0.40 [0.40, 0.40].")
+    assert say("admission_rate", 0.1).endswith("worse by 40.0 points [40.0, 40.0].")
+    more_default = say("default_rate", -0.9, -0.5)
+    assert more_default.endswith("worse by 40.0 points [40.0, 40.0].")
+    assert say("default_rate", -0.1, -0.5).endswith("better by 40.0 points [40.0, 40.0].")
     assert say("default_rate", -0.5, -0.5).endswith("no clear difference.")
     failed = made_up_result("a", True, 0.9, terminated=np.array([True, False, False, False]))
     told = findings.metric_sentence("admission_rate", [failed], base, env)
-    assert told == "Admission rate 0.90 [0.88, 0.92], beside 0.50 [0.48, 0.52] for “base”."
+    assert told == "Admission rate 90.0% [88.2, 91.8], beside 50.0% [48.2, 51.8] for “base”."
     both = findings.metric_sentence(
         "profit", [made_up_result("a", True, 3.0), made_up_result("b", True, 4.0)], base, env
     )
     assert both.startswith(
-        "Profit: 3.00 [2.98, 3.02] thousand dollars with “a” (better by 2.50 [2.50, 2.50]), 4.00"
+        "Profit: 3,000 [2,982, 3,018] dollars with “a” (better by 2,500 [2,500, 2,500] dollars),"
+        " 4,000"
     )
 
 
@@ -206,7 +208,7 @@ def test_a_gap_that_always_points_one_way_is_told_with_its_sign(env, made_up_res
     half = 3.182446 * gap.std(ddof=1) / 2.0
     low, high = 100 * (gap.mean() - half), 100 * (gap.mean() + half)
     expected = f", worse for the disadvantaged by 10.5 points [{low:.2f}, {high:.1f}], p = "
-    assert expected in told and told.endswith("for “base”: better by 0.27 [0.27, 0.27].")
+    assert expected in told and told.endswith("for “base”: better by 27.0 points [27.0, 27.0].")
     assert told.partition("p = ")[2].startswith("0.091"), "no permutation is as far apart: 1 of 11"
     both = findings.metric_sentence("admission_disparity", [ours, ours], rule, env)
     assert both.count(expected) == 2
@@ -273,4 +275,4 @@ def test_the_rates_behind_a_disparity_are_told(env, made_up_result):
     text = findings.metric_sentence(
         "admission_disparity", [made_up_result("a", True, -0.25, trace=trace)], None, env
     )
-    assert "(admission rate 0.75 for the advantaged, 0.50 for the disadvantaged)" in text
+    assert "(admission rate 75.0% for the advantaged, 50.0% for the disadvantaged)" in text

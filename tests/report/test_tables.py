@@ -138,7 +138,7 @@ def test_baselines_of_the_same_name_in_other_worlds_are_told_apart(country):
     ]
     rows = cells_of(tables.group_table(pairs, country))[2:7]
     assert [row[-6] for row in rows] == ["a", "b", "c", "rule", "rule (c)"]
-    assert [row[-5][:4] for row in rows] == ["0.10", "0.30", "0.50", "0.20", "0.70"]
+    assert [row[-5][:4] for row in rows] == ["10.0", "30.0", "50.0", "20.0", "70.0"]
 
 
 def test_parts_of_a_wide_table_of_groups_repeat_measure_and_policy(country, pair, monkeypatch):
@@ -155,14 +155,14 @@ def test_each_group_has_its_own_rate(country, pair):
     head, size, mine, rule, pay, _ = cells_of(tables.group_table(pair, country))
     assert head == ["", "policy", *country.spec.groups, "disparity|standard deviation"]
     assert size == ["People", "", "3", "2", "2", "1", ""]
-    assert mine[:2] == ["Illness rate|share, ↓ lower is better", "learned policy"]
+    assert mine[:2] == ["Illness rate|%, ↓ lower is better", "learned policy"]
     # two episodes 0.04 apart: t with one degree of freedom times 0.04 / 2
     half = 12.706205 * 0.02
     for cell, rate in zip(mine[2:6], (0.1, 0.2, 0.3, 0.4), strict=True):
         low, high = max(rate - half, 0.0), min(rate + half, 1.0)
-        assert cell == f"{number(rate)} [{number(low)}, {number(high)}]"
-    assert mine[6].startswith(number(0.0125**0.5))
-    assert rule[0] == "good" and rule[1].startswith("0.20 [")  # the heading spans both
+        assert cell == f"{number(100 * rate)} [{number(100 * low)}, {number(100 * high)}]"
+    assert mine[6].startswith(number(100 * 0.0125**0.5))
+    assert rule[0] == "good" and rule[1].startswith("20.0 [")  # the heading spans both
     assert pay[0] == "Pay|maximum salaries per person, ↑ higher is better"
 
 
@@ -174,9 +174,9 @@ def test_intervals_of_rates_end_at_0_and_1(country):
         if cells[0].startswith("Illness rate")
     ]
     assert [cell.partition(" ")[2] for cell in (row[2], row[4], row[5])] == [
-        "[0, 0.26]",
-        "[0.72, 1.00]",
-        "[0.74, 1.00]",
+        "[0, 26.4]",
+        "[71.6, 100]",
+        "[73.6, 100]",
     ]
 
 
@@ -204,8 +204,10 @@ def test_the_groups_of_a_real_evaluation(seeds):
             np.asarray(getattr(found.trace, name), float)[:, :, code] @ weights
             for name in ("approved", "applied")
         )
-        assert row[2 + code].startswith(f"{number((approved / applied).mean())} [")
-    assert row[4].startswith(f"{number(float(-found.metrics['admission_disparity'].mean()))} [")
+        assert row[2 + code].startswith(f"{number(100 * (approved / applied).mean())} [")
+    assert row[4].startswith(
+        f"{number(-100 * float(found.metrics['admission_disparity'].mean()))} ["
+    )
 
 
 class Totals(NamedTuple):
@@ -229,8 +231,8 @@ def test_rates_and_disparities_of_a_partition(country, pair):
     assert apart.mean == pytest.approx(np.std([0.1, 0.3, 0.8])) and apart.undefined == 1
     head, ill, *_ = cells_of(tables.group_table(pair, country, "place"))
     assert head == ["", "policy", "town", "village", "desert", "disparity|standard deviation"]
-    assert ill[:2] == ["Illness rate|share, ↓ lower is better", "learned policy"]
-    assert [cell[:4] for cell in ill[2:]] == ["0.20", "0.40", "0.80", number(apart.mean)[:4]]
+    assert ill[:2] == ["Illness rate|%, ↓ lower is better", "learned policy"]
+    assert [cell[:4] for cell in ill[2:]] == ["20.0", "40.0", "80.0", number(100 * apart.mean)[:4]]
     sections = {place: content for place, _, content in tables.people_sections(pair, country)}
     assert "Illness rate" in sections["by-place"]
 
@@ -249,17 +251,17 @@ def test_each_part_of_the_people_has_its_stages_and_standing(country, pair):
     assert head == [
         "place",
         "people",
-        "well|share",
-        "waiting|share",
-        "in hospital|share",
+        "well|%",
+        "waiting|%",
+        "in hospital|%",
         "risk|mean",
     ]
-    assert town[:4] == ["town", "4", "1.00 → 0.75|→ 0.75", "0 → 0.25|→ 0.25"]
+    assert town[:4] == ["town", "4", "100 → 75.0|→ 75.0", "0 → 25.0|→ 25.0"]
     assert town[4:] == ["0 → 0|→ 0", "2.25 → 3.00|→ 3.00"]
-    assert village[2] == "1.00 → 0.50|→ 0.50"
+    assert village[2] == "100 → 50.0|→ 50.0"
     assert desert[1:3] == ["0", "undefined → undefined|→ undefined"]
     alone = cells_of(tables.partition_table(mine, None, country, "place"))
-    assert alone[1][2] == "1.00 → 0.75"
+    assert alone[1][2] == "100 → 75.0"
 
 
 def test_curves_of_the_parts_of_the_people(country, pair):
@@ -310,8 +312,10 @@ def test_sentences_on_four_groups(country, pair):
     assert "4.00 to 5.00 for the West; the widest gap between two groups" in text
     assert "better" not in text and "worse" not in text
     text = findings.metric_sentence("illness_disparity", [mine], None, country)
-    assert text.startswith("Illness disparity 0.11 [")
-    assert "0.10 for the North, 0.20 for the East, 0.30 for the South, 0.40 for the West" in text
+    assert text.startswith("Illness disparity 11.2% [")
+    assert (
+        "10.0% for the North, 20.0% for the East, 30.0% for the South, 40.0% for the West" in text
+    )
     text = findings.metric_sentence("pay", [mine], None, country)
     assert text == "Pay 1.50 [1.50, 1.50] maximum salaries per person."
 

@@ -76,8 +76,8 @@ def demo(arguments: Sequence[str]) -> None:
         print_tables(comparison)
     print(
         "Time in the queue and who is paid out count those still waiting at the end; the wait of"
-        " the published disparity leaves them out. Groups as far apart as luck has them are no"
-        " finding."
+        " the published disparity leaves them out. A group is named as worse off where the interval"
+        " of the gap leaves out 0."
     )
     print("Drawing the report ...", flush=True)
     page = write_report([out], episodes=EPISODES, seed=1)

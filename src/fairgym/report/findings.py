@@ -24,7 +24,14 @@ from fairgym.results.labels import (
     title,
     words,
 )
-from fairgym.results.numbers import Estimate, estimate, interval, number
+from fairgym.results.numbers import (
+    Estimate,
+    estimate,
+    number,
+    number_in,
+    number_told,
+    told,
+)
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay
 MOST_OPTIONS = 6  # of an agent that chooses, whose shares are all told
@@ -65,10 +72,9 @@ def metric_sentence(
 ) -> str:
     """One metric or scheme of every learned policy beside the baseline with the best objective."""
     shown = metric_label(env, name)
-    unit = _after_number(shown.unit)
 
     def text_of(value: Estimate) -> str:
-        return f"{interval(value)}{unit}" if np.isfinite(value.mean) else "undefined"
+        return told(value, shown.unit) if np.isfinite(value.mean) else "undefined"
 
     own = [result.estimate(shown) for result in learned]
     if len(learned) == 1:
@@ -100,7 +106,7 @@ def _verdict(result: Result, rule: Result | None, shown: MetricLabel) -> str:
         return "no clear difference"
     better = (gap.mean < 0) == shown.flipped
     size = gap if gap.mean > 0 else gap.times(-1.0)
-    return f"{'better' if better else 'worse'} by {interval(size)}"
+    return f"{'better' if better else 'worse'} by {told(size, shown.unit, points=True)}"
 
 
 def _gap(result: Result, name: str, env: Environment) -> str:
@@ -122,13 +128,15 @@ def _by_group(result: Result, name: str, env: Environment) -> str:
         return ""
     rates = group_means(traced, env.metrics[name].rate)
     parts = rate_parts(env, env.metrics[name].rate)
+    unit = env.metrics[name].rate.unit_in(env.spec.component_info)
     if parts == env.spec.groups:
-        each = [f"{number(r)} for {those(g)}" for r, g in zip(rates, parts, strict=True)]
+        each = [f"{number_told(r, unit)} for {those(g)}" for r, g in zip(rates, parts, strict=True)]
         text = ", ".join(each)
     else:
         axis = axis_of(env, env.metrics[name].rate.numerator)
         what = "people" if axis == "person" else f"{axis}s"
-        text = f"from {number(min(rates))} to {number(max(rates))} over {len(parts)} {what}"
+        lowest, highest = number_in(min(rates), unit), number_told(max(rates), unit)
+        text = f"from {lowest} to {highest} over {len(parts)} {what}"
     return f" ({rate_title(env, name).lower()} {text})"
 
 

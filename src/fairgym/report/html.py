@@ -16,7 +16,7 @@ from fairgym.report.svg import Captioned, inline_svg, variables
 from fairgym.report.template import PAGE, caveats, escaped, estimate_cell, in_short, table
 from fairgym.results.estimates import Result
 from fairgym.results.labels import MetricLabel, has_people, metric_labels, title, words
-from fairgym.results.numbers import interval, number
+from fairgym.results.numbers import interval, number, people_unit
 
 
 def page(
@@ -120,13 +120,14 @@ def _result_row(metric: MetricLabel, results: Sequence[Result]) -> list[str]:
         if not value.episodes:
             cells.append("not comparable")
             continue
-        cell = estimate_cell(interval(value))
+        cell = estimate_cell(interval(value, metric.unit))
         if i in leading:
             cell = f'<span class="best">{cell}</span>'
         if 0 < value.undefined < value.episodes:
             cell += f"<small>undefined in {value.undefined} of {value.episodes}</small>"
         cells.append(cell)
-    unit = f"{metric.unit}, " if metric.unit else ""
+    shown, _ = people_unit(metric.unit)
+    unit = f"{shown}, " if shown else ""
     way = f"{metric.arrow} {metric.better}"
     way += "; each policy by its own objective" if own else ""
     return [f"{escaped(metric.title)}<small>{escaped(unit + way)}</small>", *cells]

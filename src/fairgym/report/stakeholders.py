@@ -83,7 +83,7 @@ def wait_table(results: Mapping[str, Result], env: Environment, stage: str) -> s
         stage: a key of `env.spec.waits`.
     """
     headings = {
-        "share": f"People who are {escaped(words(stage))}<small>share</small>",
+        "share": f"People who are {escaped(words(stage))}<small>%</small>",
         "median": f"Median of their times so far<small>{escaped(env.spec.time_unit)}</small>",
     }
     rows = []
@@ -95,7 +95,7 @@ def wait_table(results: Mapping[str, Result], env: Environment, stage: str) -> s
             parts = range(len(env.spec.groups) + 1)
             values = [estimate([end[:, part] for end in ends]).within(*limits) for part in parts]
             policy = f'<span class="wrap">{escaped(name)}</span>'
-            cells = [estimate_cell(interval(value)) for value in values]
+            cells = [estimate_cell(interval(value, column)) for value in values]
             rows.append([None if i else heading, policy, *cells])
     names = [escaped(words(group)) for group in env.spec.groups]
     return table(["", "policy", *names, "everybody"], rows, "results groups", headings=2)

@@ -22,7 +22,7 @@ from fairgym.results.labels import (
     those,
     words,
 )
-from fairgym.results.numbers import Estimate, estimate, interval, number
+from fairgym.results.numbers import Estimate, estimate, interval, number_in, number_told
 from fairgym.statistics.intervals import paired_interval
 
 MOST = 2  # configurations that have their own lines on the groups
@@ -31,7 +31,7 @@ _KINDS = (
     "better in",
     "worse in",
     "no clear difference in",
-    "not to be compared, as more come to the end of it with one of the two:",
+    "not comparable, as not equally many come to the end of it:",
     "too rarely defined to compare:",
 )
 _WORDS = (
@@ -284,7 +284,7 @@ def gap_sentence(result: Result, env: Environment) -> str:
     if not clear:
         return f"{name} no group is clearly worse off in {listed(unclear)}." if unclear else ""
     rest = f"; nobody clearly in {listed(unclear)}" if unclear else ""
-    return f"{name} are worse off, on average over the episodes, in {'; in '.join(clear)}{rest}."
+    return f"Who is worse off {name[0].lower()}{name[1:]}, on average: {'; '.join(clear)}{rest}."
 
 
 def _sorted_line(
@@ -297,9 +297,8 @@ def _sorted_line(
         if not gap.clear:
             (alike if np.isfinite(gap.low) else unknown).append(what)
             continue
-        shown = "" if unit in ("", "share") else f" {unit}"
         kind = (better if (gap.mean < 0) == flipped else worse) if same else other
-        kind.append(f"{what} ({number(ours)}{shown} instead of {number(theirs)})")
+        kind.append(f"{what} ({number_told(ours, unit)} instead of {number_in(theirs, unit)})")
     parts = [f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names]
     return f"{capital(start)}: {'; '.join(parts)}." if parts else ""
 

@@ -19,7 +19,15 @@ from fairgym.results.labels import (
     rate_title,
     words,
 )
-from fairgym.results.numbers import Estimate, estimate, interval, limits_of, number, ratio
+from fairgym.results.numbers import (
+    Estimate,
+    estimate,
+    interval,
+    limits_of,
+    number_in,
+    people_unit,
+    ratio,
+)
 from fairgym.statistics.permuting import compared_by_group
 from fairgym.training.courses import few
 from fairgym.training.evaluation import ENOUGH
@@ -100,7 +108,8 @@ def group_table(
         shown = metric_label(env, disparity)
         unit = metric.rate.unit_in(env.spec.component_info)
         way = "↓ lower is better" if metric.rate.sign < 0 else "↑ higher is better"
-        heading = f"{escaped(rate_title(env, disparity))}<small>{escaped(f'{unit}, {way}')}</small>"
+        about = escaped(f"{people_unit(unit)[0]}, {way}")
+        heading = f"{escaped(rate_title(env, disparity))}<small>{about}</small>"
         limits = limits_of(unit, env.spec.component_info[metric.rate.numerator].nonnegative)
         for i, (name, result) in enumerate(results.items()):
             if of_people:
@@ -108,7 +117,7 @@ def group_table(
             else:
                 rates, apart = group_rates_of(result, metric.rate, parts), result.estimate(shown)
             cells = [value.within(*limits) for value in rates]
-            numbers = [interval(value) for value in (*cells, apart.within(*shown.limits))]
+            numbers = [interval(value, unit) for value in (*cells, apart.within(*shown.limits))]
             policy = f'<span class="wrap">{escaped(name)}</span>'
             rows.append([None if i else heading, policy, *map(estimate_cell, numbers)])
     measure = "gap" if len(parts) == 2 else "standard deviation"
@@ -173,13 +182,14 @@ def partition_table(result: Result, other: Result | None, env: Environment, part
     for i, name in enumerate(env.spec.partitions[partition]):
         cells = [escaped(words(name)), _count(start["people"][i])]
         for column in list(start)[1:]:
-            before, after = number(start[column][i]), number(end[column][i])
+            unit = "share" if column in env.spec.stages else ""
+            before, after = (number_in(part[column][i], unit) for part in (start, end))
             cell = f'<span class="whole">{before} → {after}</span>'
             if beside is not None:
-                cell += f"<small>→ {number(beside[column][i])}</small>"
+                cell += f"<small>→ {number_in(beside[column][i], unit)}</small>"
             cells.append(cell)
         rows.append(cells)
-    heads = [f"{escaped(words(stage))}<small>share</small>" for stage in list(start)[1:-1]]
+    heads = [f"{escaped(words(stage))}<small>%</small>" for stage in list(start)[1:-1]]
     core = f"{escaped(words(env.spec.core_attribute))}<small>mean</small>"
     return table([escaped(words(partition)), "people", *heads, core], rows, "results")
 
@@ -211,11 +221,12 @@ def null_table(
         known = [one for one in named if found[one] is not None or name in gaps[one]]
         for i, policy in enumerate(known):
             null = found[policy]
-            heading = f"{escaped(shown.title)}<small>{escaped(shown.unit)}</small>"
+            heading = f"{escaped(shown.title)}<small>{escaped(people_unit(shown.unit)[0])}</small>"
             cells = ["–"] * 3
             some = some or null is not None
             if null is not None and np.isfinite(null.value):
-                cells = [number(float(shown.shown(x))) for x in (null.value, null.mean, null.bound)]
+                known = (null.value, null.mean, null.bound)
+                cells = [number_in(float(shown.shown(x)), shown.unit) for x in known]
             label = f'<span class="wrap">{escaped(policy)}</span>'
             rate = gaps[policy].get(name)
             behind = ["", ""] if rate is None else [rate.text(rate.widest), rate.test_text]

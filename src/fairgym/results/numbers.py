@@ -107,9 +107,15 @@ def in_plain_unit(unit: str) -> tuple[str, float]:
     return unit, 1.0
 
 
+def people_unit(unit: str) -> tuple[str, float]:
+    """A unit as people tell it, and the factor: "share" -> ("%", 100.0), else as in plain units."""
+    return ("%", 100.0) if unit == "share" else in_plain_unit(unit)
+
+
 def unit_text(unit: str) -> str:
     """A unit behind a title: " (months)", " (%)" for shares, "" where there is none to tell."""
-    return {"share": " (%)", "": "", "people": ""}.get(unit, f" ({unit})")
+    shown = people_unit(unit)[0]
+    return "" if shown in ("", "people") else f" ({shown})"
 
 
 def interval(value: Estimate, unit: str = "", signed: bool = False, behind: str = "") -> str:
@@ -117,11 +123,11 @@ def interval(value: Estimate, unit: str = "", signed: bool = False, behind: str 
 
     Args:
         value: the mean and its limits.
-        unit: unit of the value; a share is told in per cent.
+        unit: unit of the value, which is told in per cent for a share, in dollars for thousands.
         signed: True to write a plus before what is above 0.
         behind: what stands right behind the mean.
     """
-    scale = 100.0 if unit == "share" else 1.0
+    scale = people_unit(unit)[1]
     mean, low, high = (scale * x for x in (value.mean, value.low, value.high))
     known = [abs(x) for x in (mean, low, high) if math.isfinite(x)]
     size, name = magnitude(max(known, default=0.0))
@@ -131,6 +137,32 @@ def interval(value: Estimate, unit: str = "", signed: bool = False, behind: str 
 
     middle = f"{text(mean)}{f' {name}' if name else ''}{behind}"
     return f"{middle} [{text(low)}, {text(high)}]" if math.isfinite(low) else middle
+
+
+def told(value: Estimate, unit: str, points: bool = False) -> str:
+    """A mean with its interval and unit: "12.6 million [12.4, 12.8] dollars", "93.0% [91.0, 95.0]".
+
+    Args:
+        value: the mean and its limits.
+        unit: unit of the value.
+        points: True for a difference, whose per cents are percentage points.
+    """
+    if unit == "share":
+        return interval(value, unit, behind=" points" if points else "%")
+    return f"{interval(value, unit)} {people_unit(unit)[0]}".rstrip()
+
+
+def number_in(value: float, unit: str) -> str:
+    """A number as people tell it, without its unit: a share in per cent."""
+    return number(value * people_unit(unit)[1])
+
+
+def number_told(value: float, unit: str) -> str:
+    """A number with its unit: "93.0%", "12.6 million dollars"."""
+    shown = people_unit(unit)[0]
+    if not math.isfinite(value):
+        return number(value)
+    return f"{number_in(value, unit)}{'' if shown == '%' else ' '}{shown}".rstrip()
 
 
 def difference_text(difference: Estimate, unit: str) -> str:

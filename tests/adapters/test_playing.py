@@ -73,7 +73,7 @@ def test_an_episode_is_the_rollout_with_the_same_key(name):
         assert not bool(env.metrics[metric].defined(rolled.totals)), metric
 
 
-@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("hidden", in_tiers([False, True], False))
 def test_fixed_agents_act_as_in_a_rollout(hidden):
     env = fairgym.make("loan_simple", population=60, horizon=8)
     counting = Counting(env.action_space("debt_management"))

@@ -74,7 +74,7 @@ def test_two_arms_of_which_one_costs_what_it_pays():
     assert max(steps) <= 1.5 * learner.trust_region
 
 
-@pytest.mark.parametrize("excess", in_tiers([-0.01, 0.01], 0.01))
+@pytest.mark.parametrize("excess", in_tiers([-0.01, 0.01]))
 def test_only_steps_in_which_the_agent_acts_teach_the_policy(excess):
     """As if the other steps were not there; but they share in the mean cost, which moves less."""
     learner = algorithms.get("cpo")(

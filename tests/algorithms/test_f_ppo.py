@@ -307,6 +307,7 @@ def learned(name, **settings):
     return learner, *learner.update(state)
 
 
+@pytest.mark.full
 def test_massaging_keeps_the_gap_small_while_learning():
     """What pays is to approve the first group alone: a gap of 1."""
     massaging = {"threshold_start": 0, "threshold_rate": 0.0, "regularise": 0.0}

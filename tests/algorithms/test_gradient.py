@@ -73,6 +73,7 @@ def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order(begun):
     assert len(seen) > 2
 
 
+@pytest.mark.full
 def test_exploration_of_f_mappo_has_a_limit(begun):
     """The entropy bonus alone would have it grow for ever; a few steps change it by little."""
     some, state, _, _ = begun("f-mappo")

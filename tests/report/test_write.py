@@ -141,6 +141,7 @@ def test_configurations_are_compared(both):
     assert "each policy by its own objective" in page.text
 
 
+@pytest.mark.full
 def test_results_keep_the_order_of_the_configurations(seeds, other, monkeypatch):
     groups = group_runs([load(seeds / "seed-0"), load(other)])
     monkeypatch.setattr("fairgym.report.write.compare", lambda *a, **k: compare(*a, **k)[::-1])

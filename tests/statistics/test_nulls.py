@@ -54,7 +54,7 @@ def test_disparities_are_permuted_whose_counts_are_all_told_by_person():
     assert set(found) & set(metrics) == {"both"}
 
 
-@pytest.mark.parametrize("form", in_tiers(FORMS, "loan", "lending_pool"))
+@pytest.mark.parametrize("form", in_tiers(FORMS, "lending_pool"))
 def test_people_add_up_to_their_groups(form):
     """And counting them changes no count, nor anything that happens."""
     name, shape = FORMS[form]

@@ -206,6 +206,7 @@ def test_it_goes_on_with_what_was_begun(order, tmp_path):
     assert bits(order.folder) == finished_alone(order, tmp_path)
 
 
+@pytest.mark.full
 def test_one_that_is_told_to_stop_sends_what_it_has(order, tmp_path):
     (tmp_path / "fates" / "slow").touch()
 

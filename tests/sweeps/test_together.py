@@ -91,6 +91,7 @@ def test_a_run_that_was_begun_goes_on_and_leaves_early(tmp_path):
     assert found["score"] == pytest.approx(whole["score"], abs=1e-4) and found["epochs"] == 3
 
 
+@pytest.mark.full
 def test_ctrl_c_keeps_what_all_have(tmp_path):
     entries = entries_in(tmp_path, seeds="0:1")
 

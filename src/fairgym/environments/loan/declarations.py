@@ -78,6 +78,11 @@ def queue_metrics() -> dict[str, Metric]:
     }
 
 
+def finished_only(banks: Sequence[str]) -> dict[str, str]:
+    """The published wait of each bank, which leaves out those whom `served_disparity` tells of."""
+    return {f"{bank}wait_disparity": "served_disparity" for bank in banks}
+
+
 def baseline_policies(
     action_groups: int, banks: Sequence[str] = ("",), disadvantaged: Sequence[bool] = (False, True)
 ) -> dict[str, dict[str, object]]:

@@ -41,6 +41,7 @@ from fairgym.environments.loan.declarations import (
     ROLES,
     action_spaces,
     baseline_policies,
+    finished_only,
     for_each_group,
     observation_spaces,
     published_metrics,
@@ -191,9 +192,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             data_checksum=self._data.checksum,
             size_text=f"{self.population:,} people",
             waits={"waiting": "time_waited"},
-            finished_only={
-                f"{bank}wait_disparity": "served_disparity" for bank in self._market.prefixes
-            },
+            finished_only=finished_only(self._market.prefixes),
         )
 
     @property

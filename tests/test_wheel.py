@@ -154,7 +154,7 @@ def test_a_run_of_ones_own_parts(home):
 def test_it_is_evaluated_in_a_fresh_process(clean, home):
     done = clean(home, "evaluate", "x", "--episodes", "2")
     assert done.returncode == 0, done.stderr
-    assert "clinic" in done.stdout and "sickness gap" in done.stdout
+    assert "clinic" in done.stdout and "Sickness gap" in done.stdout
 
 
 def test_it_is_reported_and_loaded_in_a_fresh_process_of_the_wheel(clean, home):

@@ -219,7 +219,7 @@ def test_a_gap_that_always_points_one_way_is_told_with_its_sign(env, made_up_res
         "c", True, -0.1, rates={"admission_disparity": rates + np.array([0.0, 0.1])}
     )
     told = findings.metric_sentence("admission_disparity", [unclear], rule, env)
-    assert ", worse for nobody clearly, 0.50 points [" in told
+    assert ", no group clearly worse off, beside" in told
 
 
 def people(env, advantaged: float, disadvantaged: float) -> dict[str, np.ndarray]:

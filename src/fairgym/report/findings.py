@@ -116,6 +116,8 @@ def _gap(result: Result, name: str, env: Environment) -> str:
         return ""
     rate, pair = found[name], found[name].widest
     chance = f", {rate.test_text}" if rate.test else ""
+    if not pair.gap.clear:
+        return f", no group clearly worse off{chance}"
     return f", worse for {rate.text(pair)}{_after_number(rate.unit)}{chance}"
 
 

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from fairgym.config.differences import words
 from fairgym.core import Environment, counts_people
 from fairgym.results.gaps import MOST_PAIRS, gaps_of
 from fairgym.results.labels import metric_label
 from fairgym.results.numbers import Estimate, interval, unit_text
 from fairgym.results.table import Table
+from fairgym.statistics.comparisons import null_of
 from fairgym.training.evaluation import Evaluation
 
 # Title of a policy -> its evaluations.
@@ -52,8 +55,10 @@ def null_table(env: Environment, columns: Columns) -> Table:
     for name in next(iter(columns.values()))[0].nulls:
         label = metric_label(env, name)
         cells = []
-        for (evaluation,) in columns.values():
-            null = evaluation.null(name)
+        for several in columns.values():
+            sides = zip(*(one.beside_luck(name) for one in several), strict=True)
+            values, permuted = map(np.concatenate, sides)
+            null = null_of(values, permuted)
             value, mean, bound = (
                 interval(Estimate(float(label.shown(x)), math.nan, math.nan), label.unit)
                 for x in (null.value, null.mean, null.bound)

@@ -4,10 +4,19 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from fairgym.core import Environment
 from fairgym.fairness import Rate
 from fairgym.results.labels import rate_parts, rate_title, those
-from fairgym.results.numbers import Estimate, in_plain_unit, interval, number
+from fairgym.results.numbers import (
+    Estimate,
+    in_plain_unit,
+    interval,
+    limits_of,
+    number,
+    rounded_away,
+)
 from fairgym.statistics.gaps import Gap, GapTest, gap_differences, gap_test, systematic_gaps
 from fairgym.training.evaluation import Evaluation
 
@@ -52,8 +61,12 @@ class RateGaps:
 
     @property
     def widest(self) -> PairGap:
-        """The pair that is furthest apart."""
-        return max(self.pairs, key=lambda pair: abs(pair.gap.mean))
+        """The pair that is furthest apart, of those that are clearly so if there are any."""
+
+        def order(pair: PairGap) -> tuple[bool, bool, float]:
+            return math.isfinite(pair.gap.mean), pair.gap.clear, abs(pair.gap.mean)
+
+        return max(self.pairs, key=order)
 
     def worse_off(self, pair: PairGap) -> str:
         """The group of a pair that fares worse on average."""
@@ -61,14 +74,18 @@ class RateGaps:
         return pair.names[1] if ahead else pair.names[0]
 
     def text(self, pair: PairGap) -> str:
-        """Who is worse off: "the disadvantaged by 4.00 [1.20, 6.80]"; a share's in points."""
+        """Who is worse off: "the disadvantaged by 4.00 [1.20, 6.80]"; a share's in points.
+
+        After "unclear" where the interval holds 0.
+        """
         if pair.gap.mean == pair.gap.low == pair.gap.high == 0.0:
             return "nobody"
         size = pair.gap if pair.gap.mean >= 0.0 else pair.gap.times(-1.0)
         told = interval(size, self.unit, behind=" points" if self.unit == "share" else "")
+        behind = f"{those(self.worse_off(pair))} by {told}"
         if pair.gap.clear:
-            return f"{those(self.worse_off(pair))} by {told}"
-        return f"nobody clearly, {told}" if math.isfinite(size.mean) else "undefined"
+            return behind
+        return f"unclear, {behind}" if math.isfinite(size.mean) else "undefined"
 
     @property
     def widest_text(self) -> str:
@@ -109,14 +126,17 @@ def gaps_of(
         parts = rate_parts(env, rate)
         unit, factor = in_plain_unit(rate.unit_in(env.spec.component_info))
         gaps = systematic_gaps(rates, level)
+        low, high = limits_of(unit)
+        largest = max((float(np.nanmax(np.abs(one), initial=0.0)) for one in rates), default=0.0)
+
         changes: Sequence[Gap | None] = [None] * len(gaps)
         if reference is not None:
             changes = gap_differences(rates, [one.rates[name] for one in reference], level)
         pairs = tuple(
             PairGap(
                 (parts[gap.first], parts[gap.second]),
-                _estimate(gap, factor),
-                None if change is None else _estimate(change, factor),
+                _estimate(gap, factor, largest, high - low),
+                None if change is None else _estimate(change, factor, largest, 2.0 * (high - low)),
             )
             for gap, change in zip(gaps, changes, strict=True)
         )
@@ -137,5 +157,7 @@ def _compared(env: Environment) -> Mapping[str, Rate]:
     return {name: rate for rate, name in found.items()}
 
 
-def _estimate(gap: Gap, factor: float) -> Estimate:
-    return Estimate(gap.mean, gap.low, gap.high).times(factor)
+def _estimate(gap: Gap, factor: float, largest: float, most: float) -> Estimate:
+    """A gap in plain units, where it can lie; 0 where it is rounding of rates of this size."""
+    found = rounded_away(Estimate(gap.mean, gap.low, gap.high), largest)
+    return found.times(factor).within(-most, most)

@@ -9,6 +9,8 @@ import numpy as np
 from fairgym.statistics.intervals import crossed_interval
 
 NO_DIFFERENCE, NOT_CLEAR = "no difference", "unclear"
+# Share of the values below which a difference is rounding.
+ROUNDING = 8.0 * float(np.finfo(np.float32).eps)
 # Multiples of a unit that readers know by itself.
 _MULTIPLES = {"thousand ": 1e3, "million ": 1e6}
 
@@ -65,6 +67,17 @@ def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 def limits_of(unit: str, nonnegative: bool = True) -> tuple[float, float]:
     """Range of a value: a share is not above 1, and what cannot be negative not below 0."""
     return 0.0 if nonnegative else -math.inf, 1.0 if unit == "share" else math.inf
+
+
+def rounded_away(value: "Estimate", size: float) -> "Estimate":
+    """A difference; 0 where it is but rounding of single precision, over many sums.
+
+    Args:
+        value: the difference.
+        size: size of the values that it is of.
+    """
+    most = max(map(abs, (value.mean, value.low, value.high)))
+    return Estimate(0.0, 0.0, 0.0) if most < ROUNDING * size else value
 
 
 def magnitude(value: float) -> tuple[float, str]:

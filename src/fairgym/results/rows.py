@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fairgym.config.differences import words
-from fairgym.results.numbers import Estimate, estimate, unit_text
+from fairgym.results.numbers import Estimate, estimate, rounded_away, unit_text
 from fairgym.results.quantities import Quantity, quantities
 from fairgym.statistics.intervals import paired_interval
 from fairgym.statistics.shares import share_difference, share_interval
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.scenarios import Simulation
-
-# Share of the values below which a difference is rounding: of single precision, over many sums.
-_ROUNDING = 8.0 * float(np.finfo(np.float32).eps)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,8 +88,7 @@ def rows_of(
         }
         for name, one in differences.items():
             size = max(abs(means[name].mean), abs(means[reference].mean))
-            if max(map(abs, (one.mean, one.low, one.high))) < _ROUNDING * size:
-                differences[name] = Estimate(0.0, 0.0, 0.0)
+            differences[name] = rounded_away(one, size)
         rows.append(Row(quantity, means, differences))
     return rows
 

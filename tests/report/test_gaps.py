@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairgym.results.gaps import PairGap, RateGaps, gaps_of
-from fairgym.results.numbers import Estimate
+from fairgym.results.numbers import Estimate, rounded_away
 
 NAN = Estimate(math.nan, math.nan, math.nan)
 
@@ -46,5 +46,7 @@ def test_rounding_is_no_gap(env, made_up_evaluation):
     found, gap = told(made_up_evaluation, env, rates)
     assert (gap.mean, gap.low, gap.high) == (0.0, 0.0, 0.0)
     assert found.text(found.pairs[0]) == "nobody"
+    single = rounded_away(Estimate(1e-9, math.nan, math.nan), 1.0)
+    assert single.mean == 0.0 and math.isnan(single.low), "an unknown interval stays unknown"
     _, gap = told(made_up_evaluation, env, rates + [[0.0, 1e-4]] * 4)
     assert gap.clear and gap.mean == pytest.approx(-1e-4, rel=1e-3)

@@ -76,8 +76,8 @@ def rounded_away(value: "Estimate", size: float) -> "Estimate":
         value: the difference.
         size: size of the values that it is of.
     """
-    most = max(map(abs, (value.mean, value.low, value.high)))
-    return Estimate(0.0, 0.0, 0.0) if most < ROUNDING * size else value
+    known = [abs(x) for x in (value.mean, value.low, value.high) if math.isfinite(x)]
+    return value.times(0.0) if max(known, default=math.inf) < ROUNDING * size else value
 
 
 def magnitude(value: float) -> tuple[float, str]:

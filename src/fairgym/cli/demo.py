@@ -36,7 +36,7 @@ def demo(arguments: Sequence[str]) -> None:
     from fairgym.cli.evaluate import print_tables
     from fairgym.config.run_config import RunConfig
     from fairgym.report import write_report
-    from fairgym.report.write import MEASURED
+    from fairgym.report.measured import MEASURED
     from fairgym.training.comparison import compare
     from fairgym.training.folder import RunFolder
     from fairgym.training.loop import train

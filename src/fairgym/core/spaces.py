@@ -33,6 +33,7 @@ class Element:
         group: the group, or part of a partition, that it is for; "" if it is for all.
         of: name of the element (share of a budget) that this one is a split of.
         unit: unit of the value; "" for a plain number in [0, 1].
+        meaning: what a higher value does, for readers of reports; "" where the name says it.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Element:
     group: str = ""
     of: str = ""
     unit: str = ""
+    meaning: str = ""
 
     def __post_init__(self) -> None:
         """Fill in the label."""
@@ -53,7 +55,13 @@ class Element:
 
 
 def per_group(
-    name: str, groups: Sequence[str], *, label: str = "", of: str = "", unit: str = ""
+    name: str,
+    groups: Sequence[str],
+    *,
+    label: str = "",
+    of: str = "",
+    unit: str = "",
+    meaning: str = "",
 ) -> tuple[Element, ...]:
     """One element for each group, or a single one without groups.
 
@@ -63,6 +71,7 @@ def per_group(
         label: words for the number; those of the name if empty.
         of: name of the element that these split.
         unit: unit of the values.
+        meaning: what a higher value does.
 
     Examples:
         >>> from fairgym.core import per_group
@@ -71,9 +80,9 @@ def per_group(
     """
     label = label or name.replace("_", " ")
     if not groups:
-        return (Element(name, label, "", of, unit),)
+        return (Element(name, label, "", of, unit, meaning),)
     return tuple(
-        Element(f"{name}_{group}".replace(" ", "_").lower(), label, group, of, unit)
+        Element(f"{name}_{group}".replace(" ", "_").lower(), label, group, of, unit, meaning)
         for group in groups
     )
 

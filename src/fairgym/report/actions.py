@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from fairgym.algorithms import log_keys
 from fairgym.core import Element, Environment, Shares
 from fairgym.report import style
+from fairgym.report.drawn import curve, keep
 from fairgym.report.grouping import RunGroup, Series, groups_of
 from fairgym.results.labels import has_people, parts_word, row_label, title, whole, words
 from fairgym.results.numbers import number
@@ -209,18 +210,9 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
             if space.chooses_row:
                 line = style.one_of(index, len(space.elements))
         data = _curve(group, panel.agent, element.name)
-        axis.plot(
-            data.epochs,
-            data.mean,
-            label=words(element.title),
-            zorder=3,
-            marker=data.marker,
-            **line,
-        )
-        if len(group.runs) > 1:
-            axis.fill_between(
-                data.epochs, data.low, data.high, color=line["color"], alpha=style.BAND_ALPHA, lw=0
-            )
+        band = (data.low, data.high) if len(group.runs) > 1 else (None, None)
+        label = words(element.title)
+        curve(axis, data.epochs, data.mean, *band, label=label, marker=data.marker, **line)
         if data.epochs.size:
             top = max(top, float(np.nanmax(data.high)))
             if not member and len(panel.elements) > 1:
@@ -267,6 +259,8 @@ def _heat_map(axis: Axes, group: RunGroup, panel: Panel, limit: float) -> None:
         )
         for row, element in enumerate(block):
             ticks[y + row] = row_label(element)
+            for epoch, share in zip(epochs, shares[row], strict=True):
+                keep(axis, words(element.title), epoch, share)
             _beside(axis, y + row, number(shares[row, -1]))
         y += len(block)
     assert image is not None

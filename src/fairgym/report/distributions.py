@@ -10,6 +10,7 @@ from matplotlib.patches import Patch
 
 from fairgym.core import Environment
 from fairgym.report import style
+from fairgym.report.drawn import keep
 from fairgym.results.estimates import Evaluations, core_values, group_gap, named_evaluations
 from fairgym.results.labels import core_attribute_unit, words
 from fairgym.results.numbers import number
@@ -100,6 +101,12 @@ def _histogram(values: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, float
     return 100 * counts / max(values.size, 1), float(values.mean()) if values.size else np.nan
 
 
+def _keep(panel: Axes, group: str, edges: np.ndarray, shares: np.ndarray) -> None:
+    """Remember the bars of a group at the middles of the bins."""
+    for middle, share in zip((edges[1:] + edges[:-1]) / 2, shares, strict=True):
+        keep(panel, group, middle, share)
+
+
 def _overlaid(
     panel: Axes, spread: Sequence[Spread], edges: np.ndarray, groups: Sequence[str]
 ) -> None:
@@ -107,6 +114,7 @@ def _overlaid(
         if not np.isfinite(mean):
             continue
         colour = style.group_colour(code)
+        _keep(panel, words(groups[code]), edges, shares)
         panel.stairs(shares, edges, fill=True, color=colour, alpha=0.25, lw=0)
         panel.stairs(shares, edges, color=colour, lw=1.6, label=words(groups[code]))
         panel.axvline(mean, color=colour, lw=1.4, ls=(0, (4, 2)))
@@ -123,6 +131,7 @@ def _lanes(
         if not np.isfinite(mean):
             continue
         colour = style.group_colour(code)
+        _keep(panel, words(groups[code]), edges, shares)
         tops = floor + 0.9 * shares / highest
         panel.stairs(tops, edges, baseline=floor, fill=True, color=colour, alpha=0.3, lw=0)
         panel.stairs(tops, edges, baseline=None, color=colour, lw=1.4, label=groups[code])

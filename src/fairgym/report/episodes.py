@@ -1,9 +1,7 @@
-"""Figures of what policies achieve in episodes: rates over time, and the comparison."""
+"""Figures of rates and of the parts of the people over the steps of an episode."""
 
-import textwrap
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,17 +10,17 @@ from matplotlib.lines import Line2D
 
 from fairgym.core import Environment
 from fairgym.report import style
-from fairgym.results.estimates import Evaluations, Result, cumulative_rates, named_evaluations
+from fairgym.report.drawn import curve
+from fairgym.results.estimates import Evaluations, cumulative_rates, named_evaluations
 from fairgym.results.labels import (
     core_attribute_unit,
     disparities,
-    metric_labels,
     rate_parts,
     rate_title,
     title,
     words,
 )
-from fairgym.results.numbers import ratio
+from fairgym.results.numbers import people_unit, ratio
 from fairgym.training.courses import few
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
@@ -55,13 +53,13 @@ def group_rates(evaluations: Evaluations, env: Environment) -> Figure:
     for row, (policy, several) in enumerate(named.items()):
         for place, (name, metric) in enumerate(compared.items(), row * each):
             panel = axes[place]
-            rates = np.concatenate(
+            unit, factor = people_unit(metric.rate.unit_in(env.spec.component_info))
+            rates = factor * np.concatenate(
                 [cumulative_rates(e.trace, metric.rate, e.discount) for e in several]
             )
             same[name].append((panel, rates))
             _rate_lines(panel, *few(rates, rate_parts(env, metric.rate)))
             style.set_title(panel, rate_title(env, name), policy if len(named) > 1 else "")
-            unit = metric.rate.unit_in(env.spec.component_info)
             style.set_ylabel(panel, f"{unit}, so far")
             panel.set_xlabel(f"time ({steps})")
         for spare in axes[row * each + len(compared) : (row + 1) * each]:
@@ -87,23 +85,9 @@ def _rate_lines(panel: Axes, rates: np.ndarray, groups: Sequence[str]) -> None:
         if not known.any():
             continue
         shown = own[:, known]
-        panel.plot(
-            steps[known],
-            np.nanmean(shown, axis=0),
-            label=name,
-            zorder=3,
-            **style.group_line(code),
-        )
-        if own.shape[0] > 1:
-            low, high = np.nanpercentile(shown, SPREAD, axis=0)
-            panel.fill_between(
-                steps[known],
-                low,
-                high,
-                color=style.group_colour(code),
-                alpha=2 * style.BAND_ALPHA / max(2, len(groups)),
-                lw=0,
-            )
+        band = np.nanpercentile(shown, SPREAD, axis=0) if own.shape[0] > 1 else (None, None)
+        look = {**style.group_line(code), "alpha": 2 * style.BAND_ALPHA / max(2, len(groups))}
+        curve(panel, steps[known], np.nanmean(shown, axis=0), *band, label=name, **look)
     panel.set_xlim(0, rates.shape[1])
     if not panel.lines:
         panel.text(0.5, 0.5, "undefined: nobody counts", transform=panel.transAxes, ha="center")
@@ -170,7 +154,7 @@ def part_curves(evaluations: Evaluations, env: Environment, partition: str) -> F
             # an episode that has ended counts nobody
             means = ratio(above.sum(axis=0), below.sum(axis=0))
             for code, line in enumerate(means.T):
-                panel.plot(line, label=parts[code], **style.part_line(code))
+                curve(panel, range(len(line)), line, label=parts[code], **style.part_line(code))
             style.set_title(panel, title(column), policy if len(named) > 1 else "")
             if column in env.spec.stages:
                 style.set_ylabel(panel, "share of people")
@@ -182,59 +166,3 @@ def part_curves(evaluations: Evaluations, env: Environment, partition: str) -> F
             panel.margins(y=0.08)
     style.top_legend(figure, handles)
     return figure
-
-
-@style.styled
-def metric_comparison(results: Sequence[Result], env: Environment) -> Figure:
-    """Every metric of policies and baselines as points with 95% intervals, one panel each.
-
-    Args:
-        results: learned policies first, then baselines.
-        env: the environment, for names and units.
-    """
-    shown = metric_labels(env)
-    columns = 4 if len(shown) > 6 else 3
-    rows = -(-len(shown) // columns)
-    names = [textwrap.fill(result.name, 36) for result in results]
-    lines = max(name.count("\n") for name in names) + 1
-    height = 1.2 + (0.11 + 0.13 * lines) * len(results)
-    figure, axes = style.panels(len(shown), columns, height, sharey=True)
-    figure.set_size_inches(style.WIDTH, rows * height)
-    places = np.arange(len(results))[::-1]
-    learned = 0
-    for place, result in zip(places, results, strict=True):
-        look = _look(result, learned)
-        learned += result.learned
-        for panel, metric in zip(axes, shown, strict=True):
-            value = result.estimate(metric)
-            if not np.isfinite(value.mean):
-                panel.annotate(
-                    "undefined" if value.episodes else "not comparable",
-                    (0.5, place),
-                    xycoords=panel.get_yaxis_transform(),
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                    color=style.MUTED,
-                )
-                continue
-            if np.isfinite(value.low):
-                panel.plot([value.low, value.high], [place, place], color=look["color"], lw=2)
-            panel.plot([value.mean], [place], ls="", ms=6.5, label=result.name, zorder=3, **look)
-    for panel, metric in zip(axes, shown, strict=True):
-        own = any(not result.estimate(metric).episodes for result in results)
-        style.set_title(panel, metric.title, "each by its own: do not compare" if own else "")
-        panel.set_xlabel(f"{metric.axis_label}\n{'← better' if metric.flipped else 'better →'}")
-        panel.set_yticks(places, names)
-        panel.set_ylim(-0.6, len(results) - 0.4)
-        panel.tick_params(axis="y", length=0, labelcolor=style.INK)
-        panel.grid(axis="y", visible=False)
-        panel.margins(x=0.1)
-        panel.locator_params(axis="x", nbins=4)
-    return figure
-
-
-def _look(result: Result, learned: int) -> dict[str, Any]:
-    if result.learned:
-        return {"color": style.POLICY_COLOURS[learned % len(style.POLICY_COLOURS)], "marker": "o"}
-    return {"color": style.BASELINE_COLOUR, "marker": "s"}

@@ -1,32 +1,35 @@
 """All figures of a report, in order, with their headings and captions."""
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable
 
 from matplotlib.figure import Figure
 
 from fairgym.core import Environment
 from fairgym.report.actions import map_panels, mean_actions
 from fairgym.report.distributions import core_attribute_distribution
-from fairgym.report.episodes import group_rates, metric_comparison, part_curves
-from fairgym.report.grouping import RunGroup
+from fairgym.report.episodes import group_rates, part_curves
 from fairgym.report.learning import learning_curves
+from fairgym.report.measured import Measured
+from fairgym.report.outcomes import group_outcomes, metric_comparison
 from fairgym.report.over_time import scheme_curves, status_curves, wait_curves
 from fairgym.report.svg import Captioned
-from fairgym.results.estimates import Result
-from fairgym.results.labels import (
-    disparities,
-    has_people,
-    has_population,
-    metric_labels,
-    rate_parts,
-    words,
-)
+from fairgym.results.labels import disparities, has_people, has_population, rate_parts, words
 
+_GROUPS = (
+    "A point is the mean rate of a group, the bar through it its 95% interval; the arrow below a"
+    " panel points to the better side. Learned policies stand above the best baseline. {size}"
+)
 _COMPARISON = (
     "A point is a mean over episodes, the bar through it its 95% interval. Circles are learned"
     " policies, squares fixed ones that need no training. The arrow below a panel points to the"
     " better side. All policies meet the same episodes, so that they can differ clearly although"
-    " their bars overlap: the table above marks those that are not clearly apart from the best."
+    " their bars overlap: the table marks those that are not clearly apart from the best.{null}"
+    " {size}"
+)
+_NULL = (
+    " Grey bars behind disparities: 95% of the means that come out when the people's groups are"
+    " permuted."
 )
 _LEARNING = (
     "How the learned policy did after each epoch of training, on the objective it was trained for"
@@ -51,21 +54,23 @@ _GROUP_RATES = (
     "Every rate that a disparity compares, counted from the start of the episode up to each step:"
     " {apart} at the right end is the disparity of an episode. Lines are means over episodes, the"
     " shade holds nine of ten of them; a line begins where its rate is first defined. Scales need"
-    " not begin at 0.{each}"
+    " not begin at 0.{each} {size}"
 )
 _SCHEMES = (
     "Score of each fairness scheme, counted from the start of the episode up to each step; at the"
     " right end it is the score of the episode. Lines are means over episodes, in grey those of the"
-    " fixed policies; a shade holds nine of ten episodes of a learned one."
+    " fixed policies; a shade holds nine of ten episodes of a learned one. {size}"
 )
 _STATUS = (
     "What each of those concerned has got, which is what the schemes judge: means over episodes"
     " after each step.{each}"
 )
 _WAITS = (
-    "The share of the people who wait at each step, and the median of the times that they have"
-    " waited so far. Lines are means over episodes, of medians over those in which somebody waits,"
-    " in grey those of the fixed policies; a shade holds nine of ten episodes of a learned one."
+    "At the left, of those who begin to wait, the share that still does after a time, those who"
+    " wait at an episode's end included (Kaplan-Meier). Then the share of all people who wait at"
+    " each step, and the median of the times that they have waited so far: means over episodes,"
+    " of medians over those in which somebody waits. Grey lines are the fixed policies; a shade"
+    " holds nine of ten episodes of a learned one. {size}"
 )
 _PARTS = (
     "How the people of each {partition} stand at each step: their mean {attribute} and the share of"
@@ -74,75 +79,70 @@ _PARTS = (
 )
 
 
-def plot_all(
-    groups: Sequence[RunGroup], results: Sequence[Result], env: Environment
-) -> dict[str, Captioned]:
+def plot_all(page: Measured) -> dict[str, Captioned]:
     """Draw every figure of a report, in the order of the page.
 
     Args:
-        groups: the configurations.
-        results: the learned policies, one for each configuration in the same order, and the
-            baselines.
-        env: the environment, for names and units.
+        page: what was measured.
 
     Returns:
-        Name -> figure with its heading and caption.
+        Name -> figure with its heading, its caption and the call that draws it.
     """
-    learned = {r.name: list(r.evaluations) for r in results if r.learned}
-    references = _references(groups, results, env)
-    texts = _texts(groups, env, bool(references))
+    env, texts, found = page.env, _texts(page), {}
 
-    def captioned(figure: Figure, heading: str, caption: str, **more: str) -> Captioned:
-        return Captioned(figure, heading, caption.format(**texts, **more))
+    def draw(
+        name: str, heading: str, caption: str, function: Callable[..., Figure], *given: str
+    ) -> None:
+        """Draw by attributes of `page`, or by texts in quotation marks."""
+        values = [
+            text[1:-1] if text.startswith('"') else operator.attrgetter(text)(page)
+            for text in given
+        ]
+        call = ", ".join(text if text.startswith('"') else f"page.{text}" for text in given)
+        found[name] = Captioned(
+            function(*values),
+            heading,
+            caption.format(**texts),
+            f"{function.__name__}({call})",
+        )
 
-    found = {
-        "comparison": captioned(
-            metric_comparison(results, env), "What the policies achieve", _COMPARISON
-        ),
-        "learning": captioned(
-            learning_curves(groups, references=references), "Learning curves", _LEARNING
-        ),
-        "actions": captioned(mean_actions(groups), "What the agents decide", _ACTIONS),
-    }
-    if has_population(env):
-        attribute = words(env.spec.core_attribute)
-        found["core-attribute"] = captioned(
-            core_attribute_distribution(learned, env),
-            f"Where the groups stand: {attribute}",
+    people = has_population(env)
+    if disparities(env):
+        draw("groups", f"The {texts['parts']}' rates", _GROUPS, group_outcomes, "beside", "env")
+    draw("comparison", "Every measure", _COMPARISON, metric_comparison, "shown", "env")
+    for stage in env.spec.waits if people else ():
+        name, heading = stage.replace(" ", "-"), f"Who is {words(stage)} over an episode"
+        draw(f"{name}-over-time", heading, _WAITS, wait_curves, "shown", "env", f'"{stage}"')
+    draw("actions", "What the agents decide", _ACTIONS, mean_actions, "groups")
+    if env.spec.schemes:
+        draw("schemes", "Fairness over an episode", _SCHEMES, scheme_curves, "shown", "env")
+        heading = "Who has got what over an episode"
+        draw("status", heading, _STATUS, status_curves, "learned", "env")
+    draw("learning", "Learning curves", _LEARNING, learning_curves, "groups", "references")
+    if people:
+        heading = f"Where the groups stand: {texts['attribute']}"
+        draw(
+            "core-attribute",
+            heading,
             _CORE_ATTRIBUTE,
-            attribute=attribute,
+            core_attribute_distribution,
+            "learned",
+            "env",
         )
     if disparities(env):
-        found["group-rates"] = captioned(
-            group_rates(learned, env), f"The {texts['parts']} over an episode", _GROUP_RATES
-        )
-    if env.spec.schemes:
-        found["schemes"] = captioned(
-            scheme_curves(results, env), "Fairness over an episode", _SCHEMES
-        )
-        found["status"] = captioned(
-            status_curves([result for result in results if result.learned], env),
-            "Who has got what over an episode",
-            _STATUS,
-        )
-    for stage in env.spec.waits if has_population(env) else ():
-        found[f"{stage.replace(' ', '-')}-over-time"] = captioned(
-            wait_curves(results, env, stage), f"Who is {words(stage)} over an episode", _WAITS
-        )
-    for partition in env.spec.partitions if has_population(env) else ():
-        name = words(partition)
-        found[f"by-{partition}-over-time"] = captioned(
-            part_curves(learned, env, partition),
-            f"By {name} over an episode",
-            _PARTS,
-            partition=name,
-            attribute=words(env.spec.core_attribute),
-        )
+        heading = f"The {texts['parts']} over an episode"
+        draw("group-rates", heading, _GROUP_RATES, group_rates, "learned", "env")
+    for partition in env.spec.partitions if people else ():
+        heading = f"By {words(partition)} over an episode"
+        texts["partition"] = words(partition)
+        name = f"by-{partition}-over-time"
+        draw(name, heading, _PARTS, part_curves, "learned", "env", f'"{partition}"')
     return found
 
 
-def _texts(groups: Sequence[RunGroup], env: Environment, references: bool) -> dict[str, str]:
+def _texts(page: Measured) -> dict[str, str]:
     """Parts of captions that depend on what is shown."""
+    env, groups = page.env, page.groups
     seeds = max(len(group.runs) for group in groups)
     spaces = [env.action_space(agent) for agent in env.agents]
     per_person = any(space.per_entity for space in spaces)
@@ -160,7 +160,10 @@ def _texts(groups: Sequence[RunGroup], env: Environment, references: bool) -> di
         "budgets": _about_budgets(env, seeds),
         "each": " Each configuration has its own panels." if len(groups) > 1 else "",
         "per_person": _PER_PERSON if per_person and has_people(env) else "",
-        "references": " Grey level lines are the fixed policies." if references else "",
+        "references": " Grey level lines are the fixed policies." if page.references else "",
+        "size": _size(page),
+        "attribute": words(env.spec.core_attribute) if has_people(env) else "",
+        "null": _NULL if any(one.evaluations[0].nulls for one in page.shown) else "",
         "two": two,
         "apart": apart,
         "parts": parts,
@@ -177,18 +180,13 @@ def _band(seeds: int) -> str:
     )
 
 
-def _references(
-    groups: Sequence[RunGroup], results: Sequence[Result], env: Environment
-) -> Mapping[str, Mapping[str, float]]:
-    """The baselines' metrics as the program counts them, if all configurations share a world."""
-    if len({group.world for group in groups}) > 1:
-        return {}
-    return {
-        # `shown` turns a value round and back
-        result.name: {m.name: float(m.shown(result.estimate(m).mean)) for m in metric_labels(env)}
-        for result in results
-        if not result.learned
-    }
+def _size(page: Measured) -> str:
+    """Number of episodes and of trained seeds."""
+    episodes = page.learned[0].evaluations[0].episodes
+    told = "One episode" if episodes == 1 else f"{episodes:,} episodes"
+    seeds = sorted({run.config.seed for group in page.groups for run in group.runs})
+    several = f"s {', '.join(map(str, seeds))}" if len(seeds) > 1 else f" {seeds[0]}"
+    return f"{told} of each policy; learned ones of seed{several}."
 
 
 def _about_budgets(env: Environment, seeds: int) -> str:

@@ -1,145 +1,30 @@
-"""Key findings: sentences made from the numbers of a report."""
+"""Sentences on people's standing, on what agents decide, and on what cannot be measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
+from scipy.stats import rankdata
 
 from fairgym.algorithms import log_keys
 from fairgym.core import ActionSpace, Element, Environment, Shares
 from fairgym.report.grouping import RunGroup, Series
-from fairgym.results.estimates import Result, best, core_values, group_gap, group_means, who
-from fairgym.results.gaps import gaps_of
+from fairgym.results.estimates import Result, core_values, group_gap, who
 from fairgym.results.labels import (
-    MetricLabel,
-    axis_of,
     capital,
     core_attribute_unit,
-    disparities,
-    has_population,
+    listed,
     metric_label,
-    rate_parts,
-    rate_title,
     row_label,
     those,
     title,
     words,
 )
-from fairgym.results.numbers import (
-    Estimate,
-    estimate,
-    number,
-    number_in,
-    number_told,
-    told,
-)
+from fairgym.results.numbers import estimate, number
 
 LEVEL = 0.05  # a mean action that moves by less is said to stay
+FAVOURS = 0.2  # least rank correlation of an action with a feature that is told
+MOST_FEATURES = 4
 MOST_OPTIONS = 6  # of an agent that chooses, whose shares are all told
-
-
-def findings(
-    groups: Sequence[RunGroup],
-    learned: Sequence[Result],
-    baselines: Sequence[Sequence[Result]],
-    env: Environment,
-) -> list[str]:
-    """Sentences on every metric, people's standing, actions and measures that are undefined.
-
-    Args:
-        groups: the configurations, with their runs.
-        learned: their evaluations, in the same order.
-        baselines: for each of them the baselines, in its environment and by its objective.
-        env: the environment, for names and units.
-    """
-    first = [best(several) for several in baselines]
-    names = {None if one is None else one.name for one in first}
-    common = first[0] if len(names) == 1 and len({group.world for group in groups}) == 1 else None
-    found = [
-        metric_sentence(name, learned, common, env) for name in (*env.metrics, *env.spec.schemes)
-    ]
-    if has_population(env):
-        found += [core_sentence(result, env, len(learned) > 1) for result in learned]
-    for group in groups:
-        found += action_sentences(group)
-    fixed = {result.name: result for several in baselines for result in several}
-    for result in (*learned, *fixed.values()):
-        found += trouble_sentences(result, env)
-    return found
-
-
-def metric_sentence(
-    name: str, learned: Sequence[Result], rule: Result | None, env: Environment
-) -> str:
-    """One metric or scheme of every learned policy beside the baseline with the best objective."""
-    shown = metric_label(env, name)
-
-    def text_of(value: Estimate) -> str:
-        return told(value, shown.unit) if np.isfinite(value.mean) else "undefined"
-
-    own = [result.estimate(shown) for result in learned]
-    if len(learned) == 1:
-        text = f"{shown.title} {text_of(own[0])}"
-        if np.isfinite(own[0].mean):
-            text += _by_group(learned[0], name, env) + _gap(learned[0], name, env)
-    else:
-        verdicts = [_verdict(result, rule, shown) for result in learned]
-        text = f"{shown.title}: " + ", ".join(
-            f"{text_of(value)} with “{result.name}”{_gap(result, name, env)}"
-            f"{f' ({verdict})' if verdict else ''}"
-            for value, result, verdict in zip(own, learned, verdicts, strict=True)
-        )
-    if rule is None:
-        return f"{text}."
-    text = f"{text}, beside {text_of(rule.estimate(shown))} for “{rule.name}”"
-    verdict = _verdict(learned[0], rule, shown) if len(learned) == 1 else ""
-    return f"{text}: {verdict}." if verdict else f"{text}."
-
-
-def _verdict(result: Result, rule: Result | None, shown: MetricLabel) -> str:
-    """Verdict on a policy beside a rule in the same episodes, with its size; "" if none is due."""
-    if rule is None or result.ended_early[0]:  # a policy that failed is not called better
-        return ""
-    gap = result.difference(rule, shown)
-    if not np.isfinite(gap.low):
-        return ""
-    if not gap.clear:
-        return "no clear difference"
-    better = (gap.mean < 0) == shown.flipped
-    size = gap if gap.mean > 0 else gap.times(-1.0)
-    return f"{'better' if better else 'worse'} by {told(size, shown.unit, points=True)}"
-
-
-def _gap(result: Result, name: str, env: Environment) -> str:
-    """Who is worse off in the rate behind a disparity; "" where another measure has told it."""
-    found = {rate.name: rate for rate in gaps_of(env, result.evaluations)}
-    if name not in found:
-        return ""
-    rate, pair = found[name], found[name].widest
-    chance = f", {rate.test_text}" if rate.test else ""
-    if not pair.gap.clear:
-        return f", no group clearly worse off{chance}"
-    return f", worse for {rate.text(pair)}{_after_number(rate.unit)}{chance}"
-
-
-def _by_group(result: Result, name: str, env: Environment) -> str:
-    """Rates of the groups behind a disparity, at the end of the episode."""
-    if name not in disparities(env):
-        return ""
-    traced = [e for e in result.evaluations if e.trace is not None]
-    if not traced:
-        return ""
-    rates = group_means(traced, env.metrics[name].rate)
-    parts = rate_parts(env, env.metrics[name].rate)
-    unit = env.metrics[name].rate.unit_in(env.spec.component_info)
-    if parts == env.spec.groups:
-        each = [f"{number_told(r, unit)} for {those(g)}" for r, g in zip(rates, parts, strict=True)]
-        text = ", ".join(each)
-    else:
-        axis = axis_of(env, env.metrics[name].rate.numerator)
-        what = "people" if axis == "person" else f"{axis}s"
-        lowest, highest = number_in(min(rates), unit), number_told(max(rates), unit)
-        text = f"from {lowest} to {highest} over {len(parts)} {what}"
-    return f" ({rate_title(env, name).lower()} {text})"
 
 
 def core_sentence(result: Result, env: Environment, several: bool) -> str:
@@ -197,6 +82,63 @@ def action_sentences(group: RunGroup) -> list[str]:
         when = f"from epoch {first} to {last}" if last > first else f"after epoch {last}"
         sentences.append(f"{title(agent)}{where}: {when}, {'; '.join(parts)}.")
     return sentences
+
+
+def meaning_sentences(env: Environment) -> list[str]:
+    """What a higher action does, where its element declares it."""
+    found: dict[str, None] = {}
+    for agent in env.agents:
+        for element in env.action_space(agent).elements:
+            if element.meaning:
+                found[f"{capital(words(element.label))}: {element.meaning}."] = None
+    return list(found)
+
+
+def order_sentences(result: Result, env: Environment, several: bool) -> list[str]:
+    """Whom a learned number per person favours: features that go with it in the last step."""
+    found = []
+    for agent in env.agents:
+        correlations = order_correlations(result, env, agent)
+        told = sorted(correlations.items(), key=lambda item: -abs(item[1]))[:MOST_FEATURES]
+        parts = [
+            f"{'a higher' if r > 0 else 'a lower'} {words(name)} ({number(r)})"
+            for name, r in told
+            if abs(r) >= FAVOURS
+        ]
+        if not correlations:
+            continue
+        what = words(env.action_space(agent).elements[0].label)
+        where = f" with “{result.name}”" if several else ""
+        start = f"{title(agent)}{where}: when an episode ends, {what} is"
+        if parts:
+            found.append(f"{start} higher for people with {listed(parts)} (rank correlations).")
+        else:
+            found.append(f"{start} tied to no feature of theirs (all rank correlations are small).")
+    return found
+
+
+def order_correlations(result: Result, env: Environment, agent: str) -> dict[str, float]:
+    """Feature -> Spearman's rank correlation with the number an agent sets per person.
+
+    The mean over the episodes whose people are known, after their last step, of those in which both
+    differ between people; what tells the group is left out, for the tables by group tell it.
+    """
+    features = env.observation_space(agent).features
+    found: dict[str, list[float]] = {}
+    orders = [e.orders[agent] for e in result.evaluations if agent in e.orders]
+    for order in orders:
+        for there, actions, seen in zip(
+            order["mask"], order["action"], order["features"], strict=True
+        ):
+            action = rankdata(actions[there])
+            if there.sum() < 3 or np.ptp(action) == 0:
+                continue
+            for place, feature in enumerate(features):
+                values = rankdata(seen[there, place])
+                if np.ptp(values) > 0 and not feature.tells_group:
+                    correlation = float(np.corrcoef(action, values)[0, 1])
+                    found.setdefault(feature.name, []).append(correlation)
+    return {name: float(np.mean(each)) for name, each in found.items()}
 
 
 def _budgets(space: Shares, means: Mapping[str, np.ndarray]) -> list[str]:

@@ -1,7 +1,10 @@
 """The report as HTML: one page that needs nothing from outside."""
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -10,84 +13,188 @@ from fairgym.config.plain import objective_text
 from fairgym.config.settings import summary_line
 from fairgym.core import Environment
 from fairgym.fairness import Objective
+from fairgym.report.drawn import numbers_of
+from fairgym.report.findings import (
+    action_sentences,
+    core_sentence,
+    meaning_sentences,
+    order_sentences,
+    trouble_sentences,
+)
 from fairgym.report.grouping import RunGroup
-from fairgym.report.summary import glossary
+from fairgym.report.measured import Measured
+from fairgym.report.stakeholders import status_section, wait_section
+from fairgym.report.summary import by_group, glossary, in_short, setting
 from fairgym.report.svg import Captioned, inline_svg, variables
-from fairgym.report.template import PAGE, caveats, escaped, estimate_cell, in_short, table
+from fairgym.report.tables import gap_section, partition_section
+from fairgym.report.template import (
+    PAGE,
+    PEOPLE,
+    USES,
+    caveats,
+    escaped,
+    estimate_cell,
+    in_short_of,
+    noted,
+    table,
+)
 from fairgym.results.estimates import Result
-from fairgym.results.labels import MetricLabel, has_people, metric_labels, title, words
+from fairgym.results.labels import (
+    MetricLabel,
+    has_people,
+    has_population,
+    metric_labels,
+    title,
+    words,
+)
 from fairgym.results.numbers import interval, number, people_unit
+from fairgym.results.table import csv_text
+
+MOST_FINDINGS = 6  # that stand first
+MOST_ROWS = 40  # of a figure's numbers, in a table beside it
 
 
-def page(
-    groups: Sequence[RunGroup],
-    results: Sequence[Result],
-    first: Sequence[str],
-    sentences: Sequence[str],
-    figures: Mapping[str, Captioned],
-    sections: Sequence[tuple[str, str, str]] = (),
-) -> str:
+def page(page: Measured, figures: Mapping[str, Captioned], call: Sequence[Any]) -> str:
     """The whole page.
 
     Args:
-        groups: the configurations.
-        results: learned policies and baselines, as the table shows them.
-        first: the first lines: what failed, what was done and what came out.
-        sentences: the key findings.
+        page: what was measured.
         figures: name -> figure with its heading and caption, in order.
-        sections: further tables after that of the results: id, heading and content (HTML).
+        call: folders, episodes, seed and schemes that it was measured with.
     """
-    env = groups[0].env
+    env = page.env
     headline = f"{title(env.name)}: learned decisions beside fixed rules"
-    found = caveats(env)
+    card, drawn = caveats(env), {n: _figure(n, one, call) for n, one in figures.items()}
+    first = in_short(page)
     parts = [
         f"<h1>{escaped(headline)}</h1>",
-        f'<p class="note">{escaped(_subtitle(groups))}</p>',
-        f'<h2 id="short">In short</h2>{_list(first)}',
+        noted(_subtitle(page)),
+        f'<h2 id="short">In short</h2>{_list(first[:MOST_FINDINGS])}',
+        drawn.pop("groups", "") or drawn.pop("comparison"),
     ]
-    if found:
+    if first[MOST_FINDINGS:]:
+        parts.append(_fold("More findings", _list(first[MOST_FINDINGS:])))
+    parts.append(f"<p>{escaped(' '.join(setting(page)))}</p>")
+    if card:
         parts.append(
-            f"<p>The model's card says: “{escaped(in_short(found))}”"
+            f"<p>The model's card says: “{escaped(in_short_of(card))}”"
             ' <a href="#caveats">What the model leaves out is told at the end.</a></p>'
         )
-    parts += [
-        f'<h3 id="words">Words of this page</h3>{_list(glossary(env))}',
-        f'<h2 id="findings">Key findings</h2>{_list(sentences)}',
-        '<h2 id="results">All measures</h2>',
-        result_table(results, env),
-    ]
-    for name, heading, content in sections:
-        parts.append(f'<h2 id="{name}">{escaped(heading)}</h2>{content}')
-    for name, (figure, heading, caption) in figures.items():
-        drawing = inline_svg(figure, name, heading)
-        parts.append(
-            f'<h2 id="{name}">{escaped(heading)}</h2><figure><div class="scroll">{drawing}</div>'
-            f"<figcaption>{escaped(caption)}</figcaption></figure>"
-        )
-    parts += ['<h2 id="trained">What was trained</h2>', config_tables(groups)]
-    if found:
-        parts.append(f'<h2 id="caveats">From the card of {escaped(env.name)}</h2>')
-        for heading, paragraphs in found.items():
-            parts.append(f"<h3>{escaped(heading)}</h3>")
-            parts += [f"<p>{escaped(paragraph)}</p>" for paragraph in paragraphs]
+    sections = _sections(page, drawn)
+    if card:
+        told = [f"<p>{escaped(line)}</p>" for line in card[USES]]
+        sections["caveats"] = (USES, "".join(told), False)
+        more = "".join(f"<p>{escaped(line)}</p>" for line in card.get(PEOPLE, ()))
+        sections["people"] = (f"{PEOPLE}, from the card of {env.name}", more, True)
+    links = (
+        f'<a href="#{name}">{escaped(heading)}</a>' for name, (heading, _, _) in sections.items()
+    )
+    parts.append(f'<nav aria-label="Contents"><b>Contents</b> {" · ".join(links)}</nav>')
+    for name, (heading, content, folded) in sections.items():
+        whole = f'<div id="{name}">{content}</div>'
+        shown = f'<h2 id="{name}">{escaped(heading)}</h2>{content}'
+        parts.append(_fold(heading, whole) if folded else shown)
     return PAGE.format(
         title=escaped(headline), light=variables(False), dark=variables(True), body="\n".join(parts)
     )
 
 
+def _sections(page: Measured, drawn: Mapping[str, str]) -> dict[str, tuple[str, str, bool]]:
+    """Id of a section -> its heading, its content, and whether it is folded."""
+    env, several = page.env, len(page.learned) > 1
+    people = has_population(env)
+    found: dict[str, tuple[str, str, bool]] = {}
+    if gaps := gap_section(page.named, env):
+        found["gaps"] = ("Who is worse off", _list(by_group(page)) + gaps, False)
+    for stage in env.spec.waits if people else ():
+        name, place = words(stage), f"{stage.replace(' ', '-')}-over-time"
+        content = wait_section(page.named, env, stage) + drawn[place]
+        found[stage.replace(" ", "-")] = (f"Who is {name}, and for how long", content, False)
+    troubles = [s for one in page.shown for s in trouble_sentences(one, env)]
+    content = result_table(page.shown, env) + _list(troubles) + drawn.get("comparison", "")
+    found["results"] = ("What is better, and what is worse", content, False)
+    if env.spec.schemes:
+        heading, content = status_section(page.named, env)
+        found["schemes"] = ("Fairness over an episode", drawn["schemes"], False)
+        found["stakeholders"] = (heading, content + drawn["status"], False)
+    told = [s for group in page.groups for s in action_sentences(group)]
+    orders = [s for one in page.learned for s in order_sentences(one, env, several)]
+    content = _list([*told, *orders, *meaning_sentences(env)]) + drawn["actions"]
+    found["actions"] = ("What the agents decide", content, False)
+    found["learning"] = ("Learning curves", drawn["learning"], True)
+    if people:
+        told = [core_sentence(one, env, several) for one in page.learned]
+        heading = f"Where the groups stand: {words(env.spec.core_attribute)}"
+        found["core-attribute"] = (heading, _list(told) + drawn["core-attribute"], True)
+    if "group-rates" in drawn:
+        found["group-rates"] = ("Rates over an episode", drawn["group-rates"], True)
+    for partition in env.spec.partitions if people else ():
+        if tuple(env.spec.partitions[partition]) != tuple(env.spec.groups):
+            content = partition_section(page, partition) + drawn[f"by-{partition}-over-time"]
+            found[f"by-{partition}"] = (f"By {words(partition)}", content, True)
+        else:
+            content = drawn[f"by-{partition}-over-time"]
+            found[f"by-{partition}"] = (f"By {words(partition)} over an episode", content, True)
+    found["trained"] = ("What was trained", config_tables(page.groups), True)
+    found["words"] = ("Words of this page", _list(glossary(env)), True)
+    return found
+
+
+def _figure(name: str, one: Captioned, call: Sequence[Any]) -> str:
+    """A figure with its caption, its numbers as a table and as CSV, and how to make it again."""
+    rows = numbers_of(one.figure)
+    cells = [["" if x is None else escaped(x) for x in row.values()] for row in rows]
+    shown, about = cells, ""
+    if len(cells) > MOST_ROWS:
+        last = {tuple(row[:3]): row for row in cells}
+        shown, about = list(last.values()), "The last point of each line; all are in the CSV file."
+    folders, episodes, seed, schemes = call
+    options = f"--episodes {episodes} --seed {seed}" + "".join(f" --scheme {s}" for s in schemes)
+    command = f"fairgym report {shlex.join(folders)} {options}"
+    given = f", schemes={list(schemes)!r}" if schemes else ""
+    function = one.code.partition("(")[0]
+    code = (
+        f"from fairgym.report import {', '.join(sorted((function, 'measure')))}\n\n"
+        f"page = measure({folders!r}, episodes={episodes}, seed={seed}{given})\n"
+        f"figure = {one.code}\n"
+        f'figure.savefig("{name}.png", dpi=200)\n'
+    )
+    data = quote(csv_text(rows), safe=",/:;+%()[]") if rows else ""
+    numbers = _fold(
+        "Numbers, CSV and code of this figure",
+        f'<p><a download="{name}.csv" href="data:text/csv;charset=utf-8,{data}">{name}.csv</a>, and'
+        f" figures/{name}.csv beside this page.</p><pre>{escaped(command)}</pre>"
+        f"<pre>{escaped(code)}</pre>"
+        + (noted(about) if about else "")
+        + table(list(rows[0]) if rows else [""], shown, "results", headings=3),
+    )
+    drawing = inline_svg(one.figure, name, one.heading)
+    return (
+        f'<figure><div class="scroll">{drawing}</div>'
+        f"<figcaption>{escaped(one.caption)}</figcaption></figure>{numbers}"
+    )
+
+
+def _fold(summary: str, content: str) -> str:
+    return f"<details><summary>{escaped(summary)}</summary>{content}</details>"
+
+
 def _list(lines: Sequence[str]) -> str:
     items = "".join(f"<li>{escaped(line)}</li>" for line in lines)
-    return f"<ul>{items}</ul>"
+    return f"<ul>{items}</ul>" if lines else ""
 
 
-def _subtitle(groups: Sequence[RunGroup]) -> str:
+def _subtitle(page: Measured) -> str:
+    groups, env = page.groups, page.env
     seeds = sorted({run.config.seed for group in groups for run in group.runs})
-    sizes = dict.fromkeys(group.env.spec.size_text for group in groups)
+    sizes = " or ".join(dict.fromkeys(group.env.spec.size_text for group in groups))
     steps = " or ".join(plain(x) for x in sorted({group.env.horizon for group in groups}))
+    episodes = page.learned[0].evaluations[0].episodes
     return (
-        f"{' or '.join(sizes)}, {steps} {groups[0].env.spec.time_unit} an episode;"
+        f"{sizes}, {steps} {env.spec.time_unit} an episode;"
         f" {f'{len(groups)} configurations, ' if len(groups) > 1 else ''}"
-        f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}; fairgym"
+        f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))};"
+        f" {plain(episodes)} {'episode' if episodes == 1 else 'episodes'} of each policy; fairgym"
         f" {groups[0].runs[0].provenance.get('versions', {}).get('fairgym', '')}"
     )
 

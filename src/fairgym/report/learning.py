@@ -7,27 +7,29 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.report import style
+from fairgym.report.drawn import curve, keep
 from fairgym.report.grouping import RunGroup, Series, groups_of
 from fairgym.results.labels import MetricLabel, metric_labels
+from fairgym.results.numbers import people_unit
 from fairgym.training.run import Run
 
 
 @style.styled
 def learning_curves(
     runs: Sequence[Run] | Sequence[RunGroup],
+    references: Mapping[str, Mapping[str, float]] | None = None,
     *,
     band: str = "range",
-    references: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Figure:
     """The objective and every metric of the learned policy over training, one panel each.
 
     Args:
         runs: runs as loaded, or groups of them (`group_runs`). A line is the mean over the seeds
             of one configuration.
-        band: "range" shades from the lowest to the highest seed, "interval" the 95% interval of
-            the mean over seeds; with one seed there is no band.
         references: fixed policies drawn as level lines: name -> {"objective" or metric: value as
             the program counts it}.
+        band: "range" shades from the lowest to the highest seed, "interval" the 95% interval of
+            the mean over seeds; with one seed there is no band.
 
     Returns:
         A figure; disparities and signed rates are shown as plain gaps and rates.
@@ -42,38 +44,34 @@ def learning_curves(
         len(shown), 4 if len(shown) > 6 else 3, 2.25, legend_rows=style.legend_rows(labels)
     )
     for panel, metric in zip(axes, shown, strict=True):
+        unit, factor = people_unit(metric.unit)
         for index, group in enumerate(groups):
             line = style.policy_line(index)
             data = group.series(metric.key)
-            mean = metric.shown(data.mean)
-            panel.plot(data.epochs, mean, label=group.name, zorder=3, marker=data.marker, **line)
-            if len(group.runs) > 1:
-                low, high = _band(metric, data, band)
-                panel.fill_between(
-                    data.epochs, low, high, color=line["color"], alpha=style.BAND_ALPHA, lw=0
-                )
+            mean = factor * metric.shown(data.mean)
+            edges = _band(metric, data, band, factor) if len(group.runs) > 1 else (None, None)
+            curve(panel, data.epochs, mean, *edges, label=group.name, marker=data.marker, **line)
         for index, (name, values) in enumerate(references.items()):
             if np.isfinite(values.get(metric.name, np.nan)):
-                panel.axhline(
-                    float(metric.shown(values[metric.name])),
-                    label=name,
-                    zorder=2,
-                    **style.baseline_line(index),
-                )
+                level = factor * float(metric.shown(values[metric.name]))
+                panel.axhline(level, label=name, zorder=2, **style.baseline_line(index))
+                keep(panel, name, "every epoch", level)
         own = aims > 1 and metric.kind == "objective"
         style.set_title(
             panel,
             f"{metric.title} {metric.arrow}",
             "each by its own: do not compare" if own else "",
         )
-        style.set_ylabel(panel, metric.axis_label)
+        style.set_ylabel(panel, unit or metric.axis_label)
         panel.margins(y=0.12)
         style.epoch_axis(panel)
     style.top_legend(figure, handles)
     return figure
 
 
-def _band(metric: MetricLabel, data: Series, band: str) -> tuple[np.ndarray, np.ndarray]:
+def _band(
+    metric: MetricLabel, data: Series, band: str, factor: float
+) -> tuple[np.ndarray, np.ndarray]:
     if band == "range":
         low, high = metric.shown(data.low), metric.shown(data.high)
     else:
@@ -83,7 +81,7 @@ def _band(metric: MetricLabel, data: Series, band: str) -> tuple[np.ndarray, np.
         limits = [mean_interval(column) for column in columns]
         low = metric.shown([limit[1] for limit in limits])
         high = metric.shown([limit[2] for limit in limits])
-    return np.minimum(low, high), np.maximum(low, high)
+    return factor * np.minimum(low, high), factor * np.maximum(low, high)
 
 
 def _legend(groups: Sequence[RunGroup], references: Sequence[str]) -> list[Line2D]:

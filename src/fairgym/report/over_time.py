@@ -10,7 +10,8 @@ from matplotlib.lines import Line2D
 
 from fairgym.core import Environment
 from fairgym.report import style
-from fairgym.results.estimates import Result, courses_of, wait_courses
+from fairgym.report.drawn import curve
+from fairgym.results.estimates import Result, courses_of, wait_courses, waits_of
 from fairgym.results.labels import capital, scheme_title, words
 from fairgym.training.courses import StatusVector, few, status_vectors
 
@@ -42,12 +43,8 @@ def scheme_curves(results: Sequence[Result], env: Environment) -> Figure:
         for result, look, course in zip(results, looks, found, strict=True):
             scores = np.concatenate([one.scores for one in course[name]], dtype=np.float64)
             steps = np.arange(1, scores.shape[1] + 1)
-            panel.plot(steps, scores.mean(axis=0), label=result.name, zorder=3, **look)
-            if result.learned and len(scores) > 1:
-                low, high = np.percentile(scores, SPREAD, axis=0)
-                panel.fill_between(
-                    steps, low, high, color=look["color"], alpha=style.BAND_ALPHA, lw=0
-                )
+            band = _band(result, scores)
+            curve(panel, steps, scores.mean(axis=0), *band, label=result.name, **look)
         style.set_title(panel, f"{scheme_title(env, name)} ↑")
         _time_axis(panel, env, "score so far")
     style.top_legend(figure, handles)
@@ -85,7 +82,7 @@ def status_curves(results: Sequence[Result], env: Environment) -> Figure:
             steps = np.arange(1, len(mean) + 1)
             for code, line in enumerate(lines.T):
                 look = style.one_of(code, len(names))
-                panel.plot(steps, line, label=names[code], zorder=3, **look)
+                curve(panel, steps, line, label=names[code], **look)
             style.set_title(panel, capital(vector.title), result.name if len(results) > 1 else "")
             _time_axis(panel, env, vector.unit or "status")
             if not handles:
@@ -106,33 +103,47 @@ def wait_curves(results: Sequence[Result], env: Environment, stage: str) -> Figu
         stage: a key of `env.spec.waits`.
 
     Returns:
-        A figure with two panels and a line per policy: means over the episodes that are still
-        running, medians over those in which somebody waits; bands of learned policies hold nine of
-        ten episodes.
+        A figure with three panels and a line per policy. Of those who begin to wait the share that
+        still does after a time (`waits_of`), over all episodes; then, over the steps of an
+        episode, means over the episodes that are still running and medians over those in which
+        somebody waits; bands of learned policies hold nine of ten episodes.
     """
     looks = _looks(results)
     handles = [Line2D([], [], label=r.name, **look) for r, look in zip(results, looks, strict=True)]
     rows = style.legend_rows([result.name for result in results])
-    figure, axes = style.panels(2, 2, 2.5, legend_rows=rows)
+    figure, (first, *axes) = style.panels(3, 3, 2.5, legend_rows=rows)
+    everybody = range(len(env.spec.groups))
+    for result, look in zip(results, looks, strict=True):
+        ages, left = waits_of(result.evaluations, stage, everybody)
+        step = {**look, "drawstyle": "steps-post"}
+        curve(first, ages, left, label=result.name, **step)
+    style.set_title(first, "Of those who begin to wait")
+    style.set_ylabel(first, "share still waiting")
+    first.set_xlabel(f"{env.spec.time_unit} since they began")
+    first.set_ylim(-0.03, 1.03)
     panels = {
         "share": (f"People who are {words(stage)}", "share of people"),
         "median": ("Median of their times so far", env.spec.time_unit),
     }
     for panel, (column, (heading, unit)) in zip(axes, panels.items(), strict=True):
         for result, look in zip(results, looks, strict=True):
-            everybody = np.concatenate(wait_courses(result, stage)[column])[:, :, -1]
-            known = np.isfinite(everybody).any(axis=0)
-            steps, shown = np.flatnonzero(known), everybody[:, known]
-            panel.plot(steps, np.nanmean(shown, axis=0), label=result.name, zorder=3, **look)
-            if result.learned and len(shown) > 1:
-                low, high = np.nanpercentile(shown, SPREAD, axis=0)
-                panel.fill_between(
-                    steps, low, high, color=look["color"], alpha=style.BAND_ALPHA, lw=0
-                )
+            of_all = np.concatenate(wait_courses(result, stage)[column])[:, :, -1]
+            known = np.isfinite(of_all).any(axis=0)
+            steps, shown = np.flatnonzero(known), of_all[:, known]
+            band = _band(result, shown)
+            curve(panel, steps, np.nanmean(shown, axis=0), *band, label=result.name, **look)
         style.set_title(panel, heading)
         _time_axis(panel, env, unit)
     style.top_legend(figure, handles)
     return figure
+
+
+def _band(result: Result, values: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Edges of the band over the episodes of a learned policy; none of a baseline."""
+    if not result.learned or len(values) == 1:
+        return None, None
+    low, high = np.nanpercentile(values, SPREAD, axis=0)
+    return low, high
 
 
 def _looks(results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -5,25 +5,21 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fairgym.core import Environment
-from fairgym.report.template import escaped, estimate_cell, table
-from fairgym.results.estimates import Result, courses_of, wait_courses
-from fairgym.results.labels import capital, has_population, listed, scheme_title, words
-from fairgym.results.numbers import estimate, interval, limits_of
+from fairgym.report.template import escaped, estimate_cell, noted, table, wrapped
+from fairgym.results.estimates import Result, courses_of, wait_courses, waits_of
+from fairgym.results.labels import capital, listed, scheme_title, words
+from fairgym.results.numbers import estimate, interval, limits_of, number_in
+from fairgym.statistics.survival import WaitCourse, common_end, left_after, served_within
 from fairgym.training.courses import StatusVector, few, status_vectors
 
 
-def status_sections(results: Mapping[str, Result], env: Environment) -> list[tuple[str, str, str]]:
-    """A table for each status vector, as one section of a page: id, heading, content.
+def status_section(results: Mapping[str, Result], env: Environment) -> tuple[str, str]:
+    """A table for each status vector of an environment with schemes: heading and content.
 
     Args:
         results: name -> policy, whose evaluations have traces.
         env: the environment whose schemes judge the status.
-
-    Returns:
-        One section; none for an environment without schemes.
     """
-    if not env.spec.schemes:
-        return []
     found = {name: courses_of(result, env) for name, result in results.items()}
     first = next(iter(found.values()))
     vectors = status_vectors(env, {name: several[0] for name, several in first.items()})
@@ -40,8 +36,8 @@ def status_sections(results: Mapping[str, Result], env: Environment) -> list[tup
             f" {'judges' if len(vector.schemes) == 1 else 'judge'}; brackets hold the 95% interval"
             " of the mean. Apart: from the one who has least to the one who has most."
         )
-        parts.append(status_table(status, vector) + f'<p class="note">{escaped(note)}</p>')
-    return [("stakeholders", f"Status per {vectors[0].axis}", "".join(parts))]
+        parts.append(status_table(status, vector) + noted(note))
+    return f"Status per {vectors[0].axis}", "".join(parts)
 
 
 def status_table(status: Mapping[str, Sequence[np.ndarray]], vector: StatusVector) -> str:
@@ -62,31 +58,36 @@ def status_table(status: Mapping[str, Sequence[np.ndarray]], vector: StatusVecto
         ]
         apart = estimate([np.ptp(last, axis=1) for last in seeds]).within(0.0, np.inf)
         cells = [estimate_cell(interval(value)) for value in (*values, apart)]
-        rows.append([f'<span class="wrap">{escaped(policy)}</span>', *cells])
+        rows.append([wrapped(policy), *cells])
     return table(["", *map(escaped, names), "apart"], rows, "results groups")
 
 
 _NOTE = (
-    "People who wait when an episode ends, as a share of all, and the median of the times that they"
-    " have waited so far; brackets hold the 95% interval of the mean over episodes, of medians over"
-    " those in which somebody waits. A measure that counts a wait when it ends leaves these people"
-    " out: by it a policy looks quick that lets some wait for ever."
+    "Still waiting and months: of those who begin to wait the share that still does after a time,"
+    " and how long it takes until a quarter, half and three quarters no longer do, over all"
+    " episodes; those who wait at an episode's end count for as long as they were seen to wait"
+    " (Kaplan-Meier). Then the people who wait when an episode ends, as a share of all, and the"
+    " median of the times that they have waited so far; brackets hold the 95% interval of the mean"
+    " over episodes, of medians over those in which somebody waits. A measure that counts a wait"
+    " when it ends leaves these people out: by it a policy which lets some wait for ever is quick."
 )
+_QUARTERS = {0.25: "a quarter no longer", 0.5: "half no longer", 0.75: "three quarters no longer"}
 
 
-def wait_table(results: Mapping[str, Result], env: Environment, stage: str) -> str:
-    """Share of people who wait at the end, and median of their times so far, by group.
+def wait_section(results: Mapping[str, Result], env: Environment, stage: str) -> str:
+    """How long it takes until people no longer wait, and who still does at the end, by group.
 
     Args:
         results: policies by name; evaluations made with `trace=True`.
         env: the environment.
         stage: a key of `env.spec.waits`.
     """
+    unit = env.spec.time_unit
+    rows = _course_rows(results, env, stage)
     headings = {
-        "share": f"People who are {escaped(words(stage))}<small>%</small>",
-        "median": f"Median of their times so far<small>{escaped(env.spec.time_unit)}</small>",
+        "share": f"People who are {escaped(words(stage))} at the end<small>%</small>",
+        "median": f"Median of their times so far<small>{escaped(unit)}</small>",
     }
-    rows = []
     for column, heading in headings.items():
         limits = limits_of(column)
         for i, (name, result) in enumerate(results.items()):
@@ -94,26 +95,40 @@ def wait_table(results: Mapping[str, Result], env: Environment, stage: str) -> s
             ends = [course[np.arange(e.episodes), e.lengths] for course, e in pairs]
             parts = range(len(env.spec.groups) + 1)
             values = [estimate([end[:, part] for end in ends]).within(*limits) for part in parts]
-            policy = f'<span class="wrap">{escaped(name)}</span>'
             cells = [estimate_cell(interval(value, column)) for value in values]
-            rows.append([None if i else heading, policy, *cells])
+            rows.append([None if i else heading, wrapped(name), *cells])
     names = [escaped(words(group)) for group in env.spec.groups]
-    return table(["", "policy", *names, "everybody"], rows, "results groups", headings=2)
+    head = ["", "policy", *names, "everybody"]
+    return table(head, rows, "results groups", headings=2) + noted(_NOTE)
 
 
-def wait_sections(results: Mapping[str, Result], env: Environment) -> list[tuple[str, str, str]]:
-    """Sections on who waits at the end, one for each stage of waiting: id, heading, content.
+def _course_rows(
+    results: Mapping[str, Result], env: Environment, stage: str
+) -> list[list[str | None]]:
+    """Rows on those who begin to wait: the share that still does at last, and quantiles."""
+    codes = range(len(env.spec.groups))
+    courses = {
+        name: [waits_of(one.evaluations, stage, own) for own in (*([i] for i in codes), codes)]
+        for name, one in results.items()
+    }
+    last = common_end([course for several in courses.values() for course in several])
+    unit, rows = env.spec.time_unit, []
+    for i, (name, several) in enumerate(courses.items()):
+        left = [number_in(left_after(course, last), "share") for course in several]
+        heading = f"Still waiting after {last} {escaped(unit)}<small>%</small>"
+        rows.append([None if i else heading, wrapped(name), *left])
+    for share, text in _QUARTERS.items():
+        for i, (name, several) in enumerate(courses.items()):
+            found = [served_within(course, share) for course in several]
+            cells = [
+                f"{x:.0f}" if np.isfinite(x) else _never(course)
+                for x, course in zip(found, several, strict=True)
+            ]
+            heading = f"Until {text}<small>{escaped(unit)} of waiting</small>"
+            rows.append([None if i else heading, wrapped(name), *cells])
+    return rows
 
-    Args:
-        results: policies by name; evaluations made with `trace=True`.
-        env: the environment.
-    """
-    stages = env.spec.waits if has_population(env) else ()
-    return [
-        (
-            f"{stage.replace(' ', '-')}-at-the-end",
-            f"Who is {words(stage)} at the end",
-            f'{wait_table(results, env, stage)}<p class="note">{escaped(_NOTE)}</p>',
-        )
-        for stage in stages
-    ]
+
+def _never(course: WaitCourse) -> str:
+    """A quantile that is not reached: as long as people were followed, or undefined for nobody."""
+    return f"over {course[0][-1]}" if len(course[0]) > 1 else "undefined"

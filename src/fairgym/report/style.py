@@ -20,6 +20,8 @@ except ImportError as error:  # pragma: no cover - needs an installation without
         "figures and reports need matplotlib, which is not installed: pip install 'fairgym[plot]'"
     ) from error
 
+from fairgym.report import drawn
+
 P = ParamSpec("P")
 
 INK, MUTED, GRID, PAPER = "#1d242c", "#5f6b78", "#dde2e8", "#ffffff"
@@ -41,7 +43,7 @@ GROUP_DASHES = (
     (0, (3, 1, 1, 1, 1, 1)),
 )
 MARKERS = ("s", "D", "^", "v", "P", "X")
-BAND_ALPHA = 0.18
+BAND_ALPHA = drawn.BAND_ALPHA
 
 WIDTH = 10.0  # inches
 _STYLE: dict[Any, Any] = {
@@ -170,6 +172,7 @@ class Numbers(ScalarFormatter):
 
 def set_title(axes: Axes, text: str, below: str = "") -> None:
     """A title, with a line in small print between it and the panel; a long one is broken."""
+    drawn.name_panel(axes, text, below)
     place = axes.get_subplotspec()
     columns = 1 if place is None else place.get_gridspec().ncols
     # an arrow stays with the last word

@@ -29,11 +29,16 @@ COLOURS: dict[str, tuple[str, str]] = {
 
 
 class Captioned(NamedTuple):
-    """A figure with its heading and its caption."""
+    """A figure with its heading and its caption.
+
+    Attributes:
+        code: the call that draws it, in Python; `page` in it is a `Measured`.
+    """
 
     figure: Figure
     heading: str
     caption: str
+    code: str = ""
 
 
 def variables(dark: bool) -> str:

@@ -6,9 +6,9 @@ import numpy as np
 
 from fairgym.core import Environment
 from fairgym.fairness import Rate
-from fairgym.report.stakeholders import status_sections, wait_sections
-from fairgym.report.template import escaped, estimate_cell, table
-from fairgym.results.estimates import Result, best, cumulative_rates
+from fairgym.report.measured import Measured
+from fairgym.report.template import escaped, estimate_cell, noted, table, wrapped
+from fairgym.results.estimates import Result, cumulative_rates
 from fairgym.results.gaps import gaps_of
 from fairgym.results.labels import (
     axis_of,
@@ -31,14 +31,6 @@ from fairgym.results.numbers import (
 from fairgym.statistics.permuting import compared_by_group
 from fairgym.training.courses import few
 from fairgym.training.evaluation import ENOUGH
-
-
-def shown_beside(
-    learned: Sequence[Result], baselines: Sequence[Sequence[Result]]
-) -> list[tuple[Result, Result | None]]:
-    """Every learned policy with the best baseline by its objective."""
-    return [(own, best(several)) for own, several in zip(learned, baselines, strict=True)]
-
 
 # ---------------------------------------------------------------- groups
 
@@ -83,18 +75,15 @@ def group_sizes(result: Result, groups: int) -> np.ndarray:
     return np.array([(codes == code).sum(axis=1).mean() for code in range(groups)])
 
 
-def group_table(
-    pairs: Sequence[tuple[Result, Result | None]], env: Environment, axis: str = ""
-) -> str:
+def group_table(results: Mapping[str, Result], env: Environment, axis: str = "") -> str:
     """Each rate that a disparity compares, per group, for learned policies and best baselines.
 
     Args:
-        pairs: as `shown_beside` returns them; evaluations have traces and people.
+        results: policies by name; evaluations have traces and people.
         env: the environment.
         axis: word for the parts whose rates are compared, those of a partition included; that of
             the groups by default.
     """
-    results = _named(pairs)
     axis = axis or env.spec.group_word
     parts = env.spec.parts_of(axis)
     sized = parts == env.spec.groups and has_population(env)
@@ -118,7 +107,7 @@ def group_table(
                 rates, apart = group_rates_of(result, metric.rate, parts), result.estimate(shown)
             cells = [value.within(*limits) for value in rates]
             numbers = [interval(value, unit) for value in (*cells, apart.within(*shown.limits))]
-            policy = f'<span class="wrap">{escaped(name)}</span>'
+            policy = wrapped(name)
             rows.append([None if i else heading, policy, *map(estimate_cell, numbers)])
     measure = "gap" if len(parts) == 2 else "standard deviation"
     names = [escaped(name) for name in few(np.zeros(len(parts)), parts)[1]]
@@ -197,28 +186,26 @@ def partition_table(result: Result, other: Result | None, env: Environment, part
 # ---------------------------------------------------------------- sections of the page
 
 
-def null_table(
-    pairs: Sequence[tuple[Result, Result | None]], env: Environment, partition: str = ""
-) -> str:
+def null_table(results: Mapping[str, Result], env: Environment, partition: str = "") -> str:
     """The gaps between groups, and the disparities beside those of permuted groups.
 
     Args:
-        pairs: as `shown_beside` returns them.
+        results: policies by name.
         env: the environment.
         partition: a key of `env.spec.partitions`, whose parts are compared; "" compares the groups.
 
     Returns:
         HTML; "" where no rates are compared.
     """
-    rows, named, some = [], _named(pairs), False
+    rows, some = [], False
     gaps = {
         policy: {} if partition else {one.name: one for one in gaps_of(env, result.evaluations)}
-        for policy, result in named.items()
+        for policy, result in results.items()
     }
     for name in env.metrics:
         shown = metric_label(env, name)
-        found = {policy: result.null(name, partition) for policy, result in named.items()}
-        known = [one for one in named if found[one] is not None or name in gaps[one]]
+        found = {policy: result.null(name, partition) for policy, result in results.items()}
+        known = [one for one in results if found[one] is not None or name in gaps[one]]
         for i, policy in enumerate(known):
             null = found[policy]
             heading = f"{escaped(shown.title)}<small>{escaped(people_unit(shown.unit)[0])}</small>"
@@ -227,7 +214,7 @@ def null_table(
             if null is not None and np.isfinite(null.value):
                 known = (null.value, null.mean, null.bound)
                 cells = [number_in(float(shown.shown(x)), shown.unit) for x in known]
-            label = f'<span class="wrap">{escaped(policy)}</span>'
+            label = wrapped(policy)
             rate = gaps[policy].get(name)
             behind = ["", ""] if rate is None else [rate.text(rate.widest), rate.test_text]
             own = [] if partition else [estimate_cell(behind[0]), behind[1]]
@@ -240,9 +227,11 @@ def null_table(
         " the 95% interval. "
     )
     chance = "p: how probable gaps as large were if groups had no bearing. "
+    if any(len(result.evaluations) > 1 for result in results.values()):
+        chance = f"{chance[:-2]}, for these seeds; intervals allow for further ones. "
     if not some:
         head, rows = ["", "policy", "worse off"], [row[:3] for row in rows]
-        return table(head, rows, "results", headings=2) + f'<p class="note">{escaped(signed)}</p>'
+        return table(head, rows, "results", headings=2) + noted(signed)
     note = (
         f"{'' if partition else signed + chance}The disparity is a mean of single episodes, in"
         " which unevenness from one to the next and systematic gap are together; permuted is the"
@@ -252,84 +241,61 @@ def null_table(
     )
     own = [] if partition else ["worse off", "p"]
     head = ["", "policy", *own, "disparity", "permuted, mean", "permuted, 95%"]
-    return table(head, rows, "results", headings=2) + f'<p class="note">{escaped(note)}</p>'
+    return table(head, rows, "results", headings=2) + noted(note)
 
 
-def null_sections(
-    pairs: Sequence[tuple[Result, Result | None]], env: Environment
-) -> list[tuple[str, str, str]]:
-    """`null_table` of the groups as a section: id, heading, content; none where none are known."""
-    content = null_table(pairs, env)
-    return [("gaps", "Who is worse off", content)] if content else []
-
-
-def people_sections(
-    pairs: Sequence[tuple[Result, Result | None]], env: Environment
-) -> list[tuple[str, str, str]]:
-    """The tables as sections of a page: id, heading, content.
+def gap_section(results: Mapping[str, Result], env: Environment) -> str:
+    """Who is worse off, and each group's rates; "" where no rates are compared.
 
     Args:
-        pairs: as `shown_beside` returns them.
+        results: policies by name.
         env: the environment.
     """
-    sections = []
-    for axis in dict.fromkeys(axis_of(env, m.rate.numerator) for m in disparities(env).values()):
+    axes = dict.fromkeys(axis_of(env, m.rate.numerator) for m in disparities(env).values())
+    tables = [null_table(results, env)]
+    for axis in axes:
         note = (
-            f"Each {axis}'s own rate over whole episodes, with the learned policy and with the best"
-            " baseline by the training objective; brackets hold the 95% interval of the mean."
+            f"Each {axis}'s own rate over whole episodes; brackets hold the 95% interval of the"
+            " mean."
         )
-        content = group_table(pairs, env, axis) + f'<p class="note">{escaped(note)}</p>'
-        place = "groups" if axis == env.spec.group_word else f"by-{axis}"
-        sections.append((place, f"By {axis}", content))
-    sections += wait_sections(_named(pairs), env) + status_sections(_named(pairs), env)
-    for partition in env.spec.partitions if has_population(env) else ():
-        if tuple(env.spec.partitions[partition]) == tuple(env.spec.groups):
-            continue
-        parts = []
-        for own, other in pairs:
-            if len(pairs) > 1:
-                parts.append(f"<h3>{escaped(own.name)}</h3>")
-            parts.append(partition_table(own, other, env, partition))
-            small = "" if other is None else f" Small print: the end with “{other.name}”."
-            episodes = sum(e.episodes for e in own.evaluations)
-            counted = "one episode" if episodes == 1 else f"{episodes} episodes"
-            note = (
-                f"The people of each {words(partition)} when an episode begins → when it"
-                f" ends: their number, the share of them in each stage and their mean"
-                f" {words(env.spec.core_attribute)}, over {counted}.{small}"
-            )
-            parts.append(f'<p class="note">{escaped(note)}</p>')
-        if all(partition in e.part_totals for r in _named(pairs).values() for e in r.evaluations):
-            note = (
-                f"The rates that the {env.spec.group_word}s are compared by, over whole episodes,"
-                f" and how far apart they are: what happens to somebody counts for the"
-                f" {words(partition)} that they are in. The disparity is known where all of them"
-                " have people to count."
-            )
-            parts.append(group_table(pairs, env, partition))
-            parts.append(f'<p class="note">{escaped(note)}</p>')
-            parts.append(null_table(pairs, env, partition))
-        sections.append((f"by-{partition}", f"By {words(partition)}", "".join(parts)))
-    return sections
+        tables += [f"<h3>By {escaped(axis)}</h3>", group_table(results, env, axis), noted(note)]
+    return "".join(tables)
+
+
+def partition_section(page: Measured, partition: str) -> str:
+    """Tables of a further partition of the people.
+
+    Args:
+        page: what was measured.
+        partition: a key of `env.spec.partitions`.
+    """
+    env, parts = page.env, []
+    for own, other in page.pairs:
+        if len(page.pairs) > 1:
+            parts.append(f"<h3>{escaped(own.name)}</h3>")
+        parts.append(partition_table(own, other, env, partition))
+        small = "" if other is None else f" Small print: the end with “{other.name}”."
+        episodes = sum(e.episodes for e in own.evaluations)
+        counted = "one episode" if episodes == 1 else f"{episodes} episodes"
+        note = (
+            f"The people of each {words(partition)} when an episode begins → when it ends: their"
+            f" number, the share of them in each stage and their mean"
+            f" {words(env.spec.core_attribute)}, over {counted}.{small}"
+        )
+        parts.append(noted(note))
+    if all(partition in e.part_totals for r in page.named.values() for e in r.evaluations):
+        note = (
+            f"The rates that the {env.spec.group_word}s are compared by, over whole episodes, and"
+            f" how far apart they are: what happens to somebody counts for the {words(partition)}"
+            " that they are in. The disparity is known where all of them have people to count."
+        )
+        parts.append(group_table(page.named, env, partition))
+        parts += [noted(note), null_table(page.named, env, partition)]
+    return "".join(parts)
 
 
 def _codes(people: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     return np.atleast_2d(np.asarray(people[name])).astype(int)
-
-
-def _named(pairs: Sequence[tuple[Result, Result | None]]) -> dict[str, Result]:
-    """Learned policies, then baselines, each once; equal names of different worlds are told apart.
-
-    A baseline that is scored by several objectives is one evaluation.
-    """
-    found = {own.name: own for own, _ in pairs}
-    for own, rule in pairs:
-        if rule is None:
-            continue
-        known = found.setdefault(rule.name, rule)
-        if known.evaluations[0].trace is not rule.evaluations[0].trace:
-            found[f"{rule.name} ({own.name})"] = rule
-    return found
 
 
 def _count(people: float) -> str:

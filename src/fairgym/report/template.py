@@ -25,7 +25,8 @@ PAGE = """<!doctype html>
 body {{ font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
   max-width: 64rem; margin: 2rem auto 4rem; padding: 0 1rem; }}
 h1 {{ font-size: 1.8rem; line-height: 1.25; margin-bottom: 0.2rem; }}
-h2 {{ font-size: 1.25rem; margin: 2.8rem 0 0.6rem; }}
+h2 {{ font-size: 1.25rem; margin: 2.4rem 0 0.6rem; }}
+h1 + .note, #short {{ margin-top: 0.4rem; }}
 h3 {{ font-size: 1rem; margin: 1.6rem 0 0.4rem; }}
 p, li, figcaption {{ max-width: 46rem; }}
 li {{ margin: 0.25rem 0; }}
@@ -45,7 +46,12 @@ td {{ overflow-wrap: anywhere; }}
 .whole {{ display: inline-block; }}
 .best {{ font-weight: 700; }}
 small {{ color: var(--muted); font-size: 0.85em; font-weight: 400; display: block; }}
-summary {{ cursor: pointer; margin-top: 1rem; }}
+details {{ margin: 0.8rem 0; }}
+summary {{ cursor: pointer; font-weight: 600; }}
+figure + details > summary {{ font-weight: 400; font-size: 0.93rem; color: var(--muted); }}
+nav {{ margin: 1.2rem 0; max-width: 46rem; }}
+a {{ color: inherit; }}
+pre {{ overflow-x: auto; font-size: 0.85rem; border: 1px solid var(--grid); padding: 0.6rem; }}
 @media screen {{
   figure svg {{ min-width: 44rem; }}
   .results tbody th {{ min-width: 11rem; }}
@@ -102,7 +108,7 @@ def caveats(env: Environment) -> dict[str, list[str]]:
     return {name: lines for name, lines in found.items() if lines} if found[USES] else {}
 
 
-def in_short(found: dict[str, list[str]]) -> str:
+def in_short_of(found: dict[str, list[str]]) -> str:
     """The sentences that forbid a use; the first sentence if there are none; "" without a card."""
     if not found:
         return ""
@@ -177,6 +183,16 @@ def _row(cells: Row, span: int) -> str:
 def escaped(text: object) -> str:
     """Text as HTML shows it: with &, < and > spelt out."""
     return html.escape(str(text), quote=False)
+
+
+def wrapped(name: str) -> str:
+    """The name of a policy as a cell, which breaks between words."""
+    return f'<span class="wrap">{escaped(name)}</span>'
+
+
+def noted(text: str) -> str:
+    """A note below a table."""
+    return f'<p class="note">{escaped(text)}</p>'
 
 
 def estimate_cell(text: str) -> str:

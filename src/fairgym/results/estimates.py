@@ -14,6 +14,7 @@ from fairgym.results.labels import OBJECTIVE, MetricLabel
 from fairgym.results.numbers import Estimate, estimate, ratio
 from fairgym.statistics.comparisons import Null, null_of
 from fairgym.statistics.intervals import paired_interval
+from fairgym.statistics.survival import WaitCourse, still_waiting
 from fairgym.training.courses import Course, courses
 from fairgym.training.evaluation import Evaluation
 
@@ -174,6 +175,21 @@ def wait_courses(result: Result, stage: str) -> dict[str, list[np.ndarray]]:
         found["share"].append(np.where(ended[:, :, None], np.nan, share))
         found["median"].append(np.where(share > 0.0, median, np.nan))
     return found
+
+
+def waits_of(evaluations: Sequence[Evaluation], stage: str, groups: Sequence[int]) -> WaitCourse:
+    """Share of those who begin to wait that still does after a time (`still_waiting`).
+
+    Args:
+        evaluations: made with `trace=True`; their episodes are pooled.
+        stage: a key of `env.spec.waits`.
+        groups: places of the groups that count.
+    """
+    own = list(groups)
+    return still_waiting(
+        (np.asarray(e.waits[stage]["reached"], np.float64)[..., own, :].sum(axis=2), e.lengths)
+        for e in evaluations
+    )
 
 
 def core_values(

@@ -119,7 +119,7 @@ def gaps_of(
         level: share of such sets of intervals, one per pair of groups, that hold all true gaps.
     """
     found = []
-    for name, rate in _compared(env).items():
+    for name, rate in compared_rates(env).items():
         if any(name not in one.rates for one in evaluations):
             continue
         rates = [one.rates[name] for one in evaluations]
@@ -147,7 +147,7 @@ def gaps_of(
     return [one for one in found if one.pairs]
 
 
-def _compared(env: Environment) -> Mapping[str, Rate]:
+def compared_rates(env: Environment) -> Mapping[str, Rate]:
     """Measures of fairness that compare a rate, the first of each rate."""
     found: dict[Rate, str] = {}
     for name, metric in env.metrics.items():

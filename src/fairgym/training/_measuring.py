@@ -15,7 +15,9 @@ from fairgym.core import (
     Environment,
     Params,
     PopulationEnvironment,
+    RecurrentPolicy,
     by_group,
+    decide,
     rollout,
 )
 from fairgym.core.batching import map_episodes
@@ -29,10 +31,11 @@ from fairgym.statistics.permuting import (
     permuted,
     raw_value,
 )
+from fairgym.statistics.survival import wait_ages
 
 
 def waits(system: Any, state: PyTree) -> dict[str, dict[str, Float[Array, " parts"]]]:
-    """Share and median time of those who wait at this moment; see `Evaluation.waits`.
+    """Share, median time and times reached of those who wait now; see `Evaluation.waits`.
 
     Args:
         system: an environment of people, which may be wrapped.
@@ -43,11 +46,18 @@ def waits(system: Any, state: PyTree) -> dict[str, dict[str, Float[Array, " part
     people = system.people(state)
     groups = jnp.arange(len(system.spec.groups))[:, None] == state.group
     member = jnp.concatenate([groups, jnp.ones_like(groups[:1])])
+    ages = jnp.asarray(wait_ages(system.horizon))
     found = {}
     for stage, feature in system.spec.waits.items():
         there = member & (state.stage == system.spec.stages.index(stage))
         share = jnp.sum(there, axis=1) / jnp.maximum(jnp.sum(member, axis=1), 1)
-        found[stage] = {"share": share, "median": medians(people[feature], there, system.horizon)}
+        at_age = people[feature] == ages[:, None]
+        reached = jnp.sum(there[:-1, None] & at_age, axis=2)  # everybody is the groups' sum
+        found[stage] = {
+            "share": share,
+            "median": medians(people[feature], there, system.horizon),
+            "reached": reached,
+        }
     return found
 
 
@@ -176,6 +186,26 @@ def _by_luck(
     }
 
 
+def _orders(
+    env: Environment,
+    policies: Mapping[str, AnyPolicy],
+    state: PyTree,
+    params: Params,
+    key: PRNGKeyArray,
+) -> dict[str, dict[str, Array]]:
+    """Whom numbers that are set person by person favour; see `Evaluation.orders`."""
+    found = {}
+    for agent, observation in env.observe(state, params).items():
+        if env.action_space(agent).per_entity and not isinstance(policies[agent], RecurrentPolicy):
+            action, _ = decide(policies[agent], observation, key, None)
+            found[agent] = {
+                "action": action,
+                "mask": observation.mask,
+                "features": observation.features,
+            }
+    return found
+
+
 def _rate_of(metric: Metric) -> Rate | None:
     """The rate whose values a measure compares; None where it compares none."""
     rate = getattr(metric, "rate", None)
@@ -201,7 +231,7 @@ def measure(
     with_ends: bool,
     permutations: int,
 ) -> Any:
-    """The episodes of these keys: the fields of `Evaluation`, and the people."""
+    """The episodes of these keys: the fields of `Evaluation`; the people, and orders of them."""
 
     def one(key: PRNGKeyArray) -> Any:
         watch = functools.partial(_watched, env) if trace else None
@@ -245,6 +275,9 @@ def measure(
             return results | {"ends": {}}, None
         states = env.initial_state(episode_keys(key)[0], params), episode.final_state
         results["ends"] = _ends(system, states) if with_ends else {}
-        return results, tuple(system.people(state) for state in states) if with_people else None
+        if not with_people:
+            return results, None
+        orders = _orders(env, policies, states[1], params, key)
+        return results, (*(system.people(state) for state in states), orders)
 
     return map_episodes(one, keys, env=env)

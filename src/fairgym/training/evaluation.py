@@ -50,6 +50,9 @@ class Evaluation:
         people_start: feature name -> value of every person at the start, of the first episodes
             (as many as asked for); empty for environments without people.
         people_end: the same after the last step.
+        orders: agent that sets a number per person and remembers nothing -> {"action": the numbers
+            that it would set after the last step, (episodes, rows); "mask": rows that hold people;
+            "features": what it observes of them, (episodes, rows, features)}, of the same episodes.
         discount: gamma of the totals.
         rates: measure that compares a rate between groups, or people -> the rate of each of them,
             arrays (episodes, groups); NaN for 0/0.
@@ -60,8 +63,10 @@ class Evaluation:
         waits: those who wait, in each stage of `env.spec.waits`, at the start and after each step:
             stage -> {"share": share of the people who are in it; "median": median of the time that
             these have waited so far, 0 where nobody waits}, arrays (episodes, horizon + 1,
-            groups + 1) whose last column is everybody, zero after an episode's end. Empty without
-            trace, and for environments without people.
+            groups + 1) whose last column is everybody, and {"reached": number of those who have
+            waited for just this long}, (episodes, horizon + 1, groups, ages), the ages being those
+            of `wait_ages`. Zero after an episode's end. Empty without trace, and for environments
+            without people.
         ends: state of each group at the start and after the last step: {"people", each stage:
             numbers of people; the core attribute: its sum}, arrays (episodes, 2, groups). Empty
             unless asked for, and for environments without people.
@@ -98,6 +103,7 @@ class Evaluation:
     waits: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     ends: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     memories: dict[str, PyTree] = dataclasses.field(default_factory=dict)
+    orders: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     nulls: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     null_rates: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     part_totals: dict[str, PyTree] = dataclasses.field(default_factory=dict)
@@ -279,10 +285,11 @@ def evaluate(
         if people_episodes > start:
             shown.append(_first(everybody, min(people_episodes, episodes) - start))
     together = jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
-    begin, end = jax.tree.map(lambda *xs: np.concatenate(xs), *shown) if shown else ({}, {})
+    joined = jax.tree.map(lambda *xs: np.concatenate(xs), *shown) if shown else ({}, {}, {})
+    people = dict(zip(("people_start", "people_end", "orders"), joined, strict=True))
     for name in ("metrics", "defined"):
         together[name] = {key: together[name][key] for key in (*env.metrics, *env.spec.schemes)}
-    return Evaluation(**together, people_start=begin, people_end=end, discount=discount)
+    return Evaluation(**together, **people, discount=discount)
 
 
 def _at_once(env: Environment, episodes: int) -> int:

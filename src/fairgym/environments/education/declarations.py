@@ -185,7 +185,10 @@ def observation_spaces(
 def action_spaces(population: int, applicants: int) -> dict[str, ActionSpace]:
     """Admission scores, the university's shares, salaries, the planner's tree of shares."""
     return {
-        "admissions": PerEntity(applicants, "score"),
+        "admissions": PerEntity(
+            applicants,
+            Element("score", meaning="applicants with the highest scores get the free places"),
+        ),
         "university": UNIVERSITY,
         "employer": PerEntity(population, Element("salary", unit="share of the maximum")),
         "planner": PLANNER,

@@ -133,7 +133,10 @@ def action_spaces(population: int) -> dict[str, ActionSpace]:
     """Premiums, queue scores, and the planner's tree of shares."""
     return {
         "insurer": PerEntity(population, Element("premium", unit="share of the maximum")),
-        "hospital": PerEntity(population, "priority"),
+        "hospital": PerEntity(
+            population,
+            Element("priority", meaning="in each region the highest priorities get the free beds"),
+        ),
         "planner": PLANNER,
     }
 

@@ -10,9 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Unit, per_group
+from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Unit, per_group
 from fairgym.environments._common.sampled import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
+
+# What higher actions do.
+_THRESHOLD = "applicants whose qualification score is at least this are approved"
+_PRIORITY = (
+    "each month those with the highest priorities in the queue are paid out, so that only"
+    " differences between people matter"
+)
+_RELIEF = "share of the installment that borrowers need not pay"
 
 # Table 8, in thousand dollars.
 PROFIT = PublishedProfit(8.9e4, population=10_000, horizon=400)
@@ -181,9 +189,9 @@ def action_spaces(scored: int, groups: tuple[str, ...]) -> dict[str, ActionSpace
         groups: one threshold and one relief share for each; empty for one for all.
     """
     return {
-        "admissions": Unit(per_group("threshold", groups)),
-        "disbursement": PerEntity(scored, "priority"),
-        "debt_management": Unit(per_group("relief", groups)),
+        "admissions": Unit(per_group("threshold", groups, meaning=_THRESHOLD)),
+        "disbursement": PerEntity(scored, Element("priority", meaning=_PRIORITY)),
+        "debt_management": Unit(per_group("relief", groups, meaning=_RELIEF)),
     }
 
 

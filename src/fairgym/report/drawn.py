@@ -1,0 +1,103 @@
+"""Numbers of a figure: what is drawn is remembered, for a table beside it."""
+
+import math
+import weakref
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+BAND_ALPHA = 0.18
+
+
+class Drawn(NamedTuple):
+    """One value of a figure, with the ends of its interval or band, NaN where there is none."""
+
+    axes: Axes
+    series: str
+    x: object
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+_DRAWN: weakref.WeakKeyDictionary[Figure, list[Drawn]] = weakref.WeakKeyDictionary()
+_TITLES: weakref.WeakKeyDictionary[Axes, tuple[str, str]] = weakref.WeakKeyDictionary()
+
+
+def keep(axes: Axes, *row: Any) -> None:
+    """Remember a value that is drawn, for `numbers_of`: its series, x, value, low, high."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    _DRAWN.setdefault(figure, []).append(Drawn(axes, *row))
+
+
+def name_panel(axes: Axes, title: str, below: str) -> None:
+    """Remember a panel's title and the line below it, for `numbers_of`."""
+    _TITLES[axes] = (title, below)
+
+
+def curve(
+    axes: Axes,
+    x: Sequence[float] | np.ndarray,
+    mean: np.ndarray,
+    low: np.ndarray | None = None,
+    high: np.ndarray | None = None,
+    *,
+    label: str,
+    alpha: float = BAND_ALPHA,
+    **look: Any,
+) -> None:
+    """Draw a line with its band, and remember the numbers.
+
+    Args:
+        axes: the panel.
+        x: places of the points.
+        mean: the line.
+        low: lower edge of the band; None for a line without one.
+        high: upper edge.
+        label: whose line it is.
+        alpha: opacity of the band.
+        **look: for `Axes.plot`.
+    """
+    axes.plot(x, mean, label=label, zorder=3, **look)
+    band = low is not None and high is not None
+    if band:
+        axes.fill_between(x, low, high, color=look["color"], alpha=alpha, lw=0)  # type: ignore[arg-type]
+    edges = (low, high) if band else (np.full(len(mean), np.nan),) * 2
+    for values in zip(x, mean, *edges, strict=True):  # type: ignore[arg-type]
+        keep(axes, label, *values)
+
+
+def numbers_of(figure: Figure) -> list[dict[str, object]]:
+    """The numbers that a figure draws, a row for each point, for a table.
+
+    Args:
+        figure: one that a function of `fairgym.report` has drawn.
+
+    Returns:
+        "panel", "of" (the line below its title), "series", "axis" (what x is), "x", "value",
+        "low" and "high" (ends of the interval or band, None without one), "unit".
+    """
+    rows = []
+    for one in _DRAWN.get(figure, []):
+        title, below = _TITLES.get(one.axes, ("", ""))
+        numbers = {n: float(getattr(one, n)) for n in ("value", "low", "high")}
+        rows.append(
+            {
+                "panel": title,
+                "of": below,
+                "series": one.series.replace("\n", " "),
+                "axis": _one_line(one.axes.get_xlabel()),
+                "x": one.x if isinstance(one.x, str) else float(f"{one.x:.6g}"),
+                **{n: float(f"{x:.6g}") if math.isfinite(x) else None for n, x in numbers.items()},
+                "unit": _one_line(one.axes.get_ylabel()),
+            }
+        )
+    return rows
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", " ")

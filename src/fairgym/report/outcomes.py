@@ -1,0 +1,168 @@
+"""Figures of what policies achieve: every measure, and the groups' rates, with intervals."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fairgym.core import Environment
+from fairgym.report import style
+from fairgym.report.drawn import keep
+from fairgym.report.tables import group_rates_of
+from fairgym.results.estimates import Result
+from fairgym.results.gaps import compared_rates
+from fairgym.results.labels import (
+    MetricLabel,
+    metric_labels,
+    rate_parts,
+    rate_title,
+)
+from fairgym.results.numbers import Estimate, limits_of, people_unit
+from fairgym.training.courses import few
+
+LEAST_SPAN = 0.02  # of a panel, as a share of its largest value
+NULL = "permuted groups, 95%"
+
+
+@style.styled
+def metric_comparison(results: Sequence[Result], env: Environment) -> Figure:
+    """Every metric of policies and baselines as points with 95% intervals, one panel each.
+
+    Args:
+        results: learned policies first, then baselines. Behind a disparity that was measured with
+            permutations a bar shows where 95% of its means under permuted groups lie.
+        env: the environment, for names and units.
+    """
+    shown = metric_labels(env)
+    names = [textwrap.fill(result.name, 36) for result in results]
+    lines = max(name.count("\n") for name in names) + 1
+    height = 1.2 + (0.11 + 0.13 * lines) * len(results)
+    figure, axes = style.panels(len(shown), 4 if len(shown) > 6 else 3, height, sharey=True)
+    for panel, metric in zip(axes, shown, strict=True):
+        unit, factor = people_unit(metric.unit)
+        for place, result, look in zip(_places(results), results, _looks(results), strict=True):
+            _null_bar(panel, place, result, metric)
+            value = result.estimate(metric)
+            _dot(panel, place, value.times(factor), look, result.name, "mean")
+        own = any(not result.estimate(metric).episodes for result in results)
+        style.set_title(panel, metric.title, "each by its own: do not compare" if own else "")
+        label = unit or metric.axis_label
+        panel.set_xlabel(f"{label}\n{'← better' if metric.flipped else 'better →'}")
+        _policies_below(panel, results, names)
+    return figure
+
+
+@style.styled
+def group_outcomes(results: Sequence[Result], env: Environment) -> Figure:
+    """Every rate that is compared between groups, with a point for each of them.
+
+    Args:
+        results: policies, made with `trace=True`.
+        env: the environment, for names and units.
+
+    Returns:
+        A figure: a panel for each rate, a row in it for each policy, and in that a point with its
+        95% interval for each group; of many groups or people those with the lowest, the middle and
+        the highest rate.
+    """
+    compared, finished = compared_rates(env), env.spec.finished_only
+    # who is served stands before how long those who are served wait for it
+    order = sorted(compared, key=lambda name: name in finished)
+    groups = max((few(np.zeros(n), parts)[1] for n, parts in _parts(env, order)), key=len)
+    handles = [
+        Line2D([], [], label=name, color=style.group_colour(i), marker="o", ls="", ms=6)
+        for i, name in enumerate(groups)
+    ]
+    names = [textwrap.fill(result.name, 24) for result in results]
+    height = 0.95 + (0.2 + 0.13 * len(groups)) * len(results)
+    figure, axes = style.panels(
+        len(order),
+        len(order) if len(order) <= 5 else 4,
+        height,
+        legend_rows=style.legend_rows(groups),
+        sharey=True,
+    )
+    for panel, name in zip(axes, order, strict=True):
+        rate, info = compared[name], env.spec.component_info
+        own = rate.unit_in(info)
+        unit, factor = people_unit(own)
+        limits = limits_of(own, info[rate.numerator].nonnegative)
+        for place, result in zip(_places(results), results, strict=True):
+            values = group_rates_of(result, rate, rate_parts(env, rate))
+            apart = 0.5 / max(1, len(values))
+            for code, value in enumerate(values):
+                look = {"color": style.group_colour(code), "marker": "o"}
+                at = place + apart * ((len(values) - 1) / 2 - code)
+                shown = value.within(*limits).times(factor)
+                _dot(panel, at, shown, look, groups[code], result.name)
+        style.set_title(panel, rate_title(env, name), "of those served" * (name in finished))
+        panel.set_xlabel(f"{unit}\n{'← better' if rate.sign < 0 else 'better →'}")
+        _policies_below(panel, results, names)
+    style.top_legend(figure, handles)
+    return figure
+
+
+def _parts(env: Environment, names: Sequence[str]) -> list[tuple[int, tuple[str, ...]]]:
+    every = [rate_parts(env, compared_rates(env)[name]) for name in names]
+    return [(len(parts), parts) for parts in every]
+
+
+def _places(results: Sequence[Result]) -> range:
+    """Heights of the policies, the first one at the top."""
+    return range(len(results) - 1, -1, -1)
+
+
+def _policies_below(panel: Axes, results: Sequence[Result], names: Sequence[str]) -> None:
+    """The policies' names along y."""
+    panel.set_yticks(_places(results), names)
+    panel.set_ylim(-0.6, len(results) - 0.4)
+    panel.tick_params(axis="y", length=0, labelcolor=style.INK)
+    panel.grid(axis="y", visible=False)
+    panel.margins(x=0.1)
+    low, high = panel.get_xlim()
+    least = LEAST_SPAN * max(abs(low), abs(high))  # so that no tiny difference looks large
+    if high - low < least:
+        panel.set_xlim((low + high - least) / 2, (low + high + least) / 2)
+    panel.locator_params(axis="x", nbins=4)
+
+
+def _null_bar(panel: Axes, place: float, result: Result, metric: MetricLabel) -> None:
+    """A bar over the means of a disparity that 95% of permutations stay below."""
+    null = result.null(metric.name) if metric.kind == "fair" else None
+    if null is None or not np.isfinite(null.bound):
+        return
+    bound = float(metric.shown(null.bound)) * people_unit(metric.unit)[1]
+    panel.barh(place, bound, height=0.7, color=style.GRID, zorder=0)
+    keep(panel, result.name, NULL, bound)
+
+
+def _dot(
+    panel: Axes, place: float, value: Estimate, look: dict[str, Any], series: str, x: str
+) -> None:
+    """A point with its interval; words where the value is undefined."""
+    if not np.isfinite(value.mean):
+        panel.annotate(
+            "undefined" if value.episodes else "not comparable",
+            (0.5, place),
+            xycoords=panel.get_yaxis_transform(),
+            ha="center",
+            va="center",
+            fontsize=8,
+            color=style.MUTED,
+        )
+        return
+    if np.isfinite(value.low):
+        panel.plot([value.low, value.high], [place, place], color=look["color"], lw=2)
+    panel.plot([value.mean], [place], ls="", ms=6.5, label=series, zorder=3, **look)
+    keep(panel, series, x, value.mean, value.low, value.high)
+
+
+def _looks(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Looks of the policies' points: learned ones circles in colours, baselines grey squares."""
+    learned = iter(style.POLICY_COLOURS * len(results))
+    fixed = {"color": style.BASELINE_COLOUR, "marker": "s"}
+    return [{"color": next(learned), "marker": "o"} if r.learned else fixed for r in results]

@@ -1,0 +1,273 @@
+"""Sentences on what a policy achieves beside a baseline: for everybody, for groups, who waits."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fairgym.config.differences import small
+from fairgym.core import Environment
+from fairgym.fairness import Rate
+from fairgym.results.estimates import Result, best, rate_values, waits_of, who
+from fairgym.results.gaps import gaps_of
+from fairgym.results.labels import (
+    OBJECTIVE,
+    capital,
+    disparities,
+    has_population,
+    listed,
+    metric_label,
+    rate_parts,
+    rate_title,
+    those,
+    words,
+)
+from fairgym.results.numbers import Estimate, estimate, interval, number_in, number_told
+from fairgym.statistics.intervals import paired_interval
+from fairgym.statistics.survival import common_end, left_after, served_within
+
+FEW_SEEDS = 4  # so few that each is told where they disagree
+
+_KINDS = (
+    "worse in",
+    "better in",
+    "no clear difference in",
+    "not comparable, as not equally many come to the end of it:",
+    "too few seeds to tell, as they differ:",
+    "too rarely defined to compare:",
+)
+
+
+def verdict(result: Result, rules: Sequence[Result]) -> str:
+    """Objective of a learned policy beside that of the best baseline."""
+    own = result.estimate(OBJECTIVE)
+    name = capital(who(result))
+    rule = best(rules)
+    if rule is None:
+        return f"{name} reaches {interval(own)} by the objective; no baseline is there to compare."
+    which = _among(rules)
+    numbers = f"{interval(own)} beside {interval(rule.estimate(OBJECTIVE))}"
+    gap = result.difference(rule, OBJECTIVE)
+    if not np.isfinite(gap.low):
+        return (
+            f"By the objective {who(result)} reaches {numbers} for {which}, “{rule.name}”. One"
+            " episode says nothing of chance."
+        )
+    if result.ended_early[0]:
+        return (
+            f"By the objective {who(result)} reaches {numbers} for {which}, “{rule.name}”; it"
+            " failed, so that the two do not compare."
+        )
+    way = "neither clearly better nor clearly worse"
+    if gap.clear:
+        way = "better" if gap.mean > 0 else "worse"
+    return (
+        f"By the objective {who(result)} does {way} than {which}, “{rule.name}”: {numbers}, a"
+        f" difference of {interval(gap)}."
+    )
+
+
+def _among(rules: Sequence[Result]) -> str:
+    """The best baseline by what it is the best of."""
+    held = [rule for rule in rules if not rule.ended_early[0]]
+    if len(rules) == 1:
+        return "the baseline"
+    if held and len(held) < len(rules):
+        return (
+            f"the best of the {len(held)} baselines that did not fail"
+            if len(held) > 1
+            else "the only baseline that did not fail"
+        )
+    return f"the best of {len(rules)} baselines"
+
+
+class _Line(NamedTuple):
+    """One quantity of two policies, as `_sorted_line` takes it.
+
+    Attributes:
+        what: the quantity in words.
+        ours: its value per episode with the learned policy, an array for each seed.
+        theirs: the same with the other one.
+        unit: its unit.
+        lower: True if less is better.
+        same: False where not equally many come to the end of what is measured.
+    """
+
+    what: str
+    ours: list[np.ndarray]
+    theirs: list[np.ndarray]
+    unit: str
+    lower: bool
+    same: bool = True
+
+
+def overall(result: Result, rule: Result, env: Environment, several: bool) -> list[str]:
+    """What is worse and what is better than with a baseline, for everybody together.
+
+    Args:
+        result: a learned policy.
+        rule: a baseline in the same episodes.
+        env: the environment, for names and units.
+        several: True to name the policy, as one of several.
+    """
+    gaps, of_groups = disparities(env), _compared_groups(env)
+    of_all, apart = [], []  # apart: differences that no gap between groups tells
+    for name in (*env.metrics, *env.spec.schemes):
+        if name in of_groups:
+            continue
+        label = metric_label(env, name)
+        ours, theirs = result.values(label), rule.values(label)
+        line = _Line(small(words(label.title)), ours, theirs, label.unit, label.flipped)
+        (apart if name in gaps else of_all).append(line)
+    start = _start(result, rule, several)
+    found = [_sorted_line(start, of_all), _sorted_line(f"{start}, differences of people", apart)]
+    return [sentence for sentence in found if sentence]
+
+
+def for_groups(result: Result, rule: Result, env: Environment, several: bool) -> list[str]:
+    """What is worse and what is better than with a baseline, for each group."""
+    of_groups, finished = _compared_groups(env), env.spec.finished_only
+    found = []
+    traced = all(e.trace is not None for e in (*result.evaluations, *rule.evaluations))
+    for code, group in enumerate(env.spec.groups if traced else ()):
+        lines = []
+        # who is served stands before how long those who are wait for it
+        for name, rate in sorted(of_groups.items(), key=lambda item: item[0] in finished):
+            ours, theirs = (rate_values(one, rate, code) for one in (result, rule))
+            same = True
+            if other := of_groups.get(finished.get(name, "")):
+                served, beside = (rate_values(one, other, code) for one in (result, rule))
+                same = not Estimate(*paired_interval(served, beside)).clear
+            what, unit = small(rate_title(env, name)), rate.unit_in(env.spec.component_info)
+            lines.append(_Line(what, ours, theirs, unit, rate.sign < 0, same))
+        start = f"For {those(group)}, {_start(result, rule, several)}"
+        found.append(_sorted_line(start, lines))
+    return found
+
+
+def _compared_groups(env: Environment) -> dict[str, Rate]:
+    """Disparities between the groups -> the rate that they compare."""
+    found = {name: metric.rate for name, metric in disparities(env).items()}
+    return {n: rate for n, rate in found.items() if rate_parts(env, rate) == env.spec.groups}
+
+
+def _start(result: Result, rule: Result, several: bool) -> str:
+    return (
+        f"“{result.name}” compared with “{rule.name}”"
+        if several
+        else f"with {who(result)} compared with “{rule.name}”"
+    )
+
+
+def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
+    """Which group is worse off in what with a policy, by how much; "" if no rates are compared."""
+    clear, unclear, apart = [], [], []
+    for rate in gaps_of(env, result.evaluations):
+        if rate_parts(env, env.metrics[rate.name].rate) != env.spec.groups:
+            continue
+        unit, pair = "" if rate.unit in ("", "share") else f" {rate.unit}", rate.widest
+        if pair.gap.clear:
+            chance = f" ({rate.test_text})" if rate.test else ""
+            clear.append(f"{small(rate.title)}: {rate.text(pair)}{unit}{chance}")
+        elif by_seed := _gaps_by_seed(result, env, rate.name):
+            apart.append(f"{small(rate.title)} ({by_seed})")
+        elif np.isfinite(pair.gap.low):
+            unclear.append(small(rate.title))
+    name = f"with {who(result)}"
+    parts = []
+    if clear:
+        parts.append(f"Who is worse off {name}, on average: {'; '.join(clear)}")
+    if apart:
+        seeds = len(result.evaluations)
+        start = "seeds" if parts else f"{capital(name)} seeds"
+        parts.append(
+            f"{start} differ, and {seeds} are too few to tell who is worse off, in {listed(apart)}"
+        )
+    if unclear:
+        start = (
+            "nobody clearly in" if parts else f"{capital(name)} no group is clearly worse off in"
+        )
+        parts.append(f"{start} {listed(unclear)}")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def _gaps_by_seed(result: Result, env: Environment, name: str) -> str:
+    """Who is worse off by how much with each of a few seeds; "" where they do not disagree."""
+    if not 1 < len(result.evaluations) <= FEW_SEEDS:
+        return ""
+    sizes: dict[str, list[str]] = {}
+    clear, unit = set(), ""
+    for evaluation in result.evaluations:
+        rate = next(rate for rate in gaps_of(env, [evaluation]) if rate.name == name)
+        pair = rate.widest
+        group, unit = rate.worse_off(pair), "points" if rate.unit == "share" else rate.unit
+        sizes.setdefault(group, []).append(number_in(abs(pair.gap.mean), rate.unit))
+        if pair.gap.clear:
+            clear.add(group)
+    if len(clear) == 0 or len(sizes) == 1:
+        return ""
+    return ", ".join(f"{those(g)} by {listed(each)} {unit}".rstrip() for g, each in sizes.items())
+
+
+def wait_sentences(result: Result, rule: Result, env: Environment, several: bool) -> list[str]:
+    """How long it takes until people no longer wait, those who still do at the end included."""
+    found, everybody = [], range(len(env.spec.groups))
+    for stage in env.spec.waits if has_population(env) else ():
+        courses = [waits_of(one.evaluations, stage, everybody) for one in (result, rule)]
+        last = common_end(courses)
+        if not last:  # nobody waits
+            continue
+        halves = [served_within(course, 0.5) for course in courses]
+        left = [number_in(left_after(course, last), "share") for course in courses]
+        seeds = ""
+        if 1 < len(result.evaluations) <= FEW_SEEDS:
+            each = [waits_of([one], stage, everybody) for one in result.evaluations]
+            told = (number_in(left_after(course, last), "share") for course in each)
+            seeds = f" (by seed {', '.join(told)})"
+        unit = env.spec.time_unit
+        found.append(
+            f"Of all waits half end within {_steps(halves[0], last, unit)} with {who(result)} and"
+            f" {_steps(halves[1], last, unit)} with “{rule.name}”; {left[0]}%{seeds} and {left[1]}%"
+            f" last longer than {_span(last, unit)}."
+        )
+    return found
+
+
+def _span(steps: float, unit: str) -> str:
+    return f"{steps:.0f} {unit.removesuffix('s') if steps == 1 else unit}"
+
+
+def _steps(within: float, last: int, unit: str) -> str:
+    return _span(within, unit) if np.isfinite(within) else f"more than {_span(last, unit)}"
+
+
+def _sorted_line(start: str, lines: Iterable[_Line]) -> str:
+    """One sentence on what is worse, better, and not clearly different; "" for no line."""
+    kinds: dict[str, list[str]] = {kind: [] for kind in _KINDS}
+    worse, better, alike, other, few, unknown = kinds.values()
+    for line in lines:
+        gap = Estimate(*paired_interval(line.ours, line.theirs))
+        ours, theirs = (estimate(values).mean for values in (line.ours, line.theirs))
+        beside = number_in(theirs, line.unit)
+        if not gap.clear:
+            if seeds := _by_seed(line):
+                few.append(
+                    f"{line.what} ({seeds} by seed instead of {number_told(theirs, line.unit)})"
+                )
+            else:
+                (alike if np.isfinite(gap.low) else unknown).append(line.what)
+            continue
+        kind = (better if (gap.mean < 0) == line.lower else worse) if line.same else other
+        kind.append(f"{line.what} ({number_told(ours, line.unit)} instead of {beside})")
+    parts = [f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names]
+    return f"{capital(start)}: {'; '.join(parts)}." if parts else ""
+
+
+def _by_seed(line: _Line) -> str:
+    """A few seeds' own values, where one of them clearly differs; "" otherwise."""
+    if not 1 < len(line.ours) <= FEW_SEEDS:
+        return ""
+    gaps = [Estimate(*paired_interval([values], line.theirs)) for values in line.ours]
+    if not any(gap.clear for gap in gaps):
+        return ""
+    return ", ".join(number_in(estimate([values]).mean, line.unit) for values in line.ours)

@@ -34,7 +34,12 @@ figure {{ margin: 0.8rem 0; }}
 figure svg {{ display: block; width: 100%; height: auto; }}
 figcaption, .note {{ color: var(--muted); font-size: 0.93rem; }}
 figcaption {{ margin-top: 0.6rem; }}
-.scroll {{ overflow-x: auto; }}
+/* A shadow at an edge says that there is more: the first two layers move with the content. */
+.scroll {{ overflow-x: auto; background:
+  linear-gradient(to right, var(--paper) 40%, transparent) left / 2.5rem 100% no-repeat local,
+  linear-gradient(to left, var(--paper) 40%, transparent) right / 2.5rem 100% no-repeat local,
+  linear-gradient(to right, var(--muted), transparent) left / 0.7rem 100% no-repeat scroll,
+  linear-gradient(to left, var(--muted), transparent) right / 0.7rem 100% no-repeat scroll; }}
 .scroll + .scroll {{ margin-top: 1.5rem; }}
 table {{ border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }}
 th, td {{ text-align: left; padding: 0.35rem 1.1rem 0.35rem 0; vertical-align: top;
@@ -69,7 +74,7 @@ pre {{ overflow-x: auto; font-size: 0.85rem; border: 1px solid var(--grid); padd
   /* No taller than a page with its heading and caption. */
   figure svg {{ max-height: 20.5cm; }}
   /* Nothing scrolls on paper: tables as wide as the page, whose cells wrap. */
-  .scroll {{ overflow: visible; }}
+  .scroll {{ overflow: visible; background: none; }}
   table {{ width: 100%; table-layout: fixed; font-size: 8pt; }}
   th, td {{ padding-right: 0.5rem; overflow-wrap: anywhere; }}
   thead th:first-child {{ width: 20%; }}

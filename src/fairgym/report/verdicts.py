@@ -179,7 +179,7 @@ def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
         parts.append(f"Who is worse off {name}, on average: {'; '.join(clear)}")
     if apart:
         seeds = len(result.evaluations)
-        start = "seeds" if parts else f"{capital(name)} seeds"
+        start = "seeds" if parts else f"{capital(name)} the seeds"
         parts.append(
             f"{start} differ, and {seeds} are too few to tell who is worse off, in {listed(apart)}"
         )

@@ -216,6 +216,25 @@ def test_changes_are_told_old_and_new(simulated):
     ]
 
 
+def test_the_beds_that_a_region_has_are_told_beside_the_average_that_is_set(simulated):
+    """The South has more people than the average region, and more beds than the parameter says."""
+    shapes = {"population": 400, "horizon": 5}
+    more = {"beds_at_start.south": "+30%"}
+    built = build_all(
+        "health",
+        [Scenario(n, params=p, environment_args=shapes) for n, p in (("a", {}), ("b", more))],
+    )
+    average, beds = changes(type(simulated)("health", built, {}, "a", 0), built[1])
+    assert (average.section, average.what) == ("params", "beds at start, South")
+    # free beds are as many at the start, and not told again
+    assert (beds.section, beds.what, beds.unit) == ("start", "beds south at the start", "beds")
+    for told, one, given in zip(
+        (beds.old, beds.new), built, (average.old, average.new), strict=True
+    ):
+        south = float(one.env.initial_state(jax.random.key(5), one.params).beds[2])
+        assert told == pytest.approx(south) and south > given
+
+
 def test_the_default_baseline_is_one_in_which_somebody_decides():
     names = {
         "loan": "admit_all_no_relief",

@@ -115,8 +115,7 @@ def wait_curves(results: Sequence[Result], env: Environment, stage: str) -> Figu
     everybody = range(len(env.spec.groups))
     for result, look in zip(results, looks, strict=True):
         ages, left = waits_of(result.evaluations, stage, everybody)
-        step = {**look, "drawstyle": "steps-post"}
-        curve(first, ages, left, label=result.name, **step)
+        curve(first, ages, left, label=result.name, **look)
     style.set_title(first, "Of those who begin to wait")
     style.set_ylabel(first, "share still waiting")
     first.set_xlabel(f"{env.spec.time_unit} since they began")

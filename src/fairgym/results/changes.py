@@ -4,18 +4,25 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import equinox as eqx
+import jax
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
 from fairgym.config.differences import words
 from fairgym.config.settings import environment_settings
+from fairgym.core import Entities
 from fairgym.training.scenarios import Built, Simulation
+
+STARTS = 8  # episodes whose starts are averaged
 
 
 class Change(NamedTuple):
     """A setting of a scenario that differs from the reference.
 
     Attributes:
-        section: "environment_args", "params" or "fixed".
+        section: "environment_args", "params" or "fixed"; "start" for what agents are told of the
+            system at the start of an episode, such as a region's beds: the mean over eight of them.
         what: the setting in words.
         unit: unit of the values; "" for a number without one.
         old: the reference's value.
@@ -37,7 +44,9 @@ def changes(simulation: Simulation, one: Built) -> list[Change]:
         old, new = (getattr(built.env.unwrapped, setting.name) for built in (base, one))
         if old != new:
             found.append(Change("environment_args", words(setting.name), "", old, new))
-    return found + _changed_params(base, one) + _changed_policies(base, one)
+    found += _changed_params(base, one)
+    started = _changed_start(base, one) if found else []
+    return found + started + _changed_policies(base, one)
 
 
 def _changed_params(base: Built, one: Built) -> list[Change]:
@@ -54,6 +63,33 @@ def _changed_params(base: Built, one: Built) -> list[Change]:
             if not math.isclose(before, after, rel_tol=1e-6):  # float32 and float64 alike
                 what = words(name) + (f", {words(part)}" if part else "")
                 found.append(Change("params", what, info.unit, float(before), float(after)))
+    return found
+
+
+def _changed_start(base: Built, one: Built) -> list[Change]:
+    """What settings come to: a number of beds per average region in each of the regions."""
+    old, found = _at_start(base), {}
+    for (name, unit), after in _at_start(one).items():
+        before = old.get((name, unit), after)
+        if not math.isclose(before, after, rel_tol=1e-6):
+            told = Change("start", f"{words(name)} at the start", unit, before, after)
+            found.setdefault((before, after), told)  # free beds, where all of them are
+    return list(found.values())
+
+
+def _at_start(built: Built) -> dict[tuple[str, str], float]:
+    """Numbers that are the same for everybody, as agents observe them, with their units."""
+    env, found = built.env, {}
+
+    def contexts(key: PRNGKeyArray) -> dict[str, Array]:
+        seen = env.observe(env.initial_state(key, built.params), built.params)
+        return {agent: one.context for agent, one in seen.items() if isinstance(one, Entities)}
+
+    keys = jax.random.split(jax.random.key(0), STARTS)
+    for agent, values in eqx.filter_jit(jax.vmap(contexts))(keys).items():
+        means = np.asarray(values, np.float64).mean(axis=0)
+        features = env.observation_space(agent).context
+        found |= {(f.name, f.unit): float(x) for f, x in zip(features, means, strict=True)}
     return found
 
 

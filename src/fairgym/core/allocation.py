@@ -12,8 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.errors import FairgymError
 from fairgym.core.shares import filled
-from fairgym.core.spaces import Numbers, declared
-from fairgym.core.unit import Vector
+from fairgym.core.spaces import ActionSpace, Numbers, declared
 
 MOST_UNITS = 100_000
 
@@ -44,7 +43,7 @@ def apportion(shares: Float[Array, " places"], units: int) -> Int[Array, " place
 
 
 @dataclasses.dataclass(frozen=True)
-class Allocation(Vector):
+class Allocation(ActionSpace):
     """Whole units divided over places, all of them.
 
     Attributes:
@@ -62,7 +61,6 @@ class Allocation(Vector):
         [3, 2, 1]
     """
 
-    independent: ClassVar[bool] = False
     dtype: ClassVar[DTypeLike] = jnp.int32
 
     units: int

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +10,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core.errors import FairgymError
-from fairgym.core.spaces import Element, Numbers, declared
-from fairgym.core.unit import Vector
+from fairgym.core.spaces import ActionSpace, Element, Numbers, declared
 
 
 @dataclasses.dataclass(frozen=True)
-class Shares(Vector):
+class Shares(ActionSpace):
     """One or more simplexes laid end to end: each block is non-negative and sums to 1.
 
     Attributes:
@@ -33,8 +32,6 @@ class Shares(Vector):
         >>> action.tolist(), space.splits(action)["beds"].tolist()
         ([0.75, 0.25, 0.5, 0.5], [0.5, 0.5])
     """
-
-    independent: ClassVar[bool] = False
 
     blocks: tuple[tuple[Any, ...], ...]
 
@@ -70,6 +67,10 @@ class Shares(Vector):
             parts.append(action[start : start + len(block)])
             start += len(block)
         return parts
+
+    def by_name(self, action: Float[Array, " size"]) -> dict[str, Float[Array, ""]]:
+        """Name of each share -> its number."""
+        return {name: action[place] for place, name in enumerate(self.names)}
 
     def splits(self, action: Float[Array, " size"]) -> dict[str, Float[Array, " parts"]]:
         """Name of each share that is split further -> the shares of its parts."""

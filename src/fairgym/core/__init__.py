@@ -28,6 +28,7 @@ from fairgym.core.params import (
     ParamInfo,
     Params,
     check_params,
+    fraction,
     param,
     params_info,
 )
@@ -82,6 +83,7 @@ __all__ = [
     "decide",
     "fill_places",
     "first_hidden",
+    "fraction",
     "group_counts",
     "highest",
     "in_groups",

@@ -82,6 +82,11 @@ def param(
     return eqx.field(default=default, metadata={"param": info})
 
 
+def fraction(default: object, description: str, *, unit: str = "", per: str = "") -> Any:
+    """Declare a number from 0 to 1 with its meaning: a share, a chance, a score (`param`)."""
+    return param(default, description, unit=unit, low=0.0, high=1.0, per=per)
+
+
 def params_info(cls: type) -> dict[str, ParamInfo]:
     """Return meaning and range of each declared field of a dataclass, by name.
 

@@ -2,7 +2,7 @@
 
 from jaxtyping import Array, Bool, Float
 
-from fairgym.core import Components, Params, PopulationState, Struct, component, param
+from fairgym.core import Components, Params, PopulationState, Struct, component, fraction
 
 
 class EpidemicState(PopulationState):
@@ -63,40 +63,21 @@ class EpidemicParams(Params):
     harder variant.
     """
 
-    infection: float = param(
-        0.5,
-        "tau: chance that an infected contact infects a susceptible person",
-        unit="per step",
-        low=0.0,
-        high=1.0,
+    infection: float = fraction(
+        0.5, "tau: chance that an infected contact infects a susceptible person", unit="per step"
     )
-    onset: float = param(
-        0.5,
-        "chance that an exposed person becomes infectious (SEIR)",
-        unit="per step",
-        low=0.0,
-        high=1.0,
+    onset: float = fraction(
+        0.5, "chance that an exposed person becomes infectious (SEIR)", unit="per step"
     )
-    recovery: float = param(
-        0.005,
-        "rho: chance that an infected person recovers",
-        unit="per step",
-        low=0.0,
-        high=1.0,
+    recovery: float = fraction(
+        0.005, "rho: chance that an infected person recovers", unit="per step"
     )
-    waning: float = param(
+    waning: float = fraction(
         0.0,
         "chance that an immune person becomes susceptible again (harder variant: 0.2)",
         unit="per step",
-        low=0.0,
-        high=1.0,
     )
-    efficacy: float = param(
-        1.0, "chance that the vaccine makes a susceptible person immune", low=0.0, high=1.0
-    )
-    cure: float = param(
-        0.0,
-        "chance that the vaccine makes an exposed or infected person recover",
-        low=0.0,
-        high=1.0,
+    efficacy: float = fraction(1.0, "chance that the vaccine makes a susceptible person immune")
+    cure: float = fraction(
+        0.0, "chance that the vaccine makes an exposed or infected person recover"
     )

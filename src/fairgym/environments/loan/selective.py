@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Feature, Struct, by_group, component, count_people, param
+from fairgym.core import Feature, Struct, by_group, component, count_people, fraction, param
 from fairgym.data import Population, Score
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.market import StateT
@@ -33,11 +33,8 @@ ESTIMATES = tuple(
 class SelectiveParams(LoanParams):
     """Parameters of the loan environment with selective labels: beliefs before any loan."""
 
-    prior_repayment: float = param(
-        0.8,
-        "estimated chance to repay of a decile without any ended loan so far",
-        low=0.0,
-        high=1.0,
+    prior_repayment: float = fraction(
+        0.8, "estimated chance to repay of a decile without any ended loan so far"
     )
     prior_weight: float = param(
         10.0, "number of loans that this estimate counts as", unit="loans", low=0.01, high=1e6

@@ -3,7 +3,7 @@
 import jax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fairgym.core import Struct, param, person_index
+from fairgym.core import Struct, fraction, param, person_index
 from fairgym.environments.loan.params import BankParams
 from fairgym.environments.loan.types import BankState
 
@@ -52,10 +52,8 @@ class LoanSimpleParams(BankParams):
         low=0.0,
         high=1000.0,
     )
-    share_paid_before_default: float = param(
+    share_paid_before_default: float = fraction(
         0.4,
         "share of its installments that a loan pays before it defaults (by default the mean over"
         " the defaulted loans of the population's data)",
-        low=0.0,
-        high=1.0,
     )

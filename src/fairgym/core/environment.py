@@ -64,21 +64,31 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     def default_params(self) -> ParamsT:
         """The published numbers."""
 
-    @abc.abstractmethod
+    @cached_property
+    def _observation_spaces(self) -> Mapping[str, EntitySpace]:
+        """Space of each agent's observations, where `observation_space` is not overridden."""
+        raise NotImplementedError
+
+    @cached_property
+    def _action_spaces(self) -> Mapping[str, ActionSpace]:
+        """Space of each agent's actions, where `action_space` is not overridden."""
+        raise NotImplementedError
+
     def observation_space(self, agent: str) -> EntitySpace:
         """Space of the agent's observations; the same object at every call.
 
         Raises:
             FairgymError: an unknown agent (`fairgym.core.require_agent`).
         """
+        return self._observation_spaces[require_agent(self, agent)]
 
-    @abc.abstractmethod
     def action_space(self, agent: str) -> ActionSpace:
         """Space of the agent's actions; the same object at every call.
 
         Raises:
             FairgymError: an unknown agent (`fairgym.core.require_agent`).
         """
+        return self._action_spaces[require_agent(self, agent)]
 
     @abc.abstractmethod
     def initial_state(self, key: PRNGKeyArray, params: ParamsT) -> StateT:

@@ -1,6 +1,5 @@
 """Common base of the environments whose people are sampled from data."""
 
-import abc
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -9,16 +8,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
-    ActionSpace,
     Components,
-    EntitySpace,
     Params,
     PopulationEnvironment,
     PopulationState,
     component,
     count_people,
     param,
-    require_agent,
 )
 from fairgym.data import Population, load_population
 from fairgym.data.sampling import resample_people, whole_groups
@@ -132,28 +128,6 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
         """Group and columns of each person: whole groups by their shares, rows with replacement."""
         group, strength = whole_groups(shares, self.population), params.bias_strength
         return group, resample_people(key, self._data, columns, group, strength, residual_share)
-
-    # ---------------------------------------------------------------- spaces
-
-    @cached_property
-    @abc.abstractmethod
-    def _observation_spaces(self) -> dict[str, EntitySpace]:
-        """Space of each agent's observations; cached, for it must be the same at every call."""
-
-    @cached_property
-    @abc.abstractmethod
-    def _action_spaces(self) -> dict[str, ActionSpace]:
-        """Space of each agent's actions."""
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Space of the agent's observations: features of people present, and a shared context."""
-        require_agent(self, agent)
-        return self._observation_spaces[agent]
-
-    def action_space(self, agent: str) -> ActionSpace:
-        """Space of the agent's actions."""
-        require_agent(self, agent)
-        return self._action_spaces[agent]
 
     # ---------------------------------------------------------------- people and counts
 

@@ -16,7 +16,6 @@ from fairgym.core import (
     Environment,
     EnvironmentSpec,
     param,
-    require_agent,
 )
 from fairgym.environments.bank_loans import dynamics
 from fairgym.environments.bank_loans.declarations import (
@@ -57,7 +56,6 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     """
 
     name: ClassVar[str] = "bank_loans"
-    _ACTIONS: ClassVar[Discrete] = Discrete(OPTIONS)
 
     horizon: int = param(
         2_000,
@@ -116,18 +114,15 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         )
 
     @cached_property
-    def _observation_space(self) -> EntitySpace:
-        return observation_space(self.shows_cash, self.informed, self.selective_labels)
-
-    def observation_space(self, agent: str) -> EntitySpace:
+    def _observation_spaces(self) -> dict[str, EntitySpace]:
         """The applicant; the bank's cash, and the score distributions if it is informed."""
-        require_agent(self, agent)
-        return self._observation_space
+        space = observation_space(self.shows_cash, self.informed, self.selective_labels)
+        return {"bank": space}
 
-    def action_space(self, agent: str) -> Discrete:
+    @cached_property
+    def _action_spaces(self) -> dict[str, Discrete]:
         """Deny or approve."""
-        require_agent(self, agent)
-        return self._ACTIONS
+        return {"bank": Discrete(OPTIONS)}
 
     # ---------------------------------------------------------------- start
 
@@ -162,7 +157,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         }
         context = {"cash": state.cash} if self.shows_cash else {}
         if self.informed:
-            names = [feature.name for feature in self._observation_space.context]
+            names = [feature.name for feature in self._observation_spaces["bank"].context]
             shares = state.shares.reshape(-1)
             first = len(context)
             last = first + shares.shape[0]
@@ -170,7 +165,9 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         if isinstance(state, RecordingState):
             estimates = self._estimates(state, params)
             context |= {f"estimated_{n}": x for n, x in zip(SCORE_NAMES, estimates, strict=True)}
-        return {"bank": self._observation_space.view(applicant, jnp.ones(1, bool), context)}
+        return {
+            "bank": self._observation_spaces["bank"].view(applicant, jnp.ones(1, bool), context)
+        }
 
     def _estimates(self, state: RecordingState, params: BankLoansParams) -> Float[Array, " scores"]:
         """Chance to repay of each score, as the bank's own loans tell it."""
@@ -255,7 +252,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     @property
     def _estimated(self) -> slice:
         """Places of the estimates in the context of an observation."""
-        first = len(self._observation_space.context) - SCORES
+        first = len(self._observation_spaces["bank"].context) - SCORES
         return slice(first, first + SCORES)
 
     def _with_estimate(

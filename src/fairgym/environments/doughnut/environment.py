@@ -23,7 +23,6 @@ from fairgym.core import (
     component,
     fraction,
     param,
-    require_agent,
 )
 from fairgym.fairness import (
     Direct,
@@ -110,7 +109,7 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
             # Doughnuts that are not wasted.
             metrics={"handed_out": Direct("handed_out", normaliser=float(self.horizon))},
             # The people are told apart.
-            parts={"person": self._action_space.names},
+            parts={"person": self._action_spaces["server"].names},
             schemes=self._schemes,
             # Those of section 6.1: of the doughnuts that each person has got.
             memories={
@@ -154,23 +153,16 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
         }
 
     @cached_property
-    def _observation_space(self) -> EntitySpace:
+    def _observation_spaces(self) -> dict[str, EntitySpace]:
+        """Everybody, present or not."""
         time = Feature("time", 0, self.horizon, "steps", levels=self.horizon + 1)
-        return EntitySpace(self.population, (PRESENT,), (time,) if self.shows_time else ())
+        context = (time,) if self.shows_time else ()
+        return {"server": EntitySpace(self.population, (PRESENT,), context)}
 
     @cached_property
-    def _action_space(self) -> OneEntity:
-        return OneEntity(self.population, present="present")
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Everybody, present or not."""
-        require_agent(self, agent)
-        return self._observation_space
-
-    def action_space(self, agent: str) -> OneEntity:
+    def _action_spaces(self) -> dict[str, OneEntity]:
         """The person who gets the doughnut."""
-        require_agent(self, agent)
-        return self._action_space
+        return {"server": OneEntity(self.population, present="present")}
 
     # ---------------------------------------------------------------- start
 
@@ -193,7 +185,11 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
         """Everybody, present or not, and the time if it is shown."""
         everybody = jnp.ones((self.population,), bool)
         context = {"time": state.time} if self.shows_time else {}
-        return {"server": self._observation_space.view(self.people(state), everybody, context)}
+        return {
+            "server": self._observation_spaces["server"].view(
+                self.people(state), everybody, context
+            )
+        }
 
     # ---------------------------------------------------------------- one step
 

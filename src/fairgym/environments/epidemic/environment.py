@@ -19,7 +19,6 @@ from fairgym.core import (
     PopulationEnvironment,
     check_shape,
     param,
-    require_agent,
 )
 from fairgym.environments.epidemic import steps
 from fairgym.environments.epidemic.declarations import (
@@ -185,7 +184,10 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
             baselines={**baseline_policies(), "random": {"clinic": "random"}},
             stages=self._stages,
             # The people, who are told apart.
-            parts={"state": self._stages, "person": self._action_space.names[: self.population]},
+            parts={
+                "state": self._stages,
+                "person": self._action_spaces["clinic"].names[: self.population],
+            },
             core_attribute="degree",
             # a person's number is a place in the network
             exchangeable=False,
@@ -198,8 +200,9 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         return EpidemicParams(waning=HARDER_WANING if self.harder else 0.0)
 
     @cached_property
-    def _observation_space(self) -> EntitySpace:
-        return observation_space(
+    def _observation_spaces(self) -> dict[str, EntitySpace]:
+        """Everybody, with their state of health."""
+        space = observation_space(
             self._stages,
             self.population,
             most_contacts=max(1, int(self.contact_matrix.sum(axis=1).max())),
@@ -207,20 +210,13 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
             shows_contacts=self.shows_contacts,
             shows_time=self.shows_time,
         )
+        return {"clinic": space}
 
     @cached_property
-    def _action_space(self) -> OneEntity:
-        return OneEntity(self.population, none=True, present=self._stages[SUSCEPTIBLE])
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Everybody, with their state of health."""
-        require_agent(self, agent)
-        return self._observation_space
-
-    def action_space(self, agent: str) -> OneEntity:
+    def _action_spaces(self) -> dict[str, OneEntity]:
         """The person who is vaccinated, or nobody."""
-        require_agent(self, agent)
-        return self._action_space
+        space = OneEntity(self.population, none=True, present=self._stages[SUSCEPTIBLE])
+        return {"clinic": space}
 
     # ---------------------------------------------------------------- start
 
@@ -267,7 +263,11 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         """Everybody, and the time if it is shown."""
         everybody = jnp.ones((self.population,), bool)
         context = {"time": state.time} if self.shows_time else {}
-        return {"clinic": self._observation_space.view(self.people(state), everybody, context)}
+        return {
+            "clinic": self._observation_spaces["clinic"].view(
+                self.people(state), everybody, context
+            )
+        }
 
     # ---------------------------------------------------------------- one step
 

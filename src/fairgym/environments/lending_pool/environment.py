@@ -19,7 +19,6 @@ from fairgym.core import (
     PopulationEnvironment,
     count_people,
     param,
-    require_agent,
 )
 from fairgym.environments.lending_pool.types import (
     APPLYING,
@@ -91,7 +90,7 @@ class LendingPool(
             components=LendingPoolComponents,
             metrics=self._metrics,
             # The people are told apart.
-            parts={"person": self._action_space.names},
+            parts={"person": self._action_spaces["bank"].names},
             schemes=self._schemes,
             # Those of section 6.2: of the loans that each group has got.
             memories={"full": Full("loans"), "min": Min("loans")},
@@ -152,7 +151,8 @@ class LendingPool(
         return {"parity": 1.0, "refused": steps, "margin_missed": 10.0 * steps}
 
     @cached_property
-    def _observation_space(self) -> EntitySpace:
+    def _observation_spaces(self) -> dict[str, EntitySpace]:
+        """Everybody, whether they apply or not, and the profit so far."""
         steps, levels = self.horizon, CREDIT_LEVELS if self.credit == "discrete" else 0
         features = (
             Feature("applies", 0, 1, source="whether the person applies", levels=2),
@@ -163,23 +163,13 @@ class LendingPool(
             "profit", -steps, steps, "loans", "profit margin so far", levels=2 * steps + 1
         )
         time = Feature("time", 0, steps, "steps", levels=steps + 1)
-        return EntitySpace(
-            self.population, features, (margin, time) if self.shows_time else (margin,)
-        )
+        context = (margin, time) if self.shows_time else (margin,)
+        return {"bank": EntitySpace(self.population, features, context)}
 
     @cached_property
-    def _action_space(self) -> OneEntity:
-        return OneEntity(self.population, present="applies")
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Everybody, whether they apply or not, and the profit so far."""
-        require_agent(self, agent)
-        return self._observation_space
-
-    def action_space(self, agent: str) -> OneEntity:
+    def _action_spaces(self) -> dict[str, OneEntity]:
         """The person whom a loan is offered."""
-        require_agent(self, agent)
-        return self._action_space
+        return {"bank": OneEntity(self.population, present="applies")}
 
     # ---------------------------------------------------------------- start
 
@@ -211,7 +201,9 @@ class LendingPool(
         context = {"profit": state.profit}
         if self.shows_time:
             context["time"] = state.time
-        return {"bank": self._observation_space.view(self.people(state), everybody, context)}
+        return {
+            "bank": self._observation_spaces["bank"].view(self.people(state), everybody, context)
+        }
 
     # ---------------------------------------------------------------- one step
 

@@ -9,6 +9,7 @@ from fairgym.core.components import (
     EnvironmentSpec,
     Memory,
     component,
+    group_count,
 )
 from fairgym.core.environment import (
     Environment,
@@ -84,6 +85,7 @@ __all__ = [
     "fill_places",
     "first_hidden",
     "fraction",
+    "group_count",
     "group_counts",
     "highest",
     "in_groups",

@@ -62,6 +62,23 @@ def component(
     return eqx.field(metadata={"component": info})
 
 
+def group_count(
+    description: str, symbol: str = "", *used_by: str, unit: str = "people", level: bool = False
+) -> Any:
+    """Declare a component with one number per group.
+
+    Args:
+        description: in plain words.
+        symbol: the symbol in the source.
+        *used_by: agents whose reward or fairness function it belongs to; all of them by default.
+        unit: unit of the number.
+        level: True for a state that is counted at every step.
+    """
+    return component(
+        description, unit=unit, symbol=symbol, used_by=used_by, per="group", level=level
+    )
+
+
 class Components(Struct):
     """Base of the component structs: float32 fields, scalar or with the declared axes."""
 

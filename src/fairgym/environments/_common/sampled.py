@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -12,7 +12,6 @@ from fairgym.core import (
     Params,
     PopulationEnvironment,
     PopulationState,
-    component,
     count_people,
     param,
 )
@@ -60,23 +59,6 @@ class PublishedProfit(NamedTuple):
     def at(self, population: int, horizon: int) -> float:
         """The normaliser for other numbers of people and steps, in proportion to both."""
         return self.amount * (population / self.population) * (horizon / self.horizon)
-
-
-def group_count(
-    description: str, symbol: str, *used_by: str, unit: str = "people", level: bool = False
-) -> Any:
-    """Declare a component with one number per group.
-
-    Args:
-        description: in plain words.
-        symbol: the symbol in the source.
-        *used_by: agents whose reward or fairness function it belongs to; all of them by default.
-        unit: unit of the number.
-        level: True for a state that is counted at every step.
-    """
-    return component(
-        description, unit=unit, symbol=symbol, used_by=used_by, per="group", level=level
-    )
 
 
 StateT = TypeVar("StateT", bound=PopulationState)

@@ -13,6 +13,7 @@ from fairgym.core import (
     Struct,
     component,
     fraction,
+    group_count,
     param,
 )
 from fairgym.environments.bank_loans.dynamics import SCORES
@@ -55,24 +56,14 @@ class BankLoansComponents(Components):
     applicants: Float[Array, "groups scores"] = component(
         "people who applied for a loan", unit="people", per=("group", "score")
     )
-    approved: Float[Array, " groups"] = component(
-        "applicants who got a loan", unit="people", per="group"
+    approved: Float[Array, " groups"] = group_count("applicants who got a loan")
+    would_repay: Float[Array, " groups"] = group_count(
+        "applicants who would repay a loan, whether they got one or not", "will_repay"
     )
-    would_repay: Float[Array, " groups"] = component(
-        "applicants who would repay a loan, whether they got one or not",
-        unit="people",
-        symbol="will_repay",
-        per="group",
+    successful: Float[Array, " groups"] = group_count(
+        "applicants who got a loan and repaid it", "successful_loan"
     )
-    successful: Float[Array, " groups"] = component(
-        "applicants who got a loan and repaid it",
-        unit="people",
-        symbol="successful_loan",
-        per="group",
-    )
-    defaulted: Float[Array, " groups"] = component(
-        "applicants who got a loan and defaulted", unit="people", per="group"
-    )
+    defaulted: Float[Array, " groups"] = group_count("applicants who got a loan and defaulted")
     score_shares: Float[Array, "groups scores"] = component(
         "share of each score in each group after the step",
         unit="",
@@ -92,10 +83,8 @@ class SelectiveComponents(BankLoansComponents):
     `would_repay` and `successful` are the truth, which it does not know.
     """
 
-    estimated_would_repay: Float[Array, " groups"] = component(
-        "applicants who repaid a loan, and of those without one the estimated share who would",
-        unit="people",
-        per="group",
+    estimated_would_repay: Float[Array, " groups"] = group_count(
+        "applicants who repaid a loan, and of those without one the estimated share who would"
     )
 
 

@@ -6,9 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import Components, PopulationState, Struct, component, person_index
+from fairgym.core import Components, PopulationState, Struct, component, group_count, person_index
 from fairgym.data.populations.education import GROUPS
-from fairgym.environments._common.sampled import group_count
 from fairgym.environments._common.schedule import Construction, Schedule
 
 OUTSIDE, STUDYING, WORKING = 0, 1, 2

@@ -2,7 +2,15 @@
 
 from jaxtyping import Array, Bool, Float
 
-from fairgym.core import Components, Params, PopulationState, Struct, component, fraction
+from fairgym.core import (
+    Components,
+    Params,
+    PopulationState,
+    Struct,
+    component,
+    fraction,
+    group_count,
+)
 
 
 class EpidemicState(PopulationState):
@@ -18,22 +26,16 @@ class EpidemicState(PopulationState):
 class EpidemicComponents(Components):
     """Components of one step."""
 
-    vaccinated: Float[Array, " groups"] = component(
-        "people given a vaccine, with effect or without",
-        unit="people",
-        symbol="vaccine_given",
-        per="group",
+    vaccinated: Float[Array, " groups"] = group_count(
+        "people given a vaccine, with effect or without", "vaccine_given"
     )
     wasted: Float[Array, ""] = component("vaccines without effect", unit="people")
-    newly_infected: Float[Array, " groups"] = component(
-        "susceptible people who are infected", unit="people", symbol="new_infected", per="group"
+    newly_infected: Float[Array, " groups"] = group_count(
+        "susceptible people who are infected", "new_infected"
     )
-    people: Float[Array, " groups"] = component("people", unit="people", per="group", level=True)
-    not_infected: Float[Array, " groups"] = component(
-        "people not infected after the step, and not exposed",
-        unit="people",
-        per="group",
-        level=True,
+    people: Float[Array, " groups"] = group_count("people", level=True)
+    not_infected: Float[Array, " groups"] = group_count(
+        "people not infected after the step, and not exposed", level=True
     )
     health: Float[Array, "groups states"] = component(
         "people in each state of health after the step",

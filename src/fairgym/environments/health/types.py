@@ -3,8 +3,7 @@
 import jax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import Components, PopulationState, Struct, component
-from fairgym.environments._common.sampled import group_count
+from fairgym.core import Components, PopulationState, Struct, component, group_count
 from fairgym.environments._common.schedule import Construction
 
 

@@ -3,7 +3,16 @@
 import jax
 from jaxtyping import Array, Float
 
-from fairgym.core import Components, Params, PopulationState, Struct, component, fraction, param
+from fairgym.core import (
+    Components,
+    Params,
+    PopulationState,
+    Struct,
+    component,
+    fraction,
+    group_count,
+    param,
+)
 
 IDLE, APPLYING = range(2)
 
@@ -23,17 +32,13 @@ class LendingPoolState(PopulationState):
 class LendingPoolComponents(Components):
     """Components of one step."""
 
-    applied: Float[Array, " groups"] = component(
-        "people who applied for a loan", unit="people", per="group"
-    )
-    loans: Float[Array, " groups"] = component(
-        "loans granted", unit="people", symbol="u_A, u_B", per="group"
-    )
+    applied: Float[Array, " groups"] = group_count("people who applied for a loan")
+    loans: Float[Array, " groups"] = group_count("loans granted", "u_A, u_B")
     loans_to: Float[Array, " persons"] = component(
         "loans granted to each person", unit="loans", symbol="u_i", per="person"
     )
-    repaid: Float[Array, " groups"] = component("loans repaid", unit="people", per="group")
-    defaulted: Float[Array, " groups"] = component("loans defaulted", unit="people", per="group")
+    repaid: Float[Array, " groups"] = group_count("loans repaid")
+    defaulted: Float[Array, " groups"] = group_count("loans defaulted")
     profit: Float[Array, ""] = component(
         "loans repaid less loans defaulted", unit="loans", nonnegative=False
     )

@@ -4,7 +4,6 @@ Applicants are told apart by the decile of their qualification score among the p
 """
 
 import dataclasses
-from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar, Generic
 
@@ -14,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Feature, Struct, by_group, component, count_people, fraction, param
+from fairgym.core import Feature, Struct, by_group, count_people, fraction, group_count, param
 from fairgym.data import Population, Score
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.market import StateT
-from fairgym.environments.loan.month import Admission, Ending, Month
+from fairgym.environments.loan.month import Month
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.types import LoanState, QueueComponents
 from fairgym.fairness import Disparity, Metric, Rate
@@ -55,19 +54,6 @@ class RecordingState(LoanState):
     kept: Float[Array, " deciles"] = eqx.field(kw_only=True)
 
 
-def decile_edges(data: Population, columns: Sequence[str]) -> np.ndarray:
-    """The qualification scores between the deciles of the data's people.
-
-    Args:
-        data: the population.
-        columns: those that the score is fitted to.
-    """
-    with jax.ensure_compile_time_eval():  # also where a program is being compiled
-        record = {name: jnp.asarray(data.columns[name]) for name in columns}
-        score = dynamics.qualification_score(data.scores["qualification"], record)
-        return np.quantile(np.asarray(score), np.arange(1, DECILES) / DECILES)
-
-
 class SelectiveComponents(QueueComponents):
     """Those of a bank that does not know what would become of whom it refuses.
 
@@ -75,23 +61,17 @@ class SelectiveComponents(QueueComponents):
     same people.
     """
 
-    would_repay: Float[Array, " groups"] = component(
-        "applicants who would keep up payments at this month's relief",
-        unit="people",
-        per="group",
-        used_by=("admissions",),
+    would_repay: Float[Array, " groups"] = group_count(
+        "applicants who would keep up payments at this month's relief", "", "admissions"
     )
-    approved_would_repay: Float[Array, " groups"] = component(
-        "those of them who were approved", unit="people", per="group", used_by=("admissions",)
+    approved_would_repay: Float[Array, " groups"] = group_count(
+        "those of them who were approved", "", "admissions"
     )
-    estimated_would_repay: Float[Array, " groups"] = component(
-        "applicants, each counted by the estimated chance to repay",
-        unit="people",
-        per="group",
-        used_by=("admissions",),
+    estimated_would_repay: Float[Array, " groups"] = group_count(
+        "applicants, each counted by the estimated chance to repay", "", "admissions"
     )
-    estimated_approved_would_repay: Float[Array, " groups"] = component(
-        "those of them who were approved", unit="people", per="group", used_by=("admissions",)
+    estimated_approved_would_repay: Float[Array, " groups"] = group_count(
+        "those of them who were approved", "", "admissions"
     )
 
 
@@ -153,64 +133,6 @@ def label(
         estimated=estimates(state, params)[decile],
         decile=decile,
     )
-
-
-def counted(
-    components: QueueComponents,
-    labels: Labels,
-    approved: Bool[Array, " applicants"],
-    state: RecordingState,
-    groups: int,
-) -> SelectiveComponents:
-    """The month's components with those of labels."""
-
-    def count(numbers: Float[Array, " applicants"], who: Bool[Array, " applicants"]) -> Array:
-        return count_people(numbers * who, state, groups, state.applicants)
-
-    return SelectiveComponents(
-        **vars(components),
-        would_repay=count(labels.would_repay, state.applying),
-        approved_would_repay=count(labels.would_repay, approved),
-        estimated_would_repay=count(labels.estimated, state.applying),
-        estimated_approved_would_repay=count(labels.estimated, approved),
-    )
-
-
-def recorded(
-    state: RecordingState, labels: Labels, admission: Admission, ending: Ending
-) -> dict[str, Array]:
-    """Fields of the next state: loans that ended this month, deciles of whom it approved."""
-    rows = state.applicants
-    decile = state.decile.at[rows].set(
-        jnp.where(admission.approved, labels.decile, state.decile[rows]), unique_indices=True
-    )
-
-    def added(so_far: Float[Array, " deciles"], who: Bool[Array, " people"]) -> Array:
-        return so_far + by_group(who.astype(jnp.float32), state.decile, DECILES)
-
-    return {
-        "decile": decile,
-        "ended": added(state.ended, ending.ended),
-        "kept": added(state.kept, ending.repaid),
-    }
-
-
-def label_metrics() -> dict[str, Metric]:
-    """True positive rates of admission by the truth and by the estimates, and their gaps."""
-    truth = Rate("approved_would_repay", "would_repay", title="True positive rate")
-    estimated = Rate(
-        "estimated_approved_would_repay",
-        "estimated_would_repay",
-        title="Estimated true positive rate",
-    )
-    return {
-        "tpr": truth,
-        "tpr_disparity": Disparity(truth, title="Gap of true positive rates"),
-        "estimated_tpr": estimated,
-        "estimated_tpr_disparity": Disparity(
-            estimated, title="Gap of estimated true positive rates"
-        ),
-    }
 
 
 class AllLabels(Generic[StateT]):
@@ -277,7 +199,10 @@ class SelectiveLabels(AllLabels[RecordingState]):
     @cached_property
     def _edges(self) -> np.ndarray:
         """The qualification scores between the deciles of the data's people."""
-        return decile_edges(self.data, self.columns)
+        with jax.ensure_compile_time_eval():  # also where a program is being compiled
+            record = {name: jnp.asarray(self.data.columns[name]) for name in self.columns}
+            score = dynamics.qualification_score(self.data.scores["qualification"], record)
+            return np.quantile(np.asarray(score), np.arange(1, DECILES) / DECILES)
 
     def params(self, of_market: type[LoanParams]) -> type[LoanParams]:
         """Those of the loan environment with beliefs."""
@@ -288,8 +213,20 @@ class SelectiveLabels(AllLabels[RecordingState]):
         return SelectiveComponents
 
     def metrics(self) -> dict[str, Metric]:
-        """Those of labels, by the truth and by the bank's estimates."""
-        return label_metrics()
+        """True positive rates of admission by the truth and by the estimates, and their gaps."""
+        truth = Rate("approved_would_repay", "would_repay", title="True positive rate")
+        estimated = Rate(
+            "estimated_approved_would_repay",
+            "estimated_would_repay",
+            title="Estimated true positive rate",
+        )
+        gap, estimated_gap = "Gap of true positive rates", "Gap of estimated true positive rates"
+        return {
+            "tpr": truth,
+            "tpr_disparity": Disparity(truth, title=gap),
+            "estimated_tpr": estimated,
+            "estimated_tpr_disparity": Disparity(estimated, title=estimated_gap),
+        }
 
     def at_start(self, state: LoanState) -> RecordingState:
         """State of a bank that has recorded nothing yet."""
@@ -310,8 +247,29 @@ class SelectiveLabels(AllLabels[RecordingState]):
         params: LoanParams,
     ) -> tuple[RecordingState, SelectiveComponents]:
         """Outcomes of its own loans are recorded; applicants are counted by label and estimate."""
-        admission = month.admission
+        rows, approved, ending = state.applicants, month.admission.approved, month.ending
         propensity = self.data.scores["propensity"]
-        labels = label(state, admission.qualification, self._edges, propensity, relief, params)
-        with_labels = counted(components, labels, admission.approved, state, self.groups)
-        return state.replace(**recorded(state, labels, admission, month.ending)), with_labels
+        labels = label(
+            state, month.admission.qualification, self._edges, propensity, relief, params
+        )
+
+        def count(numbers: Float[Array, " applicants"], who: Bool[Array, " applicants"]) -> Array:
+            return count_people(numbers * who, state, self.groups, rows)
+
+        def ended(who: Bool[Array, " people"]) -> Float[Array, " deciles"]:
+            return by_group(who.astype(jnp.float32), state.decile, DECILES)
+
+        counted = SelectiveComponents(
+            **vars(components),
+            would_repay=count(labels.would_repay, state.applying),
+            approved_would_repay=count(labels.would_repay, approved),
+            estimated_would_repay=count(labels.estimated, state.applying),
+            estimated_approved_would_repay=count(labels.estimated, approved),
+        )
+        decile = jnp.where(approved, labels.decile, state.decile[rows])
+        state = state.replace(
+            decile=state.decile.at[rows].set(decile, unique_indices=True),
+            ended=state.ended + ended(ending.ended),
+            kept=state.kept + ended(ending.repaid),
+        )
+        return state, counted

@@ -8,8 +8,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import Components, PopulationState, Struct, component, person_index
-from fairgym.environments._common.sampled import group_count
+from fairgym.core import Components, PopulationState, Struct, component, group_count, person_index
 from fairgym.environments._common.schedule import Schedule
 
 DATA_COLUMNS = (

@@ -9,14 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core import (
-    Discrete,
-    Entities,
-    EntitySpace,
-    Environment,
-    EnvironmentSpec,
-    param,
-)
+from fairgym.core import Discrete, Entities, EntitySpace, Environment, EnvironmentSpec, param
 from fairgym.environments.bank_loans import dynamics
 from fairgym.environments.bank_loans.declarations import (
     GROUPS,

@@ -2,11 +2,7 @@
 
 from fairgym.environments.education.environment import Education
 from fairgym.environments.education.params import EducationParams
-from fairgym.environments.education.types import (
-    EducationComponents,
-    EducationNoise,
-    EducationState,
-)
+from fairgym.environments.education.types import EducationComponents, EducationNoise, EducationState
 
 __all__ = [
     "Education",

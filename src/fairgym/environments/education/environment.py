@@ -15,14 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import (
-    ActionSpace,
-    Entities,
-    EntitySpace,
-    EnvironmentSpec,
-    param,
-    sample_rows,
-)
+from fairgym.core import ActionSpace, Entities, EntitySpace, EnvironmentSpec, param, sample_rows
 from fairgym.environments._common.sampled import (
     LARGEST_NUMBER_OF_STEPS,
     LARGEST_POPULATION,
@@ -32,7 +25,7 @@ from fairgym.environments._common.sampled import (
     filled,
     race_and_sex,
 )
-from fairgym.environments._common.schedule import Schedule
+from fairgym.environments._common.schedule import Construction, Schedule
 from fairgym.environments.education import dynamics, steps
 from fairgym.environments.education.declarations import (
     APPENDIX_H,
@@ -166,16 +159,32 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         priority = jax.random.uniform(apply_key, group.shape)
         everybody = jnp.ones(group.shape, bool)
         applicants, applying = sample_rows(priority, everybody, filled(self.applicants))
-        return EducationState.at_start(
-            group,
-            region,
-            data,
+        nothing = jnp.zeros(group.shape, jnp.float32)
+        never, zero = jnp.zeros(group.shape, jnp.int32), jnp.float32(0.0)
+        return EducationState(
+            time=jnp.int32(0),
+            group=group,
+            region=region,
+            stage=never,
+            data={**data, "gpa_shift": nothing},
             residual=params.residual_share * (gpa - self._fitted_gpa(data, group)),
+            entered_at=never,
+            left_at=never,
+            gpa=nothing,
+            semester_gpa=nothing,
+            mentored=jnp.zeros(group.shape, bool),
+            degree=nothing,
+            salary=nothing,
+            salary_sum=nothing,
             applicants=applicants,
             applying=applying,
-            semesters=self.horizon,
-            units=params.units_at_start,
-            account=params.reserve_at_start,
+            classes=Schedule.empty(self.horizon, (3, len(GROUPS))),
+            units=jnp.asarray(params.units_at_start, jnp.float32),
+            building=Construction.at_start(1, self.horizon),
+            tuition_share=jnp.float32(1.0),
+            supplement=zero,
+            account=jnp.asarray(params.reserve_at_start, jnp.float32),
+            total_profit=zero,
         )
 
     def counting_people(self, state: EducationState) -> EducationState:
@@ -254,8 +263,9 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     # ---------------------------------------------------------------- one semester
 
     def noise(self, key: PRNGKeyArray, params: EducationParams) -> EducationNoise:
-        """Five uniform numbers for every person."""
-        return EducationNoise.sample(key, self.population)
+        """Five uniform numbers for every person, one of them for two uses."""
+        uniform = jax.random.uniform(key, (5, self.population))
+        return EducationNoise(*uniform, apply=uniform[0])
 
     def transition(
         self,

@@ -14,14 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core import (
-    ActionSpace,
-    Entities,
-    EntitySpace,
-    EnvironmentSpec,
-    by_group,
-    param,
-)
+from fairgym.core import ActionSpace, Entities, EntitySpace, EnvironmentSpec, by_group, param
 from fairgym.data.sampling import amplified_weights, group_shares, resample_rows
 from fairgym.environments._common.sampled import (
     LARGEST_NUMBER_OF_STEPS,
@@ -230,7 +223,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
 
     def noise(self, key: PRNGKeyArray, params: HealthParams) -> HealthNoise:
         """Six uniform numbers for every person."""
-        return HealthNoise.sample(key, self.population)
+        return HealthNoise(*jax.random.uniform(key, (6, self.population)))
 
     def transition(
         self,

@@ -27,17 +27,7 @@ from fairgym.environments.lending_pool.types import (
     LendingPoolParams,
     LendingPoolState,
 )
-from fairgym.fairness import (
-    Direct,
-    Disparity,
-    Full,
-    Metric,
-    Min,
-    Rate,
-    RelaxedParity,
-    Scheme,
-    When,
-)
+from fairgym.fairness import Direct, Disparity, Full, Metric, Min, Rate, RelaxedParity, Scheme, When
 from fairgym.utils import register_environment
 
 GROUPS = ("A", "B")

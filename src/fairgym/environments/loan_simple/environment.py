@@ -249,7 +249,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
 
     def noise(self, key: PRNGKeyArray, params: LoanSimpleParams) -> LoanSimpleNoise:
         """Three uniform numbers for every person: outcome, tie and lot."""
-        return LoanSimpleNoise.sample(key, self.population)
+        return LoanSimpleNoise(*jax.random.uniform(key, (3, self.population)))
 
     def transition(
         self,

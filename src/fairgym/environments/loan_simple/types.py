@@ -1,7 +1,6 @@
 """Parameters, state and noise of the simplified loan environment; its components are `loan`'s."""
 
-import jax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int
 
 from fairgym.core import Struct, fraction, param, person_index
 from fairgym.environments.loan.params import BankParams
@@ -30,12 +29,6 @@ class LoanSimpleNoise(Struct):
     outcome: Float[Array, " people"]
     tie: Float[Array, " people"]
     lot: Float[Array, " people"]
-
-    @classmethod
-    def sample(cls, key: PRNGKeyArray, people: int) -> "LoanSimpleNoise":
-        """Sample three independent numbers for each person."""
-        outcome, tie, lot = jax.random.uniform(key, (3, people))
-        return cls(outcome=outcome, tie=tie, lot=lot)
 
 
 class LoanSimpleParams(BankParams):

@@ -239,7 +239,7 @@ def test_other_files_give_the_same(write, kind, tmp_path):
     checksum = load_population("health", "meps").checksum
     for path in tmp_path.glob("x_00001*"):
         path.unlink()
-    assert import_meps(write(rows, kind=kind)).data_file.endswith(kind)
+    assert import_meps(write(rows, kind=kind)).path.endswith(kind)
     assert load_population("health", "meps").checksum == checksum
 
 

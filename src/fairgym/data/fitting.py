@@ -25,25 +25,6 @@ def digits(value: float) -> float:
     return float(f"{float(value):.9g}")
 
 
-def feature_matrix(
-    columns: Mapping[str, np.ndarray],
-    features: Sequence[str],
-    means: Mapping[str, tuple[str, ...]] | None = None,
-) -> np.ndarray:
-    """Features side by side, float64, shape (n, features).
-
-    Args:
-        columns: name -> array of shape (n,).
-        features: names, in the order of the result's columns.
-        means: features that are the mean of several columns -> the names of these.
-    """
-    made = []
-    for name in features:
-        parts = (means or {}).get(name, (name,))
-        made.append(sum(np.asarray(columns[part], np.float64) for part in parts) / len(parts))
-    return np.stack(made, axis=1)
-
-
 @dataclass(frozen=True)
 class Split:
     """Standardised features and the rows that are fitted on and held out.
@@ -107,7 +88,15 @@ def split(
         FairgymError: fewer than 20 rows, or no scikit-learn.
     """
     selection = need("sklearn.model_selection", "fitting scores")
-    table = feature_matrix(columns, features, means)
+    means = dict(means or {})
+
+    def feature(name: str) -> np.ndarray:
+        parts = means.get(name, (name,))
+        return np.sum([np.asarray(columns[part], np.float64) for part in parts], axis=0) / len(
+            parts
+        )
+
+    table = np.stack([feature(name) for name in features], axis=1)
     if len(table) < FEWEST_ROWS:
         raise FairgymError(
             f"scores need at least {FEWEST_ROWS} people to be fitted on; there are {len(table)}"
@@ -118,7 +107,7 @@ def split(
     centre, scale = table[train].mean(axis=0), table[train].std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     x = (table - centre) / scale
-    return Split(tuple(features), dict(means or {}), x, centre, scale, train, test)
+    return Split(tuple(features), means, x, centre, scale, train, test)
 
 
 @dataclass(frozen=True)
@@ -166,7 +155,21 @@ def linear_score(
     ridge: float = 0.0,
     signs: Mapping[str, int] | None = None,
 ) -> Score:
-    """Fits a linear score to the rows of a split; see `fit_linear_score`."""
+    """Fits a linear score by least squares to the rows of a split.
+
+    Args:
+        parts: the features and the split; a constant feature gets the weight 0.
+        target: the number to predict, shape (n,).
+        low: the score is clipped to [low, high] when it is applied, not in the fit.
+        high: upper end.
+        ridge: penalty on the squared weights of the standardised features (scikit-learn's
+            alpha); 0 is ordinary least squares.
+        signs: features whose weight may not be below 0 (1) or above 0 (-1); where least squares
+            would have it otherwise, the weight is 0.
+
+    Returns:
+        The score; metrics: "r2" on the held-out rows (before clipping), "rows", "held_out_rows".
+    """
     metrics = need("sklearn.metrics", "fitting scores")
     model = _least_squares(parts, target, ridge, signs or {})
     r2 = metrics.r2_score(target[parts.test], model.predict(parts.x[parts.test]))
@@ -206,43 +209,6 @@ def logistic_score(
     line = Line(weights, constant)
     auc = metrics.roc_auc_score(outcome[test], line.predict(x[test]))
     return parts.score("logistic", line, {"auc": round(float(auc), 6), **parts.counts})
-
-
-def fit_linear_score(
-    columns: Mapping[str, np.ndarray],
-    target: np.ndarray,
-    features: Sequence[str],
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    ridge: float = 0.0,
-    signs: Mapping[str, int] | None = None,
-    seed: int = 0,
-) -> Score:
-    """Fits a linear score by least squares on 80% of the rows.
-
-    Args:
-        columns: at least the features, shape (n,) each.
-        target: the number to predict, shape (n,).
-        features: names of the columns to fit on; a constant one gets the weight 0.
-        low: the score is clipped to [low, high] when it is applied, not in the fit.
-        high: upper end.
-        ridge: penalty on the squared weights of the standardised features (scikit-learn's
-            alpha); 0 is ordinary least squares.
-        signs: features whose weight may not be below 0 (1) or above 0 (-1); where least squares
-            would have it otherwise, the weight is 0.
-        seed: seed of the split.
-
-    Returns:
-        The score; metrics: "r2" on the held-out rows (before clipping), "rows", "held_out_rows".
-
-    Raises:
-        FairgymError: fewer than 20 rows, or no scikit-learn.
-    """
-    parts = split(columns, features, seed=seed)
-    return linear_score(
-        parts, np.asarray(target, np.float64), low=low, high=high, ridge=ridge, signs=signs
-    )
 
 
 def score_values(score: Score, columns: Mapping[str, np.ndarray]) -> np.ndarray:

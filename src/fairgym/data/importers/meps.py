@@ -19,6 +19,7 @@ import numpy as np
 from fairgym.data.importers._ipums import Variable, amounts, between, read_extract, recode
 from fairgym.data.importers._report import Report
 from fairgym.data.populations import health
+from fairgym.data.race import indicators
 from fairgym.data.store import typed
 
 SOURCE = "meps"
@@ -113,7 +114,7 @@ def population_columns(read: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The columns of the health population from what was read, in the types of the file."""
     codes = read["race"].astype(int)
     race = np.array([RACE_NAMES.get(code, "other") for code in codes])
-    columns = {**read, "race": race, **health.race_columns(race), "group": read["region"] - 1}
+    columns = {**read, "race": race, **indicators(race), "group": read["region"] - 1}
     for name in ("personal_income", "family_income"):
         columns[name] = np.maximum(columns[name], health.LOWEST_INCOME)
     columns["poverty_level"] = np.maximum(columns["poverty_level"], 0.0)

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from fairgym.data.bias import strength_for
-from fairgym.data.fitting import fit_linear_score
+from fairgym.data.fitting import linear_score, split
 from fairgym.data.population import Score
+from fairgym.data.race import indicators
 from fairgym.data.store import Column
 
 GROUPS = ("majority", "minority")
@@ -147,14 +148,8 @@ def race_columns(race: np.ndarray) -> dict[str, np.ndarray]:
     Args:
         race: one of `RACES` for each person, shape (n,).
     """
-    named = np.isin(race, ("white", "black", "asian"))
-    return {
-        "race_black": (race == "black").astype(np.float64),
-        "race_asian": (race == "asian").astype(np.float64),
-        "race_other": (~named).astype(np.float64),
-        "group": np.isin(race, MINORITIES).astype(np.int8),
-        "race": np.asarray(race, dtype=str),
-    }
+    group = np.isin(race, MINORITIES).astype(np.int8)
+    return {**indicators(race), "group": group, "race": np.asarray(race, dtype=str)}
 
 
 def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Score]:
@@ -175,10 +170,8 @@ def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> di
         FairgymError: fewer than 20 rows, or no scikit-learn.
     """
     target = np.asarray(columns["gpa"], np.float64)
-    score = fit_linear_score(
-        columns, target, FEATURES, high=4.0, ridge=RIDGE, signs=SIGNS, seed=seed
-    )
-    return {CORE_SCORE: score}
+    parts = split(columns, FEATURES, seed=seed)
+    return {CORE_SCORE: linear_score(parts, target, high=4.0, ridge=RIDGE, signs=SIGNS)}
 
 
 def fit_bias_strength(columns: Mapping[str, np.ndarray]) -> float:

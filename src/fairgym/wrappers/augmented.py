@@ -284,6 +284,3 @@ def _beside(seen: Entities, columns: Array, axis: str) -> Entities:
         return seen.replace(context=jnp.concatenate([seen.context, columns]))
     columns = jnp.where(seen.mask[:, None], columns, 0.0)
     return seen.replace(features=jnp.concatenate([seen.features, columns], axis=1))
-
-
-__all__ = ["Augmented", "AugmentedState", "ShownMemory", "augmented"]

@@ -262,12 +262,3 @@ class AutoReset(Wrapper):
         }
         seen = self.observe(state, params)
         return seen, state, end.components, end.terminated, end.truncated, info
-
-
-__all__ = [
-    "EndsAfter",
-    "MoreMetrics",
-    "NeverEnds",
-    "StartsFrom",
-    "Wrapper",
-]

@@ -12,7 +12,6 @@ from fairgym.core import (
     Params,
     PopulationEnvironment,
     PopulationState,
-    count_people,
     param,
 )
 from fairgym.data import Population, load_population
@@ -129,12 +128,6 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
         spaces = self._observation_spaces.values()
         features = (feature for space in spaces for feature in space.features)
         return tuple(dict.fromkeys(f.name for f in features if f.tells_group))
-
-    def _count(
-        self, who: Array, state: PopulationState, rows: Int[Array, " n"] | None = None
-    ) -> Float[Array, " groups"]:
-        """Component of the True entries (or of the numbers): `count_people`."""
-        return count_people(who, state, len(self.spec.groups), rows)
 
     @property
     def _profit_scale(self) -> float:

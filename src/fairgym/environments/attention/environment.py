@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
@@ -22,11 +23,12 @@ from fairgym.core import (
 from fairgym.core.environment import Actions, Observations
 from fairgym.environments.attention import dynamics
 from fairgym.environments.attention.types import (
+    HARDER,
+    PUBLISHED,
     AttentionComponents,
     AttentionNoise,
     AttentionParams,
     AttentionState,
-    numbers_of,
 )
 from fairgym.fairness import Direct, Disparity, LargestDeviation, Metric, Rate, Windowed
 from fairgym.utils import register_environment
@@ -110,7 +112,11 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
     @property
     def default_params(self) -> AttentionParams:
         """The published numbers; of more than five sites from the first one on again."""
-        return numbers_of(self.sites, harder=self.harder)
+        each = {
+            name: jnp.asarray(np.resize(x, self.sites), jnp.float32) if len(x) > 1 else x[0]
+            for name, x in (HARDER if self.harder else PUBLISHED).items()
+        }
+        return AttentionParams(**each)
 
     @property
     def _metrics(self) -> Mapping[str, Metric]:

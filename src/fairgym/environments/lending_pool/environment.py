@@ -17,7 +17,6 @@ from fairgym.core import (
     Feature,
     OneEntity,
     PopulationEnvironment,
-    count_people,
     param,
 )
 from fairgym.environments.lending_pool.types import (
@@ -244,12 +243,6 @@ class LendingPool(
         stage = _stage(noise.application, params)
         state = state.replace(time=time, stage=stage, credit=credit, profit=total)
         return state, components, jnp.array(False)
-
-    def _count(
-        self, people: Float[Array, " people"], state: LendingPoolState
-    ) -> Float[Array, " groups"]:
-        """Number of people in each group."""
-        return count_people(people, state, len(GROUPS))
 
 
 def _stage(

@@ -54,23 +54,6 @@ INFERRED_LOANS = PROFIT.population // 100 * PROFIT.horizon
 PROFIT_PER_LOAN = PROFIT.amount / INFERRED_LOANS
 
 
-def profit_scale(applicants: int, horizon: int) -> float:
-    """The profit per loan that table 8 is taken to stand for, for all loans that there can be here.
-
-    A loan's whole profit is booked at once, whereas most loans of the full environment are still
-    running, or waiting, when its episode ends: scaled with people and steps alone its normaliser
-    would be ten times too small here.
-
-    Args:
-        applicants: number of people who apply in each step.
-        horizon: number of steps.
-
-    Returns:
-        Thousand dollars.
-    """
-    return PROFIT_PER_LOAN * applicants * horizon
-
-
 FEATURES = (
     Feature("group", 0, 1, "", "RACE: 0 advantaged, 1 disadvantaged", tells_group=True),
     Feature("qualification_score", 0, 1, "", "QUALSCORE"),
@@ -78,21 +61,6 @@ FEATURES = (
     Feature("principal", 1_000, 40_000, "dollars", "PRINCIPAL"),
     Feature("fico", 300, 850, "points", "mean of FICO_RANGE_LOW and FICO_RANGE_HIGH"),
 )
-
-
-def observation_space(applicants: int, horizon: int, profit: float) -> EntitySpace:
-    """This step's applicants; time and the bank's profit as context.
-
-    Args:
-        applicants: rows.
-        horizon: steps, the range of the time.
-        profit: thousand dollars, the range of the bank's total profit.
-    """
-    context = (
-        Feature("time", 0, horizon, "steps"),
-        Feature("total_profit", 0, profit, "thousand dollars", "TOTBANKPROF"),
-    )
-    return EntitySpace(applicants, FEATURES, context)
 
 
 AGENTS = ("admissions", "disbursement", "debt_management")
@@ -184,12 +152,22 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
 
     @property
     def _profit_scale(self) -> float:
-        return profit_scale(filled(self.applicants), self.horizon)
+        """Thousand dollars: the profit per loan of table 8, for all loans that there can be here.
+
+        A loan's whole profit is booked at once, whereas most loans of the full environment are
+        still running, or waiting, when its episode ends: scaled with people and steps alone its
+        normaliser would be ten times too small here.
+        """
+        return PROFIT_PER_LOAN * filled(self.applicants) * self.horizon
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        shared = observation_space(filled(self.applicants), self.horizon, self._profit_scale)
-        return dict.fromkeys(AGENTS, shared)
+        """This step's applicants; time and the bank's profit as context."""
+        context = (
+            Feature("time", 0, self.horizon, "steps"),
+            Feature("total_profit", 0, self._profit_scale, "thousand dollars", "TOTBANKPROF"),
+        )
+        return dict.fromkeys(AGENTS, EntitySpace(filled(self.applicants), FEATURES, context))
 
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.errors import FairgymError
+from fairgym.core.errors import FairgymError, check_shape
+from fairgym.core.params import LARGEST_INTEGER
 from fairgym.core.spaces import ActionSpace, Element, declared
 
 # In place of minus infinity, which makes derivatives that are no numbers.
@@ -148,9 +149,7 @@ class OneEntity(Choice):
 
     def __post_init__(self) -> None:
         """Check the size."""
-        size = self.capacity
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise FairgymError(f"capacity is {size!r}; it takes a whole number from 1")
+        check_shape("capacity", self.capacity, 1, LARGEST_INTEGER)
 
     @property
     def elements(self) -> tuple[Element, ...]:  # type: ignore[override]

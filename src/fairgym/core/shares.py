@@ -96,14 +96,8 @@ class Shares(ActionSpace):
 
     def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
         """Set negative shares to 0 and divide each block by its sum; an empty block is uniform."""
-        parts = []
-        for part in self.split(jnp.nan_to_num(action, nan=0.0)):
-            # bounded and divided by the largest first: a sum of huge shares would overflow
-            part = jnp.clip(part, 0.0, 1e30)
-            largest = jnp.max(part)
-            part = jnp.where(largest > 0.0, part / jnp.where(largest > 0.0, largest, 1.0), 1.0)
-            parts.append(part / jnp.sum(part))
-        return jnp.concatenate(parts)
+        blocks = self.split(jnp.nan_to_num(action, nan=0.0))
+        return jnp.concatenate([in_proportion(part) for part in blocks])
 
     def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
         """Scale the shares that do not hold to what the others of their block leave.
@@ -121,6 +115,15 @@ class Shares(ActionSpace):
     ) -> Float[Array, " size"]:
         """A softmax for each block."""
         return jnp.concatenate([jax.nn.softmax(part) for part in self.split(logits)])
+
+
+def in_proportion(numbers: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Shares in proportion to these numbers, of which negative ones are 0; even if all are 0."""
+    # bounded and divided by the largest first: a sum of huge numbers would overflow
+    numbers = jnp.clip(numbers, 0.0, 1e30)
+    largest = jnp.max(numbers)
+    numbers = jnp.where(largest > 0.0, numbers / jnp.where(largest > 0.0, largest, 1.0), 1.0)
+    return numbers / jnp.sum(numbers)
 
 
 def filled(xp: Any, part: Numbers, holds: np.ndarray) -> Numbers:

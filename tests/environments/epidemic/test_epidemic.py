@@ -7,7 +7,8 @@ import pytest
 
 import fairgym
 from fairgym.core import FairgymError, record
-from fairgym.environments.epidemic import EpidemicNoise, steps
+from fairgym.environments.epidemic import steps
+from fairgym.environments.epidemic.types import EpidemicNoise
 from fairgym.fairness import Windowed
 from fairgym.policies import Random
 from fairgym.policies.coding import Inputs, TableCode

@@ -6,9 +6,7 @@ Features: MAFE, table 2; metrics: MAFE, table 8, appendix F.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Unit, per_group
 from fairgym.environments._common.sampled import PublishedProfit
@@ -44,20 +42,6 @@ def published_metrics(profit_normaliser: float, bank: str = "") -> dict[str, Met
     return {f"{bank}{name}": metric for name, metric in metrics.items()}
 
 
-def published_of_banks(profit_normaliser: float, banks: Sequence[str]) -> dict[str, Metric]:
-    """The published metrics of each bank.
-
-    Args:
-        profit_normaliser: as for `published_metrics`.
-        banks: what the names of each bank's metrics begin with.
-    """
-    return {
-        name: metric
-        for bank in banks
-        for name, metric in published_metrics(profit_normaliser, bank).items()
-    }
-
-
 def queue_metrics() -> dict[str, Metric]:
     """Measures that see the people still in the queue, whom the published wait leaves out.
 
@@ -76,11 +60,6 @@ def queue_metrics() -> dict[str, Metric]:
         "queue_disparity": Disparity(queue_time, normalise_by_sum=True),
         "served_disparity": Disparity(served),
     }
-
-
-def finished_only(banks: Sequence[str]) -> dict[str, str]:
-    """The published wait of each bank, which leaves out those whom `served_disparity` tells of."""
-    return {f"{bank}wait_disparity": "served_disparity" for bank in banks}
 
 
 def baseline_policies(
@@ -185,8 +164,3 @@ def action_spaces(scored: int, groups: tuple[str, ...]) -> dict[str, ActionSpace
         "disbursement": PerEntity(scored, "priority"),
         "debt_management": Unit(per_group("relief", groups)),
     }
-
-
-def for_each_group(action: Float[Array, " elements"], groups: int) -> Float[Array, " groups"]:
-    """One number for each group, also where the action is a single one for all."""
-    return jnp.broadcast_to(action, (groups,))

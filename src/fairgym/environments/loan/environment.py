@@ -41,11 +41,8 @@ from fairgym.environments.loan.declarations import (
     ROLES,
     action_spaces,
     baseline_policies,
-    finished_only,
-    for_each_group,
     observation_spaces,
     published_metrics,
-    published_of_banks,
     queue_metrics,
 )
 from fairgym.environments.loan.groups import GROUPINGS, Grouping
@@ -169,13 +166,14 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     @cached_property
     def spec(self) -> EnvironmentSpec:
         """What is declared."""
+        banks, grouping = self._market.prefixes, self._grouping
         return EnvironmentSpec(
             version=2,
-            agents=tuple(f"{bank}{role}" for bank in self._market.prefixes for role in ROLES),
-            groups=self._grouping.groups,
+            agents=tuple(f"{bank}{role}" for bank in banks for role in ROLES),
+            groups=grouping.groups,
             components=self._labelling.components(self._market.components),
             metrics=self._metrics,
-            group_word=self._grouping.word,
+            group_word=grouping.word,
             time_unit="months",
             failure=self._market.failure,
             # The rewards and disparities of MAFE, table 1; of each bank.
@@ -183,16 +181,15 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             # loans paid out: people come to the bank for a loan
             benefit="disbursed",
             # Two simple rules, and the paper's grid-searched fixed policy (appendix D.3).
-            baselines=baseline_policies(
-                filled(self.action_groups), self._market.prefixes, self._grouping.disadvantaged
-            ),
+            baselines=baseline_policies(filled(self.action_groups), banks, grouping.disadvantaged),
             stages=("idle", "waiting", "repaying"),
             core_attribute="qualification_score",
             counts_people=True,
             data_checksum=self._data.checksum,
             size_text=f"{self.population:,} people",
             waits={"waiting": "time_waited"},
-            finished_only=finished_only(self._market.prefixes),
+            # the wait leaves out those who are never served
+            finished_only={f"{bank}wait_disparity": "served_disparity" for bank in banks},
         )
 
     @property
@@ -217,7 +214,8 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     @property
     def _published_of_banks(self) -> dict[str, Metric]:
         """Published metrics of each bank, whose profit is normalised by its share of loans."""
-        return published_of_banks(self._profit_scale / self.banks, self._market.prefixes)
+        scale, banks = self._profit_scale / self.banks, self._market.prefixes
+        return {n: m for bank in banks for n, m in published_metrics(scale, bank).items()}
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
@@ -303,7 +301,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         # 1. apply (sampled at the end of the last step, so that agents could see it), 2. admit
         admission = steps.admit(state, record, scores["qualification"], threshold)
         # 3. pay out
-        payouts = steps.pay_out_all(
+        payouts = steps.pay_out(
             noise,
             state,
             [actions[f"{prefix}disbursement"] for prefix in market.prefixes],
@@ -347,4 +345,5 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     def _offered(self, actions: Mapping[str, Array], role: str) -> Float[Array, " offers"]:
         """Terms by bank and group: the order of `LoanState.offer`."""
         terms = (actions[f"{prefix}{role}"] for prefix in self._market.prefixes)
-        return jnp.concatenate([for_each_group(term, len(self.spec.groups)) for term in terms])
+        shape = (len(self.spec.groups),)  # one number for each, also where there is one for all
+        return jnp.concatenate([jnp.broadcast_to(term, shape) for term in terms])

@@ -35,7 +35,6 @@ from fairgym.environments.loan.declarations import (
     PROFIT,
     action_spaces,
     baseline_policies,
-    for_each_group,
     published_metrics,
 )
 from fairgym.environments.loan.steps import book
@@ -237,8 +236,9 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         params: LoanSimpleParams,
     ) -> tuple[LoanSimpleState, LoanComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card, in `steps.py`."""
-        threshold = for_each_group(actions["admissions"], len(self.spec.groups))
-        relief = for_each_group(actions["debt_management"], len(self.spec.groups))
+        # one number for each group, also where the action is a single one for all
+        threshold = jnp.broadcast_to(actions["admissions"], (len(GROUPS),))
+        relief = jnp.broadcast_to(actions["debt_management"], (len(GROUPS),))
         score = self._data.scores["qualification"]
 
         # 1. apply

@@ -22,10 +22,9 @@ from fairgym.core.environment import (
     no_components,
     require_agent,
 )
-from fairgym.core.errors import FairgymError, check_flag, check_shape
+from fairgym.core.errors import FairgymError, check_shape
 from fairgym.core.observed import Entities, EntitySpace, Feature
 from fairgym.core.params import (
-    LARGEST_NUMBER,
     ParamInfo,
     Params,
     check_params,
@@ -38,12 +37,11 @@ from fairgym.core.recording import RecordedStep, record
 from fairgym.core.rollout import Episode, rollout
 from fairgym.core.selection import fill_places, highest, sample_rows
 from fairgym.core.shares import Shares
-from fairgym.core.spaces import ActionSpace, Element, mean_over_present, per_group
+from fairgym.core.spaces import ActionSpace, Element, per_group
 from fairgym.core.struct import PopulationState, State, Struct, person_index
 from fairgym.core.unit import PerEntity, Unit
 
 __all__ = [
-    "LARGEST_NUMBER",
     "ActionSpace",
     "Allocation",
     "AnyPolicy",
@@ -75,7 +73,6 @@ __all__ = [
     "Unit",
     "apportion",
     "by_group",
-    "check_flag",
     "check_params",
     "check_shape",
     "component",
@@ -89,7 +86,6 @@ __all__ = [
     "group_counts",
     "highest",
     "in_groups",
-    "mean_over_present",
     "no_components",
     "option_logits",
     "param",

@@ -175,10 +175,6 @@ class Memory(Protocol):
         ...
 
 
-# Stands for random actions of all agents.
-ALL_RANDOM: Mapping[str, Mapping[str, object]] = {}
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EnvironmentSpec:
     """Declaration of an environment, which a class fills in and a wrapper replaces in part.
@@ -256,9 +252,7 @@ class EnvironmentSpec:
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
     default_objective: str = "uniform"
     benefit: str = ""
-    baselines: Mapping[str, Mapping[str, object]] = dataclasses.field(
-        default_factory=lambda: ALL_RANDOM
-    )
+    baselines: Mapping[str, Mapping[str, object]] | None = None
     foresee: Callable[[PyTree, Mapping[str, Array], PyTree], PyTree] | None = None
     stages: tuple[str, ...] = ()
     core_attribute: str = ""
@@ -271,7 +265,7 @@ class EnvironmentSpec:
         """Fill in what follows from other fields."""
         if not self.terms:
             object.__setattr__(self, "terms", tuple(self.metrics))
-        if self.baselines is ALL_RANDOM:
+        if self.baselines is None:
             object.__setattr__(self, "baselines", {"random": dict.fromkeys(self.agents, "random")})
         if not self.size_text:
             object.__setattr__(self, "size_text", f"{len(self.groups)} {self.group_word}s")

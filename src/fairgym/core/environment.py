@@ -44,6 +44,10 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 
     horizon: int
 
+    # Spaces by agent, cached; of a class that does not override the two methods.
+    _observation_spaces: Any
+    _action_spaces: Any
+
     def __post_init__(self) -> None:
         """Check the constructor arguments that are declared by `param`.
 
@@ -63,16 +67,6 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     @abc.abstractmethod
     def default_params(self) -> ParamsT:
         """The published numbers."""
-
-    @cached_property
-    def _observation_spaces(self) -> Mapping[str, EntitySpace]:
-        """Space of each agent's observations, where `observation_space` is not overridden."""
-        raise NotImplementedError
-
-    @cached_property
-    def _action_spaces(self) -> Mapping[str, ActionSpace]:
-        """Space of each agent's actions, where `action_space` is not overridden."""
-        raise NotImplementedError
 
     def observation_space(self, agent: str) -> EntitySpace:
         """Space of the agent's observations; the same object at every call.

@@ -50,15 +50,7 @@ REPAID = ("Fully Paid", _OUTSIDE_POLICY + "Fully Paid")
 DEFAULTED = ("Charged Off", "Default", _OUTSIDE_POLICY + "Charged Off")
 
 # Where a loan's numbers come from, in the order in which `_keep` looks at them.
-_SOURCE_NAMES = (
-    "loan_amnt",
-    "term",
-    "int_rate",
-    "annual_inc",
-    "dti",
-    "fico_range_low",
-    "fico_range_high",
-)
+_SOURCE_NAMES = NEEDED[:7]
 
 # Not strptime: its month names change with the user's locale.
 _MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
@@ -92,19 +84,20 @@ def _keep(piece: Any, dropped: dict[str, int]) -> dict[str, np.ndarray]:
 
     joint = piece["application_type"].str.strip().str.lower().str.startswith("joint")
     joint = joint.fillna(False).to_numpy(bool)
-    income, ratio = _number(piece["annual_inc"]), _number(piece["dti"])
-    if "annual_inc_joint" in piece:
-        shared = _number(piece["annual_inc_joint"])
-        income = np.where(joint & ~np.isnan(shared), shared, income)
-    if "dti_joint" in piece:
-        shared = _number(piece["dti_joint"])
-        ratio = np.where(joint & ~np.isnan(shared), shared, ratio)
+
+    def shared(name: str) -> np.ndarray:
+        own, both = _number(piece[name]), f"{name}_joint"
+        if both not in piece:
+            return own
+        together = _number(piece[both])
+        return np.where(joint & ~np.isnan(together), together, own)
+
     columns = {
         "principal": amount,
         "term": _number(piece["term"]),
         "interest_rate": _number(piece["int_rate"]) / 100,
-        "annual_income": income,
-        "debt_to_income": ratio,
+        "annual_income": shared("annual_inc"),
+        "debt_to_income": shared("dti"),
         "fico_low": _number(piece["fico_range_low"]),
         "fico_high": _number(piece["fico_range_high"]),
     }

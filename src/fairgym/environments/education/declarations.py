@@ -80,15 +80,7 @@ def baseline_policies() -> dict[str, dict[str, object]]:
 
 
 REGIONS, GROUPS = education.REGIONS, education.GROUPS
-FIXED_COLUMNS = (
-    "female",
-    "race_black",
-    "race_asian",
-    "race_other",
-    "major_first",
-    "major_highest",
-    "occupation",
-)
+FIXED_COLUMNS = education.FIXED
 
 _PERSON = (
     Feature("minority", 0, 1, "", "MINRTY", tells_group=True),

@@ -42,8 +42,11 @@ def chance_to_pass_on(
         params: chances of onset, recovery and waning.
         states: number of states of health: 3, or 4 with the exposed.
     """
-    immune = jnp.where(stage == states - 1, params.waning, params.onset)
-    later = jnp.where(stage == states - 2, params.recovery, immune)
+    later = jnp.where(
+        stage == states - 2,
+        params.recovery,
+        jnp.where(stage == states - 1, params.waning, params.onset),
+    )
     return jnp.where(stage == 0, infected, later)
 
 

@@ -83,7 +83,12 @@ class LendingPool(
             schemes=self._schemes,
             # Those of section 6.2: of the loans that each group has got.
             memories={"full": Full("loans"), "min": Min("loans")},
-            published=self._published,
+            # Parity, less T for each offer that is refused and 10 T for a margin missed (A.4.2).
+            published={
+                "parity": 1.0,
+                "refused": float(self.horizon),
+                "margin_missed": 10.0 * self.horizon,
+            },
             default_objective="published",
             # a loan is what people apply for
             benefit="loans",
@@ -132,12 +137,6 @@ class LendingPool(
             "parity": Scheme.bounded(granted, RelaxedParity(), When("loans")),
             "long_term": Scheme.long_term(granted, RelaxedParity()),
         }
-
-    @property
-    def _published(self) -> Mapping[str, float]:
-        """Parity, less T for each offer that is refused and 10 T for a margin missed (A.4.2)."""
-        steps = float(self.horizon)
-        return {"parity": 1.0, "refused": steps, "margin_missed": 10.0 * steps}
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Feature, Struct, by_group, count_people, fraction, group_count, param
-from fairgym.data import Population, Score
+from fairgym.core import Feature, by_group, count_people, fraction, group_count, param
+from fairgym.data import Population
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.market import StateT
 from fairgym.environments.loan.month import Month
@@ -75,64 +75,11 @@ class SelectiveComponents(QueueComponents):
     )
 
 
-class Labels(Struct):
-    """Applicants of a month, each with the truth and with what the bank believes.
-
-    Attributes:
-        would_repay: 1 if the applicant would keep up payments.
-        estimated: the estimated chance of it.
-        decile: place of the applicant's decile.
-    """
-
-    would_repay: Float[Array, " applicants"]
-    estimated: Float[Array, " applicants"]
-    decile: Int[Array, " applicants"]
-
-
 def estimates(state: RecordingState, params: LoanParams) -> Float[Array, " deciles"]:
     """Chance to repay of each decile: the mean of a Beta distribution after the ended loans."""
     assert isinstance(params, SelectiveParams)
     weight = params.prior_weight
     return (state.kept + params.prior_repayment * weight) / (state.ended + weight)
-
-
-def label(
-    state: RecordingState,
-    qualification: Float[Array, " applicants"],
-    edges: np.ndarray,
-    propensity: Score,
-    relief: Float[Array, " groups"],
-    params: LoanParams,
-) -> Labels:
-    """Tell of each applicant what would become of a loan, and what the bank believes of it.
-
-    Args:
-        state: the month's state before its step.
-        qualification: qualification score of each applicant.
-        edges: the nine scores between the deciles.
-        propensity: the fitted payment propensity.
-        relief: relief share of each group.
-        params: the parameters.
-    """
-    rows = state.applicants
-    given = relief[state.group[rows]]
-    rate = dynamics.monthly_rate(state.interest_rate[rows])
-    scheduled = dynamics.scheduled_installment(state.principal[rows], rate, state.term[rows])
-    burdened = dynamics.debt_to_income_with(
-        state.debt_to_income[rows],
-        dynamics.requested_installment(scheduled, given),
-        state.annual_income[rows],
-    )
-    record = {name: column[rows] for name, column in state.record.items()}
-    fitted = dynamics.payment_propensity(propensity, {**record, "debt_to_income": burdened})
-    paying = jnp.clip(fitted + state.residual[rows], 0.0, 1.0)
-    places = jnp.searchsorted(jnp.asarray(edges, jnp.float32), qualification, side="right")
-    decile = places.astype(jnp.int32)
-    return Labels(
-        would_repay=dynamics.keeps_up(paying, given, params.default_ratio).astype(jnp.float32),
-        estimated=estimates(state, params)[decile],
-        decile=decile,
-    )
 
 
 class AllLabels(Generic[StateT]):
@@ -248,10 +195,26 @@ class SelectiveLabels(AllLabels[RecordingState]):
     ) -> tuple[RecordingState, SelectiveComponents]:
         """Outcomes of its own loans are recorded; applicants are counted by label and estimate."""
         rows, approved, ending = state.applicants, month.admission.approved, month.ending
-        propensity = self.data.scores["propensity"]
-        labels = label(
-            state, month.admission.qualification, self._edges, propensity, relief, params
+        # the truth: what would become of each applicant at this month's relief
+        given = relief[state.group[rows]]
+        rate = dynamics.monthly_rate(state.interest_rate[rows])
+        scheduled = dynamics.scheduled_installment(state.principal[rows], rate, state.term[rows])
+        burdened = dynamics.debt_to_income_with(
+            state.debt_to_income[rows],
+            dynamics.requested_installment(scheduled, given),
+            state.annual_income[rows],
         )
+        record = {name: column[rows] for name, column in state.record.items()}
+        fitted = dynamics.payment_propensity(
+            self.data.scores["propensity"], {**record, "debt_to_income": burdened}
+        )
+        paying = jnp.clip(fitted + state.residual[rows], 0.0, 1.0)
+        # what the bank believes of the applicant's decile
+        edges = jnp.asarray(self._edges, jnp.float32)
+        places = jnp.searchsorted(edges, month.admission.qualification, side="right")
+        decile = places.astype(jnp.int32)
+        truth = dynamics.keeps_up(paying, given, params.default_ratio).astype(jnp.float32)
+        belief = estimates(state, params)[decile]
 
         def count(numbers: Float[Array, " applicants"], who: Bool[Array, " applicants"]) -> Array:
             return count_people(numbers * who, state, self.groups, rows)
@@ -261,12 +224,12 @@ class SelectiveLabels(AllLabels[RecordingState]):
 
         counted = SelectiveComponents(
             **vars(components),
-            would_repay=count(labels.would_repay, state.applying),
-            approved_would_repay=count(labels.would_repay, approved),
-            estimated_would_repay=count(labels.estimated, state.applying),
-            estimated_approved_would_repay=count(labels.estimated, approved),
+            would_repay=count(truth, state.applying),
+            approved_would_repay=count(truth, approved),
+            estimated_would_repay=count(belief, state.applying),
+            estimated_approved_would_repay=count(belief, approved),
         )
-        decile = jnp.where(approved, labels.decile, state.decile[rows])
+        decile = jnp.where(approved, decile, state.decile[rows])
         state = state.replace(
             decile=state.decile.at[rows].set(decile, unique_indices=True),
             ended=state.ended + ended(ending.ended),

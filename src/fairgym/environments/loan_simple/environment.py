@@ -143,10 +143,12 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     @property
     def default_params(self) -> LoanSimpleParams:
         """Table 8's; what the population's data say about groups and defaults."""
+        columns = self._data.columns
+        paid_share = columns["months_to_default"] / columns["term"]
         return LoanSimpleParams(
-            share_paid_before_default=steps.mean_share_before_default(self._data.columns),
+            share_paid_before_default=float(np.mean(paid_share[columns["defaulted"].astype(bool)])),
             bias_strength=self._data.bias_strength,
-            disadvantaged_share=float(np.mean(self._data.columns["group"])),
+            disadvantaged_share=float(np.mean(columns["group"])),
         )
 
     @property

@@ -44,10 +44,6 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 
     horizon: int
 
-    # Spaces by agent, cached; of a class that does not override the two methods.
-    _observation_spaces: Any
-    _action_spaces: Any
-
     def __post_init__(self) -> None:
         """Check the constructor arguments that are declared by `param`.
 
@@ -68,21 +64,21 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     def default_params(self) -> ParamsT:
         """The published numbers."""
 
+    @abc.abstractmethod
     def observation_space(self, agent: str) -> EntitySpace:
         """Space of the agent's observations; the same object at every call.
 
         Raises:
             FairgymError: an unknown agent (`fairgym.core.require_agent`).
         """
-        return self._observation_spaces[require_agent(self, agent)]
 
+    @abc.abstractmethod
     def action_space(self, agent: str) -> ActionSpace:
         """Space of the agent's actions; the same object at every call.
 
         Raises:
             FairgymError: an unknown agent (`fairgym.core.require_agent`).
         """
-        return self._action_spaces[require_agent(self, agent)]
 
     @abc.abstractmethod
     def initial_state(self, key: PRNGKeyArray, params: ParamsT) -> StateT:

@@ -16,6 +16,7 @@ from fairgym.core import (
 )
 from fairgym.data import Population, load_population
 from fairgym.data.sampling import resample_people, whole_groups
+from fairgym.environments._common.spaces import SpacesByAgent
 
 LARGEST_POPULATION = 1_000_000
 LARGEST_NUMBER_OF_STEPS = 100_000
@@ -65,7 +66,7 @@ ParamsT = TypeVar("ParamsT", bound=SampledParams)
 ComponentsT = TypeVar("ComponentsT", bound=Components)
 
 
-class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
+class SampledEnvironment(SpacesByAgent, PopulationEnvironment[StateT, ParamsT, ComponentsT]):
     """An environment whose people are sampled from a population of `fairgym.data`.
 
     Attributes:

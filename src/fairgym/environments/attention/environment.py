@@ -21,6 +21,7 @@ from fairgym.core import (
     per_group,
 )
 from fairgym.core.environment import Actions, Observations
+from fairgym.environments._common.spaces import SpacesByAgent
 from fairgym.environments.attention import dynamics
 from fairgym.environments.attention.types import (
     HARDER,
@@ -40,7 +41,7 @@ WINDOW = 300  # w, steps of the measures in training
 
 @register_environment("attention")
 @dataclasses.dataclass(frozen=True)
-class Attention(Environment[AttentionState, AttentionParams, AttentionComponents]):
+class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, AttentionComponents]):
     """A dispatcher who divides units of attention over sites, where each finds one incident.
 
     Where no unit is sent incidents become more frequent, and with every unit they become fewer. The

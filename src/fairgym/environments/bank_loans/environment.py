@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import Discrete, Entities, EntitySpace, Environment, EnvironmentSpec, param
+from fairgym.environments._common.spaces import SpacesByAgent
 from fairgym.environments.bank_loans import dynamics
 from fairgym.environments.bank_loans.declarations import (
     GROUPS,
@@ -38,7 +39,7 @@ from fairgym.utils import register_environment
 
 @register_environment("bank_loans")
 @dataclasses.dataclass(frozen=True)
-class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents]):
+class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, BankLoansComponents]):
     """A bank that approves or denies a loan to one applicant in each step.
 
     Whoever repays gains a better score, whoever defaults a worse one, so that decisions move the

@@ -24,6 +24,7 @@ from fairgym.core import (
     fraction,
     param,
 )
+from fairgym.environments._common.spaces import SpacesByAgent
 from fairgym.fairness import (
     Direct,
     Full,
@@ -81,7 +82,9 @@ PRESENT = Feature("present", 0, 1, source="whether the person is at the counter"
 
 @register_environment("doughnut")
 @dataclasses.dataclass(frozen=True)
-class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComponents]):
+class Doughnut(
+    SpacesByAgent, PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComponents]
+):
     """A shop that bakes one doughnut in each step, and a server who says whose it is.
 
     It is wasted if that person is not at the counter. The published reward is the log of Nash

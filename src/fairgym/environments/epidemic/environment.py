@@ -20,6 +20,7 @@ from fairgym.core import (
     check_shape,
     param,
 )
+from fairgym.environments._common.spaces import SpacesByAgent
 from fairgym.environments.epidemic import steps
 from fairgym.environments.epidemic.declarations import (
     baseline_policies,
@@ -56,7 +57,9 @@ HARDER_WANING = 0.2
 
 @register_environment("epidemic")
 @dataclasses.dataclass(frozen=True)
-class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComponents]):
+class Epidemic(
+    SpacesByAgent, PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComponents]
+):
     """A disease that spreads along contacts, and a clinic that vaccinates one person in each step.
 
     The published reward is the share of people who are not infected.

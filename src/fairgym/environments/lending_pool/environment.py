@@ -19,6 +19,7 @@ from fairgym.core import (
     PopulationEnvironment,
     param,
 )
+from fairgym.environments._common.spaces import SpacesByAgent
 from fairgym.environments.lending_pool.types import (
     APPLYING,
     LendingPoolComponents,
@@ -37,7 +38,7 @@ CREDIT_LEVELS = 8  # 0.2, 0.3, ..., 0.9
 @register_environment("lending_pool")
 @dataclasses.dataclass(frozen=True)
 class LendingPool(
-    PopulationEnvironment[LendingPoolState, LendingPoolParams, LendingPoolComponents]
+    SpacesByAgent, PopulationEnvironment[LendingPoolState, LendingPoolParams, LendingPoolComponents]
 ):
     """A bank that grants one loan in each step to one of a few people, of two groups.
 

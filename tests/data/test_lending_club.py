@@ -5,7 +5,7 @@ import pytest
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import describe, import_lending_club, load_population, sources
-from fairgym.data.importers import available_importers, lending_club
+from fairgym.data.importers import importer_modules, lending_club
 from fairgym.utils import files
 
 
@@ -31,7 +31,7 @@ def test_import_round_trip(good, home):
     text = str(report)
     assert "rows read" in text and "loans kept" in text and "AUC" in text and str(home) in text
     assert "200 people" in describe("loan", "lending-club")
-    assert available_importers()["lending-club"] is import_lending_club
+    assert importer_modules()["lending-club"].run is import_lending_club
 
 
 def test_same_file_same_bits(good, tmp_path):

@@ -252,7 +252,7 @@ class EnvironmentSpec:
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
     default_objective: str = "uniform"
     benefit: str = ""
-    baselines: Mapping[str, Mapping[str, object]] | None = None
+    baselines: Mapping[str, Mapping[str, object]] = dataclasses.field(default_factory=dict)
     foresee: Callable[[PyTree, Mapping[str, Array], PyTree], PyTree] | None = None
     stages: tuple[str, ...] = ()
     core_attribute: str = ""
@@ -265,7 +265,7 @@ class EnvironmentSpec:
         """Fill in what follows from other fields."""
         if not self.terms:
             object.__setattr__(self, "terms", tuple(self.metrics))
-        if self.baselines is None:
+        if not self.baselines:
             object.__setattr__(self, "baselines", {"random": dict.fromkeys(self.agents, "random")})
         if not self.size_text:
             object.__setattr__(self, "size_text", f"{len(self.groups)} {self.group_word}s")

@@ -47,17 +47,27 @@ class Split:
     train: np.ndarray
     test: np.ndarray
 
-    @property
-    def counts(self) -> dict[str, float]:
-        """Numbers of rows, as metrics."""
-        return {"rows": float(len(self.train)), "held_out_rows": float(len(self.test))}
+    def fitted(self, weights: np.ndarray, constant: float) -> np.ndarray:
+        """Values of a linear model in the rows held out."""
+        return self.x[self.test] @ weights + constant
 
     def score(
-        self, kind: Any, model: Any, metrics: dict[str, float], low: float = 0.0, high: float = 1.0
+        self,
+        kind: Any,
+        weights: np.ndarray,
+        constant: float,
+        metrics: dict[str, float],
+        low: float = 0.0,
+        high: float = 1.0,
     ) -> Score:
-        """A fitted scikit-learn model as a `Score` in raw units."""
-        raw = np.ravel(model.coef_) / self.scale
-        intercept = float(np.ravel(model.intercept_)[0] - raw @ self.centre)
+        """A linear model of the standardised features as a `Score` in raw units."""
+        raw = weights / self.scale
+        intercept = float(constant - raw @ self.centre)
+        metrics = {
+            **metrics,
+            "rows": float(len(self.train)),
+            "held_out_rows": float(len(self.test)),
+        }
         coefficients: dict[str, float] = {}
         for name, weight in zip(self.features, raw, strict=True):
             # An equal share of a mean's weight on each of its columns is the whole on their mean.
@@ -110,28 +120,19 @@ def split(
     return Split(tuple(features), means, x, centre, scale, train, test)
 
 
-@dataclass(frozen=True)
-class Line:
-    """A linear model as scikit-learn's have it: weights and a constant."""
-
-    coef_: np.ndarray
-    intercept_: float
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        """Fitted values, shape (n,)."""
-        return x @ self.coef_ + self.intercept_
-
-
 def _least_squares(
     parts: Split, target: np.ndarray, ridge: float, signs: Mapping[str, int]
-) -> Line:
-    """Least squares on the rows of the split, with a penalty or with signs that are given."""
+) -> tuple[np.ndarray, float]:
+    """Weights and constant of least squares on the rows of the split.
+
+    With a penalty, or with signs that are given.
+    """
     x, y = parts.x[parts.train], target[parts.train]
     if not signs:
         linear_model = need("sklearn.linear_model", "fitting scores")
         model = linear_model.Ridge(alpha=ridge) if ridge else linear_model.LinearRegression()
         model.fit(x, y)
-        return Line(model.coef_, float(model.intercept_))
+        return model.coef_, float(model.intercept_)
     optimize = need("scipy.optimize", "fitting scores")
     count, mean = len(parts.features), y.mean()
     sign = np.array([signs.get(name, 0) for name in parts.features])
@@ -143,7 +144,7 @@ def _least_squares(
     found = optimize.lsq_linear(rows[:, used], values, (low[used], high[used]), method="bvls")
     weights = np.zeros(count)
     weights[used] = found.x
-    return Line(weights, float(mean))
+    return weights, float(mean)
 
 
 def linear_score(
@@ -171,11 +172,9 @@ def linear_score(
         The score; metrics: "r2" on the held-out rows (before clipping), "rows", "held_out_rows".
     """
     metrics = need("sklearn.metrics", "fitting scores")
-    model = _least_squares(parts, target, ridge, signs or {})
-    r2 = metrics.r2_score(target[parts.test], model.predict(parts.x[parts.test]))
-    return parts.score(
-        "linear", model, {"r2": round(float(r2), 6), **parts.counts}, low=low, high=high
-    )
+    line = _least_squares(parts, target, ridge, signs or {})
+    r2 = metrics.r2_score(target[parts.test], parts.fitted(*line))
+    return parts.score("linear", *line, {"r2": round(float(r2), 6)}, low=low, high=high)
 
 
 def logistic_score(
@@ -194,7 +193,7 @@ def logistic_score(
     """
     linear_model = need("sklearn.linear_model", "fitting scores")
     metrics = need("sklearn.metrics", "fitting scores")
-    x, train, test = parts.x, parts.train, parts.test
+    x, train = parts.x, parts.train
     sign = np.array([(signs or {}).get(name, 0) for name in parts.features])
     used, wrong = np.ones(len(sign), bool), np.ones(len(sign), bool)
     weights, constant = np.zeros(len(sign)), 0.0
@@ -206,9 +205,8 @@ def logistic_score(
         weights[used] = model.coef_[0]
         wrong = weights * sign < 0
         used &= ~wrong
-    line = Line(weights, constant)
-    auc = metrics.roc_auc_score(outcome[test], line.predict(x[test]))
-    return parts.score("logistic", line, {"auc": round(float(auc), 6), **parts.counts})
+    auc = metrics.roc_auc_score(outcome[parts.test], parts.fitted(weights, constant))
+    return parts.score("logistic", weights, constant, {"auc": round(float(auc), 6)})
 
 
 def score_values(score: Score, columns: Mapping[str, np.ndarray]) -> np.ndarray:

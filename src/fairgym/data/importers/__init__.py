@@ -12,7 +12,6 @@ A module whose name starts with an underscore is a helper, not an importer.
 
 import importlib
 import pkgutil
-from collections.abc import Callable
 from types import ModuleType
 
 
@@ -24,8 +23,3 @@ def importer_modules() -> dict[str, ModuleType]:
         if not module.name.startswith("_")
     ]
     return {module.SOURCE: module for module in sorted(modules, key=lambda m: m.SOURCE)}
-
-
-def available_importers() -> dict[str, Callable[..., object]]:
-    """Source name -> function that imports the user's file."""
-    return {source: module.run for source, module in importer_modules().items()}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -32,6 +32,21 @@ def race_and_sex(columns: Mapping[str, Float[Array, " people"]]) -> Float[Array,
     """Code of each person in `RACE_AND_SEX`: groups that disparities of either alone can hide."""
     race = columns["race_black"] + 2.0 * columns["race_asian"] + 3.0 * columns["race_other"]
     return 2.0 * race + columns["female"]
+
+
+def number_of_people(default: int) -> Any:
+    """Declare the constructor argument that says how many people there are."""
+    return param(default, "Number of people N.", low=2, high=LARGEST_POPULATION)
+
+
+def people_per_step(description: str) -> Any:
+    """Declare a number of people at a time, which follows the population by default."""
+    return param(None, description, low=1, high="population")
+
+
+def number_of_steps(default: int, description: str) -> Any:
+    """Declare a constructor argument that counts steps."""
+    return param(default, description, low=1, high=LARGEST_NUMBER_OF_STEPS)
 
 
 class SampledParams(Params):

@@ -149,19 +149,14 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
             "score": (state.score + 1.0)[None],
             "group": state.group.astype(jnp.float32)[None],
         }
-        context = {"cash": state.cash} if self.shows_cash else {}
+        known = [state.cash] if self.shows_cash else []
         if self.informed:
-            names = [feature.name for feature in self._observation_spaces["bank"].context]
-            shares = state.shares.reshape(-1)
-            first = len(context)
-            last = first + shares.shape[0]
-            context |= dict(zip(names[first:last], shares, strict=True))
+            known += list(state.shares.reshape(-1))
         if isinstance(state, RecordingState):
-            estimates = self._estimates(state, params)
-            context |= {f"estimated_{n}": x for n, x in zip(SCORE_NAMES, estimates, strict=True)}
-        return {
-            "bank": self._observation_spaces["bank"].view(applicant, jnp.ones(1, bool), context)
-        }
+            known += list(self._estimates(state, params))
+        space = self._observation_spaces["bank"]
+        context = dict(zip((feature.name for feature in space.context), known, strict=True))
+        return {"bank": space.view(applicant, jnp.ones(1, bool), context)}
 
     def _estimates(self, state: RecordingState, params: BankLoansParams) -> Float[Array, " scores"]:
         """Chance to repay of each score, as the bank's own loans tell it."""
@@ -231,7 +226,7 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
         seen = observations["bank"].features[0]
         score, group = jnp.round(seen[0]).astype(jnp.int32) - 1, jnp.round(seen[1])
         if self.selective_labels:
-            chance = dynamics.chance_of(observations["bank"].context[self._estimated], score)
+            chance = dynamics.chance_of(observations["bank"].context[-SCORES:], score)
         else:
             chance = dynamics.chance_of(params.repayment, score)
         approved = actions["bank"] == 1
@@ -242,12 +237,6 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
         if self.selective_labels:
             components = self._with_estimate(components, place, approved, chance)
         return components
-
-    @property
-    def _estimated(self) -> slice:
-        """Places of the estimates in the context of an observation."""
-        first = len(self._observation_spaces["bank"].context) - SCORES
-        return slice(first, first + SCORES)
 
     def _with_estimate(
         self, components: BankLoansComponents, group: Array, approved: Array, guess: Array

@@ -17,12 +17,13 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import ActionSpace, Entities, EntitySpace, EnvironmentSpec, param, sample_rows
 from fairgym.environments._common.sampled import (
-    LARGEST_NUMBER_OF_STEPS,
-    LARGEST_POPULATION,
     RACE_AND_SEX,
     PublishedProfit,
     SampledEnvironment,
     filled,
+    number_of_people,
+    number_of_steps,
+    people_per_step,
     race_and_sex,
 )
 from fairgym.environments._common.schedule import Construction, Schedule
@@ -69,18 +70,12 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     dataset: ClassVar[str] = "education"
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
-    horizon: int = param(
-        100,
-        "T, semesters after which an episode is truncated (100 in the paper).",
-        low=1,
-        high=LARGEST_NUMBER_OF_STEPS,
+    population: int = number_of_people(10_000)
+    horizon: int = number_of_steps(
+        100, "T, semesters after which an episode is truncated (100 in the paper)."
     )
-    applicants: int | None = param(
-        None,
-        "People sampled from the tertiary population each semester, N_1; by default 2%.",
-        low=1,
-        high="population",
+    applicants: int | None = people_per_step(
+        "People sampled from the tertiary population each semester, N_1; by default 2%."
     )
     population_source: str = param("built-in", '"built-in", or the name of imported data.')
     observe_group: bool = param(True, "Whether agents observe what tells a person's group.")

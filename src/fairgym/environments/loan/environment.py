@@ -29,11 +29,12 @@ from fairgym.core import (
 from fairgym.data import Population, load_population
 from fairgym.data.populations.loan import by_race
 from fairgym.environments._common.sampled import (
-    LARGEST_NUMBER_OF_STEPS,
-    LARGEST_POPULATION,
     PublishedProfit,
     SampledEnvironment,
     filled,
+    number_of_people,
+    number_of_steps,
+    people_per_step,
 )
 from fairgym.environments.loan import dynamics, pool, steps
 from fairgym.environments.loan.declarations import (
@@ -71,24 +72,15 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     dataset: ClassVar[str] = "loan"
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
-    horizon: int = param(
-        400,
-        "T, months after which an episode is truncated (400 in the paper).",
-        low=1,
-        high=LARGEST_NUMBER_OF_STEPS,
+    population: int = number_of_people(10_000)
+    horizon: int = number_of_steps(
+        400, "T, months after which an episode is truncated (400 in the paper)."
     )
-    applicants: int | None = param(
-        None,
-        "People sampled from the idle each month, N_1; by default 2% of the population.",
-        low=1,
-        high="population",
+    applicants: int | None = people_per_step(
+        "People sampled from the idle each month, N_1; by default 2% of the population."
     )
-    disbursement_cap: int | None = param(
-        None,
-        "Most loans paid out each month; by default 1% of the population.",
-        low=1,
-        high="population",
+    disbursement_cap: int | None = people_per_step(
+        "Most loans paid out each month; by default 1% of the population."
     )
     action_groups: int | None = param(
         None,
@@ -255,7 +247,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         applicants, applying = sample_rows(priority, everybody, filled(self.applicants))
         state = LoanState.at_start(
             group,
-            record,
+            **record,
             residual=params.residual_share * (paid_share - fitted),
             applicants=applicants,
             applying=applying,

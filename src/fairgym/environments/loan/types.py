@@ -1,6 +1,6 @@
 """State, noise and components of the loan environment."""
 
-from collections.abc import Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -85,23 +85,17 @@ class LoanState(BankState):
     def at_start(
         cls,
         group: Int[Array, " people"],
-        record: Mapping[str, Float[Array, " people"]],
-        residual: Float[Array, " people"],
-        applicants: Int[Array, " applicants"],
-        applying: Bool[Array, " applicants"],
         months: int,
         places: tuple[int, ...],
+        **others: Any,
     ) -> "LoanState":
         """State before the first month: all people are idle, and nothing is lent or owed.
 
         Args:
             group: group of each person.
-            record: columns of the data.
-            residual: as of the state.
-            applicants: rows of the people sampled for the first month.
-            applying: True for those of them who really apply.
             months: months in which deposits can fall due.
             places: shape of a number of the books: empty for a single bank, or one place for each.
+            others: the fields that are not nothing: columns of the data, residual and applicants.
         """
         nothing = jnp.zeros(group.shape, jnp.float32)
         never = jnp.zeros(group.shape, jnp.int32)
@@ -110,7 +104,7 @@ class LoanState(BankState):
             time=jnp.int32(0),
             group=group,
             stage=never,
-            **record,
+            **others,
             waiting_since=never,
             matures_at=never,
             balance=nothing,
@@ -119,9 +113,6 @@ class LoanState(BankState):
             total_received=nothing,
             warning=jnp.zeros(group.shape, bool),
             served=jnp.zeros(group.shape, bool),
-            residual=residual,
-            applicants=applicants,
-            applying=applying,
             deposits=Schedule.empty(months, places),
             total_profit=zero,
             total_losses=zero,

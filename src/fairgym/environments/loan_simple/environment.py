@@ -25,10 +25,11 @@ from fairgym.core import (
 )
 from fairgym.data.populations.loan import GROUPS
 from fairgym.environments._common.sampled import (
-    LARGEST_NUMBER_OF_STEPS,
-    LARGEST_POPULATION,
     SampledEnvironment,
     filled,
+    number_of_people,
+    number_of_steps,
+    people_per_step,
 )
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan.declarations import (
@@ -78,25 +79,14 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     name: ClassVar[str] = "loan_simple"
     dataset: ClassVar[str] = "loan"
 
-    population: int = param(500, "Number of people N.", low=2, high=LARGEST_POPULATION)
-    horizon: int = param(
-        50,
-        "T, steps after which an episode is truncated.",
-        low=1,
-        high=LARGEST_NUMBER_OF_STEPS,
+    population: int = number_of_people(500)
+    horizon: int = number_of_steps(50, "T, steps after which an episode is truncated.")
+    applicants: int | None = people_per_step(
+        "People sampled from everybody in each step, N_1; by default 10% of the population."
     )
-    applicants: int | None = param(
-        None,
-        "People sampled from everybody in each step, N_1; by default 10% of the population.",
-        low=1,
-        high="population",
-    )
-    disbursement_cap: int | None = param(
-        None,
+    disbursement_cap: int | None = people_per_step(
         "Loans paid out per month; by default half of the applicants. One as large as the"
-        " applicants lets nobody wait.",
-        low=1,
-        high="population",
+        " applicants lets nobody wait."
     )
     action_groups: int = param(
         2,

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -205,3 +206,42 @@ def encode_scores(scores: dict[str, Score], bias_strength: float, **details: Any
         **details,
     }
     return (json.dumps(content, indent=2, sort_keys=True) + "\n").encode()
+
+
+def write_population(
+    name: str,
+    source: str,
+    home: str | Path | None,
+    columns: Mapping[str, np.ndarray],
+    imputed: Mapping[str, str],
+    scores: dict[str, Score],
+    bias_strength: float,
+    **details: Any,
+) -> Path:
+    """Write an imported population; an earlier import is replaced when the new one is complete.
+
+    Args:
+        name: the system, such as "loan".
+        source: name of the import.
+        home: data folder to write to; None takes `data_home()`.
+        columns: the people.
+        imputed: imputed column -> how it was imputed.
+        scores: by name.
+        bias_strength: see `Population`.
+        details: as `encode_scores` takes them.
+
+    Returns:
+        The folder.
+
+    Raises:
+        FairgymError: the folder cannot be written.
+    """
+    folder = (store.data_home() if home is None else Path(home)) / source
+    about = {"population": name, "source": source}
+    schema = population_module(name).COLUMNS
+    files = {
+        f"{name}.parquet": store.encode_table(columns, schema, imputed, about),
+        f"{name}_scores.json": encode_scores(scores, bias_strength, **details),
+    }
+    store.write_files(folder, files, versioned=True)
+    return folder

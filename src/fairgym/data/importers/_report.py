@@ -1,18 +1,15 @@
-"""What importers share: the account of an import, errors of reading, and the files written."""
+"""What importers share: the account of an import, rows dropped for a reason, errors of reading."""
 
 import contextlib
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from fairgym.core.errors import FairgymError
-from fairgym.data import store
-from fairgym.data.population import Score, encode_scores
-from fairgym.data.populations import population_module
 
 
 @dataclass
@@ -83,39 +80,6 @@ class Report:
                 f"{self.path} has no {kind} that can be used ({self.read:,} rows read; dropped: "
                 f"{reasons or 'none'})"
             )
-
-    def write(
-        self,
-        population: str,
-        home: str | Path | None,
-        columns: Mapping[str, np.ndarray],
-        imputed: Mapping[str, str],
-        scores: dict[str, Score],
-        **details: object,
-    ) -> None:
-        """Write the new population; an earlier import is replaced when it is complete.
-
-        Args:
-            population: name of the population.
-            home: data folder to write to; None takes `data_home()`.
-            columns: its columns.
-            imputed: imputed column -> method.
-            scores: the fitted scores by name.
-            details: further entries of the scores file (`encode_scores`).
-
-        Raises:
-            FairgymError: the folder cannot be written.
-        """
-        folder = (store.data_home() if home is None else Path(home)) / self.source
-        about = {"population": population, "source": self.source}
-        schema = population_module(population).COLUMNS
-        files = {
-            f"{population}.parquet": store.encode_table(columns, schema, imputed, about),
-            f"{population}_scores.json": encode_scores(scores, self.bias_strength, **details),
-        }
-        store.write_files(folder, files, versioned=True)
-        self.folder = str(folder)
-        self.metrics = {name: score.metrics for name, score in scores.items()}
 
 
 class Sieve:

@@ -32,6 +32,7 @@ from fairgym.data.importers._labels import (
     sex,
 )
 from fairgym.data.importers._report import Report
+from fairgym.data.population import write_population
 from fairgym.data.populations import education
 from fairgym.data.store import typed
 
@@ -214,7 +215,9 @@ def import_higher_ed(
     report.years, report.bias_strength = kept_years, education.fit_bias_strength(columns)
     report.shares = {"minority": float(columns["group"].mean(dtype=np.float64))}
     report.cite = "https://highered.ipums.org/highered/"
-    report.write(POPULATION, home, columns, {}, scores)
+    report.metrics = {name: score.metrics for name, score in scores.items()}
+    folder = write_population(POPULATION, SOURCE, home, columns, {}, scores, report.bias_strength)
+    report.folder = str(folder)
     return report
 
 

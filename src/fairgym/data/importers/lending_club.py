@@ -15,7 +15,7 @@ import numpy as np
 from fairgym.core.errors import FairgymError
 from fairgym.data import store
 from fairgym.data.importers._report import Report, Sieve, reading
-from fairgym.data.population import FILES
+from fairgym.data.population import FILES, write_population
 from fairgym.data.populations import loan
 from fairgym.data.race import ENTRY, table_from_json
 from fairgym.data.sampling import stream
@@ -229,7 +229,11 @@ def import_lending_club(
     scores = loan.fit_loan_scores(columns)
     report.bias_strength = loan.fit_bias_strength(columns, scores)
     report.shares = {"default": float(columns["defaulted"].mean())}
-    report.write(POPULATION, home, columns, loan.IMPUTED_BY_COMPLETE, scores)
+    report.metrics = {name: score.metrics for name, score in scores.items()}
+    folder = write_population(
+        POPULATION, SOURCE, home, columns, loan.IMPUTED_BY_COMPLETE, scores, report.bias_strength
+    )
+    report.folder = str(folder)
     return report
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from fairgym.data.importers._ipums import Variable, amounts, between, read_extract, recode
 from fairgym.data.importers._report import Report
+from fairgym.data.population import write_population
 from fairgym.data.populations import health
 from fairgym.data.race import indicators
 from fairgym.data.store import typed
@@ -152,7 +153,18 @@ def import_meps(
     directions, report.bias_strength = health.fit_regions(columns, scores)
     report.shares = {"insured": float(columns["insured"].mean(dtype=np.float64))}
     report.cite = "https://meps.ipums.org/meps/"
-    report.write(POPULATION, home, columns, REPAIRED, scores, directions=directions)
+    report.metrics = {name: score.metrics for name, score in scores.items()}
+    folder = write_population(
+        POPULATION,
+        SOURCE,
+        home,
+        columns,
+        REPAIRED,
+        scores,
+        report.bias_strength,
+        directions=directions,
+    )
+    report.folder = str(folder)
     return report
 
 

@@ -8,12 +8,12 @@ from jaxtyping import Array, Float, Int
 
 from fairgym.core import fraction, param
 from fairgym.core.params import Number
+from fairgym.environments._common.base import SampledParams
 from fairgym.environments._common.moves import (
     improve_or_deteriorate,
     improvement_probability,
     moved,
 )
-from fairgym.environments._common.sampled import SampledParams
 
 
 class RegionParams(SampledParams):

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
     Components,
-    Params,
     PopulationEnvironment,
     PopulationState,
     param,
 )
 from fairgym.data import Population, load_population
 from fairgym.data.sampling import resample_people, whole_groups
-from fairgym.environments._common.spaces import SpacesByAgent
+from fairgym.environments._common.base import PublishedProfit, SampledParams, SpacesByAgent
 
 LARGEST_POPULATION = 1_000_000
 LARGEST_NUMBER_OF_STEPS = 100_000
@@ -47,33 +46,6 @@ def people_per_step(description: str) -> Any:
 def number_of_steps(default: int, description: str) -> Any:
     """Declare a constructor argument that counts steps."""
     return param(default, description, low=1, high=LARGEST_NUMBER_OF_STEPS)
-
-
-class SampledParams(Params):
-    """Parameters of every environment whose people are sampled from data."""
-
-    bias_strength: float = param(
-        0.0,
-        "strength s that moves the groups' core attributes apart at the start: resampling"
-        " with weights exp(s d z), d from 1 (best group) to -1 (worst)",
-        low=-10.0,
-        high=10.0,
-    )
-
-
-class PublishedProfit(NamedTuple):
-    """A published normaliser of profit, and the size of the system that it is taken to be for.
-
-    The size is an inference: MAFE's table 8 prints bare numbers.
-    """
-
-    amount: float
-    population: int
-    horizon: int
-
-    def at(self, population: int, horizon: int) -> float:
-        """The normaliser for other numbers of people and steps, in proportion to both."""
-        return self.amount * (population / self.population) * (horizon / self.horizon)
 
 
 StateT = TypeVar("StateT", bound=PopulationState)

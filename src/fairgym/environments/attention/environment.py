@@ -21,7 +21,7 @@ from fairgym.core import (
     per_group,
 )
 from fairgym.core.environment import Actions, Observations
-from fairgym.environments._common.spaces import SpacesByAgent
+from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.attention import dynamics
 from fairgym.environments.attention.types import (
     HARDER,

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import Discrete, Entities, EntitySpace, Environment, EnvironmentSpec, param
-from fairgym.environments._common.spaces import SpacesByAgent
+from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.bank_loans import dynamics
 from fairgym.environments.bank_loans.declarations import (
     GROUPS,

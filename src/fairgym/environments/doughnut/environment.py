@@ -24,7 +24,7 @@ from fairgym.core import (
     fraction,
     param,
 )
-from fairgym.environments._common.spaces import SpacesByAgent
+from fairgym.environments._common.base import SpacesByAgent
 from fairgym.fairness import (
     Direct,
     Full,

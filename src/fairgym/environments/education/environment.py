@@ -16,9 +16,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import ActionSpace, Entities, EntitySpace, EnvironmentSpec, param, sample_rows
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.environments._common.sampled import (
     RACE_AND_SEX,
-    PublishedProfit,
     SampledEnvironment,
     filled,
     number_of_people,

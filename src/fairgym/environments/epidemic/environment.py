@@ -20,7 +20,7 @@ from fairgym.core import (
     check_shape,
     param,
 )
-from fairgym.environments._common.spaces import SpacesByAgent
+from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.epidemic import steps
 from fairgym.environments.epidemic.declarations import (
     baseline_policies,

@@ -16,9 +16,9 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import ActionSpace, Entities, EntitySpace, EnvironmentSpec, by_group, param
 from fairgym.data.sampling import amplified_weights, group_shares, resample_rows
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.environments._common.sampled import (
     RACE_AND_SEX,
-    PublishedProfit,
     SampledEnvironment,
     number_of_people,
     number_of_steps,

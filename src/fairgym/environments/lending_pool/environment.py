@@ -19,7 +19,7 @@ from fairgym.core import (
     PopulationEnvironment,
     param,
 )
-from fairgym.environments._common.spaces import SpacesByAgent
+from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.lending_pool.types import (
     APPLYING,
     LendingPoolComponents,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.core import ActionSpace, EntitySpace, Feature, PerEntity, Unit, per_group
-from fairgym.environments._common.sampled import PublishedProfit
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
 # Table 8, in thousand dollars.

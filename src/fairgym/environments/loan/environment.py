@@ -28,8 +28,8 @@ from fairgym.core import (
 )
 from fairgym.data import Population, load_population
 from fairgym.data.populations.loan import by_race
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.environments._common.sampled import (
-    PublishedProfit,
     SampledEnvironment,
     filled,
     number_of_people,

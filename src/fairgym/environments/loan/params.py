@@ -2,7 +2,7 @@
 
 from fairgym.core import fraction, param
 from fairgym.core.params import Number
-from fairgym.environments._common.sampled import SampledParams
+from fairgym.environments._common.base import SampledParams
 
 
 class BankParams(SampledParams):

@@ -128,7 +128,6 @@ class OneEntity(Choice):
     Attributes:
         capacity: number of rows.
         none: True if the agent may choose nobody, which is option number `capacity`.
-        entity: word for what a row holds.
         present: name of the feature that is 1 for who is there and 0 for who is absent; "" if
             nobody is ever absent.
 
@@ -144,7 +143,6 @@ class OneEntity(Choice):
 
     capacity: int
     none: bool = False
-    entity: str = "person"
     present: str = ""
 
     def __post_init__(self) -> None:
@@ -154,7 +152,7 @@ class OneEntity(Choice):
     @property
     def elements(self) -> tuple[Element, ...]:  # type: ignore[override]
         """The rows, and none of them."""
-        rows = tuple(Element(f"{self.entity}_{row}") for row in range(self.capacity))
+        rows = tuple(Element(f"person_{row}") for row in range(self.capacity))
         return (*rows, Element("none")) if self.none else rows
 
     @property

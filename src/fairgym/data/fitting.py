@@ -83,7 +83,6 @@ def split(
     *,
     means: Mapping[str, tuple[str, ...]] | None = None,
     stratify: np.ndarray | None = None,
-    seed: int = 0,
 ) -> Split:
     """Splits the rows at random, 80% to fit on and 20% held out, and standardises the features.
 
@@ -92,7 +91,6 @@ def split(
         features: names of what a score is fitted on.
         means: features that are the mean of several columns -> the names of these.
         stratify: labels whose shares are kept in both parts, shape (n,).
-        seed: seed of the split.
 
     Raises:
         FairgymError: fewer than 20 rows, or no scikit-learn.
@@ -112,7 +110,7 @@ def split(
             f"scores need at least {FEWEST_ROWS} people to be fitted on; there are {len(table)}"
         )
     train, test = selection.train_test_split(
-        np.arange(len(table)), test_size=HELD_OUT, random_state=seed, stratify=stratify
+        np.arange(len(table)), test_size=HELD_OUT, random_state=0, stratify=stratify
     )
     centre, scale = table[train].mean(axis=0), table[train].std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)

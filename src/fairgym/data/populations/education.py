@@ -123,7 +123,7 @@ def race_columns(race: np.ndarray) -> dict[str, np.ndarray]:
     return {**indicators(race), "group": group, "race": np.asarray(race, dtype=str)}
 
 
-def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Score]:
+def fit_education_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
     """Fits the score "gpa": a ridge regression of GPA on `FEATURES`, clipped to [0, 4].
 
     The penalty is 1 on the squared weights of the standardised features, fitted on 80% of the
@@ -132,7 +132,6 @@ def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> di
 
     Args:
         columns: at least `FEATURES` and gpa, shape (n,) each.
-        seed: seed of the split.
 
     Returns:
         The score by name. Metrics: "r2" on the held-out rows, "rows", "held_out_rows".
@@ -141,7 +140,7 @@ def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> di
         FairgymError: fewer than 20 rows, or no scikit-learn.
     """
     target = np.asarray(columns["gpa"], np.float64)
-    parts = split(columns, FEATURES, seed=seed)
+    parts = split(columns, FEATURES)
     return {CORE_SCORE: linear_score(parts, target, high=4.0, ridge=RIDGE, signs=SIGNS)}
 
 

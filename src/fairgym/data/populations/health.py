@@ -83,7 +83,7 @@ def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def fit_health_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Score]:
+def fit_health_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
     """Fits the health risk: a linear regression of self-rated health, clipped to [1, 5].
 
     It is fitted by least squares on `FEATURES` of 80% of the rows, with the weights of the
@@ -92,7 +92,6 @@ def fit_health_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[
 
     Args:
         columns: at least `FEATURES` and self_rated_health, shape (n,) each.
-        seed: seed of the split.
 
     Returns:
         "health_risk" -> the score, 1 (best) to 5 (worst). Metrics: "r2" on the held-out rows,
@@ -107,7 +106,7 @@ def fit_health_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[
             f"the health risk cannot be fitted: all {len(health):,} people have the self-rated "
             f"health {health[0]:g}"
         )
-    parts = split(columns, FEATURES, seed=seed)
+    parts = split(columns, FEATURES)
     score = linear_score(parts, health, low=LOWEST_RISK, high=HIGHEST_RISK, signs=SIGNS)
     return {CORE_SCORE: score}
 

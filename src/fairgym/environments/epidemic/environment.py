@@ -15,6 +15,7 @@ from fairgym.core import (
     EntitySpace,
     EnvironmentSpec,
     FairgymError,
+    Feature,
     OneEntity,
     PopulationEnvironment,
     check_shape,
@@ -26,7 +27,6 @@ from fairgym.environments.epidemic.declarations import (
     baseline_policies,
     epidemic_measures,
     epidemic_metrics,
-    observation_space,
 )
 from fairgym.environments.epidemic.graph import (
     KARATE,
@@ -205,15 +205,18 @@ class Epidemic(
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
         """Everybody, with their state of health."""
-        space = observation_space(
-            self._stages,
-            self.population,
-            most_contacts=max(1, int(self.contact_matrix.sum(axis=1).max())),
-            horizon=self.horizon,
-            shows_contacts=self.shows_contacts,
-            shows_time=self.shows_time,
-        )
-        return {"clinic": space}
+        most = max(1, int(self.contact_matrix.sum(axis=1).max()))
+        features = [Feature(stage, levels=2, of="health") for stage in self._stages]
+        given = "whether a vaccine was given so far"
+        features.append(Feature("vaccinated", levels=2, source=given))
+        if self.shows_contacts:
+            infected = Feature("infected_contacts", 0, most, "people", "N_I", levels=most + 1)
+            features.append(infected)
+        features.append(Feature("group", levels=2, source="0 or 1: the community", fixed=True))
+        features.append(Feature("degree", 0, most, "people", "number of contacts", fixed=True))
+        time = Feature("time", 0, self.horizon, "steps", levels=self.horizon + 1)
+        context = (time,) if self.shows_time else ()
+        return {"clinic": EntitySpace(self.population, tuple(features), context)}
 
     @cached_property
     def _action_spaces(self) -> dict[str, OneEntity]:

@@ -126,6 +126,7 @@ def observation_spaces(
     profit: float,
     telling: tuple[Feature, ...],
     more: Mapping[str, tuple[Feature, ...]],
+    banks: Sequence[str],
 ) -> dict[str, EntitySpace]:
     """Applicants, waiting people and borrowers; time and the bank's profit as context.
 
@@ -136,6 +137,7 @@ def observation_spaces(
         profit: thousand dollars, the range of the bank's total profit.
         telling: what tells a person's group.
         more: context that an agent is shown besides.
+        banks: what the names of each bank's agents begin with.
     """
     context = (
         Feature("time", 0, horizon, "months"),
@@ -143,24 +145,30 @@ def observation_spaces(
     )
     rows = {"admissions": applicants}
     return {
-        agent: EntitySpace(
+        f"{bank}{agent}": EntitySpace(
             rows.get(agent, population),
             (*telling, *features),
             (*context, *more.get(agent, ())),
         )
+        for bank in banks
         for agent, features in _FEATURES.items()
     }
 
 
-def action_spaces(scored: int, groups: tuple[str, ...]) -> dict[str, ActionSpace]:
+def action_spaces(
+    scored: int, groups: tuple[str, ...], banks: Sequence[str] = ("",)
+) -> dict[str, ActionSpace]:
     """Thresholds, queue scores, relief shares.
 
     Args:
         scored: rows that the disbursement agent scores.
         groups: one threshold and one relief share for each; empty for one for all.
+        banks: what the names of each bank's agents begin with.
     """
-    return {
-        "admissions": Unit(per_group("threshold", groups)),
+    threshold, relief = Unit(per_group("threshold", groups)), Unit(per_group("relief", groups))
+    of_role = {
+        "admissions": threshold,
         "disbursement": PerEntity(scored, "priority"),
-        "debt_management": Unit(per_group("relief", groups)),
+        "debt_management": relief,
     }
+    return {f"{bank}{role}": space for bank in banks for role, space in of_role.items()}

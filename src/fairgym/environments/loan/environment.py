@@ -9,7 +9,7 @@ a bank learns from its loans (`selective.py`), and the groups (`groups.py`).
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +36,7 @@ from fairgym.environments._common.sampled import (
     number_of_steps,
     people_per_step,
 )
+from fairgym.environments._common.schedule import Schedule
 from fairgym.environments.loan import dynamics, pool, steps
 from fairgym.environments.loan.declarations import (
     PROFIT,
@@ -54,8 +55,6 @@ from fairgym.environments.loan.selective import AllLabels, SelectiveLabels
 from fairgym.environments.loan.types import DATA_COLUMNS, LoanNoise, LoanState, QueueComponents
 from fairgym.fairness import Metric
 from fairgym.utils import register_environment
-
-_SpaceT = TypeVar("_SpaceT")
 
 
 @register_environment("loan")
@@ -170,8 +169,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             failure=self._market.failure,
             # The rewards and disparities of MAFE, table 1; of each bank.
             terms=tuple(self._published_of_banks),
-            # loans paid out: people come to the bank for a loan
-            benefit="disbursed",
+            benefit="disbursed",  # loans paid out: people come to the bank for a loan
             # Two simple rules, and the paper's grid-searched fixed policy (appendix D.3).
             baselines=baseline_policies(filled(self.action_groups), banks, grouping.disadvantaged),
             stages=("idle", "waiting", "repaying"),
@@ -213,24 +211,20 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     def _observation_spaces(self) -> dict[str, EntitySpace]:
         more = dict.fromkeys(ROLES, self._market.context)
         more["admissions"] += self._labelling.context
-        scale = self._profit_scale / self.banks
-        telling = self._grouping.features
-        spaces = observation_spaces(
-            self.population, filled(self.applicants), self.horizon, scale, telling, more
+        return observation_spaces(
+            self.population,
+            filled(self.applicants),
+            self.horizon,
+            self._profit_scale / self.banks,
+            self._grouping.features,
+            more,
+            self._market.prefixes,
         )
-        return self._for_every_bank(spaces)
 
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
-        spaces = action_spaces(
-            self.population, self._grouping.groups if filled(self.action_groups) > 1 else ()
-        )
-        return self._for_every_bank(spaces)
-
-    def _for_every_bank(self, spaces: Mapping[str, _SpaceT]) -> dict[str, _SpaceT]:
-        """Spaces by role as spaces by agent: those of all banks are the same."""
-        banks = self._market.prefixes
-        return {f"{bank}{role}": space for bank in banks for role, space in spaces.items()}
+        groups = self._grouping.groups if filled(self.action_groups) > 1 else ()
+        return action_spaces(self.population, groups, self._market.prefixes)
 
     # ---------------------------------------------------------------- start
 
@@ -245,14 +239,29 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         priority = jax.random.uniform(applicants_key, group.shape)
         everybody = jnp.ones(group.shape, bool)
         applicants, applying = sample_rows(priority, everybody, filled(self.applicants))
-        state = LoanState.at_start(
-            group,
+        residual = params.residual_share * (paid_share - fitted)
+        nothing, never = jnp.zeros(group.shape, jnp.float32), jnp.zeros(group.shape, jnp.int32)
+        zero = jnp.zeros(self._market.places, jnp.float32)
+        state = LoanState(
+            time=jnp.int32(0),
+            group=group,
+            stage=never,
             **record,
-            residual=params.residual_share * (paid_share - fitted),
+            waiting_since=never,
+            matures_at=never,
+            balance=nothing,
+            installment=nothing,
+            total_requested=nothing,
+            total_received=nothing,
+            warning=jnp.zeros(group.shape, bool),
+            served=jnp.zeros(group.shape, bool),
+            residual=residual,
             applicants=applicants,
             applying=applying,
-            months=self.horizon + self._longest_term,
-            places=self._market.places,
+            deposits=Schedule.empty(self.horizon + self._longest_term, self._market.places),
+            total_profit=zero,
+            total_losses=zero,
+            total_payments=zero,
         )
         return self._labelling.at_start(self._market.at_start(state, applicants_key))
 

@@ -1,9 +1,6 @@
 """State, noise and components of the loan environment."""
 
-from typing import Any
-
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -80,44 +77,6 @@ class LoanState(BankState):
     applying: Bool[Array, " applicants"]
     deposits: Schedule
     applicants: Int[Array, " applicants"] = person_index()
-
-    @classmethod
-    def at_start(
-        cls,
-        group: Int[Array, " people"],
-        months: int,
-        places: tuple[int, ...],
-        **others: Any,
-    ) -> "LoanState":
-        """State before the first month: all people are idle, and nothing is lent or owed.
-
-        Args:
-            group: group of each person.
-            months: months in which deposits can fall due.
-            places: shape of a number of the books: empty for a single bank, or one place for each.
-            others: the fields that are not nothing: columns of the data, residual and applicants.
-        """
-        nothing = jnp.zeros(group.shape, jnp.float32)
-        never = jnp.zeros(group.shape, jnp.int32)
-        zero = jnp.zeros(places, jnp.float32)
-        return cls(
-            time=jnp.int32(0),
-            group=group,
-            stage=never,
-            **others,
-            waiting_since=never,
-            matures_at=never,
-            balance=nothing,
-            installment=nothing,
-            total_requested=nothing,
-            total_received=nothing,
-            warning=jnp.zeros(group.shape, bool),
-            served=jnp.zeros(group.shape, bool),
-            deposits=Schedule.empty(months, places),
-            total_profit=zero,
-            total_losses=zero,
-            total_payments=zero,
-        )
 
     @property
     def offer(self) -> Int[Array, " people"]:

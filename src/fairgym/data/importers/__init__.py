@@ -5,7 +5,7 @@ Such a module has
 - `SOURCE`: the name on the command line and in the user's data folder;
 - `POPULATION`: the population that it fills, such as "loan";
 - `FILE`: what file the command takes, in a few words;
-- `run(path, *, home=None, progress=None) -> report`, whose report prints.
+- `run(path, *, progress=None) -> report`, whose report prints.
 
 A module whose name starts with an underscore is a helper, not an importer.
 """

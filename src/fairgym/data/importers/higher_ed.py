@@ -183,7 +183,6 @@ def import_higher_ed(
     path: str | Path,
     *,
     years: Sequence[int] | None = None,
-    home: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Imports an IPUMS Higher Ed extract; the education population then has "higher-ed".
@@ -195,7 +194,6 @@ def import_higher_ed(
     Args:
         path: the DDI codebook (.xml), with the data file beside it.
         years: survey years to keep instead.
-        home: data folder to write to; None takes `data_home()`.
         progress: called with (rows read so far, rows in all) after every piece.
 
     Returns:
@@ -216,7 +214,7 @@ def import_higher_ed(
     report.shares = {"minority": float(columns["group"].mean(dtype=np.float64))}
     report.cite = "https://highered.ipums.org/highered/"
     report.metrics = {name: score.metrics for name, score in scores.items()}
-    folder = write_population(POPULATION, SOURCE, home, columns, {}, scores, report.bias_strength)
+    folder = write_population(POPULATION, SOURCE, columns, {}, scores, report.bias_strength)
     report.folder = str(folder)
     return report
 

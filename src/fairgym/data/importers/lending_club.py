@@ -193,7 +193,6 @@ def _read(
 def import_lending_club(
     path: str | Path,
     *,
-    home: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Imports the full Lending Club file; afterwards the source "lending-club" exists.
@@ -207,7 +206,6 @@ def import_lending_club(
 
     Args:
         path: the CSV, or the CSV compressed with gzip.
-        home: data folder to write to; None takes `data_home()`.
         progress: called with (bytes read so far, bytes in all) after every piece.
 
     Returns:
@@ -231,7 +229,7 @@ def import_lending_club(
     report.shares = {"default": float(columns["defaulted"].mean())}
     report.metrics = {name: score.metrics for name, score in scores.items()}
     folder = write_population(
-        POPULATION, SOURCE, home, columns, loan.IMPUTED_BY_COMPLETE, scores, report.bias_strength
+        POPULATION, SOURCE, columns, loan.IMPUTED_BY_COMPLETE, scores, report.bias_strength
     )
     report.folder = str(folder)
     return report

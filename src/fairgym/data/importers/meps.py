@@ -125,7 +125,6 @@ def population_columns(read: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def import_meps(
     path: str | Path,
     *,
-    home: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Imports an IPUMS MEPS extract; afterwards the health population has the source "meps".
@@ -137,7 +136,6 @@ def import_meps(
 
     Args:
         path: the DDI codebook (.xml), with the data file beside it.
-        home: data folder to write to; None takes `data_home()`.
         progress: called with (rows read so far, rows in all) after every piece.
 
     Returns:
@@ -157,7 +155,6 @@ def import_meps(
     folder = write_population(
         POPULATION,
         SOURCE,
-        home,
         columns,
         REPAIRED,
         scores,

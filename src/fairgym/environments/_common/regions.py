@@ -54,10 +54,6 @@ class Move(NamedTuple):
     low: float
     high: float
 
-    def improvement(self, params: RegionParams) -> Number:
-        """Change of the feature when it improves."""
-        return self.better * getattr(params, self.change)
-
 
 def of_people(value: Number, region: Int[Array, " people"]) -> Number:
     """A parameter as people meet it: one number for all, or that of each person's region."""
@@ -101,6 +97,6 @@ def move_features(
     direction = improve_or_deteriorate(uniform, improve[region], stay)
     after = dict(data)
     for name, move in moves.items():
-        change = move.improvement(params)
+        change = move.better * getattr(params, move.change)
         after[name] = moved(data[name], direction, change, move.low, move.high)
     return after

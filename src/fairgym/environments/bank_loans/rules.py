@@ -90,12 +90,8 @@ class Threshold(Lender):
     ) -> None:
         """Find the scores.
 
-        Args:
-            env: the environment, bank_loans.
-            agent: the agent that approves loans.
-            params: parameters of the environment; its defaults if None.
-            lowest: lowest score that is approved, from 1; None for those whose loans are expected
-                to make a profit.
+        `lowest` is the lowest score that is approved, from 1; None for those whose loans are
+        expected to make a profit.
 
         Raises:
             FairgymError: another environment.

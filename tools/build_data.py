@@ -29,7 +29,7 @@ Imputed, from `imputation` beside this file and `fairgym.data.race`:
    sub-grade the log-odds of default fall with FICO, by the slope that gives the whole sample the
    slope of the Federal Reserve's performance table: a logistic regression of the table's bad
    share on FICO over the 5-point bands that occur in the sample, each band counted once (percent
-   of people mapped to FICO points as in `fairgym.data.race`). Outcomes are then sampled by
+   of people mapped to FICO points by `imputation.percentile_to_fico`). Outcomes are then sampled by
    systematic sampling, so shares and slope in the file are the calibrated ones. The figures are
    printed and kept in loan_scores.json under "calibration".
 3. Month of default: Beta(2, 3) share of the term.
@@ -122,13 +122,13 @@ def fed_people_and_bad(sources: Path) -> tuple[np.ndarray, np.ndarray]:
     performance = fed_table(sources, "transrisk_performance_by_race_ssa")
     totals = fed_table(sources, "totals")
     names = list(RACES.values())
-    people = race.people_by_band(
+    people = imp.people_by_band(
         cumulative["Score"].to_numpy(float),
         cumulative[names].to_numpy(float),
         totals[names].to_numpy(float)[0].tolist(),
         RACE_BANDS,
     )
-    fico = race.percentile_to_fico(performance["Score"].to_numpy(float))
+    fico = imp.percentile_to_fico(performance["Score"].to_numpy(float))
     bad = [np.interp(RACE_BANDS + 2, fico, performance[name].to_numpy(float)) for name in names]
     return people, np.stack(bad, axis=1) / 100
 
@@ -180,7 +180,7 @@ def build_loan(sources: Path) -> dict[str, bytes]:
         RACE_BANDS, tuple(RACES.values()), people / people.sum(axis=1, keepdims=True)
     )
     # Through its file, so that the built-in population and imports use the same rounded numbers.
-    by_fico = race.table_from_json(by_fico.as_json())
+    by_fico = race.table_from_json(imp.race_table_json(by_fico))
     columns = loan.complete(columns, by_fico, stream(SEED, "loan", "race"))
     columns = {
         name: values if values.dtype.kind in "Ui" else values.astype(np.float32)
@@ -215,7 +215,7 @@ def build_loan(sources: Path) -> dict[str, bytes]:
                 "cap_debt_to_income": round(float(columns["debt_to_income"].max()), 4),
             },
         ),
-        race.ENTRY: by_fico.as_json(),
+        race.ENTRY: imp.race_table_json(by_fico),
     }
 
 

@@ -27,6 +27,7 @@ from hotdeck import donors_alike, sample_levels
 from fairgym.data import store
 from fairgym.data.population import encode_scores
 from fairgym.data.populations import health
+from fairgym.data.race import indicators
 from fairgym.data.sampling import stream
 
 SEED = 2017
@@ -314,13 +315,8 @@ def build_health(sources: Path) -> dict[str, bytes]:
         columns, columns["family_income"], earnings_by_cell(sources)
     )
     columns |= sample_origin(columns, region_shares(sources))
-    columns |= health.race_columns(columns["race"])
-    columns = {
-        name: columns[name]
-        if column.kind == "string"
-        else np.asarray(columns[name]).astype(column.kind)
-        for name, column in health.COLUMNS.items()
-    }
+    columns |= indicators(columns["race"])
+    columns = store.typed(columns, health.COLUMNS)
     missing = {name: int(np.isnan(v).sum()) for name, v in answers.items() if v.dtype.kind == "f"}
     missing = {name: count for name, count in missing.items() if count}
     lacking = missing | {"family_income": missing["band"], "poverty_level": missing["ratio"]}

@@ -1,11 +1,16 @@
-"""Imputation of what the public loan file lacks: FICO, outcome at maturity, month of default.
+"""Imputation of what the public loan file lacks: FICO, outcome at maturity, month of default, race.
 
 Every function takes its random numbers from a generator that the caller seeds
 (`fairgym.data.sampling.stream`), so the built files come out the same each time. `build_data.py`
 puts them together.
 """
 
+import json
+from collections.abc import Sequence
+
 import numpy as np
+
+from fairgym.data.race import RaceTable
 
 GRADES = "ABCDEFG"
 
@@ -25,6 +30,25 @@ FICO_LOWEST, FICO_HIGHEST = 660, 845
 # Shares of resolved loans that were charged off, by grade, in the full Lending Club file:
 # 6.1% in A, 52.5% in G and nearly linear in between.
 CHARGE_OFF_SHARES = dict(zip(GRADES, np.linspace(0.061, 0.525, 7), strict=True))
+
+
+# The score tables run over percentiles of all scored people. Shares (percent) of people per
+# 50-point band of FICO starting at the key: the distribution that goes with these tables in the
+# literature on fair lending (Hardt, Price and Srebro 2016).
+FICO_BANDS = {
+    300: 2.1,
+    350: 4.2,
+    400: 5.4,
+    450: 6.5,
+    500: 7.9,
+    550: 9.6,
+    600: 12.0,
+    650: 13.8,
+    700: 17.0,
+    750: 15.8,
+    800: 5.7,
+    850: 0.0,
+}
 
 
 def sub_grade_number(sub_grade: np.ndarray) -> np.ndarray:
@@ -233,3 +257,40 @@ def impute_months_to_default(
     """
     months = np.clip(np.round(term * rng.beta(2.0, 3.0, len(term))), 1, term - 1)
     return np.where(defaulted == 1, months, term)
+
+
+def percentile_to_fico(percentile: np.ndarray) -> np.ndarray:
+    """FICO points at a percentile (0 to 100) of all scored people, linear within the bands."""
+    edges = np.array(list(FICO_BANDS), np.float64)
+    below = np.concatenate([[0.0], np.cumsum(list(FICO_BANDS.values()))[:-1]])
+    return np.interp(percentile, below, edges)
+
+
+def people_by_band(
+    percentile: np.ndarray, cumulative: np.ndarray, people: Sequence[float], low: np.ndarray
+) -> np.ndarray:
+    """The number of people of each race in each 5-point band of FICO.
+
+    Args:
+        percentile: score percentiles of the table's rows, shape (k,), ascending.
+        cumulative: percent of each race at or below that percentile, shape (k, r).
+        people: number of people of each race in the table's sample, r of them.
+        low: lower ends of the bands, shape (b,).
+
+    Returns:
+        Shape (b, r).
+    """
+    fico = percentile_to_fico(percentile)
+    edges = np.append(low, low[-1] + 5)
+    share = [np.diff(np.interp(edges, fico, column / 100)) for column in cumulative.T]
+    return np.stack(share, axis=1) * np.asarray(people, np.float64)
+
+
+def race_table_json(table: RaceTable) -> bytes:
+    """A table as the content of `race_by_fico.json`."""
+    content = {
+        "races": list(table.races),
+        "fico_low": [int(low) for low in table.fico_low],
+        "probability": [[round(float(p), 6) for p in row] for row in table.probability],
+    }
+    return (json.dumps(content, indent=1) + "\n").encode()

@@ -134,7 +134,7 @@ def test_a_constant_allocation():
 @pytest.mark.parametrize(
     ("units", "places", "message"),
     [
-        (0, ("a",), "units is 0; it takes a whole number from 1 to 100,000"),
+        (0, ("a",), "units is 0; it takes a whole number from 1 to 100000"),
         (True, ("a",), "units is True; it takes a whole number"),
         (3, (), r"elements is \(\); it takes at least one place"),
         (3, ("a", "a"), "element 'a' is declared twice"),

@@ -81,7 +81,7 @@ def test_outputs_of_a_network_that_treats_rows_alike():
 
 
 def test_names_and_words():
-    assert OneEntity(2, none=True, entity="site").names == ("site_0", "site_1", "none")
+    assert OneEntity(2, none=True).names == ("person_0", "person_1", "none")
     assert SPACES[0].takes == "a whole number from 0 to 2: deny, wait, approve"
     many = OneEntity(34, none=True)
     assert many.takes == "a whole number from 0 to 34: person_0, person_1, ..., none"

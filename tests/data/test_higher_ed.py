@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from fairgym.core.errors import FairgymError
-from fairgym.data import available_importers, describe, load_population, sources
-from fairgym.data.importers import _labels, higher_ed
+from fairgym.data import describe, load_population, sources
+from fairgym.data.importers import _labels, higher_ed, importer_modules
 from fairgym.data.importers.higher_ed import import_higher_ed
 from fairgym.data.populations import education
 
@@ -140,7 +140,7 @@ def test_import_round_trip(write, home):
     for part in ("rows read", "people kept", "2015", "minority share", "R2", "cite", str(home)):
         assert part in text
     assert "200 people" in describe("education", "higher-ed")
-    assert available_importers()["higher-ed"] is import_higher_ed
+    assert importer_modules()["higher-ed"].run is import_higher_ed
 
 
 def test_values_by_hand(write):

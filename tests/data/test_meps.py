@@ -5,8 +5,8 @@ import pytest
 
 from fairgym.cli.data import data
 from fairgym.core.errors import FairgymError
-from fairgym.data import available_importers, describe, import_meps, load_population, sources
-from fairgym.data.importers import _ipums, meps
+from fairgym.data import describe, import_meps, load_population, sources
+from fairgym.data.importers import _ipums, importer_modules, meps
 from fairgym.data.populations import health
 
 WIDTHS = {
@@ -127,7 +127,7 @@ def test_import_round_trip(write, home):
     text = str(report)
     assert "rows read" in text and "people kept" in text and "R2" in text and str(home) in text
     assert "cite" in text and "300 people" in describe("health", "meps")
-    assert available_importers()["meps"] is import_meps
+    assert importer_modules()["meps"].run is import_meps
 
 
 def test_values_by_hand(write):
@@ -239,7 +239,7 @@ def test_other_files_give_the_same(write, kind, tmp_path):
     checksum = load_population("health", "meps").checksum
     for path in tmp_path.glob("x_00001*"):
         path.unlink()
-    assert import_meps(write(rows, kind=kind)).data_file.endswith(kind)
+    assert import_meps(write(rows, kind=kind)).path.endswith(kind)
     assert load_population("health", "meps").checksum == checksum
 
 

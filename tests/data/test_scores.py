@@ -6,7 +6,7 @@ from sklearn.model_selection import train_test_split
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import Score, fit_loan_scores, load_population
-from fairgym.data.fitting import fit_linear_score
+from fairgym.data.fitting import linear_score, split
 from fairgym.data.populations.loan import FEATURES, SIGNS, fit_bias_strength
 
 
@@ -133,20 +133,21 @@ def test_linear_fit_with_penalty_and_signs():
     a, b = rng.normal(size=(2, 200))
     columns = {"a": a, "b": b, "constant": np.ones(200)}
     target = 2 + 3 * a - 0.5 * b + rng.normal(0, 0.1, 200)
-    plain = fit_linear_score(columns, target, tuple(columns), low=-9, high=9)
+    parts = split(columns, tuple(columns))
+    plain = linear_score(parts, target, low=-9, high=9)
     assert plain.coefficients["a"] == pytest.approx(3, abs=0.05)
     assert plain.coefficients["constant"] == 0 and plain.metrics["r2"] > 0.99
-    free = fit_linear_score(columns, target, tuple(columns), signs={"a": 1, "b": -1})
+    free = linear_score(parts, target, signs={"a": 1, "b": -1})
     assert free.coefficients == pytest.approx(plain.coefficients, rel=1e-6, abs=1e-9)
-    held = fit_linear_score(columns, target, tuple(columns), signs={"b": 1})
+    held = linear_score(parts, target, signs={"b": 1})
     assert held.coefficients["b"] == 0
-    alone = fit_linear_score({"a": a}, target, ("a",))
+    alone = linear_score(split({"a": a}, ("a",)), target)
     assert held.coefficients["a"] == pytest.approx(alone.coefficients["a"], rel=1e-6)
     for signs in (None, {"a": 1}):
-        ridge = fit_linear_score(columns, target, tuple(columns), ridge=1e4, signs=signs)
+        ridge = linear_score(parts, target, ridge=1e4, signs=signs)
         assert abs(ridge.coefficients["a"]) < 0.1
-    same = fit_linear_score(columns, target, tuple(columns), ridge=7.0)
-    signed = fit_linear_score(columns, target, tuple(columns), ridge=7.0, signs={"a": 1})
+    same = linear_score(parts, target, ridge=7.0)
+    signed = linear_score(parts, target, ridge=7.0, signs={"a": 1})
     assert signed.coefficients == pytest.approx(same.coefficients, rel=1e-6, abs=1e-9)
 
 

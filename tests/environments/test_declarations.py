@@ -9,8 +9,8 @@ import pytest
 
 import fairgym
 from fairgym.core import FairgymError, Feature
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.environments._common.regions import Move, RegionParams, move_features
-from fairgym.environments._common.sampled import PublishedProfit
 from fairgym.utils.registry import environments
 from fairgym.wrappers import EndsAfter
 

@@ -9,6 +9,7 @@ from fairgym.core.components import (
     EnvironmentSpec,
     Memory,
     component,
+    group_count,
 )
 from fairgym.core.environment import (
     Environment,
@@ -21,13 +22,13 @@ from fairgym.core.environment import (
     no_components,
     require_agent,
 )
-from fairgym.core.errors import FairgymError, check_flag, check_shape
+from fairgym.core.errors import FairgymError, check_shape
 from fairgym.core.observed import Entities, EntitySpace, Feature
 from fairgym.core.params import (
-    LARGEST_NUMBER,
     ParamInfo,
     Params,
     check_params,
+    fraction,
     param,
     params_info,
 )
@@ -36,12 +37,11 @@ from fairgym.core.recording import RecordedStep, record
 from fairgym.core.rollout import Episode, rollout
 from fairgym.core.selection import fill_places, highest, sample_rows
 from fairgym.core.shares import Shares
-from fairgym.core.spaces import ActionSpace, Element, mean_over_present, per_group
+from fairgym.core.spaces import ActionSpace, Element, per_group
 from fairgym.core.struct import PopulationState, State, Struct, person_index
 from fairgym.core.unit import PerEntity, Unit
 
 __all__ = [
-    "LARGEST_NUMBER",
     "ActionSpace",
     "Allocation",
     "AnyPolicy",
@@ -73,7 +73,6 @@ __all__ = [
     "Unit",
     "apportion",
     "by_group",
-    "check_flag",
     "check_params",
     "check_shape",
     "component",
@@ -82,10 +81,11 @@ __all__ = [
     "decide",
     "fill_places",
     "first_hidden",
+    "fraction",
+    "group_count",
     "group_counts",
     "highest",
     "in_groups",
-    "mean_over_present",
     "no_components",
     "option_logits",
     "param",

@@ -10,10 +10,9 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.errors import FairgymError
-from fairgym.core.shares import filled
-from fairgym.core.spaces import Numbers, declared
-from fairgym.core.unit import Vector
+from fairgym.core.errors import FairgymError, check_shape
+from fairgym.core.shares import filled, in_proportion
+from fairgym.core.spaces import ActionSpace, Numbers, declared
 
 MOST_UNITS = 100_000
 
@@ -44,7 +43,7 @@ def apportion(shares: Float[Array, " places"], units: int) -> Int[Array, " place
 
 
 @dataclasses.dataclass(frozen=True)
-class Allocation(Vector):
+class Allocation(ActionSpace):
     """Whole units divided over places, all of them.
 
     Attributes:
@@ -62,7 +61,6 @@ class Allocation(Vector):
         [3, 2, 1]
     """
 
-    independent: ClassVar[bool] = False
     dtype: ClassVar[DTypeLike] = jnp.int32
 
     units: int
@@ -70,11 +68,7 @@ class Allocation(Vector):
 
     def __post_init__(self) -> None:
         """Check the units, and make elements of texts."""
-        units = self.units
-        if isinstance(units, bool) or not isinstance(units, int) or not 1 <= units <= MOST_UNITS:
-            raise FairgymError(
-                f"units is {units!r}; it takes a whole number from 1 to {MOST_UNITS:,}"
-            )
+        check_shape("units", self.units, 1, MOST_UNITS)
         object.__setattr__(self, "elements", declared(self.elements))
         if not self.elements:
             raise FairgymError("elements is (); it takes at least one place")
@@ -110,11 +104,7 @@ class Allocation(Vector):
     def clip(self, action: Array) -> Int[Array, "..."]:
         """Divide the units in proportion; not-a-number and negatives become 0, zeros are even."""
         number = jnp.nan_to_num(jnp.asarray(action, jnp.float32), nan=0.0)
-        # bounded and divided by the largest first: a sum of huge numbers would overflow
-        number = jnp.clip(number, 0.0, 1e30)
-        largest = jnp.max(number)
-        number = jnp.where(largest > 0.0, number / jnp.where(largest > 0.0, largest, 1.0), 1.0)
-        return apportion(number / jnp.sum(number), self.units)
+        return apportion(in_proportion(number), self.units)
 
     def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
         """Units that hold as they are; the others of their number in proportion to the rest.

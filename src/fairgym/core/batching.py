@@ -40,7 +40,8 @@ def map_episodes(
     devices = jax.local_device_count() if count > 1 else 1
     share = -(-count // devices)
     if vmap_size is None:
-        vmap_size = _size_on_cpu(env) if jax.default_backend() == "cpu" else share
+        few = env is not None and _rows(env) <= FEW
+        vmap_size = share if jax.default_backend() != "cpu" else TOGETHER if few else 1
     vmap_size = max(1, min(vmap_size, share))
 
     def run(items: PyTree) -> T:
@@ -81,14 +82,11 @@ def _in_batches(function: Callable[[PyTree], T], items: PyTree, size: int) -> T:
     return jax.tree.map(lambda x, y: jax.lax.concatenate([x, y], dimension=0), found, rest)
 
 
-def _size_on_cpu(env: Environment | None) -> int:
-    """Number of episodes that are vmapped together on a CPU."""
-    if env is None:
-        return 1
+def _rows(env: Environment) -> int:
+    """Number of people, or of rows that the agents see at most."""
     if isinstance(env, PopulationEnvironment):
-        return TOGETHER if env.population <= FEW else 1
-    rows = max(env.observation_space(agent).capacity for agent in env.agents)
-    return TOGETHER if rows <= FEW else 1
+        return env.population
+    return max(env.observation_space(agent).capacity for agent in env.agents)
 
 
 def replicated(tree: T) -> T:

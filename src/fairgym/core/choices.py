@@ -5,7 +5,6 @@ which each option was chosen, so that every option is an element of the action.
 """
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -13,8 +12,9 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.errors import FairgymError
-from fairgym.core.spaces import ActionSpace, Element, Numbers, declared
+from fairgym.core.errors import FairgymError, check_shape
+from fairgym.core.params import LARGEST_INTEGER
+from fairgym.core.spaces import ActionSpace, Element, declared
 
 # In place of minus infinity, which makes derivatives that are no numbers.
 IMPOSSIBLE = -1e30
@@ -30,24 +30,11 @@ def option_logits(
     return jnp.where(jnp.concatenate([mask, others]), logits, IMPOSSIBLE)
 
 
-class Choice:
+class Choice(ActionSpace):
     """Common part of `Discrete` and `OneEntity`: an action is the number of an option."""
 
-    per_entity: ClassVar[bool] = False
-    independent: ClassVar[bool] = False
     discrete: ClassVar[bool] = True
-    chooses_row: ClassVar[bool] = False
     dtype: ClassVar[DTypeLike] = jnp.int32
-
-    @property
-    def largest(self) -> float:
-        """1: a mean is the share of steps."""
-        return 1.0
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """The options."""
-        raise NotImplementedError
 
     @property
     def size(self) -> int:
@@ -55,19 +42,9 @@ class Choice:
         return len(self.elements)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the options."""
-        return tuple(element.name for element in self.elements)
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one action: `()`."""
         return ()
-
-    @property
-    def outputs(self) -> int:
-        """One for each option."""
-        return self.size
 
     @property
     def takes(self) -> str:
@@ -95,10 +72,6 @@ class Choice:
             action = jnp.round(jnp.nan_to_num(action, nan=0.0, posinf=last, neginf=0.0))
         return jnp.clip(action, 0, last).astype(jnp.int32)
 
-    def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
-        """The action itself: there is nothing beside the option that is chosen."""
-        return action
-
     def from_logits(
         self, logits: Float[Array, " options"], mask: Bool[Array, " rows"]
     ) -> Int[Array, ""]:
@@ -111,18 +84,6 @@ class Choice:
     ) -> tuple[Float[Array, " options"], Float[Array, ""]]:
         """1 for the option chosen and 0 for the others, which count once."""
         return jax.nn.one_hot(action, self.size, dtype=jnp.float32), jnp.float32(1.0)
-
-    def at_rows(self, action: Array, rows: Int[Array, " sample"]) -> Array:
-        """The action itself."""
-        return action
-
-    def sum_over_elements(self, values: Array, mask: Bool[Array, " rows"]) -> Float[Array, ""]:
-        """Sum over the options."""
-        return jnp.sum(values)
-
-    def mean_over_elements(self, values: Array, mask: Bool[Array, " rows"]) -> Float[Array, ""]:
-        """Mean over the options."""
-        return jnp.mean(values)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,7 +113,7 @@ class Discrete(Choice):
             raise FairgymError("options is (); it takes at least one option")
 
     @property
-    def elements(self) -> tuple[Element, ...]:
+    def elements(self) -> tuple[Element, ...]:  # type: ignore[override]
         """The options."""
         return self.options
 
@@ -167,7 +128,6 @@ class OneEntity(Choice):
     Attributes:
         capacity: number of rows.
         none: True if the agent may choose nobody, which is option number `capacity`.
-        entity: word for what a row holds.
         present: name of the feature that is 1 for who is there and 0 for who is absent; "" if
             nobody is ever absent.
 
@@ -183,19 +143,16 @@ class OneEntity(Choice):
 
     capacity: int
     none: bool = False
-    entity: str = "person"
     present: str = ""
 
     def __post_init__(self) -> None:
         """Check the size."""
-        size = self.capacity
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise FairgymError(f"capacity is {size!r}; it takes a whole number from 1")
+        check_shape("capacity", self.capacity, 1, LARGEST_INTEGER)
 
     @property
-    def elements(self) -> tuple[Element, ...]:
+    def elements(self) -> tuple[Element, ...]:  # type: ignore[override]
         """The rows, and none of them."""
-        rows = tuple(Element(f"{self.entity}_{row}") for row in range(self.capacity))
+        rows = tuple(Element(f"person_{row}") for row in range(self.capacity))
         return (*rows, Element("none")) if self.none else rows
 
     @property

@@ -62,6 +62,23 @@ def component(
     return eqx.field(metadata={"component": info})
 
 
+def group_count(
+    description: str, symbol: str = "", *used_by: str, unit: str = "people", level: bool = False
+) -> Any:
+    """Declare a component with one number per group.
+
+    Args:
+        description: in plain words.
+        symbol: the symbol in the source.
+        *used_by: agents whose reward or fairness function it belongs to; all of them by default.
+        unit: unit of the number.
+        level: True for a state that is counted at every step.
+    """
+    return component(
+        description, unit=unit, symbol=symbol, used_by=used_by, per="group", level=level
+    )
+
+
 class Components(Struct):
     """Base of the component structs: float32 fields, scalar or with the declared axes."""
 
@@ -158,10 +175,6 @@ class Memory(Protocol):
         ...
 
 
-# Stands for random actions of all agents.
-ALL_RANDOM: Mapping[str, Mapping[str, object]] = {}
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EnvironmentSpec:
     """Declaration of an environment, which a class fills in and a wrapper replaces in part.
@@ -239,9 +252,7 @@ class EnvironmentSpec:
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
     default_objective: str = "uniform"
     benefit: str = ""
-    baselines: Mapping[str, Mapping[str, object]] = dataclasses.field(
-        default_factory=lambda: ALL_RANDOM
-    )
+    baselines: Mapping[str, Mapping[str, object]] = dataclasses.field(default_factory=dict)
     foresee: Callable[[PyTree, Mapping[str, Array], PyTree], PyTree] | None = None
     stages: tuple[str, ...] = ()
     core_attribute: str = ""
@@ -254,7 +265,7 @@ class EnvironmentSpec:
         """Fill in what follows from other fields."""
         if not self.terms:
             object.__setattr__(self, "terms", tuple(self.metrics))
-        if self.baselines is ALL_RANDOM:
+        if not self.baselines:
             object.__setattr__(self, "baselines", {"random": dict.fromkeys(self.agents, "random")})
         if not self.size_text:
             object.__setattr__(self, "size_text", f"{len(self.groups)} {self.group_word}s")

@@ -254,6 +254,12 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
         """
         return state.replace(by_person=True)
 
+    def _count(
+        self, who: Array, state: PopulationState, rows: Int[Array, " n"] | None = None
+    ) -> Float[Array, " groups"]:
+        """Component of the True entries (or of the numbers): `count_people`."""
+        return count_people(who, state, len(self.spec.groups), rows)
+
     def census(self, state: PyTree) -> dict[str, Int[Array, " groups"]]:
         """Number of people per stage (key) and group (entry)."""
         group = jnp.arange(len(self.spec.groups))[:, None] == state.group[None, :]

@@ -60,10 +60,3 @@ def check_shape(name: str, value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low} to {high}")
     return value
-
-
-def check_flag(name: str, value: object) -> bool:
-    """Return a constructor argument that is True or False, or raise a FairgymError."""
-    if not isinstance(value, bool):
-        raise FairgymError(f"{name} is {value!r}; it takes True or False")
-    return value

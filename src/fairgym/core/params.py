@@ -17,7 +17,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float
 
-from fairgym.core.errors import FairgymError, check_flag
+from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
 
 # The largest number of single precision, in which everything is computed.
@@ -82,6 +82,11 @@ def param(
     return eqx.field(default=default, metadata={"param": info})
 
 
+def fraction(default: object, description: str, *, unit: str = "", per: str = "") -> Any:
+    """Declare a number from 0 to 1 with its meaning: a share, a chance, a score (`param`)."""
+    return param(default, description, unit=unit, low=0.0, high=1.0, per=per)
+
+
 def params_info(cls: type) -> dict[str, ParamInfo]:
     """Return meaning and range of each declared field of a dataclass, by name.
 
@@ -133,11 +138,10 @@ def _check(name: str, value: object, kind: object, info: ParamInfo) -> None:
     if choices:
         if value not in choices or isinstance(value, bool) != isinstance(choices[0], bool):
             raise FairgymError(f"{name} is {value!r}; it takes {' or '.join(map(str, choices))}")
-    elif kind is bool:
-        check_flag(name, value)
-    elif kind is str:
-        if not isinstance(value, str):
-            raise FairgymError(f"{name} is {value!r}; it takes a text")
+    elif kind in (bool, str):
+        if not isinstance(value, bool if kind is bool else str):
+            takes = "True or False" if kind is bool else "a text"
+            raise FairgymError(f"{name} is {value!r}; it takes {takes}")
     elif typing.get_origin(kind) is tuple:
         item = typing.get_args(kind)[0]
         if not isinstance(value, tuple) or any(not _fits(one, item, info) for one in value):

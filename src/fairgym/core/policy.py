@@ -80,6 +80,3 @@ def decide(
     if isinstance(policy, RecurrentPolicy):
         return policy(observation, key, hidden)
     return policy(observation, key), None
-
-
-__all__ = ["AnyPolicy", "Policy", "RecurrentPolicy", "decide", "first_hidden"]

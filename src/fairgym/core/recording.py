@@ -1,6 +1,7 @@
 """Episodes of full length as a scan that hands out every step."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -101,7 +102,7 @@ def record(
                 )
                 if agent in hidden:  # kept by an agent that does not act in this step
                     acts = before.time % env.spec.periods.get(agent, 1) == 0
-                    hidden[agent] = _where(acts, new, hidden[agent])
+                    hidden[agent] = jax.tree.map(partial(jnp.where, acts), new, hidden[agent])
             actions[agent] = env.action_space(agent).clip(action)
         noise = env.noise(noise_key, params)
         after, components, terminated = env.transition(noise, before, actions, params)
@@ -111,11 +112,3 @@ def record(
     policies = {agent: policy for agent, policy in policies.items() if agent not in script}
     start = env.initial_state(reset_key, params), first_hidden(policies)
     return lax.scan(step, start, (jax.random.split(run_key, steps), script))[1]
-
-
-def _where(condition: Bool[Array, ""], new: PyTree, old: PyTree) -> PyTree:
-    """The new arrays where the condition holds, else the old ones."""
-    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), new, old)
-
-
-__all__ = ["RecordedStep", "record"]

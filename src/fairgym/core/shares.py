@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +10,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core.errors import FairgymError
-from fairgym.core.spaces import Element, Numbers, declared
-from fairgym.core.unit import Vector
+from fairgym.core.spaces import ActionSpace, Element, Numbers, declared
 
 
 @dataclasses.dataclass(frozen=True)
-class Shares(Vector):
+class Shares(ActionSpace):
     """One or more simplexes laid end to end: each block is non-negative and sums to 1.
 
     Attributes:
@@ -33,8 +32,6 @@ class Shares(Vector):
         >>> action.tolist(), space.splits(action)["beds"].tolist()
         ([0.75, 0.25, 0.5, 0.5], [0.5, 0.5])
     """
-
-    independent: ClassVar[bool] = False
 
     blocks: tuple[tuple[Any, ...], ...]
 
@@ -71,6 +68,10 @@ class Shares(Vector):
             start += len(block)
         return parts
 
+    def by_name(self, action: Float[Array, " size"]) -> dict[str, Float[Array, ""]]:
+        """Name of each share -> its number."""
+        return {name: action[place] for place, name in enumerate(self.names)}
+
     def splits(self, action: Float[Array, " size"]) -> dict[str, Float[Array, " parts"]]:
         """Name of each share that is split further -> the shares of its parts."""
         blocks = zip(self.blocks, self.split(action), strict=True)
@@ -95,14 +96,8 @@ class Shares(Vector):
 
     def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
         """Set negative shares to 0 and divide each block by its sum; an empty block is uniform."""
-        parts = []
-        for part in self.split(jnp.nan_to_num(action, nan=0.0)):
-            # bounded and divided by the largest first: a sum of huge shares would overflow
-            part = jnp.clip(part, 0.0, 1e30)
-            largest = jnp.max(part)
-            part = jnp.where(largest > 0.0, part / jnp.where(largest > 0.0, largest, 1.0), 1.0)
-            parts.append(part / jnp.sum(part))
-        return jnp.concatenate(parts)
+        blocks = self.split(jnp.nan_to_num(action, nan=0.0))
+        return jnp.concatenate([in_proportion(part) for part in blocks])
 
     def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
         """Scale the shares that do not hold to what the others of their block leave.
@@ -120,6 +115,15 @@ class Shares(Vector):
     ) -> Float[Array, " size"]:
         """A softmax for each block."""
         return jnp.concatenate([jax.nn.softmax(part) for part in self.split(logits)])
+
+
+def in_proportion(numbers: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Shares in proportion to these numbers, of which negative ones are 0; even if all are 0."""
+    # bounded and divided by the largest first: a sum of huge numbers would overflow
+    numbers = jnp.clip(numbers, 0.0, 1e30)
+    largest = jnp.max(numbers)
+    numbers = jnp.where(largest > 0.0, numbers / jnp.where(largest > 0.0, largest, 1.0), 1.0)
+    return numbers / jnp.sum(numbers)
 
 
 def filled(xp: Any, part: Numbers, holds: np.ndarray) -> Numbers:

@@ -1,4 +1,4 @@
-"""The interface of action spaces: what an agent decides, with the elements it declares.
+"""The base of action spaces: what an agent decides, with the elements it declares.
 
 The spaces are in modules by family: numbers in [0, 1] (`unit`), shares of budgets (`shares`),
 units divided over places (`allocation`) and choices among options (`choices`). A space knows how
@@ -8,9 +8,10 @@ and how actions are averaged (`counted`), so that nobody needs to ask which kind
 that no policy can break the dynamics.
 """
 
+import abc
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -97,9 +98,8 @@ def declared(elements: Sequence[Element | str]) -> tuple[Element, ...]:
     return found
 
 
-@runtime_checkable
-class ActionSpace(Protocol):
-    """Interface of all action spaces.
+class ActionSpace(abc.ABC):
+    """Base of all action spaces; what it has itself is that of one short vector for everybody.
 
     Attributes:
         per_entity: True if an action has one entry for each row of the observation.
@@ -109,56 +109,53 @@ class ActionSpace(Protocol):
         chooses_row: True if the options are rows of the observation. The agent then sees everybody,
             row i is entity i, and no row is masked.
         dtype: type of the numbers of an action.
-        largest: largest number that an element of a mean action can have; the least is 0.
+        elements: meanings of the numbers of a mean action; one for all rows of a per-entity action.
     """
 
-    per_entity: ClassVar[bool]
-    independent: ClassVar[bool]
-    discrete: ClassVar[bool]
-    chooses_row: ClassVar[bool]
-    dtype: ClassVar[DTypeLike]
+    per_entity: ClassVar[bool] = False
+    independent: ClassVar[bool] = False
+    discrete: ClassVar[bool] = False
+    chooses_row: ClassVar[bool] = False
+    dtype: ClassVar[DTypeLike] = jnp.float32
+
+    elements: Any
 
     @property
     def largest(self) -> float:
-        """Largest number of an element."""
-        ...
+        """Largest number that an element of a mean action can have; the least is 0."""
+        return 1.0
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one action."""
-        ...
-
-    @property
-    def elements(self) -> tuple[Element, ...]:
-        """Meanings of the numbers of a mean action; one for all rows of a per-entity action."""
-        ...
+        return (len(self.elements),)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the elements."""
-        ...
+        return tuple(element.name for element in self.elements)
 
     @property
     def outputs(self) -> int:
         """Number of outputs of a network that treats all rows alike."""
-        ...
+        return len(self.elements)
 
     @property
+    @abc.abstractmethod
     def takes(self) -> str:
         """Description of an action in words, for error messages."""
-        ...
 
+    @abc.abstractmethod
     def sample(self, key: PRNGKeyArray) -> Array:
         """Sample one action uniformly."""
-        ...
 
+    @abc.abstractmethod
     def contains(self, action: Array) -> Bool[Array, ""]:
         """True if this array has the right shape and lies inside the space."""
-        ...
 
+    @abc.abstractmethod
     def clip(self, action: Array) -> Array:
         """The nearest action of the space; not-a-number counts as 0."""
-        ...
 
     def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
         """An action in which the numbers of some elements hold, brought to the sums of the space.
@@ -168,8 +165,9 @@ class ActionSpace(Protocol):
             held: places of the elements that hold; where they leave nothing for the others of
                 their sum, or no others are there, they are divided by the sum.
         """
-        ...
+        return action
 
+    @abc.abstractmethod
     def from_logits(self, logits: Array, mask: Bool[Array, " people"]) -> Array:
         """The action that a network's outputs stand for.
 
@@ -177,23 +175,22 @@ class ActionSpace(Protocol):
             logits: any real numbers, shaped as an action; of a choice one for each option.
             mask: True for the rows of the observation that hold a person.
         """
-        ...
 
     def counted(self, action: Array, mask: Bool[Array, " people"]) -> tuple[Array, Array]:
         """An action's contribution to a mean action: `(sum, count)`, the sum one per element."""
-        ...
+        return action, jnp.float32(1.0)
 
     def at_rows(self, action: Array, rows: Int[Array, " sample"]) -> Array:
         """The part of an action that concerns these rows of the observation."""
-        ...
+        return action
 
     def sum_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
         """Sum of one value per element; a per-entity element has the mean over people present."""
-        ...
+        return jnp.sum(values)
 
     def mean_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
         """Mean of one value per element; a per-entity element has the mean over people present."""
-        ...
+        return jnp.mean(values)
 
 
 def mean_over_present(

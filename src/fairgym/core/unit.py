@@ -1,34 +1,19 @@
 """Actions that are numbers in [0, 1]: one for each row of an observation, or a short vector."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core.spaces import Element, Numbers, declared, mean_over_present
+from fairgym.core.spaces import ActionSpace, Element, declared, mean_over_present
 
 
-class _UnitInterval:
+class _UnitInterval(ActionSpace):
     """Common part of `PerEntity` and `Unit`: every number lies in [0, 1] by itself."""
 
     independent: ClassVar[bool] = True
-    discrete: ClassVar[bool] = False
-    chooses_row: ClassVar[bool] = False
-    dtype: ClassVar[DTypeLike] = jnp.float32
-
-    @property
-    def largest(self) -> float:
-        """1, the end of the interval."""
-        return 1.0
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of one action."""
-        raise NotImplementedError
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, " size"]:
         """Sample each number uniformly from [0, 1)."""
@@ -43,10 +28,6 @@ class _UnitInterval:
     def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
         """Clip to [0, 1]; not-a-number becomes 0."""
         return jnp.clip(jnp.nan_to_num(action, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
-
-    def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
-        """The action itself: its numbers have no sum."""
-        return action
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,24 +55,14 @@ class PerEntity(_UnitInterval):
         object.__setattr__(self, "element", declared([self.element])[0])
 
     @property
-    def elements(self) -> tuple[Element, ...]:
+    def elements(self) -> tuple[Element, ...]:  # type: ignore[override]
         """The one element."""
         return (self.element,)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name of the element."""
-        return tuple(element.name for element in self.elements)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one action: `(capacity,)`."""
         return (self.capacity,)
-
-    @property
-    def outputs(self) -> int:
-        """One, for each row."""
-        return 1
 
     @property
     def takes(self) -> str:
@@ -124,61 +95,8 @@ class PerEntity(_UnitInterval):
         return mean_over_present(values, mask)
 
 
-class Vector:
-    """Common part of spaces in which an action is one short vector for everybody."""
-
-    per_entity: ClassVar[bool] = False
-    discrete: ClassVar[bool] = False
-    chooses_row: ClassVar[bool] = False
-    dtype: ClassVar[DTypeLike] = jnp.float32
-
-    elements: Any
-
-    @property
-    def largest(self) -> float:
-        """1, the end of the interval."""
-        return 1.0
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the elements."""
-        return tuple(element.name for element in self.elements)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of one action: `(number of elements,)`."""
-        return (len(self.elements),)
-
-    @property
-    def outputs(self) -> int:
-        """One for each element."""
-        return len(self.elements)
-
-    def by_name(self, action: Float[Array, " size"]) -> dict[str, Float[Array, ""]]:
-        """Name of each element -> its number."""
-        return {name: action[place] for place, name in enumerate(self.names)}
-
-    def counted(
-        self, action: Float[Array, " size"], mask: Bool[Array, " people"]
-    ) -> tuple[Float[Array, " size"], Float[Array, ""]]:
-        """The action itself, which counts once."""
-        return action, jnp.float32(1.0)
-
-    def at_rows(self, action: Array, rows: Int[Array, " sample"]) -> Array:
-        """The whole action: it concerns all rows."""
-        return action
-
-    def sum_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
-        """Sum over the elements."""
-        return jnp.sum(values)
-
-    def mean_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
-        """Mean over the elements."""
-        return jnp.mean(values)
-
-
 @dataclasses.dataclass(frozen=True)
-class Unit(Vector, _UnitInterval):
+class Unit(_UnitInterval):
     """A short vector of numbers in [0, 1].
 
     Attributes:

@@ -16,9 +16,9 @@ from fairgym.data.bias import (
     standardised_mean_difference,
     strength_for,
 )
-from fairgym.data.importers import available_importers
+from fairgym.data.importers._report import Report
 from fairgym.data.importers.higher_ed import import_higher_ed
-from fairgym.data.importers.lending_club import Report, import_lending_club
+from fairgym.data.importers.lending_club import import_lending_club
 from fairgym.data.importers.meps import import_meps
 from fairgym.data.population import Population, Score, load_population, sources
 from fairgym.data.populations import population_names
@@ -32,7 +32,6 @@ __all__ = [
     "Population",
     "Report",
     "Score",
-    "available_importers",
     "data_home",
     "describe",
     "directions_by_rank",

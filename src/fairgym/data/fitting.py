@@ -25,25 +25,6 @@ def digits(value: float) -> float:
     return float(f"{float(value):.9g}")
 
 
-def feature_matrix(
-    columns: Mapping[str, np.ndarray],
-    features: Sequence[str],
-    means: Mapping[str, tuple[str, ...]] | None = None,
-) -> np.ndarray:
-    """Features side by side, float64, shape (n, features).
-
-    Args:
-        columns: name -> array of shape (n,).
-        features: names, in the order of the result's columns.
-        means: features that are the mean of several columns -> the names of these.
-    """
-    made = []
-    for name in features:
-        parts = (means or {}).get(name, (name,))
-        made.append(sum(np.asarray(columns[part], np.float64) for part in parts) / len(parts))
-    return np.stack(made, axis=1)
-
-
 @dataclass(frozen=True)
 class Split:
     """Standardised features and the rows that are fitted on and held out.
@@ -66,17 +47,27 @@ class Split:
     train: np.ndarray
     test: np.ndarray
 
-    @property
-    def counts(self) -> dict[str, float]:
-        """Numbers of rows, as metrics."""
-        return {"rows": float(len(self.train)), "held_out_rows": float(len(self.test))}
+    def fitted(self, weights: np.ndarray, constant: float) -> np.ndarray:
+        """Values of a linear model in the rows held out."""
+        return self.x[self.test] @ weights + constant
 
     def score(
-        self, kind: Any, model: Any, metrics: dict[str, float], low: float = 0.0, high: float = 1.0
+        self,
+        kind: Any,
+        weights: np.ndarray,
+        constant: float,
+        metrics: dict[str, float],
+        low: float = 0.0,
+        high: float = 1.0,
     ) -> Score:
-        """A fitted scikit-learn model as a `Score` in raw units."""
-        raw = np.ravel(model.coef_) / self.scale
-        intercept = float(np.ravel(model.intercept_)[0] - raw @ self.centre)
+        """A linear model of the standardised features as a `Score` in raw units."""
+        raw = weights / self.scale
+        intercept = float(constant - raw @ self.centre)
+        metrics = {
+            **metrics,
+            "rows": float(len(self.train)),
+            "held_out_rows": float(len(self.test)),
+        }
         coefficients: dict[str, float] = {}
         for name, weight in zip(self.features, raw, strict=True):
             # An equal share of a mean's weight on each of its columns is the whole on their mean.
@@ -92,7 +83,6 @@ def split(
     *,
     means: Mapping[str, tuple[str, ...]] | None = None,
     stratify: np.ndarray | None = None,
-    seed: int = 0,
 ) -> Split:
     """Splits the rows at random, 80% to fit on and 20% held out, and standardises the features.
 
@@ -101,48 +91,46 @@ def split(
         features: names of what a score is fitted on.
         means: features that are the mean of several columns -> the names of these.
         stratify: labels whose shares are kept in both parts, shape (n,).
-        seed: seed of the split.
 
     Raises:
         FairgymError: fewer than 20 rows, or no scikit-learn.
     """
     selection = need("sklearn.model_selection", "fitting scores")
-    table = feature_matrix(columns, features, means)
+    means = dict(means or {})
+
+    def feature(name: str) -> np.ndarray:
+        parts = means.get(name, (name,))
+        return np.sum([np.asarray(columns[part], np.float64) for part in parts], axis=0) / len(
+            parts
+        )
+
+    table = np.stack([feature(name) for name in features], axis=1)
     if len(table) < FEWEST_ROWS:
         raise FairgymError(
             f"scores need at least {FEWEST_ROWS} people to be fitted on; there are {len(table)}"
         )
     train, test = selection.train_test_split(
-        np.arange(len(table)), test_size=HELD_OUT, random_state=seed, stratify=stratify
+        np.arange(len(table)), test_size=HELD_OUT, random_state=0, stratify=stratify
     )
     centre, scale = table[train].mean(axis=0), table[train].std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     x = (table - centre) / scale
-    return Split(tuple(features), dict(means or {}), x, centre, scale, train, test)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A linear model as scikit-learn's have it: weights and a constant."""
-
-    coef_: np.ndarray
-    intercept_: float
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        """Fitted values, shape (n,)."""
-        return x @ self.coef_ + self.intercept_
+    return Split(tuple(features), means, x, centre, scale, train, test)
 
 
 def _least_squares(
     parts: Split, target: np.ndarray, ridge: float, signs: Mapping[str, int]
-) -> Line:
-    """Least squares on the rows of the split, with a penalty or with signs that are given."""
+) -> tuple[np.ndarray, float]:
+    """Weights and constant of least squares on the rows of the split.
+
+    With a penalty, or with signs that are given.
+    """
     x, y = parts.x[parts.train], target[parts.train]
     if not signs:
         linear_model = need("sklearn.linear_model", "fitting scores")
         model = linear_model.Ridge(alpha=ridge) if ridge else linear_model.LinearRegression()
         model.fit(x, y)
-        return Line(model.coef_, float(model.intercept_))
+        return model.coef_, float(model.intercept_)
     optimize = need("scipy.optimize", "fitting scores")
     count, mean = len(parts.features), y.mean()
     sign = np.array([signs.get(name, 0) for name in parts.features])
@@ -154,7 +142,7 @@ def _least_squares(
     found = optimize.lsq_linear(rows[:, used], values, (low[used], high[used]), method="bvls")
     weights = np.zeros(count)
     weights[used] = found.x
-    return Line(weights, float(mean))
+    return weights, float(mean)
 
 
 def linear_score(
@@ -166,13 +154,25 @@ def linear_score(
     ridge: float = 0.0,
     signs: Mapping[str, int] | None = None,
 ) -> Score:
-    """Fits a linear score to the rows of a split; see `fit_linear_score`."""
+    """Fits a linear score by least squares to the rows of a split.
+
+    Args:
+        parts: the features and the split; a constant feature gets the weight 0.
+        target: the number to predict, shape (n,).
+        low: the score is clipped to [low, high] when it is applied, not in the fit.
+        high: upper end.
+        ridge: penalty on the squared weights of the standardised features (scikit-learn's
+            alpha); 0 is ordinary least squares.
+        signs: features whose weight may not be below 0 (1) or above 0 (-1); where least squares
+            would have it otherwise, the weight is 0.
+
+    Returns:
+        The score; metrics: "r2" on the held-out rows (before clipping), "rows", "held_out_rows".
+    """
     metrics = need("sklearn.metrics", "fitting scores")
-    model = _least_squares(parts, target, ridge, signs or {})
-    r2 = metrics.r2_score(target[parts.test], model.predict(parts.x[parts.test]))
-    return parts.score(
-        "linear", model, {"r2": round(float(r2), 6), **parts.counts}, low=low, high=high
-    )
+    line = _least_squares(parts, target, ridge, signs or {})
+    r2 = metrics.r2_score(target[parts.test], parts.fitted(*line))
+    return parts.score("linear", *line, {"r2": round(float(r2), 6)}, low=low, high=high)
 
 
 def logistic_score(
@@ -191,7 +191,7 @@ def logistic_score(
     """
     linear_model = need("sklearn.linear_model", "fitting scores")
     metrics = need("sklearn.metrics", "fitting scores")
-    x, train, test = parts.x, parts.train, parts.test
+    x, train = parts.x, parts.train
     sign = np.array([(signs or {}).get(name, 0) for name in parts.features])
     used, wrong = np.ones(len(sign), bool), np.ones(len(sign), bool)
     weights, constant = np.zeros(len(sign)), 0.0
@@ -203,46 +203,8 @@ def logistic_score(
         weights[used] = model.coef_[0]
         wrong = weights * sign < 0
         used &= ~wrong
-    line = Line(weights, constant)
-    auc = metrics.roc_auc_score(outcome[test], line.predict(x[test]))
-    return parts.score("logistic", line, {"auc": round(float(auc), 6), **parts.counts})
-
-
-def fit_linear_score(
-    columns: Mapping[str, np.ndarray],
-    target: np.ndarray,
-    features: Sequence[str],
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    ridge: float = 0.0,
-    signs: Mapping[str, int] | None = None,
-    seed: int = 0,
-) -> Score:
-    """Fits a linear score by least squares on 80% of the rows.
-
-    Args:
-        columns: at least the features, shape (n,) each.
-        target: the number to predict, shape (n,).
-        features: names of the columns to fit on; a constant one gets the weight 0.
-        low: the score is clipped to [low, high] when it is applied, not in the fit.
-        high: upper end.
-        ridge: penalty on the squared weights of the standardised features (scikit-learn's
-            alpha); 0 is ordinary least squares.
-        signs: features whose weight may not be below 0 (1) or above 0 (-1); where least squares
-            would have it otherwise, the weight is 0.
-        seed: seed of the split.
-
-    Returns:
-        The score; metrics: "r2" on the held-out rows (before clipping), "rows", "held_out_rows".
-
-    Raises:
-        FairgymError: fewer than 20 rows, or no scikit-learn.
-    """
-    parts = split(columns, features, seed=seed)
-    return linear_score(
-        parts, np.asarray(target, np.float64), low=low, high=high, ridge=ridge, signs=signs
-    )
+    auc = metrics.roc_auc_score(outcome[parts.test], parts.fitted(weights, constant))
+    return parts.score("logistic", weights, constant, {"auc": round(float(auc), 6)})
 
 
 def score_values(score: Score, columns: Mapping[str, np.ndarray]) -> np.ndarray:

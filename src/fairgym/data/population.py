@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -119,16 +120,19 @@ class Population:
 
 def sources(name: str = "loan") -> list[str]:
     """The sources that exist for a population: "built-in" and what the user has imported."""
-    home = store.data_home()
-    folders = {BUILT_IN: FILES}
-    if home.is_dir():
-        folders |= {path.name: path for path in sorted(home.iterdir()) if path.is_dir()}
     found = []
-    for source, folder in folders.items():
+    for source, folder in _folders().items():
         with contextlib.suppress(FairgymError):  # an unreadable folder is no source
             if f"{name}.parquet" in store.read_checksums(folder):
                 found.append(source)
     return found
+
+
+def _folders() -> dict[str, Path]:
+    """Source -> folder: the built-in files, and what is in the user's data folder."""
+    home = store.data_home()
+    imported = sorted(path for path in home.iterdir() if path.is_dir()) if home.is_dir() else []
+    return {BUILT_IN: FILES, **{path.name: path for path in imported}}
 
 
 def load_population(name: str = "loan", source: str = BUILT_IN) -> Population:
@@ -144,7 +148,7 @@ def load_population(name: str = "loan", source: str = BUILT_IN) -> Population:
             pyarrow is not installed.
     """
     module = population_module(name)
-    folder = FILES if source == BUILT_IN else _imported_folder(name, source)
+    folder = _folder(name, source)
     content, checksum, path = store.read_verified(folder, f"{name}.parquet")
     columns, imputed = store.decode_table(content, module.COLUMNS, path)
     content, _, path = store.read_verified(folder, f"{name}_scores.json")
@@ -171,11 +175,12 @@ def load_population(name: str = "loan", source: str = BUILT_IN) -> Population:
     )
 
 
-def _imported_folder(name: str, source: str) -> Path:
-    """The folder of an import, or an error that lists the sources there are."""
-    home = store.data_home()
+def _folder(name: str, source: str) -> Path:
+    """The folder of a source, or an error that lists the sources there are."""
     # Compared with the listing, so that a source can never be a path to somewhere else.
-    folders = {path.name: path for path in home.iterdir()} if home.is_dir() else {}
+    folders = _folders()
+    if source == BUILT_IN:
+        return FILES
     if source in folders and f"{name}.parquet" in store.read_checksums(folders[source]):
         return folders[source]
     from fairgym.data.importers import importer_modules
@@ -205,3 +210,40 @@ def encode_scores(scores: dict[str, Score], bias_strength: float, **details: Any
         **details,
     }
     return (json.dumps(content, indent=2, sort_keys=True) + "\n").encode()
+
+
+def write_population(
+    name: str,
+    source: str,
+    columns: Mapping[str, np.ndarray],
+    imputed: Mapping[str, str],
+    scores: dict[str, Score],
+    bias_strength: float,
+    **details: Any,
+) -> Path:
+    """Write an imported population; an earlier import is replaced when the new one is complete.
+
+    Args:
+        name: the system, such as "loan".
+        source: name of the import.
+        columns: the people.
+        imputed: imputed column -> how it was imputed.
+        scores: by name.
+        bias_strength: see `Population`.
+        details: as `encode_scores` takes them.
+
+    Returns:
+        The folder.
+
+    Raises:
+        FairgymError: the folder cannot be written.
+    """
+    folder = store.data_home() / source
+    about = {"population": name, "source": source}
+    schema = population_module(name).COLUMNS
+    files = {
+        f"{name}.parquet": store.encode_table(columns, schema, imputed, about),
+        f"{name}_scores.json": encode_scores(scores, bias_strength, **details),
+    }
+    store.write_files(folder, files, versioned=True)
+    return folder

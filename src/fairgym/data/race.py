@@ -1,12 +1,11 @@
 """Race given a credit score: the one attribute that no public loan file has.
 
 The Federal Reserve's report to Congress on credit scoring (2007) published the distribution of
-the TransRisk score by race. `score_table` turns it into P(race | FICO); the built file
-`race_by_fico.json` keeps the result, so that importers impute race in the same way.
+the TransRisk score by race. The built file `race_by_fico.json` has P(race | FICO) made of it, so
+that importers impute race in the same way.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,24 +16,6 @@ from fairgym.core.errors import FairgymError
 ENTRY = "race_by_fico.json"
 HOW = "drawn from P(race | FICO) of the Federal Reserve's 2007 score tables"
 DISADVANTAGED = ("black", "hispanic")
-
-# The score tables run over percentiles of all scored people. Shares (percent) of people per
-# 50-point band of FICO starting at the key: the distribution that goes with these tables in the
-# literature on fair lending (Hardt, Price and Srebro 2016).
-FICO_BANDS = {
-    300: 2.1,
-    350: 4.2,
-    400: 5.4,
-    450: 6.5,
-    500: 7.9,
-    550: 9.6,
-    600: 12.0,
-    650: 13.8,
-    700: 17.0,
-    750: 15.8,
-    800: 5.7,
-    850: 0.0,
-}
 
 
 @dataclass(frozen=True)
@@ -51,18 +32,9 @@ class RaceTable:
     races: tuple[str, ...]
     probability: np.ndarray
 
-    def as_json(self) -> bytes:
-        """The table as the content of `race_by_fico.json`."""
-        content = {
-            "races": list(self.races),
-            "fico_low": [int(low) for low in self.fico_low],
-            "probability": [[round(float(p), 6) for p in row] for row in self.probability],
-        }
-        return (json.dumps(content, indent=1) + "\n").encode()
-
 
 def table_from_json(content: bytes) -> RaceTable:
-    """Reads what `RaceTable.as_json` wrote.
+    """Read the content of `race_by_fico.json`.
 
     Raises:
         FairgymError: the content is something else.
@@ -82,31 +54,17 @@ def table_from_json(content: bytes) -> RaceTable:
     return RaceTable(low, races, probability / probability.sum(axis=1, keepdims=True))
 
 
-def percentile_to_fico(percentile: np.ndarray) -> np.ndarray:
-    """FICO points at a percentile (0 to 100) of all scored people, linear within the bands."""
-    edges = np.array(list(FICO_BANDS), np.float64)
-    below = np.concatenate([[0.0], np.cumsum(list(FICO_BANDS.values()))[:-1]])
-    return np.interp(percentile, below, edges)
-
-
-def people_by_band(
-    percentile: np.ndarray, cumulative: np.ndarray, people: Sequence[float], low: np.ndarray
-) -> np.ndarray:
-    """The number of people of each race in each 5-point band of FICO.
+def indicators(race: np.ndarray) -> dict[str, np.ndarray]:
+    """Three columns of 0 and 1: Black, Asian, and other than these and white.
 
     Args:
-        percentile: score percentiles of the table's rows, shape (k,), ascending.
-        cumulative: percent of each race at or below that percentile, shape (k, r).
-        people: number of people of each race in the table's sample, r of them.
-        low: lower ends of the bands, shape (b,).
-
-    Returns:
-        Shape (b, r).
+        race: names, shape (n,); every name but white, black and asian is other.
     """
-    fico = percentile_to_fico(percentile)
-    edges = np.append(low, low[-1] + 5)
-    share = [np.diff(np.interp(edges, fico, column / 100)) for column in cumulative.T]
-    return np.stack(share, axis=1) * np.asarray(people, np.float64)
+    return {
+        "race_black": (race == "black").astype(np.float64),
+        "race_asian": (race == "asian").astype(np.float64),
+        "race_other": (~np.isin(race, ("white", "black", "asian"))).astype(np.float64),
+    }
 
 
 def sample_race(table: RaceTable, fico_low: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -124,6 +124,14 @@ def read_verified(folder: Path, entry_name: str) -> tuple[bytes, str, Path]:
     return content, found, path
 
 
+def typed(columns: Mapping[str, np.ndarray], schema: Mapping[str, Column]) -> dict[str, np.ndarray]:
+    """The columns of a schema, in its order and in the types of the file."""
+    return {
+        name: columns[name] if column.kind == "string" else columns[name].astype(column.kind)
+        for name, column in schema.items()
+    }
+
+
 def encode_table(
     columns: Mapping[str, np.ndarray],
     schema: Mapping[str, Column],

@@ -1,5 +1,6 @@
 """Description of a population: the text of `fairgym data describe`."""
 
+from collections.abc import Callable, Mapping
 from types import ModuleType
 
 import numpy as np
@@ -33,14 +34,9 @@ def _table(rows: list[list[str]], left: int = 1) -> list[str]:
     ]
 
 
-def _share(values: np.ndarray, inside: np.ndarray) -> str:
-    """The mean of the rows inside as percent; a dash where there are none."""
-    return f"{values[inside].mean():.1%}" if inside.any() else "-"
-
-
-def _mean(values: np.ndarray, inside: np.ndarray) -> str:
+def _mean(values: np.ndarray, inside: np.ndarray, form: Callable[[float], str]) -> str:
     """The mean of the rows inside; a dash where there are none."""
-    return _number(float(values[inside].mean())) if inside.any() else "-"
+    return form(float(values[inside].mean())) if inside.any() else "-"
 
 
 def _levels(values: np.ndarray, labels: tuple[str, ...]) -> list[tuple[str, np.ndarray]]:
@@ -50,16 +46,26 @@ def _levels(values: np.ndarray, labels: tuple[str, ...]) -> list[tuple[str, np.n
     return [(str(level), values == level) for level in np.unique(values)]
 
 
-def _group_lines(people: Population, module: ModuleType, core: np.ndarray) -> list[str]:
-    """People, outcomes and mean core score of each group, and the shares of the text columns."""
-    outcomes = module.outcomes(people.columns)
-    everyone = np.ones(len(people), bool)
+def _level_lines(
+    levels: list[tuple[str, np.ndarray]],
+    outcomes: Mapping[str, np.ndarray],
+    module: ModuleType,
+    core: np.ndarray,
+) -> list[str]:
+    """People, outcomes and mean core score of each level."""
     rows = [["", "people", "share", *outcomes, f"mean {module.CORE_SCORE}"]]
-    groups = _levels(people.columns["group"], module.GROUPS)
-    for label, inside in [*groups, ("all", everyone)]:
-        shares = [f"{inside.mean():.1%}", *(_share(v, inside) for v in outcomes.values())]
-        rows.append([label, f"{inside.sum():,}", *shares, _mean(core, inside)])
-    lines = _table(rows)
+    for label, inside in levels:
+        shares = [_mean(values, inside, "{:.1%}".format) for values in outcomes.values()]
+        counts = [f"{inside.sum():,}", f"{inside.mean():.1%}"]
+        rows.append([label, *counts, *shares, _mean(core, inside, _number)])
+    return _table(rows)
+
+
+def _group_lines(people: Population, module: ModuleType, core: np.ndarray) -> list[str]:
+    """The groups, and all people; then the shares of the text columns."""
+    everyone = ("all", np.ones(len(people), bool))
+    groups = [*_levels(people.columns["group"], module.GROUPS), everyone]
+    lines = _level_lines(groups, module.outcomes(people.columns), module, core)
     for column, values in people.columns.items():
         if values.dtype.kind == "U":
             levels, counts = np.unique(values, return_counts=True)
@@ -75,14 +81,9 @@ def _group_lines(people: Population, module: ModuleType, core: np.ndarray) -> li
 def _disparity_lines(people: Population, module: ModuleType, core: np.ndarray) -> list[str]:
     """Mean core score by the levels of each further column that the module names."""
     lines: list[str] = []
-    columns = getattr(module, "DISPARITY_COLUMNS", ())
-    for column in columns:
-        labels = columns[column] if isinstance(columns, dict) else ()
-        rows = [["", "people", "share", f"mean {module.CORE_SCORE}"]]
-        for label, inside in _levels(people.columns[column], tuple(labels)):
-            share = f"{inside.mean():.1%}"
-            rows.append([label, f"{inside.sum():,}", share, _mean(core, inside)])
-        lines += ["", f"By {column}", *_table(rows)]
+    for column, labels in getattr(module, "DISPARITY_COLUMNS", {}).items():
+        levels = _levels(people.columns[column], labels)
+        lines += ["", f"By {column}", *_level_lines(levels, {}, module, core)]
     return lines
 
 

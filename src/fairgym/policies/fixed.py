@@ -11,14 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, PRNGKeyArray
 
-from fairgym.core import (
-    ActionSpace,
-    Entities,
-    Environment,
-    FairgymError,
-    Params,
-    require_agent,
-)
+from fairgym.core import ActionSpace, Entities, Environment, FairgymError, Params, require_agent
 from fairgym.policies.named import named_action, option_of
 from fairgym.utils import rules
 from fairgym.utils.plugins import load_object, reason_of

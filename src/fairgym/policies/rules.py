@@ -107,13 +107,7 @@ class AlternateGroups(Chooser):
     def __init__(
         self, env: Environment, agent: str, params: Params | None = None, *, merit: str = "credit"
     ) -> None:
-        """Find the columns.
-
-        Args:
-            env: the environment.
-            agent: the agent that chooses.
-            params: not used.
-            merit: name of the feature that says whom to prefer.
+        """Find the columns; `merit` is the name of the feature that says whom to prefer.
 
         Raises:
             FairgymError: the agent does not choose one row, or does not see groups or merit.

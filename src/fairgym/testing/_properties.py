@@ -9,14 +9,7 @@ from jaxtyping import PyTree
 
 from fairgym.core import Entities, Params, rollout
 from fairgym.fairness import Metric, Objective
-from fairgym.testing._compare import (
-    Case,
-    as_numpy,
-    differ,
-    named,
-    require,
-    require_close,
-)
+from fairgym.testing._compare import Case, as_numpy, differ, named, require, require_close
 from fairgym.wrappers import EndsAfter
 
 WILD = np.array([np.nan, -3.0, 7.0, np.inf, -np.inf, 0.5, -0.0, 1e30], np.float32)

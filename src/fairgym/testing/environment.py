@@ -125,6 +125,3 @@ def _explained(env: Environment, law: Property, error: Exception) -> Conformance
         first = message.strip().splitlines()[0] if message.strip() else ""
         message = f"{type(error).__name__}: {first}"
     return ConformanceError(f"{env.name} breaks {law.name!r}: {message}")
-
-
-__all__ = ["PROPERTIES", "Property", "check_environment"]

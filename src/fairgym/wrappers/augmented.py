@@ -59,25 +59,11 @@ class AugmentedState(Struct):
     world: PyTree
     memory: PyTree
 
-    @property
-    def time(self) -> Int[Array, ""]:
-        """Number of steps made."""
-        return self.world.time
-
-    @property
-    def group(self) -> Int[Array, " people"]:
-        """Place of each person's group."""
-        return self.world.group
-
-    @property
-    def stage(self) -> Int[Array, " people"]:
-        """Place of each person's stage."""
-        return self.world.stage
-
-    @property
-    def by_person(self) -> bool:
-        """True if components are counted person by person."""
-        return self.world.by_person
+    def __getattr__(self, name: str) -> Any:
+        """What the world has: its time, groups, stages, ..."""
+        if name.startswith("__") or name in ("world", "memory"):
+            raise AttributeError(f"AugmentedState has no {name!r}")
+        return getattr(self.world, name)
 
     def replace(self, **changes: PyTree) -> "AugmentedState":
         """A copy with some fields changed, of this struct or of the world."""
@@ -284,6 +270,3 @@ def _beside(seen: Entities, columns: Array, axis: str) -> Entities:
         return seen.replace(context=jnp.concatenate([seen.context, columns]))
     columns = jnp.where(seen.mask[:, None], columns, 0.0)
     return seen.replace(features=jnp.concatenate([seen.features, columns], axis=1))
-
-
-__all__ = ["Augmented", "AugmentedState", "ShownMemory", "augmented"]

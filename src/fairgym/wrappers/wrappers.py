@@ -17,10 +17,13 @@ from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
 from fairgym.core.components import Components, EnvironmentSpec
 from fairgym.core.environment import Actions, Environment, Observations, check_actions, time_of
 from fairgym.core.errors import FairgymError
-from fairgym.core.observed import EntitySpace
 from fairgym.core.params import Params
-from fairgym.core.spaces import ActionSpace
 from fairgym.core.struct import Struct
+
+
+def _inside(member: str) -> Any:
+    """A member that is that of the environment inside."""
+    return property(lambda self: getattr(self.env, member))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,50 +69,19 @@ class Wrapper(Environment):
         return self.env.unwrapped
 
     @property
-    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Name of the environment inside."""
-        return self.env.name
-
-    @property
-    def horizon(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Number of steps after which an episode is truncated."""
-        return self.env.horizon
-
-    @cached_property
-    def spec(self) -> EnvironmentSpec:
-        """What the environment inside declares."""
-        return self.env.spec
-
-    @property
     def default_params(self) -> Params:
         """Published numbers."""
         return self.env.default_params
 
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Space of an agent's observations."""
-        return self.env.observation_space(agent)
-
-    def action_space(self, agent: str) -> ActionSpace:
-        """Space of an agent's actions."""
-        return self.env.action_space(agent)
-
-    def initial_state(self, key: PRNGKeyArray, params: Params) -> PyTree:
-        """State at the start of an episode."""
-        return self.env.initial_state(key, params)
-
-    def observe(self, state: PyTree, params: Params) -> Observations:
-        """Observation of each agent."""
-        return self.env.observe(state, params)
-
-    def noise(self, key: PRNGKeyArray, params: Params) -> PyTree:
-        """All the randomness of one step."""
-        return self.env.noise(key, params)
-
-    def transition(
-        self, noise: PyTree, state: PyTree, actions: Actions, params: Params
-    ) -> tuple[PyTree, Components, Bool[Array, ""]]:
-        """One step: `(state, components, terminated)`."""
-        return self.env.transition(noise, state, actions, params)
+    name = _inside("name")
+    horizon = _inside("horizon")
+    spec = _inside("spec")
+    observation_space = _inside("observation_space")
+    action_space = _inside("action_space")
+    initial_state = _inside("initial_state")
+    observe = _inside("observe")
+    noise = _inside("noise")
+    transition = _inside("transition")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -262,12 +234,3 @@ class AutoReset(Wrapper):
         }
         seen = self.observe(state, params)
         return seen, state, end.components, end.terminated, end.truncated, info
-
-
-__all__ = [
-    "EndsAfter",
-    "MoreMetrics",
-    "NeverEnds",
-    "StartsFrom",
-    "Wrapper",
-]

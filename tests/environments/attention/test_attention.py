@@ -9,7 +9,8 @@ from scipy import stats
 
 import fairgym
 from fairgym.core import FairgymError, apportion, no_components, record, rollout
-from fairgym.environments.attention import AttentionNoise, dynamics
+from fairgym.environments.attention import dynamics
+from fairgym.environments.attention.types import AttentionNoise
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.testing import check_environment

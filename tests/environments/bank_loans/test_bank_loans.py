@@ -8,7 +8,11 @@ from scipy.stats import wasserstein_distance
 
 import fairgym
 from fairgym.core import FairgymError, record
-from fairgym.environments.bank_loans import BankLoansNoise, BankLoansParams, BankLoansState
+from fairgym.environments.bank_loans.types import (
+    BankLoansNoise,
+    BankLoansParams,
+    BankLoansState,
+)
 from fairgym.fairness import Full
 from fairgym.policies import Random
 from fairgym.policies.coding import Inputs, TableCode

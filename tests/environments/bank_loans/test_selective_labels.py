@@ -7,7 +7,7 @@ import pytest
 
 import fairgym
 from fairgym.core import FairgymError, record, rollout
-from fairgym.environments.bank_loans import (
+from fairgym.environments.bank_loans.types import (
     BankLoansNoise,
     SelectiveComponents,
     SelectiveParams,

@@ -7,7 +7,8 @@ import pytest
 
 import fairgym
 from fairgym.core import FairgymError, record
-from fairgym.environments.epidemic import EpidemicNoise, steps
+from fairgym.environments.epidemic import steps
+from fairgym.environments.epidemic.types import EpidemicNoise
 from fairgym.fairness import Windowed
 from fairgym.policies import Random
 from fairgym.policies.coding import Inputs, TableCode
@@ -249,9 +250,8 @@ def test_foreseen_components_are_the_means():
 def test_waning_immunity_is_the_harder_variant():
     env = fairgym.make("epidemic", harder=True)
     assert (env.default_params.waning, fairgym.make("epidemic").default_params.waning) == (0.2, 0)
-    chance = steps.chance_to_pass_on(
-        jnp.int32([0, 1, 2]), jnp.float32([0.3, 0.3, 0.3]), 0.5, 0.005, 0.2, 3
-    )
+    stage, infected = jnp.int32([0, 1, 2]), jnp.float32([0.3, 0.3, 0.3])
+    chance = steps.chance_to_pass_on(stage, infected, env.default_params, 3)
     np.testing.assert_allclose(chance, [0.3, 0.005, 0.2])
 
 

@@ -138,7 +138,8 @@ def test_improvements_lower_the_risk(name):
     """More income, less distress: better for the person, in the fitted score too."""
     from fairgym.data import load_population
 
-    better = dynamics.MOVES[name].improvement(PARAMS)
+    move = dynamics.MOVES[name]
+    better = move.better * getattr(PARAMS, move.change)
     score = load_population("health").scores["health_risk"]
     assert float(better) * score.coefficients.get(name, 0.0) <= 0.0
     expected = {"personal_income": 500.0, "family_income": 500.0, "poverty_level": 2.0}

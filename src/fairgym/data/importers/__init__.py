@@ -5,14 +5,13 @@ Such a module has
 - `SOURCE`: the name on the command line and in the user's data folder;
 - `POPULATION`: the population that it fills, such as "loan";
 - `FILE`: what file the command takes, in a few words;
-- `run(path, *, home=None, progress=None) -> report`, whose report prints.
+- `run(path, *, progress=None) -> report`, whose report prints.
 
 A module whose name starts with an underscore is a helper, not an importer.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Callable
 from types import ModuleType
 
 
@@ -24,8 +23,3 @@ def importer_modules() -> dict[str, ModuleType]:
         if not module.name.startswith("_")
     ]
     return {module.SOURCE: module for module in sorted(modules, key=lambda m: m.SOURCE)}
-
-
-def available_importers() -> dict[str, Callable[..., object]]:
-    """Source name -> function that imports the user's file."""
-    return {source: module.run for source, module in importer_modules().items()}

@@ -1,6 +1,7 @@
 """Reading an IPUMS extract: a DDI codebook (.xml) with its fixed-width or CSV data file.
 
-    columns, counts = read_extract(
+    columns, report = read_extract(
+        "meps",
         "meps_00001.xml",
         {
             "year": Variable(("YEAR",), between(1900, 2100)),
@@ -10,7 +11,7 @@
         years=(2014, 2015, 2016),
     )
     columns["age"]  # float64, shape (kept,)
-    counts.read, counts.kept, counts.dropped  # {"not of 2014, 2015, 2016": 5, "AGE missing": 1}
+    report.read, report.kept, report.dropped  # {"not of 2014, 2015, 2016": 5, "AGE missing": 1}
 
 A `Variable` has the names under which IPUMS may have it (the first that the extract has is read),
 a function from codes to values that gives NaN for every code that is no answer (not in universe,
@@ -24,7 +25,6 @@ The file is read by ipumspy in pieces, so that memory holds only the rows and co
 import gzip
 import re
 import warnings
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,6 +35,7 @@ import numpy as np
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import store
+from fairgym.data.importers._report import Report, Sieve, reading
 
 ROWS_AT_ONCE = 50_000
 # What ipumspy raises at a codebook that lacks something.
@@ -73,25 +74,6 @@ class Variable:
             return self.names[name]
         assert self.decode is not None
         return self.decode
-
-
-@dataclass
-class Counts:
-    """Numbers of rows of an extract that were kept and dropped.
-
-    Attributes:
-        data_file: the file that was read.
-        read: rows read.
-        kept: rows kept.
-        dropped: reason -> rows; each row counts once, for the first reason.
-        used: column -> name of the variable that was read for it.
-    """
-
-    data_file: Path
-    read: int = 0
-    kept: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
-    used: dict[str, str] = field(default_factory=dict)
 
 
 def between(low: float, high: float) -> Decode:
@@ -137,14 +119,14 @@ def read_codebook(path: Path) -> Any:
             "extract (the data file beside it)"
         )
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), reading(path):
             warnings.simplefilter("ignore")  # that IPUMS wants to be cited: the importers say so
             codebook = readers.read_ipums_ddi(path)
         structure = codebook.file_description.structure
+    except FairgymError:
+        raise
     except _NOT_A_DDI as error:
         raise FairgymError(f"{path} is not a DDI codebook as IPUMS writes it") from error
-    except OSError as error:
-        raise FairgymError(f"{path} cannot be read: {error.strerror or error}") from error
     if structure != "rectangular":
         raise FairgymError(
             f"{path} describes a {structure} extract, expected a rectangular one: choose that "
@@ -242,15 +224,17 @@ def _pieces(path: Path, codebook: Any, found: Mapping[str, Any]) -> Iterator[dic
 
 
 def read_extract(
+    source: str,
     path: str | Path,
     variables: Mapping[str, Variable],
     *,
     years: Sequence[int] | None = None,
     progress: Progress | None = None,
-) -> tuple[dict[str, np.ndarray], Counts]:
+) -> tuple[dict[str, np.ndarray], Report]:
     """Reads the rows of an extract that have every variable.
 
     Args:
+        source: name of the source.
         path: the DDI codebook (.xml). The data file lies beside it, under the name in the
             codebook or the codebook's own with .dat, .csv, .dat.gz or .csv.gz.
         variables: column -> variable. With `years`, one of the columns is "year".
@@ -258,7 +242,7 @@ def read_extract(
         progress: called with (rows read so far, rows in all) after every piece.
 
     Returns:
-        Column -> values of the rows kept, float64, shape (kept,); and the counts.
+        Column -> values of the rows kept, float64, shape (kept,); and a report with the counts.
 
     Raises:
         FairgymError: no DDI or no data file; a hierarchical extract; a variable is absent (the
@@ -269,56 +253,39 @@ def read_extract(
     codebook = read_codebook(path)
     found = _find(path, codebook, variables)
     data_file = _data_file(path, codebook)
-    counts = Counts(data_file, used={column: one.name for column, one in found.items()})
+    report, used = Report(source, str(data_file)), {c: one.name for c, one in found.items()}
     parts: list[dict[str, np.ndarray]] = []
-    try:
-        width = max(one.end for one in found.values()) if ".dat" in data_file.suffixes else 0
-        rows = _rows(data_file, width) - (not width)  # a CSV has a header
-        for codes in _pieces(data_file, codebook, found):
-            parts.append(_keep(codes, variables, years, counts))
-            if progress is not None:
-                progress(counts.read, max(rows, counts.read))
-    except FairgymError:
-        raise
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FairgymError(f"{data_file} is a truncated or damaged gzip file: {error}") from error
-    except ValueError as error:  # what pandas says of a file that is not as described
-        reason = " ".join(str(error).split())
-        raise FairgymError(f"{data_file} is not as {path} describes it: {reason}") from error
-    except OSError as error:
-        raise FairgymError(f"{data_file} cannot be read: {error.strerror or error}") from error
-    counts.dropped = {reason: count for reason, count in counts.dropped.items() if count}
-    if not counts.kept:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items())
-        raise FairgymError(
-            f"{data_file} has no row that can be used ({counts.read:,} rows read; dropped: "
-            f"{reasons or 'none'})"
-        )
-    return {name: np.concatenate([part[name] for part in parts]) for name in variables}, counts
+    with reading(data_file):
+        try:
+            width = max(one.end for one in found.values()) if ".dat" in data_file.suffixes else 0
+            rows = _rows(data_file, width) - (not width)  # a CSV has a header
+            for codes in _pieces(data_file, codebook, found):
+                parts.append(_keep(codes, variables, used, years, report))
+                if progress is not None:
+                    progress(report.read, max(rows, report.read))
+        except FairgymError:
+            raise
+        except ValueError as error:  # what pandas says of a file that is not as described
+            reason = " ".join(str(error).split())
+            raise FairgymError(f"{data_file} is not as {path} describes it: {reason}") from error
+    report.require_rows("row")
+    return {name: np.concatenate([part[name] for part in parts]) for name in variables}, report
 
 
 def _keep(
     codes: Mapping[str, np.ndarray],
     variables: Mapping[str, Variable],
+    used: Mapping[str, str],
     years: Sequence[int] | None,
-    counts: Counts,
+    report: Report,
 ) -> dict[str, np.ndarray]:
     """Decodes a piece and drops the rows of other years and those with a missing value."""
-    values = {
-        column: variables[column].decoder(counts.used[column])(codes[column]) for column in codes
-    }
-    length = len(next(iter(values.values())))
-    left = np.ones(length, bool)
-
-    def drop(reason: str, rows: np.ndarray) -> None:
-        nonlocal left
-        counts.dropped[reason] = counts.dropped.get(reason, 0) + int((left & rows).sum())
-        left = left & ~rows
-
+    values = {column: variables[column].decoder(used[column])(codes[column]) for column in codes}
+    rows = Sieve(len(next(iter(values.values()))), report.dropped)
     if years is not None:
-        drop(f"not of {', '.join(map(str, years))}", ~np.isin(values["year"], years))
+        rows.drop(f"not of {', '.join(map(str, years))}", ~np.isin(values["year"], years))
     for column, decoded in values.items():
-        drop(f"{counts.used[column]} missing", np.isnan(decoded))
-    counts.read += length
-    counts.kept += int(left.sum())
-    return {column: decoded[left] for column, decoded in values.items()}
+        rows.drop(f"{used[column]} missing", np.isnan(decoded))
+    report.read += len(rows.left)
+    report.kept += int(rows.left.sum())
+    return {column: decoded[rows.left] for column, decoded in values.items()}

@@ -14,13 +14,11 @@ $10,000" 5,000, "$90,001 or more" 90,000; "3.25 - 3.74" is 3.495). Rows are not 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from fairgym.core.errors import FairgymError
-from fairgym.data import store
 from fairgym.data.importers import _ipums
 from fairgym.data.importers._ipums import Decode, Variable, amounts, between, recode
 from fairgym.data.importers._labels import (
@@ -33,8 +31,10 @@ from fairgym.data.importers._labels import (
     minority,
     sex,
 )
-from fairgym.data.population import encode_scores
+from fairgym.data.importers._report import Report
+from fairgym.data.population import write_population
 from fairgym.data.populations import education
+from fairgym.data.store import typed
 
 SOURCE = "higher-ed"
 POPULATION = "education"
@@ -86,55 +86,6 @@ VARIABLES = {
         ("DGRDG",), recode({1: 1, 2: 2, 3: 3, 4: 3}), {1: "bachelor", 2: "master", 3: "doctor"}
     ),
 }
-
-
-@dataclass
-class Report:
-    """Account of an import; `print` it.
-
-    Attributes:
-        path: the data file that was read.
-        folder: folder of the new population.
-        years: survey years that were kept.
-        read: rows read.
-        kept: people kept.
-        dropped: reason -> rows left out for it (each row counts once, for the first reason).
-        minority_share: share of the minority among the people kept.
-        bias_strength: fitted resampling strength.
-        metrics: score -> its figures on held-out rows.
-    """
-
-    path: str
-    folder: str
-    years: tuple[int, ...]
-    read: int
-    kept: int
-    dropped: dict[str, int]
-    minority_share: float
-    bias_strength: float
-    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        counts = {"rows read": self.read}
-        counts |= {f"  dropped: {reason}": count for reason, count in self.dropped.items()}
-        counts |= {"people kept": self.kept}
-        width = max(map(len, counts))
-        listed = [f"  {label.ljust(width)}  {count:>12,}" for label, count in counts.items()]
-        scores = [
-            f"  {k} score: R2 {v['r2']:.3f} on rows held out" for k, v in self.metrics.items()
-        ]
-        return "\n".join(
-            [
-                f"{SOURCE}: imported {self.path}",
-                f"into {self.folder}",
-                *listed,
-                f"  survey years {', '.join(map(str, self.years))}",
-                f"  minority share {self.minority_share:.1%}",
-                *scores,
-                f"  bias_strength {self.bias_strength:g}",
-                "  IPUMS asks its users to cite the data: https://highered.ipums.org/highered/",
-            ]
-        )
 
 
 def _loan(name: str, labels: Labels) -> Decode:
@@ -206,7 +157,7 @@ def _labels(path: Path) -> dict[str, Labels]:
 
 def _years(path: Path, years: Sequence[int] | None) -> tuple[int, ...]:
     """The survey years to keep: those asked for, else `YEARS`, else the latest in the extract."""
-    found, _ = _ipums.read_extract(path, {"year": _YEAR})
+    found, _ = _ipums.read_extract(SOURCE, path, {"year": _YEAR})
     present = np.unique(found["year"]).astype(int).tolist()
     wanted = YEARS if years is None else tuple(years)
     chosen = tuple(year for year in present if year in wanted)
@@ -225,17 +176,13 @@ def population_columns(read: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """
     named = np.array(education.RACES)[read["race"].astype(int)]
     columns = {**read, **education.race_columns(named), "group": read["group"]}
-    return {
-        name: columns[name] if one.kind == "string" else columns[name].astype(one.kind)
-        for name, one in education.COLUMNS.items()
-    }
+    return typed(columns, education.COLUMNS)
 
 
 def import_higher_ed(
     path: str | Path,
     *,
     years: Sequence[int] | None = None,
-    home: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Imports an IPUMS Higher Ed extract; the education population then has "higher-ed".
@@ -247,7 +194,6 @@ def import_higher_ed(
     Args:
         path: the DDI codebook (.xml), with the data file beside it.
         years: survey years to keep instead.
-        home: data folder to write to; None takes `data_home()`.
         progress: called with (rows read so far, rows in all) after every piece.
 
     Returns:
@@ -259,30 +205,18 @@ def import_higher_ed(
             folder cannot be written.
     """
     path = Path(path)
-    folder = (store.data_home() if home is None else Path(home)) / SOURCE
     variables = _variables(_labels(path))
     kept_years = _years(path, years)
-    read, counts = _ipums.read_extract(path, variables, years=kept_years, progress=progress)
+    read, report = _ipums.read_extract(SOURCE, path, variables, years=kept_years, progress=progress)
     columns = population_columns(read)
     scores = education.fit_education_scores(columns)
-    strength = education.fit_bias_strength(columns)
-    about = {"population": POPULATION, "source": SOURCE}
-    files = {
-        "education.parquet": store.encode_table(columns, education.COLUMNS, {}, about),
-        "education_scores.json": encode_scores(scores, strength),
-    }
-    store.write_files(folder, files, versioned=True)
-    return Report(
-        path=str(counts.data_file),
-        folder=str(folder),
-        years=kept_years,
-        read=counts.read,
-        kept=counts.kept,
-        dropped=counts.dropped,
-        minority_share=float(columns["group"].mean(dtype=np.float64)),
-        bias_strength=strength,
-        metrics={name: score.metrics for name, score in scores.items()},
-    )
+    report.years, report.bias_strength = kept_years, education.fit_bias_strength(columns)
+    report.shares = {"minority": float(columns["group"].mean(dtype=np.float64))}
+    report.cite = "https://highered.ipums.org/highered/"
+    report.metrics = {name: score.metrics for name, score in scores.items()}
+    folder = write_population(POPULATION, SOURCE, columns, {}, scores, report.bias_strength)
+    report.folder = str(folder)
+    return report
 
 
 run = import_higher_ed

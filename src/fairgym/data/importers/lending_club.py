@@ -6,9 +6,7 @@ needed columns of resolved loans are kept, so that memory stays far below the fi
 
 import gzip
 import io
-import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,8 @@ import numpy as np
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import store
-from fairgym.data.population import FILES, encode_scores
+from fairgym.data.importers._report import Report, Sieve, reading
+from fairgym.data.population import FILES, write_population
 from fairgym.data.populations import loan
 from fairgym.data.race import ENTRY, table_from_json
 from fairgym.data.sampling import stream
@@ -51,59 +50,11 @@ REPAID = ("Fully Paid", _OUTSIDE_POLICY + "Fully Paid")
 DEFAULTED = ("Charged Off", "Default", _OUTSIDE_POLICY + "Charged Off")
 
 # Where a loan's numbers come from, in the order in which `_keep` looks at them.
-_SOURCE_NAMES = (
-    "loan_amnt",
-    "term",
-    "int_rate",
-    "annual_inc",
-    "dti",
-    "fico_range_low",
-    "fico_range_high",
-)
+_SOURCE_NAMES = NEEDED[:7]
 
 # Not strptime: its month names change with the user's locale.
 _MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(" "))}
-
-
-@dataclass
-class Report:
-    """Account of an import; `print` it.
-
-    Attributes:
-        path: the file that was read.
-        folder: folder of the new population.
-        read: rows read.
-        kept: loans kept.
-        dropped: reason -> rows left out for it (each row counts once, for the first reason).
-        default_share: share of defaults among the loans kept.
-        bias_strength: fitted resampling strength.
-        metrics: score -> its figures on held-out rows.
-    """
-
-    path: str
-    folder: str
-    read: int = 0
-    kept: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
-    default_share: float = 0.0
-    bias_strength: float = 0.0
-    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        rows = [("rows read", self.read)]
-        rows += [(f"  dropped: {reason}", count) for reason, count in self.dropped.items()]
-        rows += [("loans kept", self.kept)]
-        width = max(len(label) for label, _ in rows)
-        lines = [f"{SOURCE}: imported {self.path}", f"into {self.folder}"]
-        lines += [f"  {label.ljust(width)}  {count:>12,}" for label, count in rows]
-        lines.append(f"  default share {self.default_share:.1%}")
-        for name, metrics in self.metrics.items():
-            measure = "auc" if "auc" in metrics else "r2"
-            label = {"auc": "AUC", "r2": "R2"}[measure]
-            lines.append(f"  {name} score: {label} {metrics[measure]:.3f} on rows held out")
-        lines.append(f"  bias_strength {self.bias_strength:g}")
-        return "\n".join(lines)
 
 
 def _month_number(dates: Any) -> np.ndarray:
@@ -124,13 +75,8 @@ def _number(column: Any) -> np.ndarray:
 def _keep(piece: Any, dropped: dict[str, int]) -> dict[str, np.ndarray]:
     """The columns of the resolved loans in a piece of the file; counts the others."""
     status = piece["loan_status"].str.strip()
-    left = np.ones(len(piece), bool)
-
-    def drop(reason: str, rows: np.ndarray) -> None:
-        nonlocal left
-        dropped[reason] = dropped.get(reason, 0) + int((left & rows).sum())
-        left = left & ~rows
-
+    rows = Sieve(len(piece), dropped)
+    drop = rows.drop
     amount = _number(piece["loan_amnt"])
     bad = status.isin(DEFAULTED).to_numpy()
     drop("footer or empty row", np.isnan(amount) & status.isna().to_numpy())
@@ -138,19 +84,20 @@ def _keep(piece: Any, dropped: dict[str, int]) -> dict[str, np.ndarray]:
 
     joint = piece["application_type"].str.strip().str.lower().str.startswith("joint")
     joint = joint.fillna(False).to_numpy(bool)
-    income, ratio = _number(piece["annual_inc"]), _number(piece["dti"])
-    if "annual_inc_joint" in piece:
-        shared = _number(piece["annual_inc_joint"])
-        income = np.where(joint & ~np.isnan(shared), shared, income)
-    if "dti_joint" in piece:
-        shared = _number(piece["dti_joint"])
-        ratio = np.where(joint & ~np.isnan(shared), shared, ratio)
+
+    def shared(name: str) -> np.ndarray:
+        own, both = _number(piece[name]), f"{name}_joint"
+        if both not in piece:
+            return own
+        together = _number(piece[both])
+        return np.where(joint & ~np.isnan(together), together, own)
+
     columns = {
         "principal": amount,
         "term": _number(piece["term"]),
         "interest_rate": _number(piece["int_rate"]) / 100,
-        "annual_income": income,
-        "debt_to_income": ratio,
+        "annual_income": shared("annual_inc"),
+        "debt_to_income": shared("dti"),
         "fico_low": _number(piece["fico_range_low"]),
         "fico_high": _number(piece["fico_range_high"]),
     }
@@ -172,6 +119,7 @@ def _keep(piece: Any, dropped: dict[str, int]) -> dict[str, np.ndarray]:
     drop("issue_d or last_pymnt_d unreadable", bad & (np.isnan(paid) | np.isnan(issued)))
     columns["months_to_default"] = np.where(bad, np.clip(paid, 0, term), term)
     columns["months_since_delinquency"] = _number(piece["mths_since_last_delinq"])
+    left = rows.left
     kept = {name: values[left].astype(np.float32) for name, values in columns.items()}
     kept["defaulted"] = bad[left].astype(np.int8)
     kept["sub_grade"] = sub_grade.to_numpy(object)[left].astype("U2")
@@ -227,34 +175,24 @@ def _read(
     """Streams the file; says in one sentence why it cannot be read."""
     pd = store.need("pandas", "importing")
     parts: list[dict[str, np.ndarray]] = []
-    try:
-        for piece in _pieces(path, progress):
-            report.read += len(piece)
-            parts.append(_keep(piece, report.dropped))
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FairgymError(f"{path} is a truncated or damaged gzip file: {error}") from error
-    except pd.errors.EmptyDataError as error:
-        raise FairgymError(f"{path} has no header, expected the Lending Club CSV") from error
-    except pd.errors.ParserError as error:
-        reason = " ".join(str(error).split())
-        raise FairgymError(f"{path} is not a CSV file that can be read: {reason}") from error
-    except OSError as error:
-        raise FairgymError(f"{path} cannot be read: {error.strerror or error}") from error
-    report.dropped = {reason: count for reason, count in report.dropped.items() if count}
+    with reading(path):
+        try:
+            for piece in _pieces(path, progress):
+                report.read += len(piece)
+                parts.append(_keep(piece, report.dropped))
+        except pd.errors.EmptyDataError as error:
+            raise FairgymError(f"{path} has no header, expected the Lending Club CSV") from error
+        except pd.errors.ParserError as error:
+            reason = " ".join(str(error).split())
+            raise FairgymError(f"{path} is not a CSV file that can be read: {reason}") from error
     report.kept = sum(len(part["defaulted"]) for part in parts)
-    if not report.kept:
-        raise FairgymError(
-            f"{path} has no resolved loan that can be used ({report.read:,} rows read; dropped: "
-            + (", ".join(f"{c:,} {r}" for r, c in report.dropped.items()) or "none")
-            + ")"
-        )
+    report.require_rows("resolved loan")
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def import_lending_club(
     path: str | Path,
     *,
-    home: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Imports the full Lending Club file; afterwards the source "lending-club" exists.
@@ -268,7 +206,6 @@ def import_lending_club(
 
     Args:
         path: the CSV, or the CSV compressed with gzip.
-        home: data folder to write to; None takes `data_home()`.
         progress: called with (bytes read so far, bytes in all) after every piece.
 
     Returns:
@@ -281,8 +218,7 @@ def import_lending_club(
     path = Path(path)
     if not path.is_file():
         raise FairgymError(f"{path} is not a file, expected the Lending Club CSV or CSV.gz")
-    folder = (store.data_home() if home is None else Path(home)) / SOURCE
-    report = Report(str(path), str(folder))
+    report = Report(SOURCE, str(path), what="loans")
     columns: dict[str, np.ndarray] = _read(path, report, progress)
 
     table_content, _, _ = store.read_verified(FILES, ENTRY)
@@ -290,14 +226,12 @@ def import_lending_club(
     columns = loan.complete(columns, table_from_json(table_content), rng)
     scores = loan.fit_loan_scores(columns)
     report.bias_strength = loan.fit_bias_strength(columns, scores)
-    report.default_share = float(columns["defaulted"].mean())
+    report.shares = {"default": float(columns["defaulted"].mean())}
     report.metrics = {name: score.metrics for name, score in scores.items()}
-    about = {"population": "loan", "source": SOURCE}
-    files = {
-        "loan.parquet": store.encode_table(columns, loan.COLUMNS, loan.IMPUTED_BY_COMPLETE, about),
-        "loan_scores.json": encode_scores(scores, report.bias_strength),
-    }
-    store.write_files(folder, files, versioned=True)
+    folder = write_population(
+        POPULATION, SOURCE, columns, loan.IMPUTED_BY_COMPLETE, scores, report.bias_strength
+    )
+    report.folder = str(folder)
     return report
 
 

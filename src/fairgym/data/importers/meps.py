@@ -12,15 +12,16 @@ not know Hispanic origin, so Hispanic people count by their race.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from fairgym.data import store
 from fairgym.data.importers._ipums import Variable, amounts, between, read_extract, recode
-from fairgym.data.population import encode_scores
+from fairgym.data.importers._report import Report
+from fairgym.data.population import write_population
 from fairgym.data.populations import health
+from fairgym.data.race import indicators
+from fairgym.data.store import typed
 
 SOURCE = "meps"
 POPULATION = "health"
@@ -110,67 +111,20 @@ REPAIRED = {
 RACE_NAMES = {1: "white", 2: "black", 4: "asian"}
 
 
-@dataclass
-class Report:
-    """Account of an import; `print` it.
-
-    Attributes:
-        path: the codebook that was read.
-        data_file: the data file beside it.
-        folder: folder of the new population.
-        read: rows read.
-        kept: people kept.
-        dropped: reason -> rows left out for it (each row counts once, for the first reason).
-        insured_share: share of the insured among the people kept.
-        bias_strength: fitted resampling strength.
-        directions: directions of the four regions.
-        metrics: score -> its figures on held-out rows.
-    """
-
-    path: str
-    data_file: str
-    folder: str
-    read: int = 0
-    kept: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
-    insured_share: float = 0.0
-    bias_strength: float = 0.0
-    directions: tuple[float, ...] = ()
-    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        rows = [("rows read", self.read)]
-        rows += [(f"  dropped: {reason}", count) for reason, count in self.dropped.items()]
-        rows += [("people kept", self.kept)]
-        width = max(len(label) for label, _ in rows)
-        lines = [f"{SOURCE}: imported {self.data_file}", f"into {self.folder}"]
-        lines += [f"  {label.ljust(width)}  {count:>12,}" for label, count in rows]
-        lines.append(f"  insured share {self.insured_share:.1%}")
-        for name, metrics in self.metrics.items():
-            lines.append(f"  {name} score: R2 {metrics['r2']:.3f} on rows held out")
-        lines.append(f"  bias_strength {self.bias_strength:g}")
-        lines.append("  IPUMS asks its users to cite the data: https://meps.ipums.org/meps/")
-        return "\n".join(lines)
-
-
 def population_columns(read: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The columns of the health population from what was read, in the types of the file."""
     codes = read["race"].astype(int)
     race = np.array([RACE_NAMES.get(code, "other") for code in codes])
-    columns = {**read, "race": race, **health.race_columns(race), "group": read["region"] - 1}
+    columns = {**read, "race": race, **indicators(race), "group": read["region"] - 1}
     for name in ("personal_income", "family_income"):
         columns[name] = np.maximum(columns[name], health.LOWEST_INCOME)
     columns["poverty_level"] = np.maximum(columns["poverty_level"], 0.0)
-    return {
-        name: columns[name] if one.kind == "string" else columns[name].astype(one.kind)
-        for name, one in health.COLUMNS.items()
-    }
+    return typed(columns, health.COLUMNS)
 
 
 def import_meps(
     path: str | Path,
     *,
-    home: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Imports an IPUMS MEPS extract; afterwards the health population has the source "meps".
@@ -182,7 +136,6 @@ def import_meps(
 
     Args:
         path: the DDI codebook (.xml), with the data file beside it.
-        home: data folder to write to; None takes `data_home()`.
         progress: called with (rows read so far, rows in all) after every piece.
 
     Returns:
@@ -192,29 +145,24 @@ def import_meps(
         FairgymError: as `read_extract` in `fairgym.data.importers._ipums`; too few people to fit
             a score on; the data folder cannot be written.
     """
-    folder = (store.data_home() if home is None else Path(home)) / SOURCE
-    read, counts = read_extract(path, VARIABLES, years=YEARS, progress=progress)
+    read, report = read_extract(SOURCE, path, VARIABLES, years=YEARS, progress=progress)
     columns = population_columns(read)
     scores = health.fit_health_scores(columns)
-    directions, strength = health.fit_regions(columns, scores)
-    about = {"population": POPULATION, "source": SOURCE}
-    files = {
-        "health.parquet": store.encode_table(columns, health.COLUMNS, REPAIRED, about),
-        "health_scores.json": encode_scores(scores, strength, directions=directions),
-    }
-    store.write_files(folder, files, versioned=True)
-    return Report(
-        path=str(path),
-        data_file=str(counts.data_file),
-        folder=str(folder),
-        read=counts.read,
-        kept=counts.kept,
-        dropped=counts.dropped,
-        insured_share=float(columns["insured"].mean(dtype=np.float64)),
-        bias_strength=strength,
+    directions, report.bias_strength = health.fit_regions(columns, scores)
+    report.shares = {"insured": float(columns["insured"].mean(dtype=np.float64))}
+    report.cite = "https://meps.ipums.org/meps/"
+    report.metrics = {name: score.metrics for name, score in scores.items()}
+    folder = write_population(
+        POPULATION,
+        SOURCE,
+        columns,
+        REPAIRED,
+        scores,
+        report.bias_strength,
         directions=directions,
-        metrics={name: score.metrics for name, score in scores.items()},
     )
+    report.folder = str(folder)
+    return report
 
 
 run = import_meps

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from fairgym.data.bias import strength_for
-from fairgym.data.fitting import fit_linear_score
+from fairgym.data.fitting import linear_score, split
 from fairgym.data.population import Score
+from fairgym.data.race import indicators
 from fairgym.data.store import Column
 
 GROUPS = ("majority", "minority")
@@ -30,38 +31,13 @@ REGIONS = (
 )
 DISPARITY_COLUMNS = {"region": REGIONS}
 
-# Major groups of fields of study (NBAMEMG, NDGMEMG) and, with the same codes, of occupations
-# (NOCPRMG), from 1.
-FIELDS = (
-    "computer and mathematical sciences",
-    "life sciences",
-    "physical sciences",
-    "social sciences",
-    "engineering",
-    "related to science and engineering",
-    "not science or engineering",
-)
-# EMSEC, from 1.
-SECTORS = (
-    "2-year college or other school system",
-    "4-year college or medical institution",
-    "government",
-    "business or industry",
-    "government of another country",
-)
-# EMSIZE, from 1.
-SIZES = (
-    "10 or fewer",
-    "11 to 24",
-    "25 to 99",
-    "100 to 499",
-    "500 to 999",
-    "1,000 to 4,999",
-    "5,000 to 24,999",
-    "25,000 or more",
-)
-# DGRDG, from 1; the survey's 4 (professional) counts as 3.
-DEGREES = ("bachelor", "master", "doctorate or professional")
+# Codes from 1. Fields of study (NBAMEMG, NDGMEMG) and occupations (NOCPRMG): computer and
+# mathematical, life, physical and social sciences, engineering, related to science and engineering,
+# not science or engineering. Employers (EMSEC): 2-year college or other school system, 4-year
+# college or medical institution, government, business or industry, government of another country.
+# Their size (EMSIZE): 10 or fewer, up to 24, 99, 499, 999, 4,999 and 24,999, 25,000 or more.
+# Degrees (DGRDG): bachelor, master, doctorate or professional; the survey's 4 (professional) counts
+# as 3.
 
 # Text of the column race. Hispanic people count as such whatever their race, "native" are
 # American Indians and Alaskans (and Hawaiians, where a survey tells them). Underrepresented
@@ -98,26 +74,16 @@ COLUMNS = {
     "race": Column("string", ", ".join(RACES)),
 }
 
-# What the GPA score is fitted on: the survey's columns (Table 6), sex, race and minority status
-# among them, as the paper does, with the codes as numbers. Left out is what a pass through the
-# environment moves (salary, degree, age), so that it does not move the score, and the region,
-# whose nine codes have no order.
-FEATURES = (
+# What nothing in the environment moves.
+FIXED = (
     "female",
     "race_black",
     "race_asian",
     "race_other",
-    "group",
     "major_first",
     "major_highest",
     "occupation",
-    "hours_per_week",
-    "employer_sector",
-    "employer_size",
-    "undergraduate_loans",
-    "graduate_loans",
 )
-RIDGE = 1.0
 # What the planner's money moves never lowers the score when it improves.
 SIGNS: dict[str, int] = {
     "hours_per_week": 1,
@@ -126,6 +92,12 @@ SIGNS: dict[str, int] = {
     "undergraduate_loans": -1,
     "graduate_loans": -1,
 }
+# What the GPA score is fitted on: the survey's columns (Table 6), sex, race and minority status
+# among them, as the paper does, with the codes as numbers. Left out is what a pass through the
+# environment moves (salary, degree, age), so that it does not move the score, and the region,
+# whose nine codes have no order.
+FEATURES = (*FIXED[:4], "group", *FIXED[4:], *SIGNS)
+RIDGE = 1.0
 
 
 def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -147,17 +119,11 @@ def race_columns(race: np.ndarray) -> dict[str, np.ndarray]:
     Args:
         race: one of `RACES` for each person, shape (n,).
     """
-    named = np.isin(race, ("white", "black", "asian"))
-    return {
-        "race_black": (race == "black").astype(np.float64),
-        "race_asian": (race == "asian").astype(np.float64),
-        "race_other": (~named).astype(np.float64),
-        "group": np.isin(race, MINORITIES).astype(np.int8),
-        "race": np.asarray(race, dtype=str),
-    }
+    group = np.isin(race, MINORITIES).astype(np.int8)
+    return {**indicators(race), "group": group, "race": np.asarray(race, dtype=str)}
 
 
-def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Score]:
+def fit_education_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
     """Fits the score "gpa": a ridge regression of GPA on `FEATURES`, clipped to [0, 4].
 
     The penalty is 1 on the squared weights of the standardised features, fitted on 80% of the
@@ -166,7 +132,6 @@ def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> di
 
     Args:
         columns: at least `FEATURES` and gpa, shape (n,) each.
-        seed: seed of the split.
 
     Returns:
         The score by name. Metrics: "r2" on the held-out rows, "rows", "held_out_rows".
@@ -175,10 +140,8 @@ def fit_education_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> di
         FairgymError: fewer than 20 rows, or no scikit-learn.
     """
     target = np.asarray(columns["gpa"], np.float64)
-    score = fit_linear_score(
-        columns, target, FEATURES, high=4.0, ridge=RIDGE, signs=SIGNS, seed=seed
-    )
-    return {CORE_SCORE: score}
+    parts = split(columns, FEATURES)
+    return {CORE_SCORE: linear_score(parts, target, high=4.0, ridge=RIDGE, signs=SIGNS)}
 
 
 def fit_bias_strength(columns: Mapping[str, np.ndarray]) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from fairgym.core.errors import FairgymError
-from fairgym.data.fitting import fit_amplification, fit_linear_score, score_values
+from fairgym.data.fitting import fit_amplification, linear_score, score_values, split
 from fairgym.data.population import Score
 from fairgym.data.store import Column
 
@@ -83,20 +83,7 @@ def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def race_columns(race: np.ndarray) -> dict[str, np.ndarray]:
-    """The three race columns: black, asian and other, with white as none of them.
-
-    Args:
-        race: names, shape (n,); every name but white, black and asian is other.
-    """
-    return {
-        "race_black": race == "black",
-        "race_asian": race == "asian",
-        "race_other": ~np.isin(race, ["white", "black", "asian"]),
-    }
-
-
-def fit_health_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Score]:
+def fit_health_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
     """Fits the health risk: a linear regression of self-rated health, clipped to [1, 5].
 
     It is fitted by least squares on `FEATURES` of 80% of the rows, with the weights of the
@@ -105,7 +92,6 @@ def fit_health_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[
 
     Args:
         columns: at least `FEATURES` and self_rated_health, shape (n,) each.
-        seed: seed of the split.
 
     Returns:
         "health_risk" -> the score, 1 (best) to 5 (worst). Metrics: "r2" on the held-out rows,
@@ -120,9 +106,8 @@ def fit_health_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[
             f"the health risk cannot be fitted: all {len(health):,} people have the self-rated "
             f"health {health[0]:g}"
         )
-    score = fit_linear_score(
-        columns, health, FEATURES, low=LOWEST_RISK, high=HIGHEST_RISK, signs=SIGNS, seed=seed
-    )
+    parts = split(columns, FEATURES)
+    score = linear_score(parts, health, low=LOWEST_RISK, high=HIGHEST_RISK, signs=SIGNS)
     return {CORE_SCORE: score}
 
 

@@ -114,7 +114,7 @@ IMPUTED_BY_COMPLETE = {
 }
 
 
-def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Score]:
+def fit_loan_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
     """Fits the qualification score and the payment propensity.
 
     "qualification" is a logistic regression (no penalty) of repaid (1 - defaulted).
@@ -126,7 +126,6 @@ def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[st
     Args:
         columns: at least `FEATURES` (fico_low and fico_high for fico), defaulted and
             months_to_default, shape (n,) each.
-        seed: seed of the split.
 
     Returns:
         The two scores, by name. Metrics: "auc" (qualification) or "r2" (propensity) on the
@@ -144,7 +143,7 @@ def fit_loan_scores(columns: Mapping[str, np.ndarray], seed: int = 0) -> dict[st
         )
     paid = np.asarray(columns["months_to_default"], np.float64) / columns["term"]
     label = np.where(defaulted, paid, 1.0)
-    parts = split(columns, FEATURES, means=MEANS, stratify=defaulted, seed=seed)
+    parts = split(columns, FEATURES, means=MEANS, stratify=defaulted)
     return {
         "qualification": logistic_score(parts, ~defaulted, signs=SIGNS),
         "propensity": linear_score(parts, label, signs=SIGNS),

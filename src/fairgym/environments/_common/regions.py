@@ -6,25 +6,21 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from fairgym.core import param
+from fairgym.core import fraction, param
 from fairgym.core.params import Number
+from fairgym.environments._common.base import SampledParams
 from fairgym.environments._common.moves import (
     improve_or_deteriorate,
     improvement_probability,
     moved,
 )
-from fairgym.environments._common.sampled import SampledParams
 
 
 class RegionParams(SampledParams):
     """Parameters of the environments in which a planner gives money to regions."""
 
-    improve_gain: Number = param(
-        0.4,
-        "R: what money adds at most to the chance to improve (table 8)",
-        low=0.0,
-        high=1.0,
-        per="region",
+    improve_gain: Number = fraction(
+        0.4, "R: what money adds at most to the chance to improve (table 8)", per="region"
     )
     improve_slope: Number = param(
         16.0,
@@ -40,9 +36,7 @@ class RegionParams(SampledParams):
         high=100.0,
         per="region",
     )
-    stay: Number = param(
-        0.2, "U: chance that features stay (table 8)", low=0.0, high=1.0, per="region"
-    )
+    stay: Number = fraction(0.2, "U: chance that features stay (table 8)", per="region")
 
 
 class Move(NamedTuple):
@@ -59,10 +53,6 @@ class Move(NamedTuple):
     better: float
     low: float
     high: float
-
-    def improvement(self, params: RegionParams) -> Number:
-        """Change of the feature when it improves."""
-        return self.better * getattr(params, self.change)
 
 
 def of_people(value: Number, region: Int[Array, " people"]) -> Number:
@@ -107,6 +97,6 @@ def move_features(
     direction = improve_or_deteriorate(uniform, improve[region], stay)
     after = dict(data)
     for name, move in moves.items():
-        change = move.improvement(params)
+        change = move.better * getattr(params, move.change)
         after[name] = moved(data[name], direction, change, move.low, move.high)
     return after

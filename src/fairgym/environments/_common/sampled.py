@@ -1,27 +1,21 @@
 """Common base of the environments whose people are sampled from data."""
 
-import abc
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
-    ActionSpace,
     Components,
-    EntitySpace,
-    Params,
     PopulationEnvironment,
     PopulationState,
-    component,
-    count_people,
     param,
-    require_agent,
 )
 from fairgym.data import Population, load_population
 from fairgym.data.sampling import resample_people, whole_groups
+from fairgym.environments._common.base import PublishedProfit, SampledParams, SpacesByAgent
 
 LARGEST_POPULATION = 1_000_000
 LARGEST_NUMBER_OF_STEPS = 100_000
@@ -39,48 +33,19 @@ def race_and_sex(columns: Mapping[str, Float[Array, " people"]]) -> Float[Array,
     return 2.0 * race + columns["female"]
 
 
-class SampledParams(Params):
-    """Parameters of every environment whose people are sampled from data."""
-
-    bias_strength: float = param(
-        0.0,
-        "strength s that moves the groups' core attributes apart at the start: resampling"
-        " with weights exp(s d z), d from 1 (best group) to -1 (worst)",
-        low=-10.0,
-        high=10.0,
-    )
+def number_of_people(default: int) -> Any:
+    """Declare the constructor argument that says how many people there are."""
+    return param(default, "Number of people N.", low=2, high=LARGEST_POPULATION)
 
 
-class PublishedProfit(NamedTuple):
-    """A published normaliser of profit, and the size of the system that it is taken to be for.
-
-    The size is an inference: MAFE's table 8 prints bare numbers.
-    """
-
-    amount: float
-    population: int
-    horizon: int
-
-    def at(self, population: int, horizon: int) -> float:
-        """The normaliser for other numbers of people and steps, in proportion to both."""
-        return self.amount * (population / self.population) * (horizon / self.horizon)
+def people_per_step(description: str) -> Any:
+    """Declare a number of people at a time, which follows the population by default."""
+    return param(None, description, low=1, high="population")
 
 
-def group_count(
-    description: str, symbol: str, *used_by: str, unit: str = "people", level: bool = False
-) -> Any:
-    """Declare a component with one number per group.
-
-    Args:
-        description: in plain words.
-        symbol: the symbol in the source.
-        *used_by: agents whose reward or fairness function it belongs to; all of them by default.
-        unit: unit of the number.
-        level: True for a state that is counted at every step.
-    """
-    return component(
-        description, unit=unit, symbol=symbol, used_by=used_by, per="group", level=level
-    )
+def number_of_steps(default: int, description: str) -> Any:
+    """Declare a constructor argument that counts steps."""
+    return param(default, description, low=1, high=LARGEST_NUMBER_OF_STEPS)
 
 
 StateT = TypeVar("StateT", bound=PopulationState)
@@ -88,7 +53,7 @@ ParamsT = TypeVar("ParamsT", bound=SampledParams)
 ComponentsT = TypeVar("ComponentsT", bound=Components)
 
 
-class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
+class SampledEnvironment(SpacesByAgent, PopulationEnvironment[StateT, ParamsT, ComponentsT]):
     """An environment whose people are sampled from a population of `fairgym.data`.
 
     Attributes:
@@ -133,28 +98,6 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
         group, strength = whole_groups(shares, self.population), params.bias_strength
         return group, resample_people(key, self._data, columns, group, strength, residual_share)
 
-    # ---------------------------------------------------------------- spaces
-
-    @cached_property
-    @abc.abstractmethod
-    def _observation_spaces(self) -> dict[str, EntitySpace]:
-        """Space of each agent's observations; cached, for it must be the same at every call."""
-
-    @cached_property
-    @abc.abstractmethod
-    def _action_spaces(self) -> dict[str, ActionSpace]:
-        """Space of each agent's actions."""
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Space of the agent's observations: features of people present, and a shared context."""
-        require_agent(self, agent)
-        return self._observation_spaces[agent]
-
-    def action_space(self, agent: str) -> ActionSpace:
-        """Space of the agent's actions."""
-        require_agent(self, agent)
-        return self._action_spaces[agent]
-
     # ---------------------------------------------------------------- people and counts
 
     def _seen(self, state: StateT) -> dict[str, Float[Array, " people"]]:
@@ -173,12 +116,6 @@ class SampledEnvironment(PopulationEnvironment[StateT, ParamsT, ComponentsT]):
         spaces = self._observation_spaces.values()
         features = (feature for space in spaces for feature in space.features)
         return tuple(dict.fromkeys(f.name for f in features if f.tells_group))
-
-    def _count(
-        self, who: Array, state: PopulationState, rows: Int[Array, " n"] | None = None
-    ) -> Float[Array, " groups"]:
-        """Component of the True entries (or of the numbers): `count_people`."""
-        return count_people(who, state, len(self.spec.groups), rows)
 
     @property
     def _profit_scale(self) -> float:

@@ -1,17 +1,6 @@
 """Attention allocation: where to look for incidents (Hu, Lear and Zhang 2023, section VI-B)."""
 
 from fairgym.environments.attention.environment import Attention
-from fairgym.environments.attention.types import (
-    AttentionComponents,
-    AttentionNoise,
-    AttentionParams,
-    AttentionState,
-)
+from fairgym.environments.attention.types import AttentionComponents, AttentionParams
 
-__all__ = [
-    "Attention",
-    "AttentionComponents",
-    "AttentionNoise",
-    "AttentionParams",
-    "AttentionState",
-]
+__all__ = ["Attention", "AttentionComponents", "AttentionParams"]

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
@@ -18,16 +19,17 @@ from fairgym.core import (
     Feature,
     param,
     per_group,
-    require_agent,
 )
 from fairgym.core.environment import Actions, Observations
+from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.attention import dynamics
 from fairgym.environments.attention.types import (
+    HARDER,
+    PUBLISHED,
     AttentionComponents,
     AttentionNoise,
     AttentionParams,
     AttentionState,
-    numbers_of,
 )
 from fairgym.fairness import Direct, Disparity, LargestDeviation, Metric, Rate, Windowed
 from fairgym.utils import register_environment
@@ -39,7 +41,7 @@ WINDOW = 300  # w, steps of the measures in training
 
 @register_environment("attention")
 @dataclasses.dataclass(frozen=True)
-class Attention(Environment[AttentionState, AttentionParams, AttentionComponents]):
+class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, AttentionComponents]):
     """A dispatcher who divides units of attention over sites, where each finds one incident.
 
     Where no unit is sent incidents become more frequent, and with every unit they become fewer. The
@@ -111,7 +113,11 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
     @property
     def default_params(self) -> AttentionParams:
         """The published numbers; of more than five sites from the first one on again."""
-        return numbers_of(self.sites, harder=self.harder)
+        each = {
+            name: jnp.asarray(np.resize(x, self.sites), jnp.float32) if len(x) > 1 else x[0]
+            for name, x in (HARDER if self.harder else PUBLISHED).items()
+        }
+        return AttentionParams(**each)
 
     @property
     def _metrics(self) -> Mapping[str, Metric]:
@@ -144,10 +150,12 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
     @property
     def _units(self) -> int:
         """The number of units, which is known once the environment is made."""
-        return self._action_space.units
+        assert self.units is not None  # filled in
+        return self.units
 
     @cached_property
-    def _observation_space(self) -> EntitySpace:
+    def _observation_spaces(self) -> dict[str, EntitySpace]:
+        """Each site with what was seen of it in the last steps, the last one first."""
         units = self._units
         steps = range(1, self.history + 1)
         features = [
@@ -156,28 +164,17 @@ class Attention(Environment[AttentionState, AttentionParams, AttentionComponents
             *(("sent", units, "units", f"a {n} steps ago", units + 1) for n in steps),
             *(("share_found", 1, "", f"y^ / y {n} steps ago; 0/0 is 0", 0) for n in steps),
         ]
-        return EntitySpace(
-            self.sites,
-            tuple(
-                Feature(f"{name}_{place % self.history + 1}", 0, high, unit, source, levels=levels)
-                for place, (name, high, unit, source, levels) in enumerate(features)
-            ),
+        columns = tuple(
+            Feature(f"{name}_{place % self.history + 1}", 0, high, unit, source, levels=levels)
+            for place, (name, high, unit, source, levels) in enumerate(features)
         )
+        return {"dispatcher": EntitySpace(self.sites, columns)}
 
     @cached_property
-    def _action_space(self) -> Allocation:
-        assert self.units is not None  # filled in
-        return Allocation(self.units, per_group("units", self._sites, unit="units"))
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Each site with what was seen of it in the last steps, the last one first."""
-        require_agent(self, agent)
-        return self._observation_space
-
-    def action_space(self, agent: str) -> Allocation:
+    def _action_spaces(self) -> dict[str, Allocation]:
         """The units of each site."""
-        require_agent(self, agent)
-        return self._action_space
+        units = Allocation(self._units, per_group("units", self._sites, unit="units"))
+        return {"dispatcher": units}
 
     # ---------------------------------------------------------------- start
 

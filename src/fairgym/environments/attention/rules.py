@@ -80,12 +80,8 @@ class Proportional(Divider):
     ) -> None:
         """Find the columns.
 
-        Args:
-            env: the environment.
-            agent: the agent that divides.
-            params: not used.
-            feature: name of what is seen of each of the last steps, before the number of the step:
-                "occurred" for `occurred_1`, `occurred_2`, ...
+        `feature` is the name of what is seen of each of the last steps, before the number of the
+        step: "occurred" for `occurred_1`, `occurred_2`, ...
 
         Raises:
             FairgymError: the agent does not divide units, or does not see the feature.

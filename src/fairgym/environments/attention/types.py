@@ -1,7 +1,5 @@
 """Parameters, state, components and noise of attention allocation."""
 
-import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from fairgym.core import Components, Params, State, Struct, component, param
@@ -103,17 +101,3 @@ class AttentionParams(Params):
         high=100.0,
         per="site",
     )
-
-
-def numbers_of(sites: int, *, harder: bool) -> AttentionParams:
-    """The published numbers, from the first site on again where there are more sites.
-
-    Args:
-        sites: number of sites.
-        harder: the numbers of Xu et al. (2024) instead of those of Hu, Lear and Zhang (2023).
-    """
-    numbers = {
-        name: jnp.asarray(np.resize(values, sites), jnp.float32) if len(values) > 1 else values[0]
-        for name, values in (HARDER if harder else PUBLISHED).items()
-    }
-    return AttentionParams(**numbers)

@@ -9,15 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core import (
-    Discrete,
-    Entities,
-    EntitySpace,
-    Environment,
-    EnvironmentSpec,
-    param,
-    require_agent,
-)
+from fairgym.core import Discrete, Entities, EntitySpace, Environment, EnvironmentSpec, param
+from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.bank_loans import dynamics
 from fairgym.environments.bank_loans.declarations import (
     GROUPS,
@@ -46,7 +39,7 @@ from fairgym.utils import register_environment
 
 @register_environment("bank_loans")
 @dataclasses.dataclass(frozen=True)
-class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents]):
+class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, BankLoansComponents]):
     """A bank that approves or denies a loan to one applicant in each step.
 
     Whoever repays gains a better score, whoever defaults a worse one, so that decisions move the
@@ -57,7 +50,6 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
     """
 
     name: ClassVar[str] = "bank_loans"
-    _ACTIONS: ClassVar[Discrete] = Discrete(OPTIONS)
 
     horizon: int = param(
         2_000,
@@ -116,18 +108,15 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         )
 
     @cached_property
-    def _observation_space(self) -> EntitySpace:
-        return observation_space(self.shows_cash, self.informed, self.selective_labels)
-
-    def observation_space(self, agent: str) -> EntitySpace:
+    def _observation_spaces(self) -> dict[str, EntitySpace]:
         """The applicant; the bank's cash, and the score distributions if it is informed."""
-        require_agent(self, agent)
-        return self._observation_space
+        space = observation_space(self.shows_cash, self.informed, self.selective_labels)
+        return {"bank": space}
 
-    def action_space(self, agent: str) -> Discrete:
+    @cached_property
+    def _action_spaces(self) -> dict[str, Discrete]:
         """Deny or approve."""
-        require_agent(self, agent)
-        return self._ACTIONS
+        return {"bank": Discrete(OPTIONS)}
 
     # ---------------------------------------------------------------- start
 
@@ -160,17 +149,14 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
             "score": (state.score + 1.0)[None],
             "group": state.group.astype(jnp.float32)[None],
         }
-        context = {"cash": state.cash} if self.shows_cash else {}
+        known = [state.cash] if self.shows_cash else []
         if self.informed:
-            names = [feature.name for feature in self._observation_space.context]
-            shares = state.shares.reshape(-1)
-            first = len(context)
-            last = first + shares.shape[0]
-            context |= dict(zip(names[first:last], shares, strict=True))
+            known += list(state.shares.reshape(-1))
         if isinstance(state, RecordingState):
-            estimates = self._estimates(state, params)
-            context |= {f"estimated_{n}": x for n, x in zip(SCORE_NAMES, estimates, strict=True)}
-        return {"bank": self._observation_space.view(applicant, jnp.ones(1, bool), context)}
+            known += list(self._estimates(state, params))
+        space = self._observation_spaces["bank"]
+        context = dict(zip((feature.name for feature in space.context), known, strict=True))
+        return {"bank": space.view(applicant, jnp.ones(1, bool), context)}
 
     def _estimates(self, state: RecordingState, params: BankLoansParams) -> Float[Array, " scores"]:
         """Chance to repay of each score, as the bank's own loans tell it."""
@@ -240,7 +226,7 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         seen = observations["bank"].features[0]
         score, group = jnp.round(seen[0]).astype(jnp.int32) - 1, jnp.round(seen[1])
         if self.selective_labels:
-            chance = dynamics.chance_of(observations["bank"].context[self._estimated], score)
+            chance = dynamics.chance_of(observations["bank"].context[-SCORES:], score)
         else:
             chance = dynamics.chance_of(params.repayment, score)
         approved = actions["bank"] == 1
@@ -251,12 +237,6 @@ class BankLoans(Environment[BankLoansState, BankLoansParams, BankLoansComponents
         if self.selective_labels:
             components = self._with_estimate(components, place, approved, chance)
         return components
-
-    @property
-    def _estimated(self) -> slice:
-        """Places of the estimates in the context of an observation."""
-        first = len(self._observation_space.context) - SCORES
-        return slice(first, first + SCORES)
 
     def _with_estimate(
         self, components: BankLoansComponents, group: Array, approved: Array, guess: Array

@@ -1,11 +1,14 @@
 """Rules of a bank that knows how often each score repays."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fairgym.core import Entities, Environment, FairgymError
+from fairgym.environments.bank_loans.declarations import GROUPS, SCORE_NAMES
 from fairgym.environments.bank_loans.dynamics import SCORES, expected_profit
 from fairgym.environments.bank_loans.environment import BankLoans
 from fairgym.environments.bank_loans.types import BankLoansParams
@@ -16,12 +19,19 @@ class Lender(eqx.Module):
     """A rule of the bank in bank_loans.
 
     Attributes:
+        known: parameters of the environment that the bank takes for the true ones.
         repayment: chance that each score repays.
         gain: expected profit of a loan to each score.
+        first: place in the context of the first number that the rule looks at, if it takes any.
     """
 
+    # Option of bank_loans that shows what the rule needs, what that is, and its first name.
+    needs: ClassVar[tuple[str, str, str] | None] = None
+
+    known: BankLoansParams
     repayment: Float[Array, " scores"]
     gain: Float[Array, " scores"]
+    first: int = eqx.field(static=True)
 
     def __init__(self, env: Environment, agent: str, params: BankLoansParams | None = None) -> None:
         """Find what the bank knows.
@@ -32,31 +42,27 @@ class Lender(eqx.Module):
             params: parameters of the environment; its defaults if None.
 
         Raises:
-            FairgymError: another environment.
+            FairgymError: another environment, or a bank that does not see what the rule needs.
         """
-        known = self.known(env, params)
-        repayment = jnp.asarray(known.repayment, jnp.float32)
-        self.repayment = jnp.broadcast_to(repayment, (SCORES,))
-        self.gain = expected_profit(self.repayment, known.loan, known.interest)
-
-    def bank(self, env: Environment) -> BankLoans:
-        """The environment inside all wrappers.
-
-        Raises:
-            FairgymError: it is another one.
-        """
-        inside = env.unwrapped
-        if not isinstance(inside, BankLoans):
+        bank = env.unwrapped
+        if not isinstance(bank, BankLoans):
             raise FairgymError(
                 f"the rule {type(self).__name__} takes the bank of bank_loans; {env.name} is"
                 " another environment"
             )
-        return inside
-
-    def known(self, env: Environment, params: BankLoansParams | None) -> BankLoansParams:
-        """The parameters given, or else the environment's defaults."""
-        bank = self.bank(env)
-        return bank.default_params if params is None else params
+        self.first = 0
+        if self.needs:
+            option, what, name = self.needs
+            if not getattr(bank, option):
+                raise FairgymError(
+                    f"the rule {type(self).__name__} needs {what}; it takes bank_loans with"
+                    f" {option}=True"
+                )
+            self.first = [f.name for f in bank.observation_space(agent).context].index(name)
+        known = bank.default_params if params is None else params
+        self.known = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), known)
+        self.repayment = jnp.broadcast_to(self.known.repayment, (SCORES,))
+        self.gain = expected_profit(self.repayment, known.loan, known.interest)
 
     def applicant(self, observation: Entities) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """Places of the applicant's score and group."""
@@ -84,12 +90,8 @@ class Threshold(Lender):
     ) -> None:
         """Find the scores.
 
-        Args:
-            env: the environment, bank_loans.
-            agent: the agent that approves loans.
-            params: parameters of the environment; its defaults if None.
-            lowest: lowest score that is approved, from 1; None for those whose loans are expected
-                to make a profit.
+        `lowest` is the lowest score that is approved, from 1; None for those whose loans are
+        expected to make a profit.
 
         Raises:
             FairgymError: another environment.
@@ -112,46 +114,15 @@ class LearnedThreshold(Lender):
 
     It learns from the loans that it makes: a score whose first borrowers happen to default is never
     tried again, whatever its chance to repay is (selective labels).
-
-    Attributes:
-        loan: amount of a loan.
-        interest: interest on it, as a share.
-        first: place of the first estimate in the context.
     """
 
-    loan: Float[Array, ""]
-    interest: Float[Array, ""]
-    first: int = eqx.field(static=True)
-
-    def __init__(self, env: Environment, agent: str, params: BankLoansParams | None = None) -> None:
-        """Find the estimates.
-
-        Args:
-            env: the environment, bank_loans with `selective_labels=True`.
-            agent: the agent that approves loans.
-            params: parameters of the environment; its defaults if None.
-
-        Raises:
-            FairgymError: another environment, or a bank that makes no estimates.
-        """
-        super().__init__(env, agent, params)
-        bank = self.bank(env)
-        if not bank.selective_labels:
-            raise FairgymError(
-                "the rule LearnedThreshold needs the bank's estimates; it takes bank_loans with"
-                " selective_labels=True"
-            )
-        known = self.known(env, params)
-        self.loan = jnp.asarray(known.loan, jnp.float32)
-        self.interest = jnp.asarray(known.interest, jnp.float32)
-        names = [feature.name for feature in bank.observation_space(agent).context]
-        self.first = names.index("estimated_score_1")
+    needs: ClassVar = ("selective_labels", "the bank's estimates", "estimated_score_1")
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
         """1 to approve."""
         score, _ = self.applicant(observation)
         estimates = observation.context[self.first : self.first + SCORES]
-        gain = expected_profit(estimates, self.loan, self.interest)
+        gain = expected_profit(estimates, self.known.loan, self.known.interest)
         return (gain > 0.0)[score].astype(jnp.int32)
 
 
@@ -162,35 +133,9 @@ class EqualOpportunity(Lender):
     The EO agent of Hu, Lear and Zhang (2023, section 6.A), after Hardt, Price and Srebro (2016):
     a bank that knows the groups' score distributions and solves for their thresholds before each
     decision.
-
-    Attributes:
-        advantaged: chance that an applicant is of the first group.
-        first: place of the first share in the context.
     """
 
-    advantaged: Float[Array, ""]
-    first: int = eqx.field(static=True)
-
-    def __init__(self, env: Environment, agent: str, params: BankLoansParams | None = None) -> None:
-        """Find the shares.
-
-        Args:
-            env: the environment, bank_loans with `informed=True`.
-            agent: the agent that approves loans.
-            params: parameters of the environment; its defaults if None.
-
-        Raises:
-            FairgymError: another environment, or a bank that does not see the distributions.
-        """
-        super().__init__(env, agent, params)
-        bank = self.bank(env)
-        if not bank.informed:
-            raise FairgymError(
-                "the rule EqualOpportunity needs the score distributions; it takes bank_loans with"
-                " informed=True"
-            )
-        self.advantaged = jnp.asarray(self.known(env, params).advantaged, jnp.float32)
-        self.first = int(bank.shows_cash)
+    needs: ClassVar = ("informed", "the score distributions", f"{GROUPS[0]}_{SCORE_NAMES[0]}")
 
     def approvals(self, shares: Float[Array, "groups scores"]) -> Float[Array, "groups scores"]:
         """Probability of approval for each group and score.
@@ -198,7 +143,8 @@ class EqualOpportunity(Lender):
         Args:
             shares: the groups' score distributions.
         """
-        sizes = jnp.stack([self.advantaged, 1.0 - self.advantaged])
+        advantaged = self.known.advantaged
+        sizes = jnp.stack([advantaged, 1.0 - advantaged])
         return equal_opportunity(shares, sizes, self.repayment, self.gain)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:

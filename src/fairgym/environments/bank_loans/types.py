@@ -5,7 +5,17 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
-from fairgym.core import Components, FairgymError, Params, State, Struct, component, param
+from fairgym.core import (
+    Components,
+    FairgymError,
+    Params,
+    State,
+    Struct,
+    component,
+    fraction,
+    group_count,
+    param,
+)
 from fairgym.environments.bank_loans.dynamics import SCORES
 
 
@@ -46,24 +56,14 @@ class BankLoansComponents(Components):
     applicants: Float[Array, "groups scores"] = component(
         "people who applied for a loan", unit="people", per=("group", "score")
     )
-    approved: Float[Array, " groups"] = component(
-        "applicants who got a loan", unit="people", per="group"
+    approved: Float[Array, " groups"] = group_count("applicants who got a loan")
+    would_repay: Float[Array, " groups"] = group_count(
+        "applicants who would repay a loan, whether they got one or not", "will_repay"
     )
-    would_repay: Float[Array, " groups"] = component(
-        "applicants who would repay a loan, whether they got one or not",
-        unit="people",
-        symbol="will_repay",
-        per="group",
+    successful: Float[Array, " groups"] = group_count(
+        "applicants who got a loan and repaid it", "successful_loan"
     )
-    successful: Float[Array, " groups"] = component(
-        "applicants who got a loan and repaid it",
-        unit="people",
-        symbol="successful_loan",
-        per="group",
-    )
-    defaulted: Float[Array, " groups"] = component(
-        "applicants who got a loan and defaulted", unit="people", per="group"
-    )
+    defaulted: Float[Array, " groups"] = group_count("applicants who got a loan and defaulted")
     score_shares: Float[Array, "groups scores"] = component(
         "share of each score in each group after the step",
         unit="",
@@ -83,10 +83,8 @@ class SelectiveComponents(BankLoansComponents):
     `would_repay` and `successful` are the truth, which it does not know.
     """
 
-    estimated_would_repay: Float[Array, " groups"] = component(
-        "applicants who repaid a loan, and of those without one the estimated share who would",
-        unit="people",
-        per="group",
+    estimated_would_repay: Float[Array, " groups"] = group_count(
+        "applicants who repaid a loan, and of those without one the estimated share who would"
     )
 
 
@@ -120,26 +118,14 @@ class BankLoansParams(Params):
         FairgymError: a number out of its range, or a start distribution whose sum is not 1.
     """
 
-    start_advantaged: Number = param(
-        1 / SCORES,
-        "share of each score in the advantaged group at the start",
-        low=0.0,
-        high=1.0,
-        per="score",
+    start_advantaged: Number = fraction(
+        1 / SCORES, "share of each score in the advantaged group at the start", per="score"
     )
-    start_disadvantaged: Number = param(
-        1 / SCORES,
-        "share of each score in the disadvantaged group at the start",
-        low=0.0,
-        high=1.0,
-        per="score",
+    start_disadvantaged: Number = fraction(
+        1 / SCORES, "share of each score in the disadvantaged group at the start", per="score"
     )
-    repayment: Number = param(
-        0.5, "chance that an applicant would repay a loan", low=0.0, high=1.0, per="score"
-    )
-    advantaged: float = param(
-        0.5, "chance that an applicant is of the advantaged group", low=0.0, high=1.0
-    )
+    repayment: Number = fraction(0.5, "chance that an applicant would repay a loan", per="score")
+    advantaged: float = fraction(0.5, "chance that an applicant is of the advantaged group")
     loan: float = param(1.0, "amount of a loan", unit="dollars", low=0.01, high=1e6)
     interest: float = param(
         1.0, "interest on a loan that is repaid, as a share of it", low=0.0, high=10.0
@@ -147,11 +133,8 @@ class BankLoansParams(Params):
     cash: float = param(
         10_000.0, "cash of the bank at the start", unit="dollars", low=0.0, high=1e9
     )
-    shift: float = param(
-        0.01,
-        "mass of a group's distribution that a loan moves to the next score",
-        low=0.0,
-        high=1.0,
+    shift: float = fraction(
+        0.01, "mass of a group's distribution that a loan moves to the next score"
     )
 
     def __check_init__(self) -> None:
@@ -174,8 +157,8 @@ class BankLoansParams(Params):
 class SelectiveParams(BankLoansParams):
     """Parameters of bank loans with selective labels: what the bank believes before any loan."""
 
-    prior_repayment: float = param(
-        0.6, "estimated chance to repay of a score without any loan so far", low=0.0, high=1.0
+    prior_repayment: float = fraction(
+        0.6, "estimated chance to repay of a score without any loan so far"
     )
     prior_weight: float = param(
         10.0, "number of loans that this estimate counts as", unit="loans", low=0.01, high=1e6

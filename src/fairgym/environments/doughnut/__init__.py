@@ -1,11 +1,5 @@
 """The doughnut shop: who gets the next doughnut (Alamdari et al. 2024, section 6.1)."""
 
-from fairgym.environments.doughnut.environment import (
-    Doughnut,
-    DoughnutComponents,
-    DoughnutNoise,
-    DoughnutParams,
-    DoughnutState,
-)
+from fairgym.environments.doughnut.environment import Doughnut, DoughnutComponents, DoughnutParams
 
-__all__ = ["Doughnut", "DoughnutComponents", "DoughnutNoise", "DoughnutParams", "DoughnutState"]
+__all__ = ["Doughnut", "DoughnutComponents", "DoughnutParams"]

@@ -21,9 +21,10 @@ from fairgym.core import (
     PopulationState,
     Struct,
     component,
+    fraction,
     param,
-    require_agent,
 )
+from fairgym.environments._common.base import SpacesByAgent
 from fairgym.fairness import (
     Direct,
     Full,
@@ -43,12 +44,8 @@ Number = float | Float[jax.Array, "..."]  # one number, or one per person
 class DoughnutParams(Params):
     """Parameters of the doughnut shop; every field may be vmapped over."""
 
-    presence: Number = param(
-        0.8,
-        "p_i: chance that a person is at the counter in a step (A.4.1)",
-        low=0.0,
-        high=1.0,
-        per="person",
+    presence: Number = fraction(
+        0.8, "p_i: chance that a person is at the counter in a step (A.4.1)", per="person"
     )
 
 
@@ -85,7 +82,9 @@ PRESENT = Feature("present", 0, 1, source="whether the person is at the counter"
 
 @register_environment("doughnut")
 @dataclasses.dataclass(frozen=True)
-class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComponents]):
+class Doughnut(
+    SpacesByAgent, PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComponents]
+):
     """A shop that bakes one doughnut in each step, and a server who says whose it is.
 
     It is wasted if that person is not at the counter. The published reward is the log of Nash
@@ -113,7 +112,7 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
             # Doughnuts that are not wasted.
             metrics={"handed_out": Direct("handed_out", normaliser=float(self.horizon))},
             # The people are told apart.
-            parts={"person": self._action_space.names},
+            parts={"person": self._action_spaces["server"].names},
             schemes=self._schemes,
             # Those of section 6.1: of the doughnuts that each person has got.
             memories={
@@ -157,23 +156,16 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
         }
 
     @cached_property
-    def _observation_space(self) -> EntitySpace:
+    def _observation_spaces(self) -> dict[str, EntitySpace]:
+        """Everybody, present or not."""
         time = Feature("time", 0, self.horizon, "steps", levels=self.horizon + 1)
-        return EntitySpace(self.population, (PRESENT,), (time,) if self.shows_time else ())
+        context = (time,) if self.shows_time else ()
+        return {"server": EntitySpace(self.population, (PRESENT,), context)}
 
     @cached_property
-    def _action_space(self) -> OneEntity:
-        return OneEntity(self.population, present="present")
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Everybody, present or not."""
-        require_agent(self, agent)
-        return self._observation_space
-
-    def action_space(self, agent: str) -> OneEntity:
+    def _action_spaces(self) -> dict[str, OneEntity]:
         """The person who gets the doughnut."""
-        require_agent(self, agent)
-        return self._action_space
+        return {"server": OneEntity(self.population, present="present")}
 
     # ---------------------------------------------------------------- start
 
@@ -196,7 +188,11 @@ class Doughnut(PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComp
         """Everybody, present or not, and the time if it is shown."""
         everybody = jnp.ones((self.population,), bool)
         context = {"time": state.time} if self.shows_time else {}
-        return {"server": self._observation_space.view(self.people(state), everybody, context)}
+        return {
+            "server": self._observation_spaces["server"].view(
+                self.people(state), everybody, context
+            )
+        }
 
     # ---------------------------------------------------------------- one step
 

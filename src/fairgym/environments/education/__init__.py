@@ -2,16 +2,6 @@
 
 from fairgym.environments.education.environment import Education
 from fairgym.environments.education.params import EducationParams
-from fairgym.environments.education.types import (
-    EducationComponents,
-    EducationNoise,
-    EducationState,
-)
+from fairgym.environments.education.types import EducationComponents
 
-__all__ = [
-    "Education",
-    "EducationComponents",
-    "EducationNoise",
-    "EducationParams",
-    "EducationState",
-]
+__all__ = ["Education", "EducationComponents", "EducationParams"]

@@ -5,7 +5,7 @@ Features: MAFE, table 6; metrics: MAFE, table 8, appendix H.
 
 from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Shares, per_group
 from fairgym.data.populations import education
-from fairgym.environments._common.sampled import PublishedProfit
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
 # Table 8's normaliser fits about as many people.
@@ -80,15 +80,7 @@ def baseline_policies() -> dict[str, dict[str, object]]:
 
 
 REGIONS, GROUPS = education.REGIONS, education.GROUPS
-FIXED_COLUMNS = (
-    "female",
-    "race_black",
-    "race_asian",
-    "race_other",
-    "major_first",
-    "major_highest",
-    "occupation",
-)
+FIXED_COLUMNS = education.FIXED
 
 _PERSON = (
     Feature("minority", 0, 1, "", "MINRTY", tells_group=True),

@@ -15,24 +15,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import (
-    ActionSpace,
-    Entities,
-    EntitySpace,
-    EnvironmentSpec,
-    param,
-    sample_rows,
-)
+from fairgym.core import ActionSpace, Entities, EntitySpace, EnvironmentSpec, param, sample_rows
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.environments._common.sampled import (
-    LARGEST_NUMBER_OF_STEPS,
-    LARGEST_POPULATION,
     RACE_AND_SEX,
-    PublishedProfit,
     SampledEnvironment,
     filled,
+    number_of_people,
+    number_of_steps,
+    people_per_step,
     race_and_sex,
 )
-from fairgym.environments._common.schedule import Schedule
+from fairgym.environments._common.schedule import Construction, Schedule
 from fairgym.environments.education import dynamics, steps
 from fairgym.environments.education.declarations import (
     APPENDIX_H,
@@ -76,18 +70,12 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     dataset: ClassVar[str] = "education"
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
-    horizon: int = param(
-        100,
-        "T, semesters after which an episode is truncated (100 in the paper).",
-        low=1,
-        high=LARGEST_NUMBER_OF_STEPS,
+    population: int = number_of_people(10_000)
+    horizon: int = number_of_steps(
+        100, "T, semesters after which an episode is truncated (100 in the paper)."
     )
-    applicants: int | None = param(
-        None,
-        "People sampled from the tertiary population each semester, N_1; by default 2%.",
-        low=1,
-        high="population",
+    applicants: int | None = people_per_step(
+        "People sampled from the tertiary population each semester, N_1; by default 2%."
     )
     population_source: str = param("built-in", '"built-in", or the name of imported data.')
     observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
@@ -166,16 +154,32 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         priority = jax.random.uniform(apply_key, group.shape)
         everybody = jnp.ones(group.shape, bool)
         applicants, applying = sample_rows(priority, everybody, filled(self.applicants))
-        return EducationState.at_start(
-            group,
-            region,
-            data,
+        nothing = jnp.zeros(group.shape, jnp.float32)
+        never, zero = jnp.zeros(group.shape, jnp.int32), jnp.float32(0.0)
+        return EducationState(
+            time=jnp.int32(0),
+            group=group,
+            region=region,
+            stage=never,
+            data={**data, "gpa_shift": nothing},
             residual=params.residual_share * (gpa - self._fitted_gpa(data, group)),
+            entered_at=never,
+            left_at=never,
+            gpa=nothing,
+            semester_gpa=nothing,
+            mentored=jnp.zeros(group.shape, bool),
+            degree=nothing,
+            salary=nothing,
+            salary_sum=nothing,
             applicants=applicants,
             applying=applying,
-            semesters=self.horizon,
-            units=params.units_at_start,
-            account=params.reserve_at_start,
+            classes=Schedule.empty(self.horizon, (3, len(GROUPS))),
+            units=jnp.asarray(params.units_at_start, jnp.float32),
+            building=Construction.at_start(1, self.horizon),
+            tuition_share=jnp.float32(1.0),
+            supplement=zero,
+            account=jnp.asarray(params.reserve_at_start, jnp.float32),
+            total_profit=zero,
         )
 
     def counting_people(self, state: EducationState) -> EducationState:
@@ -254,8 +258,9 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     # ---------------------------------------------------------------- one semester
 
     def noise(self, key: PRNGKeyArray, params: EducationParams) -> EducationNoise:
-        """Five uniform numbers for every person."""
-        return EducationNoise.sample(key, self.population)
+        """Five uniform numbers for every person, one of them for two uses."""
+        uniform = jax.random.uniform(key, (5, self.population))
+        return EducationNoise(*uniform, apply=uniform[0])
 
     def transition(
         self,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairgym.core import param
+from fairgym.core import fraction, param
 from fairgym.core.params import Number
 from fairgym.environments._common.regions import RegionParams
 
@@ -17,11 +17,8 @@ class EducationParams(RegionParams):
     environment's card.
     """
 
-    minority_share: float = param(
-        0.1,
-        "share of the minority in the population; the default is that of the data",
-        low=0.0,
-        high=1.0,
+    minority_share: float = fraction(
+        0.1, "share of the minority in the population; the default is that of the data"
     )
     planner_budget: float = param(
         2.5e7,
@@ -130,25 +127,18 @@ class EducationParams(RegionParams):
         low=0.0,
         high=4.0,
     )
-    large_scholarship: float = param(
-        0.5,
-        "share of the tuition from which a scholarship is large (not published)",
-        low=0.0,
-        high=1.0,
+    large_scholarship: float = fraction(
+        0.5, "share of the tuition from which a scholarship is large (not published)"
     )
-    residual_share: float = param(
+    residual_share: float = fraction(
         1.0,
         "share of the own residual of f(u) that each person carries (not published; 0: everybody's"
         " baseline is what is usual for their features, 1: it is that of their row of the data)",
-        low=0.0,
-        high=1.0,
     )
-    gpa_kept: float = param(
+    gpa_kept: float = fraction(
         0.0,
         "share of the GPA of a pass in the baseline of the next one (not published; 0: what"
         " somebody achieved in a pass does not count in the next, 1: the GPA is the new baseline)",
-        low=0.0,
-        high=1.0,
     )
     gpa_drift: float = param(
         0.25, "Delta: half width of a GPA's change per semester (table 8)", low=0.0, high=4.0
@@ -175,19 +165,13 @@ class EducationParams(RegionParams):
     cost_gpa: float = param(-1.1, "beta_1 (table 8)", low=-100.0, high=0.0)
     cost_university: float = param(-1.1, "beta_2 (table 8)", low=-100.0, high=0.0)
     cost_experience: float = param(-1.1, "beta_3 (table 8)", low=-100.0, high=0.0)
-    supplement_in_salary: float = param(
+    supplement_in_salary: float = fraction(
         0.0,
         "share of the diversity money that measured salaries contain (not published; 1: S of table"
         " 7 is all that workers receive, 0: it is SALARY of equation 22)",
-        low=0.0,
-        high=1.0,
     )
-    improve_base: Number = param(
-        0.39,
-        "Q: chance that features improve without money, nearly (table 8)",
-        low=0.0,
-        high=1.0,
-        per="region",
+    improve_base: Number = fraction(
+        0.39, "Q: chance that features improve without money, nearly (table 8)", per="region"
     )
     gpa_change: float = param(
         0.01, "c of the baseline GPA when features move (not published)", low=0.0, high=4.0

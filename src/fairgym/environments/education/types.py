@@ -1,14 +1,9 @@
 """State, noise and components of the education environment."""
 
-from collections.abc import Mapping
-
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Components, PopulationState, Struct, component, person_index
-from fairgym.data.populations.education import GROUPS
-from fairgym.environments._common.sampled import group_count
+from fairgym.core import Components, PopulationState, Struct, component, group_count, person_index
 from fairgym.environments._common.schedule import Construction, Schedule
 
 OUTSIDE, STUDYING, WORKING = 0, 1, 2
@@ -71,61 +66,6 @@ class EducationState(PopulationState):
     total_profit: Float[Array, ""]
     applicants: Int[Array, " applicants"] = person_index()
 
-    @classmethod
-    def at_start(
-        cls,
-        group: Int[Array, " people"],
-        region: Int[Array, " people"],
-        data: Mapping[str, Float[Array, " people"]],
-        residual: Float[Array, " people"],
-        applicants: Int[Array, " applicants"],
-        applying: Bool[Array, " applicants"],
-        semesters: int,
-        units: float | Float[Array, ""],
-        account: float | Float[Array, ""],
-    ) -> "EducationState":
-        """State before the first semester: everybody is outside, nothing is built or spent.
-
-        Args:
-            group: group of each person.
-            region: region of each person.
-            data: columns of the data.
-            residual: as of the state.
-            applicants: rows of the people sampled for the first semester.
-            applying: True for those of them who really apply.
-            semesters: length of an episode.
-            units: infrastructure units of the university.
-            account: dollars of the university.
-        """
-        nothing = jnp.zeros(group.shape, jnp.float32)
-        never = jnp.zeros(group.shape, jnp.int32)
-        zero = jnp.float32(0.0)
-        return cls(
-            time=jnp.int32(0),
-            group=group,
-            region=region,
-            stage=never,
-            data={**data, "gpa_shift": nothing},
-            residual=residual,
-            entered_at=never,
-            left_at=never,
-            gpa=nothing,
-            semester_gpa=nothing,
-            mentored=jnp.zeros(group.shape, bool),
-            degree=nothing,
-            salary=nothing,
-            salary_sum=nothing,
-            applicants=applicants,
-            applying=applying,
-            classes=Schedule.empty(semesters, (3, len(GROUPS))),
-            units=jnp.asarray(units, jnp.float32),
-            building=Construction.at_start(1, semesters),
-            tuition_share=jnp.float32(1.0),
-            supplement=zero,
-            account=jnp.asarray(account, jnp.float32),
-            total_profit=zero,
-        )
-
     @property
     def times(self) -> Times:
         """Times of each person at the beginning of the semester."""
@@ -148,7 +88,9 @@ class EducationNoise(Struct):
     """The randomness of one step, uniform in [0, 1), one number of each kind per person.
 
     Attributes:
-        admission: breaks ties of the admission scores.
+        admission: breaks ties of the admission scores. It is also `apply`: one is for those who
+            apply, the other for those outside, and no person is both, unless a pass lasts a single
+            semester.
         mentor: selects the newest minority students who get a mentor.
         gpa: noise of the semester's GPA.
         leave: decides whether the student leaves the university.
@@ -162,16 +104,6 @@ class EducationNoise(Struct):
     leave: Float[Array, " people"]
     move: Float[Array, " people"]
     apply: Float[Array, " people"]
-
-    @classmethod
-    def sample(cls, key: PRNGKeyArray, people: int) -> "EducationNoise":
-        """Sample all of them, independently, except that `apply` is also `admission`.
-
-        One is for those outside, the other for those who apply: no person is both, unless a pass
-        lasts a single semester.
-        """
-        uniform = jax.random.uniform(key, (5, people))
-        return cls(*uniform, apply=uniform[0])
 
 
 class EducationComponents(Components):

@@ -1,17 +1,6 @@
 """The epidemic: who is vaccinated in a network (Hu, Lear and Zhang 2023, section VI-C)."""
 
 from fairgym.environments.epidemic.environment import Epidemic
-from fairgym.environments.epidemic.types import (
-    EpidemicComponents,
-    EpidemicNoise,
-    EpidemicParams,
-    EpidemicState,
-)
+from fairgym.environments.epidemic.types import EpidemicComponents, EpidemicParams
 
-__all__ = [
-    "Epidemic",
-    "EpidemicComponents",
-    "EpidemicNoise",
-    "EpidemicParams",
-    "EpidemicState",
-]
+__all__ = ["Epidemic", "EpidemicComponents", "EpidemicParams"]

@@ -15,18 +15,18 @@ from fairgym.core import (
     EntitySpace,
     EnvironmentSpec,
     FairgymError,
+    Feature,
     OneEntity,
     PopulationEnvironment,
     check_shape,
     param,
-    require_agent,
 )
+from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.epidemic import steps
 from fairgym.environments.epidemic.declarations import (
     baseline_policies,
     epidemic_measures,
     epidemic_metrics,
-    observation_space,
 )
 from fairgym.environments.epidemic.graph import (
     KARATE,
@@ -57,7 +57,9 @@ HARDER_WANING = 0.2
 
 @register_environment("epidemic")
 @dataclasses.dataclass(frozen=True)
-class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComponents]):
+class Epidemic(
+    SpacesByAgent, PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComponents]
+):
     """A disease that spreads along contacts, and a clinic that vaccinates one person in each step.
 
     The published reward is the share of people who are not infected.
@@ -185,7 +187,10 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
             baselines={**baseline_policies(), "random": {"clinic": "random"}},
             stages=self._stages,
             # The people, who are told apart.
-            parts={"state": self._stages, "person": self._action_space.names[: self.population]},
+            parts={
+                "state": self._stages,
+                "person": self._action_spaces["clinic"].names[: self.population],
+            },
             core_attribute="degree",
             # a person's number is a place in the network
             exchangeable=False,
@@ -198,29 +203,26 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         return EpidemicParams(waning=HARDER_WANING if self.harder else 0.0)
 
     @cached_property
-    def _observation_space(self) -> EntitySpace:
-        return observation_space(
-            self._stages,
-            self.population,
-            most_contacts=max(1, int(self.contact_matrix.sum(axis=1).max())),
-            horizon=self.horizon,
-            shows_contacts=self.shows_contacts,
-            shows_time=self.shows_time,
-        )
+    def _observation_spaces(self) -> dict[str, EntitySpace]:
+        """Everybody, with their state of health."""
+        most = max(1, int(self.contact_matrix.sum(axis=1).max()))
+        features = [Feature(stage, levels=2, of="health") for stage in self._stages]
+        given = "whether a vaccine was given so far"
+        features.append(Feature("vaccinated", levels=2, source=given))
+        if self.shows_contacts:
+            infected = Feature("infected_contacts", 0, most, "people", "N_I", levels=most + 1)
+            features.append(infected)
+        features.append(Feature("group", levels=2, source="0 or 1: the community", fixed=True))
+        features.append(Feature("degree", 0, most, "people", "number of contacts", fixed=True))
+        time = Feature("time", 0, self.horizon, "steps", levels=self.horizon + 1)
+        context = (time,) if self.shows_time else ()
+        return {"clinic": EntitySpace(self.population, tuple(features), context)}
 
     @cached_property
-    def _action_space(self) -> OneEntity:
-        return OneEntity(self.population, none=True, present=self._stages[SUSCEPTIBLE])
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Everybody, with their state of health."""
-        require_agent(self, agent)
-        return self._observation_space
-
-    def action_space(self, agent: str) -> OneEntity:
+    def _action_spaces(self) -> dict[str, OneEntity]:
         """The person who is vaccinated, or nobody."""
-        require_agent(self, agent)
-        return self._action_space
+        space = OneEntity(self.population, none=True, present=self._stages[SUSCEPTIBLE])
+        return {"clinic": space}
 
     # ---------------------------------------------------------------- start
 
@@ -267,7 +269,11 @@ class Epidemic(PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComp
         """Everybody, and the time if it is shown."""
         everybody = jnp.ones((self.population,), bool)
         context = {"time": state.time} if self.shows_time else {}
-        return {"clinic": self._observation_space.view(self.people(state), everybody, context)}
+        return {
+            "clinic": self._observation_spaces["clinic"].view(
+                self.people(state), everybody, context
+            )
+        }
 
     # ---------------------------------------------------------------- one step
 

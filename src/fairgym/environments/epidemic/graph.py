@@ -40,36 +40,14 @@ class NetworkxGraph(Protocol):
         ...
 
 
-# Member of the club -> those with higher numbers whom they meet; Zachary counts from 1.
-_MET_BY = {
-    0: (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31),
-    1: (2, 3, 7, 13, 17, 19, 21, 30),
-    2: (3, 7, 8, 9, 13, 27, 28, 32),
-    3: (7, 12, 13),
-    4: (6, 10),
-    5: (6, 10, 16),
-    6: (16,),
-    8: (30, 32, 33),
-    9: (33,),
-    13: (33,),
-    14: (32, 33),
-    15: (32, 33),
-    18: (32, 33),
-    19: (33,),
-    20: (32, 33),
-    22: (32, 33),
-    23: (25, 27, 29, 32, 33),
-    24: (25, 27, 31),
-    25: (31,),
-    26: (29, 33),
-    27: (33,),
-    28: (31, 33),
-    29: (32, 33),
-    30: (32, 33),
-    31: (32, 33),
-    32: (33,),
-}
-KARATE_CLUB: Edges = tuple((a, b) for a, others in _MET_BY.items() for b in others)
+# The club's contacts, as `graph` takes them; Zachary counts the members from 1.
+_CONTACTS = (
+    "0-1,0-2,0-3,0-4,0-5,0-6,0-7,0-8,0-10,0-11,0-12,0-13,0-17,0-19,0-21,0-31,1-2,1-3,1-7,"
+    "1-13,1-17,1-19,1-21,1-30,2-3,2-7,2-8,2-9,2-13,2-27,2-28,2-32,3-7,3-12,3-13,4-6,4-10,5-6,"
+    "5-10,5-16,6-16,8-30,8-32,8-33,9-33,13-33,14-32,14-33,15-32,15-33,18-32,18-33,19-33,"
+    "20-32,20-33,22-32,22-33,23-25,23-27,23-29,23-32,23-33,24-25,24-27,24-31,25-31,26-29,"
+    "26-33,27-33,28-31,28-33,29-32,29-33,30-32,30-33,31-32,31-33,32-33"
+)
 KARATE_PEOPLE = 34
 
 # Members of the community around the instructor (number 0); the others are around the officer.
@@ -157,6 +135,9 @@ def _number(word: Any) -> int:
     if number != (number if isinstance(word, str) else word) or number < 0:
         raise ValueError
     return number
+
+
+KARATE_CLUB: Edges = tuple(_pair(word) for word in _CONTACTS.split(","))
 
 
 def contact_matrix(contacts: Edges, people: int) -> np.ndarray:

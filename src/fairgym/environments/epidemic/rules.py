@@ -1,5 +1,7 @@
 """Rules of agents that vaccinate people who meet one another."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -18,10 +20,14 @@ class Vaccinator(Chooser):
         contacts: 1 where two people meet, 0 elsewhere.
         goes_on: True to choose among everybody once nobody is present, as in the code of Hu, Lear
             and Zhang (2023): such vaccines are wasted.
+        column_seen: column of the feature that the rule looks at.
     """
+
+    sees: ClassVar[str] = ""  # feature that the rule looks at besides
 
     contacts: Float[Array, "rows rows"]
     goes_on: bool = eqx.field(static=True)
+    column_seen: int = eqx.field(static=True)
 
     def __init__(
         self, env: Environment, agent: str, params: Params | None = None, *, goes_on: bool = False
@@ -35,7 +41,8 @@ class Vaccinator(Chooser):
             goes_on: as the attribute.
 
         Raises:
-            FairgymError: the agent does not choose one row, or the environment has no network.
+            FairgymError: the agent does not choose one row, the environment has no network, or
+                the agent does not see the feature.
         """
         super().__init__(env, agent, params)
         contacts = getattr(env.unwrapped, "contact_matrix", None)
@@ -45,6 +52,7 @@ class Vaccinator(Chooser):
                 f" epidemic; {env.name} has no contact_matrix"
             )
         self.contacts, self.goes_on = jnp.asarray(contacts), goes_on
+        self.column_seen = column_of(env, agent, self.sees) if self.sees else -1
 
     def merit(self, observation: Entities) -> Float[Array, " rows"]:
         """Number by which people are preferred."""
@@ -77,24 +85,11 @@ class MostExposed(Vaccinator):
 
     This is "Max" as the text of Hu, Lear and Zhang (2023, section VI-C) has it.
 
-    Attributes:
-        infected: column of who is infected.
     """
 
-    infected: int = eqx.field(static=True)
-
-    def __init__(
-        self, env: Environment, agent: str, params: Params | None = None, *, goes_on: bool = False
-    ) -> None:
-        """Find the network and the column.
-
-        Raises:
-            FairgymError: as for `Vaccinator`, or the agent does not see who is infected.
-        """
-        super().__init__(env, agent, params, goes_on=goes_on)
-        self.infected = column_of(env, agent, "infected")
+    sees: ClassVar[str] = "infected"
 
     def merit(self, observation: Entities) -> Float[Array, " rows"]:
         """Number of infected contacts."""
-        infected = observation.features[:, self.infected]
+        infected = observation.features[:, self.column_seen]
         return jnp.dot(self.contacts, infected, precision="highest")

@@ -31,9 +31,7 @@ def infection_chance(
 def chance_to_pass_on(
     stage: Int[Array, " people"],
     infected: Float[Array, " people"],
-    onset: Number,
-    recovery: Number,
-    waning: Number,
+    params: EpidemicParams,
     states: int,
 ) -> Float[Array, " people"]:
     """Chance that each person passes on to the next state of health.
@@ -41,30 +39,15 @@ def chance_to_pass_on(
     Args:
         stage: state of health of each person.
         infected: chance that each person is infected if susceptible.
-        onset: chance that an exposed person becomes infectious.
-        recovery: chance that an infected person recovers.
-        waning: chance that an immune person becomes susceptible.
+        params: chances of onset, recovery and waning.
         states: number of states of health: 3, or 4 with the exposed.
     """
-    later = jnp.where(stage == states - 2, recovery, jnp.where(stage == states - 1, waning, onset))
+    later = jnp.where(
+        stage == states - 2,
+        params.recovery,
+        jnp.where(stage == states - 1, params.waning, params.onset),
+    )
     return jnp.where(stage == 0, infected, later)
-
-
-def passed_on(
-    stage: Int[Array, " people"],
-    chance: Float[Array, " people"],
-    fate: Float[Array, " people"],
-    states: int,
-) -> Int[Array, " people"]:
-    """State of health of each person after the step, all at once.
-
-    Args:
-        stage: state of health of each person before.
-        chance: chance that each person passes on.
-        fate: uniform in [0, 1) for each person.
-        states: number of states of health.
-    """
-    return jnp.where(fate < chance, (stage + 1) % states, stage)
 
 
 def effect_chance(
@@ -122,7 +105,7 @@ def spread(
         states: number of states of health.
     """
     chance = _chance_to_pass_on(stage, contact_matrix, params, states)
-    return passed_on(stage, chance, fate, states)
+    return jnp.where(fate < chance, (stage + 1) % states, stage)
 
 
 def _chance_to_pass_on(
@@ -134,7 +117,7 @@ def _chance_to_pass_on(
     """Chance that each person passes on to the next state of health."""
     met = infected_contacts(stage, contact_matrix, states)
     infected = infection_chance(met, params.infection)
-    return chance_to_pass_on(stage, infected, params.onset, params.recovery, params.waning, states)
+    return chance_to_pass_on(stage, infected, params, states)
 
 
 def infected_contacts(

@@ -2,7 +2,15 @@
 
 from jaxtyping import Array, Bool, Float
 
-from fairgym.core import Components, Params, PopulationState, Struct, component, param
+from fairgym.core import (
+    Components,
+    Params,
+    PopulationState,
+    Struct,
+    component,
+    fraction,
+    group_count,
+)
 
 
 class EpidemicState(PopulationState):
@@ -18,22 +26,16 @@ class EpidemicState(PopulationState):
 class EpidemicComponents(Components):
     """Components of one step."""
 
-    vaccinated: Float[Array, " groups"] = component(
-        "people given a vaccine, with effect or without",
-        unit="people",
-        symbol="vaccine_given",
-        per="group",
+    vaccinated: Float[Array, " groups"] = group_count(
+        "people given a vaccine, with effect or without", "vaccine_given"
     )
     wasted: Float[Array, ""] = component("vaccines without effect", unit="people")
-    newly_infected: Float[Array, " groups"] = component(
-        "susceptible people who are infected", unit="people", symbol="new_infected", per="group"
+    newly_infected: Float[Array, " groups"] = group_count(
+        "susceptible people who are infected", "new_infected"
     )
-    people: Float[Array, " groups"] = component("people", unit="people", per="group", level=True)
-    not_infected: Float[Array, " groups"] = component(
-        "people not infected after the step, and not exposed",
-        unit="people",
-        per="group",
-        level=True,
+    people: Float[Array, " groups"] = group_count("people", level=True)
+    not_infected: Float[Array, " groups"] = group_count(
+        "people not infected after the step, and not exposed", level=True
     )
     health: Float[Array, "groups states"] = component(
         "people in each state of health after the step",
@@ -63,40 +65,21 @@ class EpidemicParams(Params):
     harder variant.
     """
 
-    infection: float = param(
-        0.5,
-        "tau: chance that an infected contact infects a susceptible person",
-        unit="per step",
-        low=0.0,
-        high=1.0,
+    infection: float = fraction(
+        0.5, "tau: chance that an infected contact infects a susceptible person", unit="per step"
     )
-    onset: float = param(
-        0.5,
-        "chance that an exposed person becomes infectious (SEIR)",
-        unit="per step",
-        low=0.0,
-        high=1.0,
+    onset: float = fraction(
+        0.5, "chance that an exposed person becomes infectious (SEIR)", unit="per step"
     )
-    recovery: float = param(
-        0.005,
-        "rho: chance that an infected person recovers",
-        unit="per step",
-        low=0.0,
-        high=1.0,
+    recovery: float = fraction(
+        0.005, "rho: chance that an infected person recovers", unit="per step"
     )
-    waning: float = param(
+    waning: float = fraction(
         0.0,
         "chance that an immune person becomes susceptible again (harder variant: 0.2)",
         unit="per step",
-        low=0.0,
-        high=1.0,
     )
-    efficacy: float = param(
-        1.0, "chance that the vaccine makes a susceptible person immune", low=0.0, high=1.0
-    )
-    cure: float = param(
-        0.0,
-        "chance that the vaccine makes an exposed or infected person recover",
-        low=0.0,
-        high=1.0,
+    efficacy: float = fraction(1.0, "chance that the vaccine makes a susceptible person immune")
+    cure: float = fraction(
+        0.0, "chance that the vaccine makes an exposed or infected person recover"
     )

@@ -2,6 +2,6 @@
 
 from fairgym.environments.health.environment import Health
 from fairgym.environments.health.params import HealthParams
-from fairgym.environments.health.types import HealthComponents, HealthNoise, HealthState
+from fairgym.environments.health.types import HealthComponents
 
-__all__ = ["Health", "HealthComponents", "HealthNoise", "HealthParams", "HealthState"]
+__all__ = ["Health", "HealthComponents", "HealthParams"]

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Shares, per_group
 from fairgym.data.populations import health
-from fairgym.environments._common.sampled import PublishedProfit
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
 # Table 8, in dollars: bare numbers there; its budget and profit fit about as many people.

@@ -14,21 +14,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core import (
-    ActionSpace,
-    Entities,
-    EntitySpace,
-    EnvironmentSpec,
-    by_group,
-    param,
-)
+from fairgym.core import ActionSpace, Entities, EntitySpace, EnvironmentSpec, by_group, param
 from fairgym.data.sampling import amplified_weights, group_shares, resample_rows
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.environments._common.sampled import (
-    LARGEST_NUMBER_OF_STEPS,
-    LARGEST_POPULATION,
     RACE_AND_SEX,
-    PublishedProfit,
     SampledEnvironment,
+    number_of_people,
+    number_of_steps,
     race_and_sex,
 )
 from fairgym.environments._common.schedule import Construction
@@ -65,18 +58,12 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     dataset: ClassVar[str] = "health"
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
-    horizon: int = param(
-        100,
-        "T, months after which an episode is truncated (100 in the paper).",
-        low=1,
-        high=LARGEST_NUMBER_OF_STEPS,
+    population: int = number_of_people(10_000)
+    horizon: int = number_of_steps(
+        100, "T, months after which an episode is truncated (100 in the paper)."
     )
-    decision_period: int = param(
-        6,
-        "k, months between actions of the insurer and of the planner.",
-        low=1,
-        high=LARGEST_NUMBER_OF_STEPS,
+    decision_period: int = number_of_steps(
+        6, "k, months between actions of the insurer and of the planner."
     )
     population_source: str = param("built-in", '"built-in", or the name of imported data.')
     observe_group: bool = param(True, "Whether agents observe what tells a person's region.")
@@ -230,7 +217,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
 
     def noise(self, key: PRNGKeyArray, params: HealthParams) -> HealthNoise:
         """Six uniform numbers for every person."""
-        return HealthNoise.sample(key, self.population)
+        return HealthNoise(*jax.random.uniform(key, (6, self.population)))
 
     def transition(
         self,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairgym.core import param
+from fairgym.core import fraction, param
 from fairgym.core.params import Number
 from fairgym.environments._common.regions import RegionParams
 from fairgym.environments.health.declarations import PROFIT
@@ -55,12 +55,10 @@ class HealthParams(RegionParams):
         high=1e6,
         per="region",
     )
-    beds_by_people: float = param(
+    beds_by_people: float = fraction(
         1.0,
         "share of the beds at the start that regions have in proportion to their people (not"
         " published; 0: as many in every region)",
-        low=0.0,
-        high=1.0,
     )
     months_of_premium_per_income: float = param(
         12.0,
@@ -70,19 +68,11 @@ class HealthParams(RegionParams):
         low=1e-6,
         high=1e6,
     )
-    illness_uninsured: Number = param(
-        0.4,
-        "A: what lack of coverage adds to the chance to fall ill (table 8)",
-        low=0.0,
-        high=1.0,
-        per="region",
+    illness_uninsured: Number = fraction(
+        0.4, "A: what lack of coverage adds to the chance to fall ill (table 8)", per="region"
     )
-    illness_risk: Number = param(
-        0.4,
-        "B: chance to fall ill at a health risk of 5, coverage apart (table 8)",
-        low=0.0,
-        high=1.0,
-        per="region",
+    illness_risk: Number = fraction(
+        0.4, "B: chance to fall ill at a health risk of 5, coverage apart (table 8)", per="region"
     )
     end_base: float = param(
         1.03, "D of the end of an illness: D^(E ILLTIME) (table 8)", low=1.0, high=10.0
@@ -106,12 +96,8 @@ class HealthParams(RegionParams):
         3.0, "G of mortality, per point of health risk (table 8)", low=0.0, high=100.0
     )
     survival_offset: float = param(-7.0, "H of mortality (table 8)", low=-100.0, high=100.0)
-    improve_base: Number = param(
-        0.29,
-        "Q: chance that features improve without money, nearly (table 8)",
-        low=0.0,
-        high=1.0,
-        per="region",
+    improve_base: Number = fraction(
+        0.29, "Q: chance that features improve without money, nearly (table 8)", per="region"
     )
     public_health_months: float = param(
         1.0,

@@ -1,10 +1,8 @@
 """State, noise and components of the health environment."""
 
-import jax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Components, PopulationState, Struct, component
-from fairgym.environments._common.sampled import group_count
+from fairgym.core import Components, PopulationState, Struct, component, group_count
 from fairgym.environments._common.schedule import Construction
 
 
@@ -66,11 +64,6 @@ class HealthNoise(Struct):
     newcomer: Float[Array, " people"]
     move: Float[Array, " people"]
     illness: Float[Array, " people"]
-
-    @classmethod
-    def sample(cls, key: PRNGKeyArray, people: int) -> "HealthNoise":
-        """Sample all of them, independently."""
-        return cls(*jax.random.uniform(key, (6, people)))
 
 
 class HealthComponents(Components):

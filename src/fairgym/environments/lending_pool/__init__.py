@@ -1,17 +1,6 @@
 """The lending pool: who gets the next loan (Alamdari et al. 2024, section 6.2)."""
 
 from fairgym.environments.lending_pool.environment import LendingPool
-from fairgym.environments.lending_pool.types import (
-    LendingPoolComponents,
-    LendingPoolNoise,
-    LendingPoolParams,
-    LendingPoolState,
-)
+from fairgym.environments.lending_pool.types import LendingPoolComponents, LendingPoolParams
 
-__all__ = [
-    "LendingPool",
-    "LendingPoolComponents",
-    "LendingPoolNoise",
-    "LendingPoolParams",
-    "LendingPoolState",
-]
+__all__ = ["LendingPool", "LendingPoolComponents", "LendingPoolParams"]

@@ -17,10 +17,9 @@ from fairgym.core import (
     Feature,
     OneEntity,
     PopulationEnvironment,
-    count_people,
     param,
-    require_agent,
 )
+from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.lending_pool.types import (
     APPLYING,
     LendingPoolComponents,
@@ -28,17 +27,7 @@ from fairgym.environments.lending_pool.types import (
     LendingPoolParams,
     LendingPoolState,
 )
-from fairgym.fairness import (
-    Direct,
-    Disparity,
-    Full,
-    Metric,
-    Min,
-    Rate,
-    RelaxedParity,
-    Scheme,
-    When,
-)
+from fairgym.fairness import Direct, Disparity, Full, Metric, Min, Rate, RelaxedParity, Scheme, When
 from fairgym.utils import register_environment
 
 GROUPS = ("A", "B")
@@ -49,7 +38,7 @@ CREDIT_LEVELS = 8  # 0.2, 0.3, ..., 0.9
 @register_environment("lending_pool")
 @dataclasses.dataclass(frozen=True)
 class LendingPool(
-    PopulationEnvironment[LendingPoolState, LendingPoolParams, LendingPoolComponents]
+    SpacesByAgent, PopulationEnvironment[LendingPoolState, LendingPoolParams, LendingPoolComponents]
 ):
     """A bank that grants one loan in each step to one of a few people, of two groups.
 
@@ -91,11 +80,16 @@ class LendingPool(
             components=LendingPoolComponents,
             metrics=self._metrics,
             # The people are told apart.
-            parts={"person": self._action_space.names},
+            parts={"person": self._action_spaces["bank"].names},
             schemes=self._schemes,
             # Those of section 6.2: of the loans that each group has got.
             memories={"full": Full("loans"), "min": Min("loans")},
-            published=self._published,
+            # Parity, less T for each offer that is refused and 10 T for a margin missed (A.4.2).
+            published={
+                "parity": 1.0,
+                "refused": float(self.horizon),
+                "margin_missed": 10.0 * self.horizon,
+            },
             default_objective="published",
             # a loan is what people apply for
             benefit="loans",
@@ -145,14 +139,9 @@ class LendingPool(
             "long_term": Scheme.long_term(granted, RelaxedParity()),
         }
 
-    @property
-    def _published(self) -> Mapping[str, float]:
-        """Parity, less T for each offer that is refused and 10 T for a margin missed (A.4.2)."""
-        steps = float(self.horizon)
-        return {"parity": 1.0, "refused": steps, "margin_missed": 10.0 * steps}
-
     @cached_property
-    def _observation_space(self) -> EntitySpace:
+    def _observation_spaces(self) -> dict[str, EntitySpace]:
+        """Everybody, whether they apply or not, and the profit so far."""
         steps, levels = self.horizon, CREDIT_LEVELS if self.credit == "discrete" else 0
         features = (
             Feature("applies", 0, 1, source="whether the person applies", levels=2),
@@ -163,23 +152,13 @@ class LendingPool(
             "profit", -steps, steps, "loans", "profit margin so far", levels=2 * steps + 1
         )
         time = Feature("time", 0, steps, "steps", levels=steps + 1)
-        return EntitySpace(
-            self.population, features, (margin, time) if self.shows_time else (margin,)
-        )
+        context = (margin, time) if self.shows_time else (margin,)
+        return {"bank": EntitySpace(self.population, features, context)}
 
     @cached_property
-    def _action_space(self) -> OneEntity:
-        return OneEntity(self.population, present="applies")
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """Everybody, whether they apply or not, and the profit so far."""
-        require_agent(self, agent)
-        return self._observation_space
-
-    def action_space(self, agent: str) -> OneEntity:
+    def _action_spaces(self) -> dict[str, OneEntity]:
         """The person whom a loan is offered."""
-        require_agent(self, agent)
-        return self._action_space
+        return {"bank": OneEntity(self.population, present="applies")}
 
     # ---------------------------------------------------------------- start
 
@@ -211,7 +190,9 @@ class LendingPool(
         context = {"profit": state.profit}
         if self.shows_time:
             context["time"] = state.time
-        return {"bank": self._observation_space.view(self.people(state), everybody, context)}
+        return {
+            "bank": self._observation_spaces["bank"].view(self.people(state), everybody, context)
+        }
 
     # ---------------------------------------------------------------- one step
 
@@ -262,12 +243,6 @@ class LendingPool(
         stage = _stage(noise.application, params)
         state = state.replace(time=time, stage=stage, credit=credit, profit=total)
         return state, components, jnp.array(False)
-
-    def _count(
-        self, people: Float[Array, " people"], state: LendingPoolState
-    ) -> Float[Array, " groups"]:
-        """Number of people in each group."""
-        return count_people(people, state, len(GROUPS))
 
 
 def _stage(

@@ -3,7 +3,16 @@
 import jax
 from jaxtyping import Array, Float
 
-from fairgym.core import Components, Params, PopulationState, Struct, component, param
+from fairgym.core import (
+    Components,
+    Params,
+    PopulationState,
+    Struct,
+    component,
+    fraction,
+    group_count,
+    param,
+)
 
 IDLE, APPLYING = range(2)
 
@@ -23,17 +32,13 @@ class LendingPoolState(PopulationState):
 class LendingPoolComponents(Components):
     """Components of one step."""
 
-    applied: Float[Array, " groups"] = component(
-        "people who applied for a loan", unit="people", per="group"
-    )
-    loans: Float[Array, " groups"] = component(
-        "loans granted", unit="people", symbol="u_A, u_B", per="group"
-    )
+    applied: Float[Array, " groups"] = group_count("people who applied for a loan")
+    loans: Float[Array, " groups"] = group_count("loans granted", "u_A, u_B")
     loans_to: Float[Array, " persons"] = component(
         "loans granted to each person", unit="loans", symbol="u_i", per="person"
     )
-    repaid: Float[Array, " groups"] = component("loans repaid", unit="people", per="group")
-    defaulted: Float[Array, " groups"] = component("loans defaulted", unit="people", per="group")
+    repaid: Float[Array, " groups"] = group_count("loans repaid")
+    defaulted: Float[Array, " groups"] = group_count("loans defaulted")
     profit: Float[Array, ""] = component(
         "loans repaid less loans defaulted", unit="loans", nonnegative=False
     )
@@ -73,27 +78,19 @@ class LendingPoolParams(Params):
     Gaussian credit.
     """
 
-    application: Number = param(
-        0.9, "p_i: chance that a person applies in a step", low=0.0, high=1.0, per="person"
+    application: Number = fraction(0.9, "p_i: chance that a person applies in a step", per="person")
+    start_a: float = fraction(
+        0.5, "credit of group A at the start (the authors' code begins at 0.6)"
     )
-    start_a: float = param(
-        0.5,
-        "credit of group A at the start (the authors' code begins at 0.6)",
-        low=0.0,
-        high=1.0,
+    start_b: float = fraction(0.9, "credit of group B at the start")
+    credit_change: float = fraction(
+        0.1, "c: mean gain of credit when a loan is repaid, and loss on default"
     )
-    start_b: float = param(0.9, "credit of group B at the start", low=0.0, high=1.0)
-    credit_change: float = param(
-        0.1, "c: mean gain of credit when a loan is repaid, and loss on default", low=0.0, high=1.0
+    credit_spread: float = fraction(
+        0.0, "standard deviation of changes of credit, if Gaussian (A.3: 0.1)"
     )
-    credit_spread: float = param(
-        0.0,
-        "standard deviation of changes of credit, if Gaussian (A.3: 0.1)",
-        low=0.0,
-        high=1.0,
-    )
-    lowest_credit: float = param(0.2, "lowest credit", low=0.0, high=1.0)
-    highest_credit: float = param(0.9, "highest credit", low=0.0, high=1.0)
+    lowest_credit: float = fraction(0.2, "lowest credit")
+    highest_credit: float = fraction(0.9, "highest credit")
     margin: float = param(
         0.1, "profit per step that the bank aims at over the episode", low=-1.0, high=1.0
     )

@@ -2,6 +2,6 @@
 
 from fairgym.environments.loan.environment import Loan
 from fairgym.environments.loan.params import LoanParams
-from fairgym.environments.loan.types import LoanComponents, LoanNoise, LoanState
+from fairgym.environments.loan.types import LoanComponents
 
-__all__ = ["Loan", "LoanComponents", "LoanNoise", "LoanParams", "LoanState"]
+__all__ = ["Loan", "LoanComponents", "LoanParams"]

@@ -6,12 +6,10 @@ Features: MAFE, table 2; metrics: MAFE, table 8, appendix F.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Unit, per_group
-from fairgym.environments._common.sampled import PublishedProfit
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
 # What higher actions do.
@@ -39,7 +37,7 @@ def published_metrics(profit_normaliser: float, bank: str = "") -> dict[str, Met
         return Rate(f"{bank}{numerator}", f"{bank}{denominator}", title=title, **of_rate)
 
     admission = rate("approved", "applied")
-    wait = rate("waited", "disbursed", title="wait", sign=-1, unit="months")
+    wait = rate("waited", "disbursed", title="wait of those paid out", sign=-1, unit="months")
     default = rate("defaulted", "ended", sign=-1)
     metrics = {
         "profit": Direct(f"{bank}profit", normaliser=profit_normaliser),
@@ -50,20 +48,6 @@ def published_metrics(profit_normaliser: float, bank: str = "") -> dict[str, Met
         "default_disparity": Disparity(default),
     }
     return {f"{bank}{name}": metric for name, metric in metrics.items()}
-
-
-def published_of_banks(profit_normaliser: float, banks: Sequence[str]) -> dict[str, Metric]:
-    """The published metrics of each bank.
-
-    Args:
-        profit_normaliser: as for `published_metrics`.
-        banks: what the names of each bank's metrics begin with.
-    """
-    return {
-        name: metric
-        for bank in banks
-        for name, metric in published_metrics(profit_normaliser, bank).items()
-    }
 
 
 def queue_metrics() -> dict[str, Metric]:
@@ -84,11 +68,6 @@ def queue_metrics() -> dict[str, Metric]:
         "queue_disparity": Disparity(queue_time, normalise_by_sum=True),
         "served_disparity": Disparity(served),
     }
-
-
-def finished_only(banks: Sequence[str]) -> dict[str, str]:
-    """The published wait of each bank, which leaves out those whom `served_disparity` tells of."""
-    return {f"{bank}wait_disparity": "served_disparity" for bank in banks}
 
 
 def baseline_policies(
@@ -155,6 +134,7 @@ def observation_spaces(
     profit: float,
     telling: tuple[Feature, ...],
     more: Mapping[str, tuple[Feature, ...]],
+    banks: Sequence[str],
 ) -> dict[str, EntitySpace]:
     """Applicants, waiting people and borrowers; time and the bank's profit as context.
 
@@ -165,6 +145,7 @@ def observation_spaces(
         profit: thousand dollars, the range of the bank's total profit.
         telling: what tells a person's group.
         more: context that an agent is shown besides.
+        banks: what the names of each bank's agents begin with.
     """
     context = (
         Feature("time", 0, horizon, "months"),
@@ -172,29 +153,29 @@ def observation_spaces(
     )
     rows = {"admissions": applicants}
     return {
-        agent: EntitySpace(
+        f"{bank}{agent}": EntitySpace(
             rows.get(agent, population),
             (*telling, *features),
             (*context, *more.get(agent, ())),
         )
+        for bank in banks
         for agent, features in _FEATURES.items()
     }
 
 
-def action_spaces(scored: int, groups: tuple[str, ...]) -> dict[str, ActionSpace]:
+def action_spaces(
+    scored: int, groups: tuple[str, ...], banks: Sequence[str] = ("",)
+) -> dict[str, ActionSpace]:
     """Thresholds, queue scores, relief shares.
 
     Args:
         scored: rows that the disbursement agent scores.
         groups: one threshold and one relief share for each; empty for one for all.
+        banks: what the names of each bank's agents begin with.
     """
-    return {
+    of_role = {
         "admissions": Unit(per_group("threshold", groups, meaning=_THRESHOLD)),
         "disbursement": PerEntity(scored, Element("priority", meaning=_PRIORITY)),
         "debt_management": Unit(per_group("relief", groups, meaning=_RELIEF)),
     }
-
-
-def for_each_group(action: Float[Array, " elements"], groups: int) -> Float[Array, " groups"]:
-    """One number for each group, also where the action is a single one for all."""
-    return jnp.broadcast_to(action, (groups,))
+    return {f"{bank}{role}": space for bank in banks for role, space in of_role.items()}

@@ -9,7 +9,7 @@ a bank learns from its loans (`selective.py`), and the groups (`groups.py`).
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -28,24 +28,23 @@ from fairgym.core import (
 )
 from fairgym.data import Population, load_population
 from fairgym.data.populations.loan import by_race
+from fairgym.environments._common.base import PublishedProfit
 from fairgym.environments._common.sampled import (
-    LARGEST_NUMBER_OF_STEPS,
-    LARGEST_POPULATION,
-    PublishedProfit,
     SampledEnvironment,
     filled,
+    number_of_people,
+    number_of_steps,
+    people_per_step,
 )
+from fairgym.environments._common.schedule import Schedule
 from fairgym.environments.loan import dynamics, pool, steps
 from fairgym.environments.loan.declarations import (
     PROFIT,
     ROLES,
     action_spaces,
     baseline_policies,
-    finished_only,
-    for_each_group,
     observation_spaces,
     published_metrics,
-    published_of_banks,
     queue_metrics,
 )
 from fairgym.environments.loan.groups import GROUPINGS, Grouping
@@ -56,8 +55,6 @@ from fairgym.environments.loan.selective import AllLabels, SelectiveLabels
 from fairgym.environments.loan.types import DATA_COLUMNS, LoanNoise, LoanState, QueueComponents
 from fairgym.fairness import Metric
 from fairgym.utils import register_environment
-
-_SpaceT = TypeVar("_SpaceT")
 
 
 @register_environment("loan")
@@ -74,24 +71,15 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     dataset: ClassVar[str] = "loan"
     published_profit: ClassVar[PublishedProfit] = PROFIT
 
-    population: int = param(10_000, "Number of people N.", low=2, high=LARGEST_POPULATION)
-    horizon: int = param(
-        400,
-        "T, months after which an episode is truncated (400 in the paper).",
-        low=1,
-        high=LARGEST_NUMBER_OF_STEPS,
+    population: int = number_of_people(10_000)
+    horizon: int = number_of_steps(
+        400, "T, months after which an episode is truncated (400 in the paper)."
     )
-    applicants: int | None = param(
-        None,
-        "People sampled from the idle each month, N_1; by default 2% of the population.",
-        low=1,
-        high="population",
+    applicants: int | None = people_per_step(
+        "People sampled from the idle each month, N_1; by default 2% of the population."
     )
-    disbursement_cap: int | None = param(
-        None,
-        "Most loans paid out each month; by default 1% of the population.",
-        low=1,
-        high="population",
+    disbursement_cap: int | None = people_per_step(
+        "Most loans paid out each month; by default 1% of the population."
     )
     action_groups: int | None = param(
         None,
@@ -169,30 +157,29 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     @cached_property
     def spec(self) -> EnvironmentSpec:
         """What is declared."""
+        banks, grouping = self._market.prefixes, self._grouping
         return EnvironmentSpec(
             version=2,
-            agents=tuple(f"{bank}{role}" for bank in self._market.prefixes for role in ROLES),
-            groups=self._grouping.groups,
+            agents=tuple(f"{bank}{role}" for bank in banks for role in ROLES),
+            groups=grouping.groups,
             components=self._labelling.components(self._market.components),
             metrics=self._metrics,
-            group_word=self._grouping.word,
+            group_word=grouping.word,
             time_unit="months",
             failure=self._market.failure,
             # The rewards and disparities of MAFE, table 1; of each bank.
             terms=tuple(self._published_of_banks),
-            # loans paid out: people come to the bank for a loan
-            benefit="disbursed",
+            benefit="disbursed",  # loans paid out: people come to the bank for a loan
             # Two simple rules, and the paper's grid-searched fixed policy (appendix D.3).
-            baselines=baseline_policies(
-                filled(self.action_groups), self._market.prefixes, self._grouping.disadvantaged
-            ),
+            baselines=baseline_policies(filled(self.action_groups), banks, grouping.disadvantaged),
             stages=("idle", "waiting", "repaying"),
             core_attribute="qualification_score",
             counts_people=True,
             data_checksum=self._data.checksum,
             size_text=f"{self.population:,} people",
             waits={"waiting": "time_waited"},
-            finished_only=finished_only(self._market.prefixes),
+            # the wait leaves out those who are never served
+            finished_only={f"{bank}wait_disparity": "served_disparity" for bank in banks},
         )
 
     @property
@@ -217,30 +204,27 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     @property
     def _published_of_banks(self) -> dict[str, Metric]:
         """Published metrics of each bank, whose profit is normalised by its share of loans."""
-        return published_of_banks(self._profit_scale / self.banks, self._market.prefixes)
+        scale, banks = self._profit_scale / self.banks, self._market.prefixes
+        return {n: m for bank in banks for n, m in published_metrics(scale, bank).items()}
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
         more = dict.fromkeys(ROLES, self._market.context)
         more["admissions"] += self._labelling.context
-        scale = self._profit_scale / self.banks
-        telling = self._grouping.features
-        spaces = observation_spaces(
-            self.population, filled(self.applicants), self.horizon, scale, telling, more
+        return observation_spaces(
+            self.population,
+            filled(self.applicants),
+            self.horizon,
+            self._profit_scale / self.banks,
+            self._grouping.features,
+            more,
+            self._market.prefixes,
         )
-        return self._for_every_bank(spaces)
 
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
-        spaces = action_spaces(
-            self.population, self._grouping.groups if filled(self.action_groups) > 1 else ()
-        )
-        return self._for_every_bank(spaces)
-
-    def _for_every_bank(self, spaces: Mapping[str, _SpaceT]) -> dict[str, _SpaceT]:
-        """Spaces by role as spaces by agent: those of all banks are the same."""
-        banks = self._market.prefixes
-        return {f"{bank}{role}": space for bank in banks for role, space in spaces.items()}
+        groups = self._grouping.groups if filled(self.action_groups) > 1 else ()
+        return action_spaces(self.population, groups, self._market.prefixes)
 
     # ---------------------------------------------------------------- start
 
@@ -255,14 +239,29 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         priority = jax.random.uniform(applicants_key, group.shape)
         everybody = jnp.ones(group.shape, bool)
         applicants, applying = sample_rows(priority, everybody, filled(self.applicants))
-        state = LoanState.at_start(
-            group,
-            record,
-            residual=params.residual_share * (paid_share - fitted),
+        residual = params.residual_share * (paid_share - fitted)
+        nothing, never = jnp.zeros(group.shape, jnp.float32), jnp.zeros(group.shape, jnp.int32)
+        zero = jnp.zeros(self._market.places, jnp.float32)
+        state = LoanState(
+            time=jnp.int32(0),
+            group=group,
+            stage=never,
+            **record,
+            waiting_since=never,
+            matures_at=never,
+            balance=nothing,
+            installment=nothing,
+            total_requested=nothing,
+            total_received=nothing,
+            warning=jnp.zeros(group.shape, bool),
+            served=jnp.zeros(group.shape, bool),
+            residual=residual,
             applicants=applicants,
             applying=applying,
-            months=self.horizon + self._longest_term,
-            places=self._market.places,
+            deposits=Schedule.empty(self.horizon + self._longest_term, self._market.places),
+            total_profit=zero,
+            total_losses=zero,
+            total_payments=zero,
         )
         return self._labelling.at_start(self._market.at_start(state, applicants_key))
 
@@ -303,7 +302,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         # 1. apply (sampled at the end of the last step, so that agents could see it), 2. admit
         admission = steps.admit(state, record, scores["qualification"], threshold)
         # 3. pay out
-        payouts = steps.pay_out_all(
+        payouts = steps.pay_out(
             noise,
             state,
             [actions[f"{prefix}disbursement"] for prefix in market.prefixes],
@@ -347,4 +346,5 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     def _offered(self, actions: Mapping[str, Array], role: str) -> Float[Array, " offers"]:
         """Terms by bank and group: the order of `LoanState.offer`."""
         terms = (actions[f"{prefix}{role}"] for prefix in self._market.prefixes)
-        return jnp.concatenate([for_each_group(term, len(self.spec.groups)) for term in terms])
+        shape = (len(self.spec.groups),)  # one number for each, also where there is one for all
+        return jnp.concatenate([jnp.broadcast_to(term, shape) for term in terms])

@@ -1,22 +1,16 @@
 """The numbers of the loan environment (MAFE, table 8, where published)."""
 
-from fairgym.core import param
+from fairgym.core import fraction, param
 from fairgym.core.params import Number
-from fairgym.environments._common.sampled import SampledParams
+from fairgym.environments._common.base import SampledParams
 
 
 class BankParams(SampledParams):
     """Parameters that the two loan environments share."""
 
-    disadvantaged_share: float = param(
-        0.5, "share of the disadvantaged group in the population", low=0.0, high=1.0
-    )
-    deposit_rate: float = param(
-        0.03,
-        "interest that the bank pays on the deposits that fund its loans",
-        unit="per year",
-        low=0.0,
-        high=1.0,
+    disadvantaged_share: float = fraction(0.5, "share of the disadvantaged group in the population")
+    deposit_rate: float = fraction(
+        0.03, "interest that the bank pays on the deposits that fund its loans", unit="per year"
     )
     fico_change: float = param(
         100.0,
@@ -48,32 +42,23 @@ class LoanParams(BankParams):
         high=1e6,
         per="group",
     )
-    payment_noise: float = param(
-        0.025,
-        "standard deviation sigma of the payment noise (table 8, equation 8)",
-        low=0.0,
-        high=1.0,
+    payment_noise: float = fraction(
+        0.025, "standard deviation sigma of the payment noise (table 8, equation 8)"
     )
-    default_ratio: float = param(
+    default_ratio: float = fraction(
         0.9,
         "a borrower is behind when less than this share of all requests was paid"
         " (appendix F: more than 10% behind)",
-        low=0.0,
-        high=1.0,
     )
-    relief_forgiven: float = param(
+    relief_forgiven: float = fraction(
         0.5,
         "share of the relief that is taken off the balance; the rest of it is put off (not"
         " published)",
-        low=0.0,
-        high=1.0,
     )
-    residual_share: float = param(
+    residual_share: float = fraction(
         0.0,
         "share of the own residual of the fitted payment propensity that each person carries (not"
         " published; 0: everybody pays what is usual for their features)",
-        low=0.0,
-        high=1.0,
     )
     income_change: float = param(
         0.0,

@@ -143,33 +143,6 @@ def choice_probability(
     return jax.nn.softmax(sensitivity * (admitted + relief), axis=0)
 
 
-def choose(
-    noise: LoanNoise, state: PoolState, score: Score, params: LoanParams
-) -> Int[Array, " people"]:
-    """Step 1, second part: each applicant of the month to come chooses a bank by the posted terms.
-
-    Args:
-        noise: the month's randomness.
-        state: the state with the applicants of the month to come and the terms posted before it.
-        score: the fitted qualification score.
-        params: the parameters.
-
-    Returns:
-        The bank of each person; those who do not apply keep theirs.
-    """
-    assert isinstance(noise, PoolNoise) and isinstance(params, PoolParams)
-    rows = state.applicants
-    record = {name: column[rows] for name, column in state.record.items()}
-    threshold, relief = state.posted[:, :, state.group[rows]]
-    qualification = dynamics.qualification_score(score, record)
-    chance = choice_probability(qualification, threshold, relief, params.terms_sensitivity)
-    chosen = jnp.sum(noise.choice[rows] >= jnp.cumsum(chance, axis=0)[:-1], axis=0)
-    kept = state.bank[rows]
-    return state.bank.at[rows].set(
-        jnp.where(state.applying, chosen.astype(kept.dtype), kept), unique_indices=True
-    )
-
-
 @dataclasses.dataclass(frozen=True)
 class Pool(Market[PoolState]):
     """Two banks, one of which each applicant chooses by the terms that they have posted."""
@@ -233,6 +206,16 @@ class Pool(Market[PoolState]):
         params: LoanParams,
     ) -> PoolState:
         """State in which the month's terms are posted, and the next applicants choose by them."""
-        posted = jnp.stack([threshold, relief]).reshape(state.posted.shape)
-        state = state.replace(posted=posted)
-        return state.replace(bank=choose(noise, state, score, params))
+        assert isinstance(noise, PoolNoise) and isinstance(params, PoolParams)
+        posted, rows = jnp.stack([threshold, relief]).reshape(state.posted.shape), state.applicants
+        record = {name: column[rows] for name, column in state.record.items()}
+        admission, easing = posted[:, :, state.group[rows]]
+        qualification = dynamics.qualification_score(score, record)
+        chance = choice_probability(qualification, admission, easing, params.terms_sensitivity)
+        chosen = jnp.sum(noise.choice[rows] >= jnp.cumsum(chance, axis=0)[:-1], axis=0)
+        # 1. of the next month; those who do not apply keep their bank
+        kept = state.bank[rows]
+        bank = state.bank.at[rows].set(
+            jnp.where(state.applying, chosen.astype(kept.dtype), kept), unique_indices=True
+        )
+        return state.replace(posted=posted, bank=bank)

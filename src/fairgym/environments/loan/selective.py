@@ -4,7 +4,6 @@ Applicants are told apart by the decile of their qualification score among the p
 """
 
 import dataclasses
-from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar, Generic
 
@@ -14,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Feature, Struct, by_group, component, count_people, param
-from fairgym.data import Population, Score
+from fairgym.core import Feature, by_group, count_people, fraction, group_count, param
+from fairgym.data import Population
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.market import StateT
-from fairgym.environments.loan.month import Admission, Ending, Month
+from fairgym.environments.loan.month import Month
 from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.types import LoanState, QueueComponents
 from fairgym.fairness import Disparity, Metric, Rate
@@ -33,11 +32,8 @@ ESTIMATES = tuple(
 class SelectiveParams(LoanParams):
     """Parameters of the loan environment with selective labels: beliefs before any loan."""
 
-    prior_repayment: float = param(
-        0.8,
-        "estimated chance to repay of a decile without any ended loan so far",
-        low=0.0,
-        high=1.0,
+    prior_repayment: float = fraction(
+        0.8, "estimated chance to repay of a decile without any ended loan so far"
     )
     prior_weight: float = param(
         10.0, "number of loans that this estimate counts as", unit="loans", low=0.01, high=1e6
@@ -58,19 +54,6 @@ class RecordingState(LoanState):
     kept: Float[Array, " deciles"] = eqx.field(kw_only=True)
 
 
-def decile_edges(data: Population, columns: Sequence[str]) -> np.ndarray:
-    """The qualification scores between the deciles of the data's people.
-
-    Args:
-        data: the population.
-        columns: those that the score is fitted to.
-    """
-    with jax.ensure_compile_time_eval():  # also where a program is being compiled
-        record = {name: jnp.asarray(data.columns[name]) for name in columns}
-        score = dynamics.qualification_score(data.scores["qualification"], record)
-        return np.quantile(np.asarray(score), np.arange(1, DECILES) / DECILES)
-
-
 class SelectiveComponents(QueueComponents):
     """Those of a bank that does not know what would become of whom it refuses.
 
@@ -78,38 +61,18 @@ class SelectiveComponents(QueueComponents):
     same people.
     """
 
-    would_repay: Float[Array, " groups"] = component(
-        "applicants who would keep up payments at this month's relief",
-        unit="people",
-        per="group",
-        used_by=("admissions",),
+    would_repay: Float[Array, " groups"] = group_count(
+        "applicants who would keep up payments at this month's relief", "", "admissions"
     )
-    approved_would_repay: Float[Array, " groups"] = component(
-        "those of them who were approved", unit="people", per="group", used_by=("admissions",)
+    approved_would_repay: Float[Array, " groups"] = group_count(
+        "those of them who were approved", "", "admissions"
     )
-    estimated_would_repay: Float[Array, " groups"] = component(
-        "applicants, each counted by the estimated chance to repay",
-        unit="people",
-        per="group",
-        used_by=("admissions",),
+    estimated_would_repay: Float[Array, " groups"] = group_count(
+        "applicants, each counted by the estimated chance to repay", "", "admissions"
     )
-    estimated_approved_would_repay: Float[Array, " groups"] = component(
-        "those of them who were approved", unit="people", per="group", used_by=("admissions",)
+    estimated_approved_would_repay: Float[Array, " groups"] = group_count(
+        "those of them who were approved", "", "admissions"
     )
-
-
-class Labels(Struct):
-    """Applicants of a month, each with the truth and with what the bank believes.
-
-    Attributes:
-        would_repay: 1 if the applicant would keep up payments.
-        estimated: the estimated chance of it.
-        decile: place of the applicant's decile.
-    """
-
-    would_repay: Float[Array, " applicants"]
-    estimated: Float[Array, " applicants"]
-    decile: Int[Array, " applicants"]
 
 
 def estimates(state: RecordingState, params: LoanParams) -> Float[Array, " deciles"]:
@@ -117,103 +80,6 @@ def estimates(state: RecordingState, params: LoanParams) -> Float[Array, " decil
     assert isinstance(params, SelectiveParams)
     weight = params.prior_weight
     return (state.kept + params.prior_repayment * weight) / (state.ended + weight)
-
-
-def label(
-    state: RecordingState,
-    qualification: Float[Array, " applicants"],
-    edges: np.ndarray,
-    propensity: Score,
-    relief: Float[Array, " groups"],
-    params: LoanParams,
-) -> Labels:
-    """Tell of each applicant what would become of a loan, and what the bank believes of it.
-
-    Args:
-        state: the month's state before its step.
-        qualification: qualification score of each applicant.
-        edges: the nine scores between the deciles.
-        propensity: the fitted payment propensity.
-        relief: relief share of each group.
-        params: the parameters.
-    """
-    rows = state.applicants
-    given = relief[state.group[rows]]
-    rate = dynamics.monthly_rate(state.interest_rate[rows])
-    scheduled = dynamics.scheduled_installment(state.principal[rows], rate, state.term[rows])
-    burdened = dynamics.debt_to_income_with(
-        state.debt_to_income[rows],
-        dynamics.requested_installment(scheduled, given),
-        state.annual_income[rows],
-    )
-    record = {name: column[rows] for name, column in state.record.items()}
-    fitted = dynamics.payment_propensity(propensity, {**record, "debt_to_income": burdened})
-    paying = jnp.clip(fitted + state.residual[rows], 0.0, 1.0)
-    places = jnp.searchsorted(jnp.asarray(edges, jnp.float32), qualification, side="right")
-    decile = places.astype(jnp.int32)
-    return Labels(
-        would_repay=dynamics.keeps_up(paying, given, params.default_ratio).astype(jnp.float32),
-        estimated=estimates(state, params)[decile],
-        decile=decile,
-    )
-
-
-def counted(
-    components: QueueComponents,
-    labels: Labels,
-    approved: Bool[Array, " applicants"],
-    state: RecordingState,
-    groups: int,
-) -> SelectiveComponents:
-    """The month's components with those of labels."""
-
-    def count(numbers: Float[Array, " applicants"], who: Bool[Array, " applicants"]) -> Array:
-        return count_people(numbers * who, state, groups, state.applicants)
-
-    return SelectiveComponents(
-        **vars(components),
-        would_repay=count(labels.would_repay, state.applying),
-        approved_would_repay=count(labels.would_repay, approved),
-        estimated_would_repay=count(labels.estimated, state.applying),
-        estimated_approved_would_repay=count(labels.estimated, approved),
-    )
-
-
-def recorded(
-    state: RecordingState, labels: Labels, admission: Admission, ending: Ending
-) -> dict[str, Array]:
-    """Fields of the next state: loans that ended this month, deciles of whom it approved."""
-    rows = state.applicants
-    decile = state.decile.at[rows].set(
-        jnp.where(admission.approved, labels.decile, state.decile[rows]), unique_indices=True
-    )
-
-    def added(so_far: Float[Array, " deciles"], who: Bool[Array, " people"]) -> Array:
-        return so_far + by_group(who.astype(jnp.float32), state.decile, DECILES)
-
-    return {
-        "decile": decile,
-        "ended": added(state.ended, ending.ended),
-        "kept": added(state.kept, ending.repaid),
-    }
-
-
-def label_metrics() -> dict[str, Metric]:
-    """True positive rates of admission by the truth and by the estimates, and their gaps."""
-    truth = Rate("approved_would_repay", "would_repay", title="True positive rate")
-    estimated = Rate(
-        "estimated_approved_would_repay",
-        "estimated_would_repay",
-        title="Estimated true positive rate",
-    )
-    return {
-        "tpr": truth,
-        "tpr_disparity": Disparity(truth, title="Gap of true positive rates"),
-        "estimated_tpr": estimated,
-        "estimated_tpr_disparity": Disparity(
-            estimated, title="Gap of estimated true positive rates"
-        ),
-    }
 
 
 class AllLabels(Generic[StateT]):
@@ -280,7 +146,10 @@ class SelectiveLabels(AllLabels[RecordingState]):
     @cached_property
     def _edges(self) -> np.ndarray:
         """The qualification scores between the deciles of the data's people."""
-        return decile_edges(self.data, self.columns)
+        with jax.ensure_compile_time_eval():  # also where a program is being compiled
+            record = {name: jnp.asarray(self.data.columns[name]) for name in self.columns}
+            score = dynamics.qualification_score(self.data.scores["qualification"], record)
+            return np.quantile(np.asarray(score), np.arange(1, DECILES) / DECILES)
 
     def params(self, of_market: type[LoanParams]) -> type[LoanParams]:
         """Those of the loan environment with beliefs."""
@@ -291,8 +160,20 @@ class SelectiveLabels(AllLabels[RecordingState]):
         return SelectiveComponents
 
     def metrics(self) -> dict[str, Metric]:
-        """Those of labels, by the truth and by the bank's estimates."""
-        return label_metrics()
+        """True positive rates of admission by the truth and by the estimates, and their gaps."""
+        truth = Rate("approved_would_repay", "would_repay", title="True positive rate")
+        estimated = Rate(
+            "estimated_approved_would_repay",
+            "estimated_would_repay",
+            title="Estimated true positive rate",
+        )
+        gap, estimated_gap = "Gap of true positive rates", "Gap of estimated true positive rates"
+        return {
+            "tpr": truth,
+            "tpr_disparity": Disparity(truth, title=gap),
+            "estimated_tpr": estimated,
+            "estimated_tpr_disparity": Disparity(estimated, title=estimated_gap),
+        }
 
     def at_start(self, state: LoanState) -> RecordingState:
         """State of a bank that has recorded nothing yet."""
@@ -313,8 +194,45 @@ class SelectiveLabels(AllLabels[RecordingState]):
         params: LoanParams,
     ) -> tuple[RecordingState, SelectiveComponents]:
         """Outcomes of its own loans are recorded; applicants are counted by label and estimate."""
-        admission = month.admission
-        propensity = self.data.scores["propensity"]
-        labels = label(state, admission.qualification, self._edges, propensity, relief, params)
-        with_labels = counted(components, labels, admission.approved, state, self.groups)
-        return state.replace(**recorded(state, labels, admission, month.ending)), with_labels
+        rows, approved, ending = state.applicants, month.admission.approved, month.ending
+        # the truth: what would become of each applicant at this month's relief
+        given = relief[state.group[rows]]
+        rate = dynamics.monthly_rate(state.interest_rate[rows])
+        scheduled = dynamics.scheduled_installment(state.principal[rows], rate, state.term[rows])
+        burdened = dynamics.debt_to_income_with(
+            state.debt_to_income[rows],
+            dynamics.requested_installment(scheduled, given),
+            state.annual_income[rows],
+        )
+        record = {name: column[rows] for name, column in state.record.items()}
+        fitted = dynamics.payment_propensity(
+            self.data.scores["propensity"], {**record, "debt_to_income": burdened}
+        )
+        paying = jnp.clip(fitted + state.residual[rows], 0.0, 1.0)
+        # what the bank believes of the applicant's decile
+        edges = jnp.asarray(self._edges, jnp.float32)
+        places = jnp.searchsorted(edges, month.admission.qualification, side="right")
+        decile = places.astype(jnp.int32)
+        truth = dynamics.keeps_up(paying, given, params.default_ratio).astype(jnp.float32)
+        belief = estimates(state, params)[decile]
+
+        def count(numbers: Float[Array, " applicants"], who: Bool[Array, " applicants"]) -> Array:
+            return count_people(numbers * who, state, self.groups, rows)
+
+        def ended(who: Bool[Array, " people"]) -> Float[Array, " deciles"]:
+            return by_group(who.astype(jnp.float32), state.decile, DECILES)
+
+        counted = SelectiveComponents(
+            **vars(components),
+            would_repay=count(truth, state.applying),
+            approved_would_repay=count(truth, approved),
+            estimated_would_repay=count(belief, state.applying),
+            estimated_approved_would_repay=count(belief, approved),
+        )
+        decile = jnp.where(approved, decile, state.decile[rows])
+        state = state.replace(
+            decile=state.decile.at[rows].set(decile, unique_indices=True),
+            ended=state.ended + ended(ending.ended),
+            kept=state.kept + ended(ending.repaid),
+        )
+        return state, counted

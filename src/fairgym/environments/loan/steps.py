@@ -52,48 +52,25 @@ def admit(
 def pay_out(
     noise: LoanNoise,
     state: LoanState,
-    bank: int,
-    scores: Float[Array, " people"],
-    cap: int,
-    deposit_rate: float | Float[Array, ""],
-    longest_term: int,
-) -> Payout:
-    """Step 3: pay out the highest scores of one bank's queue."""
-    queue = state.of_bank(bank, state.stage == WAITING)
-    rows, paid_out = highest(scores, queue, cap, noise.priority)
-    principal, term = state.principal[rows], state.term[rows]
-    return Payout(
-        rows=rows,
-        paid_out=paid_out,
-        waited=(state.time - state.waiting_since[rows]).astype(jnp.float32),
-        principal=principal,
-        term=term,
-        due_later=dynamics.deposits_due(principal, term, paid_out, deposit_rate, longest_term),
-    )
-
-
-def pay_out_all(
-    noise: LoanNoise,
-    state: LoanState,
     scores: Sequence[Float[Array, " people"]],
     cap: int,
     deposit_rate: float | Float[Array, ""],
     longest_term: int,
 ) -> tuple[Payout, ...]:
-    """Step 3 of every bank; they share the cap, and of an odd one the first bank has one more."""
-    banks = len(scores)
-    return tuple(
-        pay_out(
-            noise,
-            state,
-            bank,
-            scores[bank],
-            (cap + banks - 1 - bank) // banks,
-            deposit_rate,
-            longest_term,
-        )
-        for bank in range(banks)
-    )
+    """Step 3: pay out the highest scores of every bank's queue.
+
+    The banks share the cap, and of an odd one the first bank has one more.
+    """
+    payouts, banks = [], len(scores)
+    for bank in range(banks):
+        queue = state.of_bank(bank, state.stage == WAITING)
+        places = (cap + banks - 1 - bank) // banks
+        rows, paid_out = highest(scores[bank], queue, places, noise.priority)
+        principal, term = state.principal[rows], state.term[rows]
+        waited = (state.time - state.waiting_since[rows]).astype(jnp.float32)
+        due = dynamics.deposits_due(principal, term, paid_out, deposit_rate, longest_term)
+        payouts.append(Payout(rows, paid_out, waited, principal, term, due_later=due))
+    return tuple(payouts)
 
 
 def collect(

@@ -1,15 +1,11 @@
 """State, noise and components of the loan environment."""
 
-from collections.abc import Mapping
-
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import Components, PopulationState, Struct, component, person_index
-from fairgym.environments._common.sampled import group_count
+from fairgym.core import Components, PopulationState, Struct, component, group_count, person_index
 from fairgym.environments._common.schedule import Schedule
 
 DATA_COLUMNS = (
@@ -81,53 +77,6 @@ class LoanState(BankState):
     applying: Bool[Array, " applicants"]
     deposits: Schedule
     applicants: Int[Array, " applicants"] = person_index()
-
-    @classmethod
-    def at_start(
-        cls,
-        group: Int[Array, " people"],
-        record: Mapping[str, Float[Array, " people"]],
-        residual: Float[Array, " people"],
-        applicants: Int[Array, " applicants"],
-        applying: Bool[Array, " applicants"],
-        months: int,
-        places: tuple[int, ...],
-    ) -> "LoanState":
-        """State before the first month: all people are idle, and nothing is lent or owed.
-
-        Args:
-            group: group of each person.
-            record: columns of the data.
-            residual: as of the state.
-            applicants: rows of the people sampled for the first month.
-            applying: True for those of them who really apply.
-            months: months in which deposits can fall due.
-            places: shape of a number of the books: empty for a single bank, or one place for each.
-        """
-        nothing = jnp.zeros(group.shape, jnp.float32)
-        never = jnp.zeros(group.shape, jnp.int32)
-        zero = jnp.zeros(places, jnp.float32)
-        return cls(
-            time=jnp.int32(0),
-            group=group,
-            stage=never,
-            **record,
-            waiting_since=never,
-            matures_at=never,
-            balance=nothing,
-            installment=nothing,
-            total_requested=nothing,
-            total_received=nothing,
-            warning=jnp.zeros(group.shape, bool),
-            served=jnp.zeros(group.shape, bool),
-            residual=residual,
-            applicants=applicants,
-            applying=applying,
-            deposits=Schedule.empty(months, places),
-            total_profit=zero,
-            total_losses=zero,
-            total_payments=zero,
-        )
 
     @property
     def offer(self) -> Int[Array, " people"]:

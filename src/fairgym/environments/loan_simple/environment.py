@@ -25,17 +25,17 @@ from fairgym.core import (
 )
 from fairgym.data.populations.loan import GROUPS
 from fairgym.environments._common.sampled import (
-    LARGEST_NUMBER_OF_STEPS,
-    LARGEST_POPULATION,
     SampledEnvironment,
     filled,
+    number_of_people,
+    number_of_steps,
+    people_per_step,
 )
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan.declarations import (
     PROFIT,
     action_spaces,
     baseline_policies,
-    for_each_group,
     published_metrics,
 )
 from fairgym.environments.loan.steps import book
@@ -54,23 +54,6 @@ INFERRED_LOANS = PROFIT.population // 100 * PROFIT.horizon
 PROFIT_PER_LOAN = PROFIT.amount / INFERRED_LOANS
 
 
-def profit_scale(applicants: int, horizon: int) -> float:
-    """The profit per loan that table 8 is taken to stand for, for all loans that there can be here.
-
-    A loan's whole profit is booked at once, whereas most loans of the full environment are still
-    running, or waiting, when its episode ends: scaled with people and steps alone its normaliser
-    would be ten times too small here.
-
-    Args:
-        applicants: number of people who apply in each step.
-        horizon: number of steps.
-
-    Returns:
-        Thousand dollars.
-    """
-    return PROFIT_PER_LOAN * applicants * horizon
-
-
 FEATURES = (
     Feature("group", 0, 1, "", "RACE: 0 advantaged, 1 disadvantaged", tells_group=True),
     Feature("qualification_score", 0, 1, "", "QUALSCORE"),
@@ -78,21 +61,6 @@ FEATURES = (
     Feature("principal", 1_000, 40_000, "dollars", "PRINCIPAL"),
     Feature("fico", 300, 850, "points", "mean of FICO_RANGE_LOW and FICO_RANGE_HIGH"),
 )
-
-
-def observation_space(applicants: int, horizon: int, profit: float) -> EntitySpace:
-    """This step's applicants; time and the bank's profit as context.
-
-    Args:
-        applicants: rows.
-        horizon: steps, the range of the time.
-        profit: thousand dollars, the range of the bank's total profit.
-    """
-    context = (
-        Feature("time", 0, horizon, "steps"),
-        Feature("total_profit", 0, profit, "thousand dollars", "TOTBANKPROF"),
-    )
-    return EntitySpace(applicants, FEATURES, context)
 
 
 AGENTS = ("admissions", "disbursement", "debt_management")
@@ -111,25 +79,14 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     name: ClassVar[str] = "loan_simple"
     dataset: ClassVar[str] = "loan"
 
-    population: int = param(500, "Number of people N.", low=2, high=LARGEST_POPULATION)
-    horizon: int = param(
-        50,
-        "T, steps after which an episode is truncated.",
-        low=1,
-        high=LARGEST_NUMBER_OF_STEPS,
+    population: int = number_of_people(500)
+    horizon: int = number_of_steps(50, "T, steps after which an episode is truncated.")
+    applicants: int | None = people_per_step(
+        "People sampled from everybody in each step, N_1; by default 10% of the population."
     )
-    applicants: int | None = param(
-        None,
-        "People sampled from everybody in each step, N_1; by default 10% of the population.",
-        low=1,
-        high="population",
-    )
-    disbursement_cap: int | None = param(
-        None,
+    disbursement_cap: int | None = people_per_step(
         "Loans paid out per month; by default half of the applicants. One as large as the"
-        " applicants lets nobody wait.",
-        low=1,
-        high="population",
+        " applicants lets nobody wait."
     )
     action_groups: int = param(
         2,
@@ -176,20 +133,32 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     @property
     def default_params(self) -> LoanSimpleParams:
         """Table 8's; what the population's data say about groups and defaults."""
+        columns = self._data.columns
+        paid_share = columns["months_to_default"] / columns["term"]
         return LoanSimpleParams(
-            share_paid_before_default=steps.mean_share_before_default(self._data.columns),
+            share_paid_before_default=float(np.mean(paid_share[columns["defaulted"].astype(bool)])),
             bias_strength=self._data.bias_strength,
-            disadvantaged_share=float(np.mean(self._data.columns["group"])),
+            disadvantaged_share=float(np.mean(columns["group"])),
         )
 
     @property
     def _profit_scale(self) -> float:
-        return profit_scale(filled(self.applicants), self.horizon)
+        """Thousand dollars: the profit per loan of table 8, for all loans that there can be here.
+
+        A loan's whole profit is booked at once, whereas most loans of the full environment are
+        still running, or waiting, when its episode ends: scaled with people and steps alone its
+        normaliser would be ten times too small here.
+        """
+        return PROFIT_PER_LOAN * filled(self.applicants) * self.horizon
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        shared = observation_space(filled(self.applicants), self.horizon, self._profit_scale)
-        return dict.fromkeys(AGENTS, shared)
+        """This step's applicants; time and the bank's profit as context."""
+        context = (
+            Feature("time", 0, self.horizon, "steps"),
+            Feature("total_profit", 0, self._profit_scale, "thousand dollars", "TOTBANKPROF"),
+        )
+        return dict.fromkeys(AGENTS, EntitySpace(filled(self.applicants), FEATURES, context))
 
     @cached_property
     def _action_spaces(self) -> dict[str, ActionSpace]:
@@ -249,7 +218,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
 
     def noise(self, key: PRNGKeyArray, params: LoanSimpleParams) -> LoanSimpleNoise:
         """Three uniform numbers for every person: outcome, tie and lot."""
-        return LoanSimpleNoise.sample(key, self.population)
+        return LoanSimpleNoise(*jax.random.uniform(key, (3, self.population)))
 
     def transition(
         self,
@@ -259,8 +228,9 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         params: LoanSimpleParams,
     ) -> tuple[LoanSimpleState, LoanComponents, Bool[Array, ""]]:
         """Make one step: the numbered steps of the card, in `steps.py`."""
-        threshold = for_each_group(actions["admissions"], len(self.spec.groups))
-        relief = for_each_group(actions["debt_management"], len(self.spec.groups))
+        # one number for each group, also where the action is a single one for all
+        threshold = jnp.broadcast_to(actions["admissions"], (len(GROUPS),))
+        relief = jnp.broadcast_to(actions["debt_management"], (len(GROUPS),))
         score = self._data.scores["qualification"]
 
         # 1. apply

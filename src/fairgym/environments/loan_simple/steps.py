@@ -4,11 +4,8 @@ Each function is a numbered step of the card, and returns what later steps need.
 `LoanSimple.transition` calls them; the formulas come first, the books are in `loan`'s steps.
 """
 
-from collections.abc import Mapping
-
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float, Int
 
@@ -170,9 +167,3 @@ def deposits_due(principal: Numbers, term: Numbers, deposit_rate: Parameter) -> 
     """
     rate = monthly_rate(jnp.full_like(term, deposit_rate))
     return scheduled_installment(principal, rate, term) * term
-
-
-def mean_share_before_default(columns: Mapping[str, np.ndarray]) -> float:
-    """Mean share of the term that the defaulted loans of the data had paid."""
-    defaulted = columns["defaulted"].astype(bool)
-    return float(np.mean((columns["months_to_default"] / columns["term"])[defaulted]))

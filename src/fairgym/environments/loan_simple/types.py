@@ -1,9 +1,8 @@
 """Parameters, state and noise of the simplified loan environment; its components are `loan`'s."""
 
-import jax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int
 
-from fairgym.core import Struct, param, person_index
+from fairgym.core import Struct, fraction, param, person_index
 from fairgym.environments.loan.params import BankParams
 from fairgym.environments.loan.types import BankState
 
@@ -31,12 +30,6 @@ class LoanSimpleNoise(Struct):
     tie: Float[Array, " people"]
     lot: Float[Array, " people"]
 
-    @classmethod
-    def sample(cls, key: PRNGKeyArray, people: int) -> "LoanSimpleNoise":
-        """Sample three independent numbers for each person."""
-        outcome, tie, lot = jax.random.uniform(key, (3, people))
-        return cls(outcome=outcome, tie=tie, lot=lot)
-
 
 class LoanSimpleParams(BankParams):
     """Parameters of the simplified loan environment; every field may be vmapped over.
@@ -52,10 +45,8 @@ class LoanSimpleParams(BankParams):
         low=0.0,
         high=1000.0,
     )
-    share_paid_before_default: float = param(
+    share_paid_before_default: float = fraction(
         0.4,
         "share of its installments that a loan pays before it defaults (by default the mean over"
         " the defaulted loans of the population's data)",
-        low=0.0,
-        high=1.0,
     )

@@ -9,7 +9,8 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.core import AnyPolicy, Components, Environment, Episode, Params, rollout
 from fairgym.core.batching import map_episodes
-from fairgym.fairness import Objective
+from fairgym.fairness import Disparity, Objective
+from fairgym.fairness.metrics import ratio
 
 
 def run_episodes(
@@ -91,8 +92,8 @@ def log_episodes(
 
     Returns:
         "objective" (mean over agents, and "objective/AGENT" where they differ), "metrics/NAME",
-        "terms/KIND", "actions/AGENT/ELEMENT" and "survived", the share of episodes that did not
-        fail.
+        "terms/KIND", "gap/DISPARITY/GROUP", "actions/AGENT/ELEMENT" and "survived", the share of
+        episodes that did not fail.
     """
     own = {
         agent: jnp.mean(jax.vmap(objective.score)(episodes.totals, episodes.memories))
@@ -102,6 +103,7 @@ def log_episodes(
     if len({objective for _, objective in objectives}) > 1:
         log |= {log_keys.objective(agent): value for agent, value in own.items()}
     log |= log_metrics(env, episodes.totals, episodes.memories)
+    log |= log_gaps(env, episodes.totals)
     for agent, action in episodes.mean_actions.items():
         names, means = env.action_space(agent).names, jnp.mean(action, axis=0).reshape(-1)
         log |= {log_keys.action(agent, n): x for n, x in zip(names, means, strict=True)}
@@ -139,6 +141,28 @@ def log_metrics(
         log[log_keys.metric(name)] = score
         key = log_keys.term("scheme")
         log[key] = log.get(key, 0.0) + score / scheme.normaliser
+    return log
+
+
+def log_gaps(env: Environment, totals: Components) -> dict[str, Array]:
+    """Signed gaps of the rates that disparities compare ("gap/DISPARITY/GROUP").
+
+    The rate of a group less that of the first one, as a mean over the episodes in which the
+    disparity is defined; 0 without one.
+
+    Args:
+        env: the environment.
+        totals: component sums of the episodes, with a first axis over them.
+    """
+    log = {}
+    for name, metric in env.metrics.items():
+        if isinstance(metric, Disparity):
+            rates = jax.vmap(metric.rate.per_group)(totals)
+            known = jax.vmap(metric.defined)(totals)
+            gaps = jnp.where(known[:, None], rates[:, 1:] - rates[:, :1], 0.0)
+            means = ratio(jnp.sum(gaps, axis=0), jnp.sum(known.astype(jnp.float32)))
+            parts = metric.rate.parts_in(env.spec)[1:]
+            log |= {log_keys.gap(name, p): x for p, x in zip(parts, means, strict=True)}
     return log
 
 

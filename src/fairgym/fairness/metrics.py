@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import ComponentInfo, Counts, FairgymError
+from fairgym.core import ComponentInfo, Counts, EnvironmentSpec, FairgymError
 from fairgym.utils.registry import Registry
 
 metric_classes = Registry(
@@ -180,6 +180,11 @@ class Rate:
     def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The same: a rate is of order 1 already."""
         return self.value(totals)
+
+    def parts_in(self, spec: EnvironmentSpec) -> tuple[str, ...]:
+        """Names of the groups, or of the people, that have a rate each, in the order of them."""
+        axis = spec.component_info[self.numerator].per
+        return spec.parts_of(axis if isinstance(axis, str) else "group")
 
     def per_group(self, totals: Counts) -> Float[Array, " groups"]:
         """The unsigned ratio of each group; 0/0 is 0."""

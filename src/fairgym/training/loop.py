@@ -219,6 +219,7 @@ def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, A
         "objective": last.get(log_keys.OBJECTIVE),
         "best_objective": max((score for score in scores if score is not None), default=None),
         "metrics": log_keys.metrics_in(last),
+        "gaps": log_keys.gaps_in(last),
         "actions": {f"{a}/{element}": x for (a, element), x in log_keys.actions_in(last).items()},
         "survived": last.get(log_keys.SURVIVED),
         "started": started,

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import ComponentInfo, Counts, FairgymError
-from fairgym.fairness.metrics import Kind, Rate, label, metric_classes, ratio
+from fairgym.fairness.metrics import FairMetric, Kind, Rate, label, metric_classes, ratio
 
 AGGREGATES = ("worst_case", "mean")
 
@@ -37,7 +37,7 @@ class _OfGroups:
 
 @metric_classes.register("Disparity")
 @dataclasses.dataclass(frozen=True)
-class Disparity(_OfGroups):
+class Disparity(_OfGroups, FairMetric):
     """Difference of a rate between groups (MAFE, equations 3 and 4); 0 is parity.
 
     Two groups: minus the absolute difference. More: minus the population standard deviation. Of a
@@ -61,14 +61,6 @@ class Disparity(_OfGroups):
 
     rate: Rate
     normalise_by_sum: bool = False
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
-
-    @property
-    def sign(self) -> int:
-        """Always -1: a gap, which is minus the value, is better the smaller it is."""
-        return -1
 
     def value(self, totals: Counts) -> Float[Array, ""]:
         """The (never positive) disparity, in the unit of the rate."""
@@ -86,7 +78,7 @@ class Disparity(_OfGroups):
 
 @metric_classes.register("LargestGap")
 @dataclasses.dataclass(frozen=True)
-class LargestGap(_OfGroups):
+class LargestGap(_OfGroups, FairMetric):
     """Largest difference of a rate between two groups, max_g r_g - min_g r_g; 0 is parity.
 
     It is fairlearn's difference between groups. Of a rate of positive decisions it is the
@@ -110,14 +102,6 @@ class LargestGap(_OfGroups):
     """
 
     rate: Rate
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
-
-    @property
-    def sign(self) -> int:
-        """Always -1: the gap, which is minus the value, is better the smaller it is."""
-        return -1
 
     def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the gap, in the unit of the rate; the rate of a group with 0/0 is 0."""
@@ -131,7 +115,7 @@ def _range(rates: Float[Array, " groups"]) -> Float[Array, ""]:
 
 @metric_classes.register("EqualisedOdds")
 @dataclasses.dataclass(frozen=True)
-class EqualisedOdds:
+class EqualisedOdds(FairMetric):
     """Equalised odds difference: how far apart the groups' error rates are; 0 is parity.
 
     Odds are equalised if the groups have equal shares of positive decisions both among people with
@@ -165,9 +149,6 @@ class EqualisedOdds:
     true_positive: Rate
     false_positive: Rate
     agg: str = AGGREGATES[0]
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
 
     def __post_init__(self) -> None:
         """Check what is taken of the two gaps."""
@@ -178,11 +159,6 @@ class EqualisedOdds:
     def rates(self) -> tuple[Rate, Rate]:
         """Both rates."""
         return self.true_positive, self.false_positive
-
-    @property
-    def sign(self) -> int:
-        """Always -1: the difference, which is minus the value, is better the smaller it is."""
-        return -1
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
         """The declared unit, else that of the rates.
@@ -199,10 +175,6 @@ class EqualisedOdds:
         """Minus the difference; the rate of a group with 0/0 is 0."""
         gaps = jnp.stack([_range(rate.per_group(totals)) for rate in self.rates])
         return -(jnp.mean(gaps) if self.agg == "mean" else jnp.max(gaps))
-
-    def normalised(self, totals: Counts) -> Float[Array, ""]:
-        """The same: the value is of order 1 already."""
-        return self.value(totals)
 
     def defined(self, totals: Counts) -> Array:
         """True if every group has somebody with either outcome."""

@@ -64,6 +64,11 @@ class TrainState(Struct):
         now, later = jax.random.split(jax.random.wrap_key_data(self.key))
         return now, jax.random.key_data(later)
 
+    def with_fixed(self, learned: Mapping[str, AnyPolicy]) -> dict[str, AnyPolicy]:
+        """Policies of all agents in acting order: these of the trained ones, and the fixed ones."""
+        everybody = {**learned, **self.fixed}
+        return {agent: everybody[agent] for agent in self.env.agents}
+
 
 @runtime_checkable
 class Algorithm(Protocol[StateT]):
@@ -105,7 +110,7 @@ class Algorithm(Protocol[StateT]):
         params: Params | None = None,
         fixed: Mapping[str, AnyPolicy] | None = None,
     ) -> StateT:
-        """State before the first update.
+        """State before the first update; by default that which `_start` makes.
 
         Args:
             key: a JAX key; everything random follows from it.
@@ -113,6 +118,18 @@ class Algorithm(Protocol[StateT]):
             objective: one objective for all, or one per agent (non-cooperative).
             params: the environment's parameters; its defaults if None.
             fixed: policies of agents that are not to be trained.
+
+        Raises:
+            FairgymError: as `init_fields`, or these agents of the environment cannot be trained.
+        """
+        return self._start(init_fields(key, env, objective, params, fixed), key)
+
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
+        """State before the first update.
+
+        Args:
+            fields: fields of `TrainState`, by name.
+            key: a JAX key.
         """
         ...
 

@@ -37,12 +37,9 @@ def run_episodes(
     Returns:
         An `Episode` whose leaves have a first axis over episodes, without the final states.
     """
-
-    def one(key: PRNGKeyArray) -> Episode:
-        episode = rollout(env, params, policies, key, discount=discount)
-        return episode.replace(final_state=None)
-
-    return map_episodes(one, keys, vmap_size or None, env=env)
+    return run_candidates(
+        env, params, lambda nothing: policies, (), keys, discount=discount, vmap_size=vmap_size
+    )
 
 
 def run_candidates(
@@ -175,6 +172,28 @@ def log_multipliers(
         for (agent, objective), own in zip(objectives, multipliers, strict=True)
         for name, value in zip(objective.bounds, own, strict=True)
     }
+
+
+def raised_multipliers(
+    objectives: Sequence[tuple[str, Objective]],
+    multipliers: Sequence[Float[Array, "..."]],
+    totals: Components,
+    rate: float,
+) -> tuple[Float[Array, "..."], ...]:
+    """Multipliers of bounded objectives after episodes of the learned policies, per agent.
+
+    Args:
+        objectives: pairs (agent, objective).
+        multipliers: those before, one array per agent.
+        totals: component sums of the episodes, with a first axis over them.
+        rate: step size.
+    """
+    return tuple(
+        objective.raise_multipliers(
+            before, jnp.mean(jax.vmap(objective.excess)(totals), axis=0), rate
+        )
+        for (_, objective), before in zip(objectives, multipliers, strict=True)
+    )
 
 
 def ranked(

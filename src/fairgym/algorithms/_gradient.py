@@ -21,11 +21,14 @@ from fairgym.algorithms._algorithm import (
     LARGEST_WIDTH,
     MOST_EPISODES,
     Algorithm,
-    Objectives,
     TrainState,
-    init_fields,
 )
-from fairgym.algorithms._episodes import log_episodes, log_multipliers, run_episodes
+from fairgym.algorithms._episodes import (
+    log_episodes,
+    log_multipliers,
+    raised_multipliers,
+    run_episodes,
+)
 from fairgym.algorithms._networks import Networks
 from fairgym.algorithms._worlds import (
     World,
@@ -174,8 +177,7 @@ class GradientLearner(Algorithm[StateT]):
 
     def policies(self, state: StateT) -> dict[str, AnyPolicy]:
         """The learned policies without exploration, and the fixed ones."""
-        actors = state.networks.actors | state.fixed
-        return {agent: actors[agent] for agent in state.env.agents}
+        return state.with_fixed(state.networks.actors)
 
     def update(self, state: StateT) -> tuple[StateT, dict[str, Array]]:
         """One epoch: collect and learn in turns, then measure the policy."""
@@ -199,20 +201,12 @@ class GradientLearner(Algorithm[StateT]):
 
     # ---------------------------------------------------------------- what subclasses call
 
-    def _init_fields(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        params: Params | None,
-        fixed: Mapping[str, AnyPolicy] | None,
-    ) -> dict[str, Any]:
-        """Fields of a `GradientState` before the first update, by name.
+    def _with_networks(self, fields: dict[str, Any], key: PRNGKeyArray) -> dict[str, Any]:
+        """Fields of a `GradientState` before the first update, of those of a `TrainState`.
 
         Raises:
             FairgymError: as `_networks`.
         """
-        fields = init_fields(key, env, objective, params, fixed)
         env, numbers, objectives = fields["env"], fields["params"], fields["objectives"]
         trained = tuple(agent for agent, _ in objectives)
         # folded first: the two keys that updates split from this one are not used for anything else
@@ -254,14 +248,11 @@ class GradientLearner(Algorithm[StateT]):
         log |= {name: jnp.mean(values) for name, values in losses.items()}
         steps = self.rounds(state.env) * self.num_envs * self.num_steps
         log[log_keys.ENVIRONMENT_STEPS] = jnp.float32(steps)
-        multipliers = []
-        for (_, objective), old in zip(state.objectives, state.multipliers, strict=True):
-            excess = jnp.mean(jax.vmap(objective.excess)(measured.totals), axis=0)
-            multipliers.append(objective.raise_multipliers(old, excess, self.multiplier_rate))
-        log |= log_multipliers(state.objectives, multipliers)
-        state = state.replace(
-            key=next_key, updates=state.updates + 1, multipliers=tuple(multipliers)
+        multipliers = raised_multipliers(
+            state.objectives, state.multipliers, measured.totals, self.multiplier_rate
         )
+        log |= log_multipliers(state.objectives, multipliers)
+        state = state.replace(key=next_key, updates=state.updates + 1, multipliers=multipliers)
         return state, log
 
 

@@ -23,9 +23,7 @@ from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     MOST_EPISODES,
     Algorithm,
-    Objectives,
     TrainState,
-    init_fields,
 )
 from fairgym.algorithms._episodes import log_episodes
 from fairgym.algorithms._experiences import (
@@ -50,7 +48,6 @@ from fairgym.core import (
     Environment,
     Episode,
     FairgymError,
-    Params,
     first_hidden,
     param,
     rollout,
@@ -149,24 +146,13 @@ class QLearner(Algorithm[StateT]):
         """One update for each epoch."""
         return self.epochs
 
-    def init(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        *,
-        params: Params | None = None,
-        fixed: Mapping[str, AnyPolicy] | None = None,
-    ) -> StateT:
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
         """A world at its start, and nothing learned.
-
-        Arguments as in `fairgym.algorithms.Algorithm.init`.
 
         Raises:
             FairgymError: several agents are to be trained, the agent does not choose among options
                 at every step, its objective has bounds, or what the subclass refuses.
         """
-        fields = init_fields(key, env, objective, params, fixed)
         env, numbers, objectives = fields["env"], fields["params"], fields["objectives"]
         check_agent(self.name, env, objectives)
         if self.counterfactuals:
@@ -174,12 +160,11 @@ class QLearner(Algorithm[StateT]):
         # folded first: the two keys that updates split from this one are not used for anything else
         world_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
         fields["world"] = first_world(env, numbers, objectives, fields["fixed"], world_key)
-        return self._start(fields, start_key)
+        return self._begin(fields, start_key)
 
     def policies(self, state: StateT) -> dict[str, AnyPolicy]:
         """The greedy policy, and the fixed ones."""
-        found = {state.agent: self._policy(state)} | state.fixed
-        return {agent: found[agent] for agent in state.env.agents}
+        return state.with_fixed({state.agent: self._policy(state)})
 
     def update(self, state: StateT) -> tuple[StateT, dict[str, Array]]:
         """One epoch: act and learn, and measure the policy in between."""
@@ -191,7 +176,7 @@ class QLearner(Algorithm[StateT]):
         """Number of rounds per epoch, after each of which the policy is measured; steps in each."""
         raise NotImplementedError
 
-    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
+    def _begin(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
         """The state before the first update."""
         raise NotImplementedError
 

@@ -6,7 +6,6 @@ each element (each group) from its global value. Agents that score people queue 
 """
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
@@ -18,13 +17,11 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     Algorithm,
-    Objectives,
     TrainState,
     algorithms,
-    init_fields,
 )
 from fairgym.algorithms._episodes import log_episodes, ranked, run_candidates
-from fairgym.core import AnyPolicy, Environment, FairgymError, Params, param
+from fairgym.core import AnyPolicy, Environment, FairgymError, param
 from fairgym.policies import Constant, Random
 
 
@@ -68,24 +65,14 @@ class GridSearch(Algorithm[GridSearchState]):
         """One update for each tier."""
         return 2
 
-    def init(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        *,
-        params: Params | None = None,
-        fixed: Mapping[str, AnyPolicy] | None = None,
-    ) -> GridSearchState:
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> GridSearchState:
         """Start with every element at one half.
-
-        Arguments as in `Algorithm.init`.
 
         Raises:
             FairgymError: the agents have different objectives, or one of them divides shares or
                 chooses among options.
         """
-        fields = init_fields(key, env, objective, params, fixed)
+        env: Environment = fields["env"]
         objectives: tuple[tuple[str, Any], ...] = fields["objectives"]
         policies: dict[str, AnyPolicy] = fields["fixed"]
         if len({objective for _, objective in objectives}) > 1:
@@ -113,8 +100,7 @@ class GridSearch(Algorithm[GridSearchState]):
             agent: Constant(state.env.action_space(agent), np.asarray(value))
             for agent, value in state.best.items()
         }
-        policies = found | state.fixed
-        return {agent: policies[agent] for agent in state.env.agents}
+        return state.with_fixed(found)
 
     def candidates(self, state: GridSearchState) -> dict[str, Float[Array, "candidates elements"]]:
         """The actions that the next update compares: tier 1 first, then tier 2."""

@@ -12,6 +12,8 @@ import numpy as np
 from fairgym.config.plain import objective_slug, objective_text
 from fairgym.config.run_config import RunConfig
 from fairgym.training.folder import RunFolder, require_seeds_folder, seed_folder
+from fairgym.training.loop import Progress, train
+from fairgym.training.provenance import needed_modules
 from fairgym.training.run import Run, load
 from fairgym.utils import make
 
@@ -26,6 +28,8 @@ class Planned:
         label: The run in words.
         resume: True if what was begun in the folder goes on.
         overwrite: True if it is replaced.
+        imports: Modules that another process imports first: they register its environment and
+            algorithm.
     """
 
     config: RunConfig
@@ -33,6 +37,7 @@ class Planned:
     label: str
     resume: bool = True
     overwrite: bool = False
+    imports: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -52,6 +57,21 @@ class Planned:
         content.pop("seed")
         content["params"] = {name: np.shape(n) for name, n in content["params"].items()}
         return json.dumps(content, sort_keys=True)
+
+    def train(self, progress: Progress | None = None) -> None:
+        """Train it; `progress` as for `fairgym.training.train`."""
+        train(
+            self.config,
+            self.folder,
+            resume=self.resume,
+            overwrite=self.overwrite,
+            progress=progress,
+        )
+
+    def elsewhere(self) -> "Planned":
+        """The same run for another process: with its imports, and a folder from the root."""
+        modules = needed_modules(self.config)
+        return dataclasses.replace(self, folder=self.folder.absolute(), imports=modules)
 
     def again(self) -> "Planned":
         """The same run after it was cut off: what it has begun goes on."""
@@ -144,6 +164,11 @@ def _trained(config: RunConfig) -> list[str]:
 def unique(planned: Iterable[Planned]) -> list[Planned]:
     """Return each run once, in the order of its first mention."""
     return list({one.folder: one for one in planned}.values())
+
+
+def unfinished(planned: Iterable[Planned]) -> list[Planned]:
+    """Return each run once that has something left to train."""
+    return [one for one in unique(planned) if not one.finished]
 
 
 def loaded(planned: dict[str, list[Planned]]) -> dict[str, list[Run]]:

@@ -1,7 +1,6 @@
 """One configuration with several seeds, and engines by their names."""
 
 import contextlib
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from fairgym.sweeps.engines import Engine, Local, Processes, Show, failure_of
 from fairgym.sweeps.plan import Planned, loaded, plan_seeds
 from fairgym.sweeps.ray_engine import Ray
 from fairgym.sweeps.together import TOGETHER, Vmap
+from fairgym.training.devices import cores
 from fairgym.training.loop import Progress
 from fairgym.training.run import Run
 
@@ -40,7 +40,7 @@ def engine_of(workers: int | None = None, name: str = "", gpus: float = 0.0) -> 
             raise FairgymError(f"workers is {workers}; the engine local takes 1")
         return Local()
     if name == PROCESSES:
-        return Processes(workers or len(os.sched_getaffinity(0)))
+        return Processes(workers or cores())
     if name == VMAP:
         return Vmap(workers or TOGETHER)
     if name == RAY:

@@ -1,5 +1,6 @@
 """The interface of algorithms, which lets the training loop be written once."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -16,6 +17,7 @@ from fairgym.core import (
     Params,
     Struct,
     check_params,
+    param,
     require_agent,
 )
 from fairgym.fairness import Objective
@@ -166,6 +168,26 @@ class Algorithm(Protocol[StateT]):
             FairgymError: it does not massage actions, or did not come to it.
         """
         raise FairgymError("massage takes one of f-ppo that was trained with it")
+
+
+@dataclasses.dataclass(frozen=True)
+class Epochs(Algorithm[StateT]):
+    """Hyperparameters of algorithms that learn epoch by epoch."""
+
+    extended_by: ClassVar[str] = "epochs"
+
+    epochs: int = param(40, "Number of epochs of training, each of which is logged.", low=1)
+    evaluation_episodes: int = param(
+        4,
+        "Number of episodes per epoch that measure the learned policy.",
+        low=1,
+        high=MOST_EPISODES,
+    )
+
+    @property
+    def num_updates(self) -> int:
+        """One update for each epoch."""
+        return self.epochs
 
 
 def init_fields(

@@ -8,7 +8,7 @@ the end of the sum that is maximised; the value after it is 0.
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -20,7 +20,7 @@ from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     LARGEST_WIDTH,
     MOST_EPISODES,
-    Algorithm,
+    Epochs,
     TrainState,
 )
 from fairgym.algorithms._episodes import (
@@ -109,16 +109,13 @@ StateT = TypeVar("StateT", bound=GradientState)
 
 
 @dataclasses.dataclass(frozen=True)
-class GradientLearner(Algorithm[StateT]):
+class GradientLearner(Epochs[StateT]):
     """Hyperparameters and outer loop; a subclass writes `_networks` and `_round`.
 
     Objective, metrics and actions are logged of whole episodes of the learned policies without
     exploration; `step_reward` is the mean reward (equation 5) of the steps that they learn from.
     """
 
-    extended_by: ClassVar[str] = "epochs"
-
-    epochs: int = param(40, "Number of epochs of training, each of which is logged.", low=1)
     episodes_per_epoch: int = param(
         100, "Whole episodes' worth of environment steps in each epoch.", low=1, high=MOST_EPISODES
     )
@@ -152,23 +149,12 @@ class GradientLearner(Algorithm[StateT]):
         "which flat networks take.",
         low=0,
     )
-    evaluation_episodes: int = param(
-        4,
-        "Number of episodes per epoch that measure the learned policy.",
-        low=1,
-        high=MOST_EPISODES,
-    )
     multiplier_rate: float = param(
         1.0, "Step size of the multipliers of a bounded objective.", low=0
     )
     vmap_size: int = param(
         0, "Number of environments that are vmapped together; 0 chooses by device.", low=0
     )
-
-    @property
-    def num_updates(self) -> int:
-        """One update for each epoch."""
-        return self.epochs
 
     def rounds(self, env: Environment) -> int:
         """Rounds of collecting and learning per epoch: as many as have its environment steps."""

@@ -22,7 +22,7 @@ from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray, PyTree
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     MOST_EPISODES,
-    Algorithm,
+    Epochs,
     TrainState,
 )
 from fairgym.algorithms._episodes import log_episodes
@@ -82,17 +82,16 @@ StateT = TypeVar("StateT", bound=QState)
 
 
 @dataclasses.dataclass(frozen=True)
-class QLearner(Algorithm[StateT]):
+class QLearner(Epochs[StateT]):
     """Hyperparameters and outer loop; a subclass writes what is to be learned, and how.
 
     Objective, metrics and actions are logged of whole episodes of the greedy policy; `step_reward`
     is the mean reward of the steps that are learned from.
     """
 
-    extended_by: ClassVar[str] = "epochs"
     name: ClassVar[str] = "Q-learning"
 
-    epochs: int = param(100, "Number of epochs of training, each of which is logged.", low=1)
+    epochs: int = 100
     gamma: float = param(0.99, "Discount factor of the rewards.", low=0, high=1)
     epsilon_start: float = param(1.0, "Probability of a random action at the start.", low=0, high=1)
     epsilon_decay: float = param(
@@ -140,11 +139,6 @@ class QLearner(Algorithm[StateT]):
                 f"epsilon_end is {self.epsilon_end}; it takes a number from 0 to epsilon_start,"
                 f" {self.epsilon_start}"
             )
-
-    @property
-    def num_updates(self) -> int:
-        """One update for each epoch."""
-        return self.epochs
 
     def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
         """A world at its start, and nothing learned.

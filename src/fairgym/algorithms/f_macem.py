@@ -16,7 +16,7 @@ objective and fits the Gaussian to the elite. The result is the mean.
 """
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -28,7 +28,7 @@ from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     LARGEST_WIDTH,
     MOST_EPISODES,
-    Algorithm,
+    Epochs,
     TrainState,
     algorithms,
 )
@@ -64,10 +64,8 @@ class FMacemState(TrainState):
 
 @algorithms.register("f-macem")
 @dataclasses.dataclass(frozen=True)
-class FMacem(Algorithm[FMacemState]):
+class FMacem(Epochs[FMacemState]):
     """Hyperparameters of F-MACEM (MAFE, algorithm 1); defaults are those of MAFE, table 8."""
-
-    extended_by: ClassVar[str] = "epochs"
 
     epochs: int = param(
         40, "Number of epochs, each of which updates the distribution once (table 8: 40).", low=1
@@ -104,9 +102,6 @@ class FMacem(Algorithm[FMacemState]):
     common_random_numbers: bool = param(
         False, "Common people and common luck for all candidates of an epoch."
     )
-    evaluation_episodes: int = param(
-        4, "Number of episodes per epoch that measure the mean policy.", low=1, high=MOST_EPISODES
-    )
     multiplier_rate: float = param(
         1.0, "Step size of the multipliers of a bounded objective.", low=0
     )
@@ -124,11 +119,6 @@ class FMacem(Algorithm[FMacemState]):
     def score_discount(self) -> float:
         """Discount factor of the component sums by which episodes are scored."""
         return self.discount
-
-    @property
-    def num_updates(self) -> int:
-        """One update for each epoch."""
-        return self.epochs
 
     @property
     def elites(self) -> int:

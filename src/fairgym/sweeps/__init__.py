@@ -8,8 +8,10 @@ from fairgym.sweeps.analysis import (
     measures_of,
     pareto,
 )
-from fairgym.sweeps.engines import Engine, Failed, Local, Processes, failure_of
+from fairgym.sweeps.engines import Local, Processes, failure_of
 from fairgym.sweeps.plan import (
+    Engine,
+    Failed,
     Planned,
     folder_name,
     label_of,

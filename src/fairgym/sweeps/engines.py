@@ -13,58 +13,19 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 from jaxtyping import PyTree
 
 from fairgym.core import FairgymError
 from fairgym.sweeps import _worker
-from fairgym.sweeps.plan import Planned, unfinished
+from fairgym.sweeps.plan import Failed, Planned, Show, unfinished
 from fairgym.training.loop import Progress
 from fairgym.utils import interrupts
 from fairgym.utils.plugins import reason_of
 
 RETRIES = 3  # of a run whose worker dies
 PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
-
-# A run -> a context that yields the `progress` of `train`.
-Show = Callable[[Planned], contextlib.AbstractContextManager[Progress]]
-
-
-class Failed(NamedTuple):
-    """A run that could not be trained.
-
-    Attributes:
-        run: The run.
-        sentence: The reason.
-    """
-
-    run: Planned
-    sentence: str
-
-
-@runtime_checkable
-class Engine(Protocol):
-    """Training of the runs of a plan."""
-
-    def run(
-        self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
-    ) -> list[Failed]:
-        """Train each run that is not finished; what was begun before goes on.
-
-        A run that fails, by whatever exception, does not keep the others from being trained.
-
-        Args:
-            planned: The runs.
-            show: A run -> a context that yields its progress.
-            say: Called with a line about what happens besides.
-
-        Returns:
-            The runs that failed by an error of their own, which are not tried again, and those
-            that were given up.
-        """
-        ...
 
 
 def devices() -> int:

@@ -1,11 +1,13 @@
-"""Plans of runs: their folders, which are finished, and training of the rest."""
+"""Plans of runs: their folders, which are finished, and what an engine is that trains the rest."""
 
+import contextlib
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -78,6 +80,45 @@ class Planned:
         if self.overwrite and not RunFolder(self.folder).replacement.config.exists():
             return self
         return dataclasses.replace(self, resume=True, overwrite=False)
+
+
+# A run -> a context that yields the `progress` of `train`.
+Show = Callable[[Planned], contextlib.AbstractContextManager[Progress]]
+
+
+class Failed(NamedTuple):
+    """A run that could not be trained.
+
+    Attributes:
+        run: The run.
+        sentence: The reason.
+    """
+
+    run: Planned
+    sentence: str
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Training of the runs of a plan."""
+
+    def run(
+        self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
+    ) -> list[Failed]:
+        """Train each run that is not finished; what was begun before goes on.
+
+        A run that fails, by whatever exception, does not keep the others from being trained.
+
+        Args:
+            planned: The runs.
+            show: A run -> a context that yields its progress.
+            say: Called with a line about what happens besides.
+
+        Returns:
+            The runs that failed by an error of their own, which are not tried again, and those
+            that were given up.
+        """
+        ...
 
 
 def plan(

@@ -24,8 +24,8 @@ import jax
 
 from fairgym.core import FairgymError
 from fairgym.data.store import need
-from fairgym.sweeps.engines import PATIENT, RETRIES, Failed, Show, devices
-from fairgym.sweeps.plan import Planned, unfinished
+from fairgym.sweeps.engines import PATIENT, RETRIES, devices
+from fairgym.sweeps.plan import Failed, Planned, Show, unfinished
 from fairgym.training.folder import RunFolder
 from fairgym.training.loop import Progress
 from fairgym.utils import interrupts

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fairgym.config.run_config import RunConfig
 from fairgym.core import FairgymError, check_shape
-from fairgym.sweeps.engines import Engine, Local, Processes, Show, failure_of
-from fairgym.sweeps.plan import Planned, loaded, plan_seeds
+from fairgym.sweeps.engines import Local, Processes, failure_of
+from fairgym.sweeps.plan import Engine, Planned, Show, loaded, plan_seeds
 from fairgym.sweeps.ray_engine import Ray
 from fairgym.sweeps.together import TOGETHER, Vmap
 from fairgym.training.devices import cores

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 from fairgym.config.sweep_file import Sweep
 from fairgym.core import FairgymError
-from fairgym.sweeps.engines import Engine, Failed, Show
-from fairgym.sweeps.plan import Planned, plan, unique
+from fairgym.sweeps.plan import Engine, Failed, Planned, Show, plan, unique
 from fairgym.training.folder import RunFolder
 from fairgym.training.loop import Progress
 from fairgym.utils.files import append_line, make_folder

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from fairgym.algorithms import Algorithm
-from fairgym.sweeps.engines import PATIENT, Failed, Show, failure_by
-from fairgym.sweeps.plan import Planned, unfinished
+from fairgym.sweeps.engines import PATIENT, failure_by
+from fairgym.sweeps.plan import Failed, Planned, Show, unfinished
 from fairgym.training.loop import Training, training
 from fairgym.utils import interrupts
 

@@ -6,6 +6,7 @@ each element (each group) from its global value. Agents that score people queue 
 """
 
 import dataclasses
+import itertools
 from typing import Any
 
 import equinox as eqx
@@ -104,29 +105,20 @@ class GridSearch(Algorithm[GridSearchState]):
 
     def candidates(self, state: GridSearchState) -> dict[str, Float[Array, "candidates elements"]]:
         """The actions that the next update compares: tier 1 first, then tier 2."""
-        sizes = {agent: value.size for agent, value in state.best.items()}
+        sizes = [value.size for value in state.best.values()]
         if int(state.updates) == 0:
             grid = np.linspace(0.0, 1.0, self.steps)
-            axes = np.meshgrid(*[grid] * len(sizes), indexing="ij")
-            flat = [
-                np.repeat(axis.reshape(-1, 1), n, 1)
-                for axis, n in zip(axes, sizes.values(), strict=True)
-            ]
-            tier = dict(zip(sizes, flat, strict=True))
+            pairs = list(itertools.product(grid, repeat=len(sizes)))
+            table = np.repeat(pairs, sizes, axis=1)
         else:
             reach = 1.0 / (self.steps - 1) if self.deviation is None else self.deviation
             offsets = np.linspace(-reach, reach, self.deviation_steps)
-            axes = np.meshgrid(*[offsets] * sum(sizes.values()), indexing="ij")
-            table = np.stack([axis.reshape(-1) for axis in axes], axis=1)
-            tier, start = {}, 0
-            for agent, n in sizes.items():
-                tier[agent] = np.asarray(state.best[agent]) + table[:, start : start + n]
-                start += n
-        clipped = np.concatenate([np.clip(t, 0.0, 1.0) for t in tier.values()], axis=1)
+            best = np.concatenate([np.asarray(value) for value in state.best.values()])
+            table = best + np.array(list(itertools.product(offsets, repeat=best.size)))
         # clipping at 0 and 1 makes equal candidates: keep one of each
-        kept = np.unique(np.round(clipped, 6), axis=0).astype(np.float32)
-        parts = np.split(kept, np.cumsum(list(sizes.values()))[:-1], axis=1)
-        return {agent: jnp.asarray(part) for agent, part in zip(sizes, parts, strict=True)}
+        kept = np.unique(np.round(np.clip(table, 0.0, 1.0), 6), axis=0).astype(np.float32)
+        parts = np.split(kept, np.cumsum(sizes)[:-1], axis=1)
+        return {agent: jnp.asarray(part) for agent, part in zip(state.best, parts, strict=True)}
 
     def update(self, state: GridSearchState) -> tuple[GridSearchState, dict[str, Array]]:
         """One tier: score all its candidates and keep the best."""

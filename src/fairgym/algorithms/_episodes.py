@@ -22,20 +22,9 @@ def run_episodes(
     discount: float = 1.0,
     vmap_size: int = 0,
 ) -> Episode:
-    """One episode of the same policies for each key, spread over all devices.
+    """One episode of the same policies, agent -> policy, for each key.
 
-    Pure; meant to be called inside jit.
-
-    Args:
-        env: the environment.
-        params: its parameters.
-        policies: agent -> policy, for all agents.
-        keys: JAX keys, one per episode.
-        discount: discount factor of the component sums.
-        vmap_size: number of episodes that are vmapped together; 0 chooses by device.
-
-    Returns:
-        An `Episode` whose leaves have a first axis over episodes, without the final states.
+    All else is as in `run_candidates`.
     """
     return run_candidates(
         env, params, lambda nothing: policies, (), keys, discount=discount, vmap_size=vmap_size

@@ -96,13 +96,7 @@ def training(
 ) -> Training:
     """`train` as a coroutine, whose updates the caller makes, such as those of many runs at once.
 
-    Args:
-        config: as for `train`.
-        out: as for `train`.
-        resume: as for `train`.
-        overwrite: as for `train`.
-        progress: as for `train`.
-        checkpoint_seconds: as for `train`.
+    Arguments as for `train`.
 
     Yields:
         The algorithm and a training state; it is sent what `algorithm.update` returns for it. An

@@ -146,30 +146,32 @@ class RunConfig:
             raise FairgymError(
                 f"environment is {fields.get('environment')!r}; it takes the name of one"
             )
-        arguments = _arguments(fields)
+        sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
+        entries: list[tuple[str, str, Any]] = []  # section if it is told, name, value
+        for section in sections:
+            content = fields.pop(section, {})
+            if not isinstance(content, Mapping):
+                raise FairgymError(f"{section} is {content!r}; it takes names with values")
+            entries += [(section, field_name(key), value) for key, value in content.items()]
+        for key in [key for key in fields if key not in own]:
+            section, _, name = key.rpartition(".")
+            entries.append((section, field_name(name), fields.pop(key)))
+        # the environment's arguments, on which its parameters depend
+        named = {name: value for section, name, value in entries if section in ("", ENVIRONMENT)}
+        known = environment_settings(fields["environment"])
+        arguments = {s.name: s.check(named[s.name]) for s in known if s.name in named}
         settings = settings_of(
             fields["environment"], fields.get("algorithm", cls.algorithm), arguments
         )
-        sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
-        for section, content in sections.items():
-            value = fields.pop(section, {})
-            if not isinstance(value, Mapping):
-                raise FairgymError(f"{section} is {value!r}; it takes names with values")
-            known = {s.name: s for s in settings if s.section == section}
-            for key, entry in value.items():
-                name = field_name(key)
-                if name not in known:
-                    raise _unknown(name, known, section)
-                content[name] = known[name].check(entry)
         flat = {s.name: s for s in reversed(settings)}
-        for key in [key for key in fields if key not in own]:
-            section, _, name = key.rpartition(".")
-            found = {f"{s.section}.{s.name}": s for s in settings}.get(key, flat.get(key))
+        for section, name, value in entries:
+            inside = {s.name: s for s in settings if s.section == section}
+            found = (inside if section else flat).get(name)
             if found is None:
-                raise _unknown(key, [*own, *flat])
+                raise _unknown(name, inside or [*own, *flat], section)
             if found.name in sections[found.section]:
                 raise FairgymError(f"{found.name} is given twice; it takes one value")
-            sections[found.section][found.name] = found.check(fields.pop(key))
+            sections[found.section][found.name] = found.check(value)
         complete: dict[str, Any] = {**fields, **sections}
         check_fields(complete)
         return cls(**complete)
@@ -286,19 +288,10 @@ def check_fields(fields: Mapping[str, Any]) -> None:
             raise FairgymError(f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}")
 
 
-def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The environment's arguments among the keys of a file, on which its parameters depend."""
-    inside = fields.get(ENVIRONMENT, {})
-    given = {**fields, **(inside if isinstance(inside, Mapping) else {})}
-    named = {field_name(str(key).removeprefix(f"{ENVIRONMENT}.")): v for key, v in given.items()}
-    known = environment_settings(fields["environment"])
-    return {s.name: s.check(named[s.name]) for s in known if s.name in named}
-
-
 def _unknown(key: str, known: Iterable[str], section: str = "") -> FairgymError:
     """An error that names the unknown key, the nearest that exist, and all that exist."""
     names = sorted(known)
-    where = f"{section} takes" if section else "there are"
+    where = f"{section} takes" if section in (ENVIRONMENT, PARAMS, ALGORITHM) else "there are"
     full = f"{section}.{key}" if section else key
     return FairgymError(f"unknown key {full!r}{nearest(key, names)}; {where}: {', '.join(names)}")
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
+from tiny import Tiny
 
 from fairgym.core import (
     Allocation,
@@ -35,11 +36,9 @@ from fairgym.fairness import (
 
 ComponentsT = TypeVar("ComponentsT", bound=Components)
 
+ONE_GROUP = EntitySpace(1, (Feature("group", 0, 1, levels=2),))
+NOTHING = EntitySpace(1, (Feature("nothing", 0, 1),))
 PAYS = (1.0, -1.0)  # what it pays to approve somebody of each group
-
-
-class NoParams(Params):
-    """Nothing to choose."""
 
 
 class Decided(Components):
@@ -62,7 +61,7 @@ class DeskState(Struct):
 
 
 @dataclasses.dataclass(frozen=True)
-class Desk(Environment[DeskState, NoParams, Decided]):
+class Desk(Tiny, Environment[DeskState, Params, Decided]):
     """One applicant a step, of one of two groups; to approve pays for the first and costs else.
 
     Whoever is approved is well off, until somebody of their group is denied.
@@ -89,19 +88,9 @@ class Desk(Environment[DeskState, NoParams, Decided]):
             foresee=self._foresee,
         )
 
-    @property
-    def default_params(self) -> NoParams:
-        return NoParams()
-
     @cached_property
-    def _spaces(self) -> tuple[EntitySpace, Discrete]:
-        return EntitySpace(1, (Feature("group", 0, 1, levels=2),)), Discrete(("deny", "approve"))
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        return self._spaces[0]
-
-    def action_space(self, agent: str) -> Any:
-        return self._spaces[1]
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
+        return ONE_GROUP, dict.fromkeys(self.agents, Discrete(("deny", "approve")))
 
     def initial_state(self, key: Array, params: Any) -> DeskState:
         group = jax.random.randint(key, (), 0, 2)
@@ -141,15 +130,8 @@ class StillState(Struct):
     time: Int[Array, ""]
 
 
-class Still(Environment[StillState, NoParams, ComponentsT]):
+class Still(Tiny, Environment[StillState, Params, ComponentsT]):
     """Nothing changes with time, and agents see nothing."""
-
-    @property
-    def default_params(self) -> NoParams:
-        return NoParams()
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        return EntitySpace(1, (Feature("nothing", 0, 1),))
 
     def initial_state(self, key: Array, params: Any) -> StillState:
         return StillState(jnp.int32(0))
@@ -157,9 +139,6 @@ class Still(Environment[StillState, NoParams, ComponentsT]):
     def observe(self, state: StillState, params: Any) -> dict[str, Entities]:
         nothing = Entities(jnp.zeros((1, 1)), jnp.ones((1,), bool), jnp.zeros((0,)))
         return dict.fromkeys(self.agents, nothing)
-
-    def noise(self, key: Array, params: Any) -> Array:
-        return jnp.zeros(())
 
 
 class Sent(Components):
@@ -192,8 +171,9 @@ class Depot(Still[Sent]):
         uneven = Windowed(LargestDeviation("sent"), 4)
         return {"short_term": uneven, "long_term": uneven, "long_term_window": uneven}
 
-    def action_space(self, agent: str) -> Any:
-        return Allocation(6, self.spec.groups)
+    @cached_property
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
+        return NOTHING, {"driver": Allocation(6, self.spec.groups)}
 
     def transition(
         self, noise: Any, state: StillState, actions: Any, params: Any
@@ -238,8 +218,9 @@ class TwoArms(Still[Costly]):
         cost = Windowed(Direct("cost", sign=-1), 1)
         return {"short_term": cost, "long_term": cost, "long_term_window": cost}
 
-    def action_space(self, agent: str) -> Any:
-        return Discrete(("nothing", "something"))
+    @cached_property
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
+        return NOTHING, {"chooser": Discrete(("nothing", "something"))}
 
     def transition(
         self, noise: Any, state: StillState, actions: Any, params: Any
@@ -277,11 +258,10 @@ class Office(Still[Paid]):
             metrics={"points": Direct("points"), "gap": Disparity(Rate("benefit", "demand"))},
         )
 
-    def observation_space(self, agent: str) -> EntitySpace:
-        return EntitySpace(4, (Feature("group", 0, 1, levels=2),))
-
-    def action_space(self, agent: str) -> Any:
-        return {"judge": PerEntity(4), "clerk": Unit(self.spec.groups)}[agent]
+    @cached_property
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
+        people = EntitySpace(4, (Feature("group", 0, 1, levels=2),))
+        return people, {"judge": PerEntity(4), "clerk": Unit(self.spec.groups)}
 
     def observe(self, state: StillState, params: Any) -> dict[str, Entities]:
         group = jnp.array([[0.0], [0.0], [1.0], [1.0]])

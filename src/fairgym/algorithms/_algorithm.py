@@ -112,7 +112,7 @@ class Algorithm(Protocol[StateT]):
         params: Params | None = None,
         fixed: Mapping[str, AnyPolicy] | None = None,
     ) -> StateT:
-        """State before the first update; by default that which `_start` makes.
+        """State before the first update.
 
         Args:
             key: a JAX key; everything random follows from it.
@@ -120,18 +120,6 @@ class Algorithm(Protocol[StateT]):
             objective: one objective for all, or one per agent (non-cooperative).
             params: the environment's parameters; its defaults if None.
             fixed: policies of agents that are not to be trained.
-
-        Raises:
-            FairgymError: as `init_fields`, or these agents of the environment cannot be trained.
-        """
-        return self._start(init_fields(key, env, objective, params, fixed), key)
-
-    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
-        """State before the first update.
-
-        Args:
-            fields: fields of `TrainState`, by name.
-            key: a JAX key.
         """
         ...
 
@@ -170,8 +158,39 @@ class Algorithm(Protocol[StateT]):
         raise FairgymError("massage takes one of f-ppo that was trained with it")
 
 
+class Started(Algorithm[StateT]):
+    """An algorithm whose `init` begins with the fields that every state has."""
+
+    def init(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        *,
+        params: Params | None = None,
+        fixed: Mapping[str, AnyPolicy] | None = None,
+    ) -> StateT:
+        """State before the first update.
+
+        Arguments as in `Algorithm.init`.
+
+        Raises:
+            FairgymError: as `init_fields`, or these agents of the environment cannot be trained.
+        """
+        return self._start(init_fields(key, env, objective, params, fixed), key)
+
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
+        """State before the first update.
+
+        Args:
+            fields: fields of `TrainState`, by name.
+            key: a JAX key.
+        """
+        raise NotImplementedError
+
+
 @dataclasses.dataclass(frozen=True)
-class Epochs(Algorithm[StateT]):
+class Epochs(Started[StateT]):
     """Hyperparameters of algorithms that learn epoch by epoch."""
 
     extended_by: ClassVar[str] = "epochs"

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
-    Algorithm,
+    Started,
     TrainState,
     algorithms,
 )
@@ -34,7 +34,7 @@ class GridSearchState(TrainState):
 
 @algorithms.register("grid-search")
 @dataclasses.dataclass(frozen=True)
-class GridSearch(Algorithm[GridSearchState]):
+class GridSearch(Started[GridSearchState]):
     """Two-tier grid search over constant actions."""
 
     steps: int = param(21, "Number of values per agent in tier 1, evenly over [0, 1].", low=2)

@@ -7,28 +7,19 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import ComponentInfo, Counts, FairgymError
-from fairgym.fairness.metrics import FairMetric, Kind, Rate, label, metric_classes, ratio
+from fairgym.fairness.metrics import Comparison, FairMetric, Kind, Rate, metric_classes, ratio
 
 AGGREGATES = ("worst_case", "mean")
 
 
-class _OfGroups:
-    """Measure of the groups' rates, by default of order 1 and in the unit of the rate."""
+class _OfGroups(Comparison):
+    """Measure of the groups' rates, by default in the unit of the rate."""
 
     rate: Rate
-    unit: str
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
         """The declared unit, else the rate's."""
         return self.unit or self.rate.unit_in(info)
-
-    def value(self, totals: Counts) -> Float[Array, ""]:
-        """The measure of these component sums."""
-        raise NotImplementedError
-
-    def normalised(self, totals: Counts) -> Float[Array, ""]:
-        """The same: the value is of order 1 already."""
-        return self.value(totals)
 
     def defined(self, totals: Counts) -> Array:
         """True if every group's denominator is positive."""
@@ -208,8 +199,6 @@ class WorstGroup(_OfGroups):
 
     rate: Rate
     kind: Kind = dataclasses.field(default="rate", init=False)
-    title: str = label()
-    unit: str = label()
 
     @property
     def sign(self) -> int:
@@ -258,8 +247,6 @@ class GroupRatio(Relative):
 
     rate: Rate
     kind: Kind = dataclasses.field(default="rate", init=False)
-    title: str = label()
-    unit: str = label()
 
     @property
     def sign(self) -> int:

@@ -203,28 +203,37 @@ class Rate:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FairMetric:
-    """Base of measures of how far apart groups or places are, never above 0; 0 is parity.
+class Comparison:
+    """Base of measures that compare groups or places, whose value is of order 1 already.
 
     Attributes:
-        kind: always "fair".
-        sign: always -1: what a reader knows is minus the value, and better the smaller it is.
         title: the measure in words; "" for those of the metric's name.
         unit: unit of the value; "" for that of what is compared.
     """
 
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    sign: int = dataclasses.field(default=-1, init=False, repr=False)
     title: str = label()
     unit: str = label()
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """Minus the measure of these component sums."""
+        """The measure of these component sums."""
         raise NotImplementedError
 
     def normalised(self, totals: Counts) -> Float[Array, ""]:
         """The same: the value is of order 1 already."""
         return self.value(totals)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FairMetric(Comparison):
+    """Base of measures of how far apart groups or places are, never above 0; 0 is parity.
+
+    Attributes:
+        kind: always "fair".
+        sign: always -1: what a reader knows is minus the value, and better the smaller it is.
+    """
+
+    kind: Kind = dataclasses.field(default="fair", init=False)
+    sign: int = dataclasses.field(default=-1, init=False, repr=False)
 
 
 def rates_of(metric: Metric) -> tuple[Rate, ...]:

@@ -13,7 +13,8 @@ import numpy as np
 
 from fairgym.config.plain import objective_slug, objective_text
 from fairgym.config.run_config import RunConfig
-from fairgym.training.folder import RunFolder, require_seeds_folder, seed_folder
+from fairgym.core import FairgymError
+from fairgym.training.folder import RunFolder, seed_folder
 from fairgym.training.loop import Progress, train
 from fairgym.training.provenance import needed_modules
 from fairgym.training.run import Run, load
@@ -162,7 +163,8 @@ def plan_seeds(
     Raises:
         FairgymError: As `fairgym.train`; nothing is written.
     """
-    require_seeds_folder(out)
+    if RunFolder(out).kind() == "run":
+        raise FairgymError(f"{out} is itself the folder of a run; several seeds take another one")
     job = config.build()
     found = []
     for seed in seeds:

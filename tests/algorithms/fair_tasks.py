@@ -3,11 +3,12 @@
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
+from tiny import Tiny
 
 from fairgym.core import (
     Allocation,
@@ -33,11 +34,11 @@ from fairgym.fairness import (
     Windowed,
 )
 
+ComponentsT = TypeVar("ComponentsT", bound=Components)
+
+ONE_GROUP = EntitySpace(1, (Feature("group", 0, 1, levels=2),))
+NOTHING = EntitySpace(1, (Feature("nothing", 0, 1),))
 PAYS = (1.0, -1.0)  # what it pays to approve somebody of each group
-
-
-class NoParams(Params):
-    """Nothing to choose."""
 
 
 class Decided(Components):
@@ -60,7 +61,7 @@ class DeskState(Struct):
 
 
 @dataclasses.dataclass(frozen=True)
-class Desk(Environment[DeskState, NoParams, Decided]):
+class Desk(Tiny, Environment[DeskState, Params, Decided]):
     """One applicant a step, of one of two groups; to approve pays for the first and costs else.
 
     Whoever is approved is well off, until somebody of their group is denied.
@@ -87,19 +88,9 @@ class Desk(Environment[DeskState, NoParams, Decided]):
             foresee=self._foresee,
         )
 
-    @property
-    def default_params(self) -> NoParams:
-        return NoParams()
-
     @cached_property
-    def _spaces(self) -> tuple[EntitySpace, Discrete]:
-        return EntitySpace(1, (Feature("group", 0, 1, levels=2),)), Discrete(("deny", "approve"))
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        return self._spaces[0]
-
-    def action_space(self, agent: str) -> Any:
-        return self._spaces[1]
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
+        return ONE_GROUP, dict.fromkeys(self.agents, Discrete(("deny", "approve")))
 
     def initial_state(self, key: Array, params: Any) -> DeskState:
         group = jax.random.randint(key, (), 0, 2)
@@ -133,20 +124,31 @@ class Desk(Environment[DeskState, NoParams, Decided]):
         )
 
 
+class StillState(Struct):
+    """Nothing but the time."""
+
+    time: Int[Array, ""]
+
+
+class Still(Tiny, Environment[StillState, Params, ComponentsT]):
+    """Nothing changes with time, and agents see nothing."""
+
+    def initial_state(self, key: Array, params: Any) -> StillState:
+        return StillState(jnp.int32(0))
+
+    def observe(self, state: StillState, params: Any) -> dict[str, Entities]:
+        nothing = Entities(jnp.zeros((1, 1)), jnp.ones((1,), bool), jnp.zeros((0,)))
+        return dict.fromkeys(self.agents, nothing)
+
+
 class Sent(Components):
     """Units by place."""
 
     sent: Float[Array, " places"] = component("units sent", unit="units", per="group")
 
 
-class DepotState(Struct):
-    """Nothing but the time."""
-
-    time: Int[Array, ""]
-
-
 @dataclasses.dataclass(frozen=True)
-class Depot(Environment[DepotState, NoParams, Sent]):
+class Depot(Still[Sent]):
     """Six units a step, for three places."""
 
     name: ClassVar[str] = "depot"
@@ -165,37 +167,18 @@ class Depot(Environment[DepotState, NoParams, Sent]):
         )
 
     @property
-    def default_params(self) -> NoParams:
-        return NoParams()
-
-    @property
     def _measures(self) -> Mapping[str, Any]:
         uneven = Windowed(LargestDeviation("sent"), 4)
         return {"short_term": uneven, "long_term": uneven, "long_term_window": uneven}
 
     @cached_property
-    def _spaces(self) -> tuple[EntitySpace, Allocation]:
-        return EntitySpace(1, (Feature("nothing", 0, 1),)), Allocation(6, self.spec.groups)
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        return self._spaces[0]
-
-    def action_space(self, agent: str) -> Any:
-        return self._spaces[1]
-
-    def initial_state(self, key: Array, params: Any) -> DepotState:
-        return DepotState(jnp.int32(0))
-
-    def observe(self, state: DepotState, params: Any) -> dict[str, Entities]:
-        return {"driver": Entities(jnp.zeros((1, 1)), jnp.ones((1,), bool), jnp.zeros((0,)))}
-
-    def noise(self, key: Array, params: Any) -> Array:
-        return jnp.zeros(())
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
+        return NOTHING, {"driver": Allocation(6, self.spec.groups)}
 
     def transition(
-        self, noise: Any, state: DepotState, actions: Any, params: Any
-    ) -> tuple[DepotState, Sent, Bool[Array, ""]]:
-        return DepotState(state.time + 1), self._foresee({}, actions, params), jnp.array(False)
+        self, noise: Any, state: StillState, actions: Any, params: Any
+    ) -> tuple[StillState, Sent, Bool[Array, ""]]:
+        return StillState(state.time + 1), self._foresee({}, actions, params), jnp.array(False)
 
     def _foresee(self, observations: Any, actions: Any, params: Any) -> Sent:
         return Sent(sent=actions["driver"].astype(jnp.float32))
@@ -209,7 +192,7 @@ class Costly(Components):
 
 
 @dataclasses.dataclass(frozen=True)
-class TwoArms(Environment[DepotState, NoParams, Costly]):
+class TwoArms(Still[Costly]):
     """An arm that pays 1 and costs 1, and one that does neither.
 
     Where the mean cost may be c, the best policy takes the first arm with probability c, and its
@@ -231,38 +214,19 @@ class TwoArms(Environment[DepotState, NoParams, Costly]):
         )
 
     @property
-    def default_params(self) -> NoParams:
-        return NoParams()
-
-    @property
     def _measures(self) -> Mapping[str, Any]:
         cost = Windowed(Direct("cost", sign=-1), 1)
         return {"short_term": cost, "long_term": cost, "long_term_window": cost}
 
     @cached_property
-    def _spaces(self) -> tuple[EntitySpace, Discrete]:
-        return EntitySpace(1, (Feature("nothing", 0, 1),)), Discrete(("nothing", "something"))
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        return self._spaces[0]
-
-    def action_space(self, agent: str) -> Any:
-        return self._spaces[1]
-
-    def initial_state(self, key: Array, params: Any) -> DepotState:
-        return DepotState(jnp.int32(0))
-
-    def observe(self, state: DepotState, params: Any) -> dict[str, Entities]:
-        return {"chooser": Entities(jnp.zeros((1, 1)), jnp.ones((1,), bool), jnp.zeros((0,)))}
-
-    def noise(self, key: Array, params: Any) -> Array:
-        return jnp.zeros(())
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
+        return NOTHING, {"chooser": Discrete(("nothing", "something"))}
 
     def transition(
-        self, noise: Any, state: DepotState, actions: Any, params: Any
-    ) -> tuple[DepotState, Costly, Bool[Array, ""]]:
+        self, noise: Any, state: StillState, actions: Any, params: Any
+    ) -> tuple[StillState, Costly, Bool[Array, ""]]:
         chosen = actions["chooser"].astype(jnp.float32)
-        return DepotState(state.time + 1), Costly(points=chosen, cost=chosen), jnp.array(False)
+        return StillState(state.time + 1), Costly(points=chosen, cost=chosen), jnp.array(False)
 
 
 class Paid(Components):
@@ -274,7 +238,7 @@ class Paid(Components):
 
 
 @dataclasses.dataclass(frozen=True)
-class Office(Environment[DepotState, NoParams, Paid]):
+class Office(Still[Paid]):
     """Two agents give to two groups of two: one a number to each person, one a number per group.
 
     A group's benefit is the mean of both. A step's points are the first group's benefit less the
@@ -294,37 +258,21 @@ class Office(Environment[DepotState, NoParams, Paid]):
             metrics={"points": Direct("points"), "gap": Disparity(Rate("benefit", "demand"))},
         )
 
-    @property
-    def default_params(self) -> NoParams:
-        return NoParams()
-
     @cached_property
     def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
         people = EntitySpace(4, (Feature("group", 0, 1, levels=2),))
         return people, {"judge": PerEntity(4), "clerk": Unit(self.spec.groups)}
 
-    def observation_space(self, agent: str) -> EntitySpace:
-        return self._spaces[0]
-
-    def action_space(self, agent: str) -> Any:
-        return self._spaces[1][agent]
-
-    def initial_state(self, key: Array, params: Any) -> DepotState:
-        return DepotState(jnp.int32(0))
-
-    def observe(self, state: DepotState, params: Any) -> dict[str, Entities]:
+    def observe(self, state: StillState, params: Any) -> dict[str, Entities]:
         group = jnp.array([[0.0], [0.0], [1.0], [1.0]])
         return dict.fromkeys(self.agents, Entities(group, jnp.ones((4,), bool), jnp.zeros((0,))))
 
-    def noise(self, key: Array, params: Any) -> Array:
-        return jnp.zeros(())
-
     def transition(
-        self, noise: Any, state: DepotState, actions: Any, params: Any
-    ) -> tuple[DepotState, Paid, Bool[Array, ""]]:
+        self, noise: Any, state: StillState, actions: Any, params: Any
+    ) -> tuple[StillState, Paid, Bool[Array, ""]]:
         given = 0.5 * (jnp.mean(actions["judge"].reshape(2, 2), axis=1) + actions["clerk"])
         found = Paid(benefit=given, demand=jnp.ones(2), points=given[0] - given[1])
-        return DepotState(state.time + 1), found, jnp.array(False)
+        return StillState(state.time + 1), found, jnp.array(False)
 
 
 # Settings with which learners of gradients solve it in a few epochs.

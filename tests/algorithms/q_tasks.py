@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
+from tiny import Tiny
 
 from fairgym.core import (
     Components,
@@ -22,7 +23,6 @@ from fairgym.core import (
     Params,
     Struct,
     component,
-    require_agent,
 )
 from fairgym.fairness import (
     Direct,
@@ -40,10 +40,6 @@ STATES = 5
 TEMPTATION = 0.02
 
 
-class NoParams(Params):
-    """Nothing to choose."""
-
-
 class Points(Components):
     """One number."""
 
@@ -59,7 +55,7 @@ class TaskState(Struct):
 
 
 @dataclasses.dataclass(frozen=True)
-class Task(Environment[TaskState, NoParams, Points]):
+class Task(Tiny, Environment[TaskState, Params, Points]):
     """One agent sees a number and chooses an option; subclasses say what comes of it."""
 
     options: ClassVar[int] = 2
@@ -76,24 +72,11 @@ class Task(Environment[TaskState, NoParams, Points]):
             metrics={"points": Direct("points")},
         )
 
-    @property
-    def default_params(self) -> NoParams:
-        return NoParams()
-
     @cached_property
-    def _spaces(self) -> tuple[EntitySpace, Discrete]:
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
         number = Feature("number", 0.0, self.numbers - 1.0, levels=self.numbers)
-        return EntitySpace(1, (number,)), Discrete(
-            tuple(f"option_{i}" for i in range(self.options))
-        )
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        require_agent(self, agent)
-        return self._spaces[0]
-
-    def action_space(self, agent: str) -> Discrete:
-        require_agent(self, agent)
-        return self._spaces[1]
+        options = Discrete(tuple(f"option_{i}" for i in range(self.options)))
+        return EntitySpace(1, (number,)), {"chooser": options}
 
     def initial_state(self, key: Array, params: Any) -> TaskState:
         return TaskState(jnp.int32(0), jnp.int32(0), jnp.int32(0))
@@ -101,9 +84,6 @@ class Task(Environment[TaskState, NoParams, Points]):
     def observe(self, state: TaskState, params: Any) -> dict[str, Entities]:
         seen = state.seen.astype(jnp.float32)[None, None]
         return {"chooser": Entities(seen, jnp.ones((1,), bool), jnp.zeros((0,)))}
-
-    def noise(self, key: Array, params: Any) -> Array:
-        return jnp.zeros(())
 
     def transition(
         self, noise: Any, state: TaskState, actions: Any, params: Any
@@ -190,7 +170,7 @@ class Handed(Components):
 
 
 @dataclasses.dataclass(frozen=True)
-class Shop(Environment[ShopState, NoParams, Handed]):
+class Shop(Tiny, Environment[ShopState, Params, Handed]):
     """One thing a step for one of several people, each of whom is there three times of four.
 
     It is wasted on somebody absent. Welfare is Nash's after every step that wastes nothing.
@@ -214,10 +194,6 @@ class Shop(Environment[ShopState, NoParams, Handed]):
         )
 
     @property
-    def default_params(self) -> NoParams:
-        return NoParams()
-
-    @property
     def _schemes(self) -> Mapping[str, Any]:
         given = Full("given")
         return {
@@ -227,16 +203,9 @@ class Shop(Environment[ShopState, NoParams, Handed]):
         }
 
     @cached_property
-    def _spaces(self) -> tuple[EntitySpace, OneEntity]:
-        return EntitySpace(self.people, (Feature("present", levels=2),)), OneEntity(self.people)
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        require_agent(self, agent)
-        return self._spaces[0]
-
-    def action_space(self, agent: str) -> OneEntity:
-        require_agent(self, agent)
-        return self._spaces[1]
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
+        people = EntitySpace(self.people, (Feature("present", levels=2),))
+        return people, {"server": OneEntity(self.people)}
 
     def initial_state(self, key: Array, params: Any) -> ShopState:
         return ShopState(jnp.int32(0), self.noise(key, params))

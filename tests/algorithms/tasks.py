@@ -9,15 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
+from tiny import Tiny
 
 from fairgym.core import (
-    ActionSpace,
     Components,
     Entities,
     EntitySpace,
     EnvironmentSpec,
     Feature,
-    Params,
     PerEntity,
     PopulationEnvironment,
     Shares,
@@ -26,10 +25,6 @@ from fairgym.core import (
     component,
 )
 from fairgym.fairness import Direct
-
-
-class NoParams(Params):
-    """Nothing to choose."""
 
 
 class GainComponents(Components):
@@ -49,7 +44,7 @@ class CrowdState(Struct):
 
 
 @dataclasses.dataclass(frozen=True)
-class Crowd(PopulationEnvironment):
+class Crowd(Tiny, PopulationEnvironment):
     """A bandit over people: one agent gives each of a varying number of people a number.
 
     The gain is the mean of number times worth over those present, and the worth is seen: the best
@@ -73,20 +68,10 @@ class Crowd(PopulationEnvironment):
             core_attribute="worth",
         )
 
-    @property
-    def default_params(self) -> NoParams:
-        return NoParams()
-
     @cached_property
-    def _spaces(self) -> tuple[EntitySpace, dict[str, ActionSpace]]:
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
         crowd = EntitySpace(self.population, (Feature("worth", -3, 3),))
         return crowd, {"judge": PerEntity(self.population), "split": Shares((("first", "rest"),))}
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        return self._spaces[0]
-
-    def action_space(self, agent: str) -> ActionSpace:
-        return self._spaces[1][agent]
 
     def _crowd(self, key: Array, time: Array) -> CrowdState:
         worth_key, number_key = jax.random.split(key)
@@ -136,7 +121,7 @@ STRIDE = 0.15
 
 
 @dataclasses.dataclass(frozen=True)
-class Spread(PopulationEnvironment):
+class Spread(Tiny, PopulationEnvironment):
     """Cooperative spread (Lowe et al. 2017): two agents are to cover two landmarks.
 
     Each sees where it is and where the other one is, and moves; the common reward is minus the mean
@@ -159,21 +144,11 @@ class Spread(PopulationEnvironment):
             core_attribute="x",
         )
 
-    @property
-    def default_params(self) -> NoParams:
-        return NoParams()
-
     @cached_property
-    def _spaces(self) -> tuple[EntitySpace, Unit]:
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
         place = (Feature("other x"), Feature("other y"))
         own = (Feature("own x", -1, 1), Feature("own y", -1, 1), Feature("time", 0, self.horizon))
-        return EntitySpace(1, place, own), Unit(("right", "up"))
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        return self._spaces[0]
-
-    def action_space(self, agent: str) -> Unit:
-        return self._spaces[1]
+        return EntitySpace(1, place, own), dict.fromkeys(self.agents, Unit(("right", "up")))
 
     def initial_state(self, key: Array, params: Any) -> SpreadState:
         nothing = jnp.zeros((2,), jnp.int32)
@@ -194,9 +169,6 @@ class Spread(PopulationEnvironment):
             context = [*state.place[i], state.time.astype(jnp.float32)]
             seen[agent] = Entities.from_columns(list(other.T), jnp.ones((1,), bool), context)
         return seen
-
-    def noise(self, key: Array, params: Any) -> Array:
-        return jnp.zeros(())
 
     def transition(
         self, noise: Array, state: SpreadState, actions: Any, params: Any

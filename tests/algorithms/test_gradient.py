@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from learners import BOUNDED, ENV, FIXED, HELD, SMALL, collected, learner
 from toys import Toy
+from two_servers import Jobs, TwoServers
 
 import fairgym
-from fairgym.algorithms import algorithms
+from fairgym.algorithms import algorithms, log_keys
+from fairgym.algorithms._episodes import log_gaps
 from fairgym.config import RunConfig
 from fairgym.core import FairgymError
 from fairgym.fairness import Objective
@@ -55,6 +57,21 @@ def test_rewards_with_exploration_are_logged(begun):
 
 
 @pytest.mark.full
+def test_gaps_are_those_of_the_episodes_in_which_every_group_has_somebody():
+    """Their sign tells which group has more; without such an episode they are 0."""
+
+    def jobs(arrived, served):
+        return Jobs(jnp.zeros(len(arrived)), jnp.array(arrived), jnp.array(served))
+
+    some = jobs([[4.0, 4.0], [2.0, 0.0], [4.0, 2.0]], [[1.0, 2.0], [2.0, 0.0], [2.0, 0.5]])
+    key = log_keys.gap("served_gap", "right")
+    assert log_gaps(TwoServers(), some) == {key: pytest.approx((0.25 - 0.25) / 2)}
+    first = jax.tree.map(lambda x: x[:2], some)
+    assert log_gaps(TwoServers(), first) == {key: pytest.approx(0.25)}
+    none = jax.tree.map(lambda x: x[1:2], some)
+    assert log_gaps(TwoServers(), none) == {key: 0.0}
+
+
 def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order(begun):
     """Also after it is full: who is drawn is followed by the next step of the same world."""
     ddpg, _, state, _ = begun("f-maddpg")

@@ -14,6 +14,7 @@ from fairgym import FairgymError, bench
 from fairgym.bench import command, measuring
 from fairgym.policies import Constant
 from fairgym.utils.registry import environments
+from fairgym.wrappers import NeverEnds, StartsFrom
 
 OPPONENT = Path(__file__).parents[2] / "benchmarks" / "numpy_opponent.py"
 
@@ -147,7 +148,7 @@ def test_measured_episodes_go_on_past_a_failure():
     env = Room(horizon=20)
     hot = {"heater": Constant(env.action_space("heater"), 1.0)}
     state = RoomState(time=jnp.int32(7), warmth=jnp.float32(30.0))
-    on = measuring._carried_on(env, state)
+    on = NeverEnds(StartsFrom(env, state))
 
     def run(env):
         return jax.jit(lambda key: fairgym.rollout(env, env.default_params, hot, key))(

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from tiny import Tiny
 
 from fairgym.core import (
-    ActionSpace,
     Components,
     Entities,
     EntitySpace,
@@ -21,7 +21,6 @@ from fairgym.core import (
     State,
     Unit,
     component,
-    require_agent,
 )
 from fairgym.fairness import Direct
 
@@ -39,7 +38,7 @@ class RoomComponents(Components):
 
 
 @dataclasses.dataclass(frozen=True)
-class Room(Environment[RoomState, Params, RoomComponents]):
+class Room(Tiny, Environment[RoomState, Params, RoomComponents]):
     """A room that one agent heats, which fails when it is too hot: a system without people.
 
     Args:
@@ -48,7 +47,6 @@ class Room(Environment[RoomState, Params, RoomComponents]):
 
     name: ClassVar[str] = "room"
     _SEEN: ClassVar[EntitySpace] = EntitySpace(1, (Feature("warmth", 0.0, 40.0, "degrees"),))
-    _POWER: ClassVar[Unit] = Unit(("power",))
 
     horizon: int = 6
 
@@ -63,20 +61,10 @@ class Room(Environment[RoomState, Params, RoomComponents]):
             group_word="room",
         )
 
-    @property
-    def default_params(self) -> Params:
-        """No numbers at all."""
-        return Params()
-
-    def observation_space(self, agent: str) -> EntitySpace:
-        """The warmth, in one row."""
-        require_agent(self, agent)
-        return self._SEEN
-
-    def action_space(self, agent: str) -> ActionSpace:
-        """The power of the heater."""
-        require_agent(self, agent)
-        return self._POWER
+    @cached_property
+    def _spaces(self) -> tuple[EntitySpace, dict[str, Any]]:
+        """The warmth, in one row, and the power of the heater."""
+        return self._SEEN, {"heater": Unit(("power",))}
 
     def initial_state(self, key: PRNGKeyArray, params: Params) -> RoomState:
         """A cold room."""

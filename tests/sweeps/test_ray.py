@@ -21,7 +21,6 @@ from fairgym.cli import main
 from fairgym.config import sweep_of
 from fairgym.core import FairgymError
 from fairgym.sweeps import Local, Ray, engine_of, entries_of, ray_engine
-from fairgym.sweeps._worker import Order
 from fairgym.training import train
 from fairgym.utils.files import lock_folder
 
@@ -171,7 +170,7 @@ def test_ctrl_c_ends_runs_after_their_epoch_and_they_go_on(tmp_path, monkeypatch
 def order(tmp_path):
     """A run that is ordered."""
     (entry,) = entries_of(sweep_with(1), tmp_path / "out")
-    return Order(entry.run.config, entry.run.folder, ("fates",), resume=True, overwrite=False)
+    return dataclasses.replace(entry.run, imports=("fates",))
 
 
 def finished_alone(order, tmp_path):
@@ -250,7 +249,7 @@ def test_errors_come_back_as_sentences(order, tmp_path, monkeypatch):
     )
     sentence, content = ray_engine.trained(order, tmp_path / "no mark", b"", 0)
     assert sentence == "ZeroDivisionError: x" and content == b""
-    bad = order._replace(config=dataclasses.replace(order.config, memory="nope"))
+    bad = dataclasses.replace(order, config=dataclasses.replace(order.config, memory="nope"))
     sentence, _ = ray_engine.trained(bad, tmp_path / "no mark", b"", 0)
     assert "nope" in sentence
 

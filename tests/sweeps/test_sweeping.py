@@ -440,6 +440,14 @@ def test_policies_are_measured_anew_with_signed_gaps(trained, capsys):
         assert float(row["actions/router/left"]) == pytest.approx(left)
 
 
+def test_logs_have_the_gaps_that_a_table_without_episodes_shows(trained):
+    """They are those of the last epoch's episodes, and of the disparity's size but for its sign."""
+    for row in results_of(entries_of(read_sweep(trained[0]), trained[1])):
+        line = load(row["folder"]).metrics[-1]
+        assert row["gap/served_gap/right"] == line["gap/served_gap/right"] != 0.0
+        assert abs(line["gap/served_gap/right"]) <= -line["metrics/served_gap"] + 1e-6
+
+
 def test_gaps_leave_out_the_episodes_that_their_metric_leaves_out(tmp_path):
     """Where nobody comes to a queue, no share of them is served, which is no gap of 0 or 1."""
     sweep = sweep_of({"base": BASE | {"horizon": 3, "arrivals": 0.5}})

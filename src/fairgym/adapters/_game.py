@@ -12,13 +12,13 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from fairgym.algorithms import fixed_actions
 from fairgym.core import (
     AnyPolicy,
     Entities,
     Environment,
     Params,
     Struct,
-    decide,
     first_hidden,
     no_components,
 )
@@ -123,18 +123,10 @@ class Game:
             actions: the playing agents' actions, inside their spaces or not.
         """
         env = self.env
-        keys = jax.random.split(jax.random.fold_in(play.policy_key, play.step), len(env.agents))
-        taken, hidden = dict(actions), dict(play.hidden)
         seen = env.observe(play.state, params) if policies else {}
-        for agent, key in zip(env.agents, keys, strict=True):
-            if agent in policies:
-                before = hidden.get(agent)
-                taken[agent], after = decide(policies[agent], seen[agent], key, before)
-                if agent in hidden:
-                    acts = play.state.time % env.spec.periods.get(agent, 1) == 0
-                    hidden[agent] = jax.tree.map(
-                        lambda x, y, acts=acts: jnp.where(acts, x, y), after, before
-                    )
+        key = jax.random.fold_in(play.policy_key, play.step)
+        fixed, hidden = fixed_actions(env, policies, seen, key, play)
+        taken = {**actions, **fixed}
         noise = jax.random.fold_in(play.noise_key, play.step)
         state, components, failed = env.advance(noise, play.state, taken, params)
         steps = [

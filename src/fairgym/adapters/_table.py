@@ -87,8 +87,9 @@ class Table:
         spaces = {agent: self.game.env.action_space(agent) for agent in self.game.agents}
         self._options = {a: len(space.elements) for a, space in spaces.items() if space.discrete}
         # numbers of NumPy too: they are passed, and what is not has to be hashable
-        arrays, static = eqx.partition(setting.policies, _is_array)
-        self._arrays = arrays
+        self._arrays, static = eqx.partition(
+            setting.policies, lambda leaf: isinstance(leaf, jax.Array | np.ndarray)
+        )
         leaves, structure = jax.tree.flatten(static)
         self._start, self._step, self._show, self._measured, self._whole = _programs(
             self.game, (tuple(leaves), structure)
@@ -221,7 +222,3 @@ class Table:
 def _row(parts: Mapping[str, Array]) -> np.ndarray:
     """A vector of the parts; compiled programs hand out dictionaries by the alphabet."""
     return np.concatenate([np.asarray(parts[name]).reshape(-1) for name in PARTS if name in parts])
-
-
-def _is_array(leaf: PyTree) -> bool:
-    return isinstance(leaf, jax.Array | np.ndarray)

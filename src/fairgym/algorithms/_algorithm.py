@@ -1,5 +1,6 @@
 """The interface of algorithms, which lets the training loop be written once."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -16,6 +17,7 @@ from fairgym.core import (
     Params,
     Struct,
     check_params,
+    param,
     require_agent,
 )
 from fairgym.fairness import Objective
@@ -63,6 +65,11 @@ class TrainState(Struct):
         """A key for this update, and the raw key of the next."""
         now, later = jax.random.split(jax.random.wrap_key_data(self.key))
         return now, jax.random.key_data(later)
+
+    def with_fixed(self, learned: Mapping[str, AnyPolicy]) -> dict[str, AnyPolicy]:
+        """Policies of all agents in acting order: these of the trained ones, and the fixed ones."""
+        everybody = {**learned, **self.fixed}
+        return {agent: everybody[agent] for agent in self.env.agents}
 
 
 @runtime_checkable
@@ -149,6 +156,57 @@ class Algorithm(Protocol[StateT]):
             FairgymError: it does not massage actions, or did not come to it.
         """
         raise FairgymError("massage takes one of f-ppo that was trained with it")
+
+
+class Started(Algorithm[StateT]):
+    """An algorithm whose `init` begins with the fields that every state has."""
+
+    def init(
+        self,
+        key: PRNGKeyArray,
+        env: Environment,
+        objective: Objectives,
+        *,
+        params: Params | None = None,
+        fixed: Mapping[str, AnyPolicy] | None = None,
+    ) -> StateT:
+        """State before the first update.
+
+        Arguments as in `Algorithm.init`.
+
+        Raises:
+            FairgymError: as `init_fields`, or these agents of the environment cannot be trained.
+        """
+        return self._start(init_fields(key, env, objective, params, fixed), key)
+
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
+        """State before the first update.
+
+        Args:
+            fields: fields of `TrainState`, by name.
+            key: a JAX key.
+        """
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True)
+class Epochs(Started[StateT]):
+    """Hyperparameters of algorithms that learn epoch by epoch."""
+
+    extended_by: ClassVar[str] = "epochs"
+
+    epochs: int = param(40, "Number of epochs of training, each of which is logged.", low=1)
+    evaluation_episodes: int = param(
+        4,
+        "Number of episodes per epoch that measure the learned policy.",
+        low=1,
+        high=MOST_EPISODES,
+    )
+
+    @property
+    def num_updates(self) -> int:
+        """One update for each epoch."""
+        return self.epochs
 
 
 def init_fields(

@@ -9,7 +9,8 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.core import AnyPolicy, Components, Environment, Episode, Params, rollout
 from fairgym.core.batching import map_episodes
-from fairgym.fairness import Objective
+from fairgym.fairness import Disparity, Objective
+from fairgym.fairness.metrics import ratio
 
 
 def run_episodes(
@@ -21,27 +22,13 @@ def run_episodes(
     discount: float = 1.0,
     vmap_size: int = 0,
 ) -> Episode:
-    """One episode of the same policies for each key, spread over all devices.
+    """One episode of the same policies, agent -> policy, for each key.
 
-    Pure; meant to be called inside jit.
-
-    Args:
-        env: the environment.
-        params: its parameters.
-        policies: agent -> policy, for all agents.
-        keys: JAX keys, one per episode.
-        discount: discount factor of the component sums.
-        vmap_size: number of episodes that are vmapped together; 0 chooses by device.
-
-    Returns:
-        An `Episode` whose leaves have a first axis over episodes, without the final states.
+    All else is as in `run_candidates`.
     """
-
-    def one(key: PRNGKeyArray) -> Episode:
-        episode = rollout(env, params, policies, key, discount=discount)
-        return episode.replace(final_state=None)
-
-    return map_episodes(one, keys, vmap_size or None, env=env)
+    return run_candidates(
+        env, params, lambda nothing: policies, (), keys, discount=discount, vmap_size=vmap_size
+    )
 
 
 def run_candidates(
@@ -91,8 +78,8 @@ def log_episodes(
 
     Returns:
         "objective" (mean over agents, and "objective/AGENT" where they differ), "metrics/NAME",
-        "terms/KIND", "actions/AGENT/ELEMENT" and "survived", the share of episodes that did not
-        fail.
+        "terms/KIND", "gap/DISPARITY/GROUP", "actions/AGENT/ELEMENT" and "survived", the share of
+        episodes that did not fail.
     """
     own = {
         agent: jnp.mean(jax.vmap(objective.score)(episodes.totals, episodes.memories))
@@ -102,6 +89,7 @@ def log_episodes(
     if len({objective for _, objective in objectives}) > 1:
         log |= {log_keys.objective(agent): value for agent, value in own.items()}
     log |= log_metrics(env, episodes.totals, episodes.memories)
+    log |= log_gaps(env, episodes.totals)
     for agent, action in episodes.mean_actions.items():
         names, means = env.action_space(agent).names, jnp.mean(action, axis=0).reshape(-1)
         log |= {log_keys.action(agent, n): x for n, x in zip(names, means, strict=True)}
@@ -142,6 +130,28 @@ def log_metrics(
     return log
 
 
+def log_gaps(env: Environment, totals: Components) -> dict[str, Array]:
+    """Signed gaps of the rates that disparities compare ("gap/DISPARITY/GROUP").
+
+    The rate of a group less that of the first one, as a mean over the episodes in which the
+    disparity is defined; 0 without one.
+
+    Args:
+        env: the environment.
+        totals: component sums of the episodes, with a first axis over them.
+    """
+    log = {}
+    for name, metric in env.metrics.items():
+        if isinstance(metric, Disparity):
+            rates = jax.vmap(metric.rate.per_group)(totals)
+            known = jax.vmap(metric.defined)(totals)
+            gaps = jnp.where(known[:, None], rates[:, 1:] - rates[:, :1], 0.0)
+            means = ratio(jnp.sum(gaps, axis=0), jnp.sum(known.astype(jnp.float32)))
+            parts = metric.rate.parts_in(env.spec)[1:]
+            log |= {log_keys.gap(name, p): x for p, x in zip(parts, means, strict=True)}
+    return log
+
+
 def log_multipliers(
     objectives: Sequence[tuple[str, Objective]], multipliers: Sequence[Float[Array, "..."]]
 ) -> dict[str, Array]:
@@ -151,6 +161,28 @@ def log_multipliers(
         for (agent, objective), own in zip(objectives, multipliers, strict=True)
         for name, value in zip(objective.bounds, own, strict=True)
     }
+
+
+def raised_multipliers(
+    objectives: Sequence[tuple[str, Objective]],
+    multipliers: Sequence[Float[Array, "..."]],
+    totals: Components,
+    rate: float,
+) -> tuple[Float[Array, "..."], ...]:
+    """Multipliers of bounded objectives after episodes of the learned policies, per agent.
+
+    Args:
+        objectives: pairs (agent, objective).
+        multipliers: those before, one array per agent.
+        totals: component sums of the episodes, with a first axis over them.
+        rate: step size.
+    """
+    return tuple(
+        objective.raise_multipliers(
+            before, jnp.mean(jax.vmap(objective.excess)(totals), axis=0), rate
+        )
+        for (_, objective), before in zip(objectives, multipliers, strict=True)
+    )
 
 
 def ranked(

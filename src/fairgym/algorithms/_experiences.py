@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.algorithms._algorithm import TrainState
 from fairgym.algorithms._worlds import World
-from fairgym.core import Entities, Environment, FairgymError, Memory, Params, Struct, no_components
+from fairgym.core import Entities, Environment, FairgymError, Params, Struct, no_components
 from fairgym.fairness import Objective
 from fairgym.wrappers.augmented import Augmented
 
@@ -89,8 +89,7 @@ def with_counterfactuals(
         offsets: offsets of the counterfactual memories from the true one.
         most: largest number of them.
     """
-    env = augmented_env(state.env)
-    assert env is not None
+    env = augmented_envs(state.env)[0]
     memory: Any = env.memory  # of people, whose statuses it tells
     (agent, objective), params = state.objectives[0], state.params
     world, world_after = happened.before.state.world, happened.after.state.world
@@ -136,14 +135,14 @@ def counterfactual_reward(
     return reward
 
 
-def augmented_env(env: Environment) -> Augmented | None:
-    """The environment with a memory that is inside of other wrappers; None without."""
-    while not isinstance(env, Augmented):
-        inner = getattr(env, "env", None)
-        if inner is None:
-            return None
-        env = inner
-    return env
+def augmented_envs(env: Environment) -> list[Augmented]:
+    """The environments with a memory inside of other wrappers, the outermost first."""
+    found = []
+    inner: Environment | None = env
+    while inner is not None:
+        found += [inner] if isinstance(inner, Augmented) else []
+        inner = getattr(inner, "env", None)
+    return found
 
 
 def check_agent(name: str, env: Environment, objectives: tuple[tuple[str, Objective], ...]) -> None:
@@ -190,14 +189,14 @@ def check_memory(
         objective: the objective of the trained agent.
         offsets: offsets of the counterfactual memories, of which there may be too many.
     """
-    found = augmented_env(env)
-    if found is None:
+    found = augmented_envs(env)
+    if not found:
         raise FairgymError(
             f"{env.name} remembers nothing; {name} takes a memory ({', '.join(env.spec.memories)})"
             if env.spec.memories
             else f"{env.name} has no memories; {name} takes an environment with a memory"
         )
-    memory: PyTree = found.memory
+    memory: PyTree = found[0].memory
     for missing, why in (
         ("status", "so that rewards are no function of it"),
         ("neighbours", "which say what else it could hold"),
@@ -220,21 +219,12 @@ def check_memory(
                 f"the reward of the scheme {scheme_name!r} is no function of the memory {memory};"
                 f" {name} takes a memory of which it is one, such as full"
             )
-        if scheme.when not in _memories_of(env) and _looks_back(scheme.when, like):
+        if scheme.when not in [one.memory for one in found] and _looks_back(scheme.when, like):
             raise FairgymError(
                 f"the filter {scheme.when} of the scheme {scheme_name!r} depends on earlier steps;"
                 f" {name} takes one of the step alone, or one that agents see as well: a memory in"
                 " the environment inside, as in augmented(env, Counter(12))"
             )
-
-
-def _memories_of(env: Environment | None) -> list[Memory]:
-    """The memories in the state of an environment, the outermost first."""
-    found = []
-    while env is not None:
-        found += [env.memory] if isinstance(env, Augmented) else []
-        env = getattr(env, "env", None)
-    return found
 
 
 def _random_rows(like: PyTree) -> Iterator[Any]:

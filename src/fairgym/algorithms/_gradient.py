@@ -8,7 +8,7 @@ the end of the sum that is maximised; the value after it is 0.
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -20,12 +20,15 @@ from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     LARGEST_WIDTH,
     MOST_EPISODES,
-    Algorithm,
-    Objectives,
+    Epochs,
     TrainState,
-    init_fields,
 )
-from fairgym.algorithms._episodes import log_episodes, log_multipliers, run_episodes
+from fairgym.algorithms._episodes import (
+    log_episodes,
+    log_multipliers,
+    raised_multipliers,
+    run_episodes,
+)
 from fairgym.algorithms._networks import Networks
 from fairgym.algorithms._worlds import (
     World,
@@ -106,16 +109,13 @@ StateT = TypeVar("StateT", bound=GradientState)
 
 
 @dataclasses.dataclass(frozen=True)
-class GradientLearner(Algorithm[StateT]):
+class GradientLearner(Epochs[StateT]):
     """Hyperparameters and outer loop; a subclass writes `_networks` and `_round`.
 
     Objective, metrics and actions are logged of whole episodes of the learned policies without
     exploration; `step_reward` is the mean reward (equation 5) of the steps that they learn from.
     """
 
-    extended_by: ClassVar[str] = "epochs"
-
-    epochs: int = param(40, "Number of epochs of training, each of which is logged.", low=1)
     episodes_per_epoch: int = param(
         100, "Whole episodes' worth of environment steps in each epoch.", low=1, high=MOST_EPISODES
     )
@@ -149,23 +149,12 @@ class GradientLearner(Algorithm[StateT]):
         "which flat networks take.",
         low=0,
     )
-    evaluation_episodes: int = param(
-        4,
-        "Number of episodes per epoch that measure the learned policy.",
-        low=1,
-        high=MOST_EPISODES,
-    )
     multiplier_rate: float = param(
         1.0, "Step size of the multipliers of a bounded objective.", low=0
     )
     vmap_size: int = param(
         0, "Number of environments that are vmapped together; 0 chooses by device.", low=0
     )
-
-    @property
-    def num_updates(self) -> int:
-        """One update for each epoch."""
-        return self.epochs
 
     def rounds(self, env: Environment) -> int:
         """Rounds of collecting and learning per epoch: as many as have its environment steps."""
@@ -174,8 +163,7 @@ class GradientLearner(Algorithm[StateT]):
 
     def policies(self, state: StateT) -> dict[str, AnyPolicy]:
         """The learned policies without exploration, and the fixed ones."""
-        actors = state.networks.actors | state.fixed
-        return {agent: actors[agent] for agent in state.env.agents}
+        return state.with_fixed(state.networks.actors)
 
     def update(self, state: StateT) -> tuple[StateT, dict[str, Array]]:
         """One epoch: collect and learn in turns, then measure the policy."""
@@ -199,20 +187,12 @@ class GradientLearner(Algorithm[StateT]):
 
     # ---------------------------------------------------------------- what subclasses call
 
-    def _init_fields(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        params: Params | None,
-        fixed: Mapping[str, AnyPolicy] | None,
-    ) -> dict[str, Any]:
-        """Fields of a `GradientState` before the first update, by name.
+    def _with_networks(self, fields: dict[str, Any], key: PRNGKeyArray) -> dict[str, Any]:
+        """Fields of a `GradientState` before the first update, of those of a `TrainState`.
 
         Raises:
             FairgymError: as `_networks`.
         """
-        fields = init_fields(key, env, objective, params, fixed)
         env, numbers, objectives = fields["env"], fields["params"], fields["objectives"]
         trained = tuple(agent for agent, _ in objectives)
         # folded first: the two keys that updates split from this one are not used for anything else
@@ -254,14 +234,11 @@ class GradientLearner(Algorithm[StateT]):
         log |= {name: jnp.mean(values) for name, values in losses.items()}
         steps = self.rounds(state.env) * self.num_envs * self.num_steps
         log[log_keys.ENVIRONMENT_STEPS] = jnp.float32(steps)
-        multipliers = []
-        for (_, objective), old in zip(state.objectives, state.multipliers, strict=True):
-            excess = jnp.mean(jax.vmap(objective.excess)(measured.totals), axis=0)
-            multipliers.append(objective.raise_multipliers(old, excess, self.multiplier_rate))
-        log |= log_multipliers(state.objectives, multipliers)
-        state = state.replace(
-            key=next_key, updates=state.updates + 1, multipliers=tuple(multipliers)
+        multipliers = raised_multipliers(
+            state.objectives, state.multipliers, measured.totals, self.multiplier_rate
         )
+        log |= log_multipliers(state.objectives, multipliers)
+        state = state.replace(key=next_key, updates=state.updates + 1, multipliers=multipliers)
         return state, log
 
 

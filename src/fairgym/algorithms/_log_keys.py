@@ -1,7 +1,7 @@
 """Keys of the training log: the one place that knows how they are written and read.
 
 A log is flat: key -> number. Every key of more than one part is written by a function of this
-module, and read back by `under` and `actions_in`.
+module, and read back by those that end in `_in`.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ ENTROPY = "entropy"  # of the exploration, summed over agents
 EXPLAINED_VARIANCE = "explained_variance"  # of returns, or targets, by what the critic expected
 VALUE_ERROR = "value_error"  # of the critic
 
-_METRICS, _TERMS, _ACTIONS = "metrics", "terms", "actions"
+_METRICS, _TERMS, _ACTIONS, _GAPS = "metrics", "terms", "actions", "gap"
 _CANDIDATES, _EXPLORATION, _MULTIPLIERS = "candidates", "exploration", "multipliers"
 
 
@@ -48,6 +48,11 @@ def action(agent: str, element: str) -> str:
     return f"{_ACTIONS}/{agent}/{element}"
 
 
+def gap(disparity: str, part: str) -> str:
+    """Signed gap of a compared rate between a group, or person, and the first one."""
+    return f"{_GAPS}/{disparity}/{part}"
+
+
 def exploration(agent: str) -> str:
     """Mean standard deviation of an agent's exploration."""
     return f"{_EXPLORATION}/{agent}"
@@ -66,6 +71,11 @@ def candidates(key: str) -> str:
 def metrics_in(line: Mapping[str, Any]) -> dict[str, Any]:
     """The metrics and schemes of a log line: name -> value."""
     return _under(_METRICS, line)
+
+
+def gaps_in(line: Mapping[str, Any]) -> dict[str, Any]:
+    """The signed gaps of a log line: "DISPARITY/PART" -> value."""
+    return _under(_GAPS, line)
 
 
 def actions_in(line: Mapping[str, Any]) -> dict[tuple[str, str], Any]:

@@ -22,10 +22,8 @@ from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray, PyTree
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     MOST_EPISODES,
-    Algorithm,
-    Objectives,
+    Epochs,
     TrainState,
-    init_fields,
 )
 from fairgym.algorithms._episodes import log_episodes
 from fairgym.algorithms._experiences import (
@@ -50,7 +48,6 @@ from fairgym.core import (
     Environment,
     Episode,
     FairgymError,
-    Params,
     first_hidden,
     param,
     rollout,
@@ -85,17 +82,16 @@ StateT = TypeVar("StateT", bound=QState)
 
 
 @dataclasses.dataclass(frozen=True)
-class QLearner(Algorithm[StateT]):
+class QLearner(Epochs[StateT]):
     """Hyperparameters and outer loop; a subclass writes what is to be learned, and how.
 
     Objective, metrics and actions are logged of whole episodes of the greedy policy; `step_reward`
     is the mean reward of the steps that are learned from.
     """
 
-    extended_by: ClassVar[str] = "epochs"
     name: ClassVar[str] = "Q-learning"
 
-    epochs: int = param(100, "Number of epochs of training, each of which is logged.", low=1)
+    epochs: int = 100
     gamma: float = param(0.99, "Discount factor of the rewards.", low=0, high=1)
     epsilon_start: float = param(1.0, "Probability of a random action at the start.", low=0, high=1)
     epsilon_decay: float = param(
@@ -144,29 +140,13 @@ class QLearner(Algorithm[StateT]):
                 f" {self.epsilon_start}"
             )
 
-    @property
-    def num_updates(self) -> int:
-        """One update for each epoch."""
-        return self.epochs
-
-    def init(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        *,
-        params: Params | None = None,
-        fixed: Mapping[str, AnyPolicy] | None = None,
-    ) -> StateT:
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
         """A world at its start, and nothing learned.
-
-        Arguments as in `fairgym.algorithms.Algorithm.init`.
 
         Raises:
             FairgymError: several agents are to be trained, the agent does not choose among options
                 at every step, its objective has bounds, or what the subclass refuses.
         """
-        fields = init_fields(key, env, objective, params, fixed)
         env, numbers, objectives = fields["env"], fields["params"], fields["objectives"]
         check_agent(self.name, env, objectives)
         if self.counterfactuals:
@@ -174,12 +154,11 @@ class QLearner(Algorithm[StateT]):
         # folded first: the two keys that updates split from this one are not used for anything else
         world_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
         fields["world"] = first_world(env, numbers, objectives, fields["fixed"], world_key)
-        return self._start(fields, start_key)
+        return self._begin(fields, start_key)
 
     def policies(self, state: StateT) -> dict[str, AnyPolicy]:
         """The greedy policy, and the fixed ones."""
-        found = {state.agent: self._policy(state)} | state.fixed
-        return {agent: found[agent] for agent in state.env.agents}
+        return state.with_fixed({state.agent: self._policy(state)})
 
     def update(self, state: StateT) -> tuple[StateT, dict[str, Array]]:
         """One epoch: act and learn, and measure the policy in between."""
@@ -191,7 +170,7 @@ class QLearner(Algorithm[StateT]):
         """Number of rounds per epoch, after each of which the policy is measured; steps in each."""
         raise NotImplementedError
 
-    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
+    def _begin(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
         """The state before the first update."""
         raise NotImplementedError
 

@@ -1,5 +1,7 @@
 """Replay buffers: the last rows of experience, any pytree, in a ring."""
 
+from typing import ClassVar
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -9,16 +11,34 @@ from fairgym.algorithms._worlds import spread_over_devices
 from fairgym.core import Struct
 
 
-class ReplayBuffer(Struct):
-    """The last rows of every world; the places are a ring.
+class Ring(Struct):
+    """The last rows, in places that are filled in turns.
 
     Attributes:
-        rows: a pytree whose leaves have the axes (worlds, places, ...).
-        added: number of rows added of each world so far.
+        rows: a pytree whose leaves have an axis over places.
+        added: number of rows added so far; of several worlds, of each.
     """
+
+    PLACES: ClassVar[int] = 0  # the axis over places
 
     rows: PyTree
     added: Int[Array, ""]
+
+    @property
+    def places(self) -> int:
+        """Number of rows that it can hold; of several worlds, of each."""
+        return jax.tree.leaves(self.rows)[0].shape[self.PLACES]
+
+    @property
+    def held(self) -> Int[Array, ""]:
+        """Number of rows that it holds; of several worlds, of each."""
+        return jnp.minimum(self.added, self.places)
+
+
+class ReplayBuffer(Ring):
+    """The last rows of every world: `rows` have the axes (worlds, places, ...)."""
+
+    PLACES: ClassVar[int] = 1
 
     @classmethod
     def empty(cls, like: PyTree, worlds: int, places: int) -> "ReplayBuffer":
@@ -36,16 +56,6 @@ class ReplayBuffer(Struct):
     def worlds(self) -> int:
         """Number of worlds."""
         return jax.tree.leaves(self.rows)[0].shape[0]
-
-    @property
-    def places(self) -> int:
-        """Number of rows of each world that it can hold."""
-        return jax.tree.leaves(self.rows)[0].shape[1]
-
-    @property
-    def held(self) -> Int[Array, ""]:
-        """Number of rows of each world that it holds."""
-        return jnp.minimum(self.added, self.places)
 
     @property
     def filled(self) -> Bool[Array, " places"]:
@@ -91,16 +101,8 @@ class ReplayBuffer(Struct):
         return at(places), at((places + 1) % self.places)
 
 
-class ExperienceBuffer(Struct):
-    """The last experiences, each whole by itself; the places are a ring.
-
-    Attributes:
-        rows: a pytree whose leaves have a first axis over places.
-        added: number of rows added so far.
-    """
-
-    rows: PyTree
-    added: Int[Array, ""]
+class ExperienceBuffer(Ring):
+    """The last experiences, each whole by itself: `rows` have a first axis over places."""
 
     @classmethod
     def empty(cls, like: PyTree, places: int) -> "ExperienceBuffer":
@@ -112,16 +114,6 @@ class ExperienceBuffer(Struct):
         """
         rows = jax.tree.map(lambda x: jnp.zeros((places, *x.shape), x.dtype), like)
         return cls(rows=rows, added=jnp.int32(0))
-
-    @property
-    def places(self) -> int:
-        """Number of rows that it can hold."""
-        return jax.tree.leaves(self.rows)[0].shape[0]
-
-    @property
-    def held(self) -> Int[Array, ""]:
-        """Number of rows that it holds."""
-        return jnp.minimum(self.added, self.places)
 
     def add(self, rows: PyTree, kept: Bool[Array, " rows"]) -> "ExperienceBuffer":
         """The buffer with some of these rows in place of the oldest ones.

@@ -200,7 +200,7 @@ def fixed_actions(
     fixed: Mapping[str, AnyPolicy],
     observations: Mapping[str, Entities],
     key: PRNGKeyArray,
-    world: World,
+    world: Any,
 ) -> tuple[dict[str, Array], dict[str, PyTree]]:
     """Actions of the agents that are not trained, and their next hidden states, by name.
 
@@ -209,7 +209,7 @@ def fixed_actions(
         fixed: the policies of these agents, with or without a hidden state.
         observations: observations of all agents.
         key: a JAX key.
-        world: the world, for its time and hidden states.
+        world: a `World`, or what else has a `state` with a time and `hidden` states.
     """
     keys = jax.random.split(key, len(env.agents))
     actions, hidden = {}, dict(world.hidden)

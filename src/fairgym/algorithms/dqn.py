@@ -136,10 +136,23 @@ class Dqn(QLearner[DqnState]):
     def _optimiser(self) -> optax.GradientTransformation:
         return optax.adam(self.learning_rate)
 
-    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> DqnState:
+    @property
+    def _enough(self) -> int:
+        """Number of experiences in the replay buffer with which learning starts."""
+        return self.buffer_size if self.learning_starts is None else self.learning_starts
+
+    def _begin(self, fields: dict[str, Any], key: PRNGKeyArray) -> DqnState:
         env, agent = fields["env"], fields["objectives"][0][0]
         inputs = Inputs(env.observation_space(agent), self.input_code)
         network = FlatNetwork(inputs, env.action_space(agent), self.hidden, key)
+        vector, number = jnp.zeros((inputs.size,)), jnp.zeros(())
+        row = Row(vector, vector, jnp.int32(0), number, number, number)
+        return self._with_network(fields, network, ExperienceBuffer.empty(row, self.buffer_size))
+
+    def _with_network(
+        self, fields: dict[str, Any], network: PyTree, buffer: ExperienceBuffer
+    ) -> DqnState:
+        """The state before the first update, with a network that has learned nothing."""
         learned, skeleton = split_learned(network)
         return DqnState(
             **fields,
@@ -147,7 +160,7 @@ class Dqn(QLearner[DqnState]):
             skeleton=skeleton,
             target=jax.tree.map(jnp.copy, learned),
             optimiser=self._optimiser.init(learned),
-            buffer=ExperienceBuffer.empty(_row_like(inputs.size), self.buffer_size),
+            buffer=buffer,
             epsilon=jnp.float32(self.epsilon_start),
             gradient_steps=jnp.int32(0),
         )
@@ -180,14 +193,13 @@ class Dqn(QLearner[DqnState]):
             ahead=self._ahead(state, state.target, after),
         )
         state = state.replace(buffer=state.buffer.add(rows, batch.kept))
-        enough = self.buffer_size if self.learning_starts is None else self.learning_starts
         now = (state.learned, state.optimiser)
         (learned, optimiser), error = lax.cond(
-            state.buffer.held >= enough,
+            state.buffer.held >= self._enough,
             lambda: self._descend(state, key),
             lambda: (now, jnp.float32(0.0)),
         )
-        steps = state.gradient_steps + (state.buffer.held >= enough)
+        steps = state.gradient_steps + (state.buffer.held >= self._enough)
         state = state.replace(learned=learned, optimiser=optimiser, gradient_steps=steps)
         return self._with_target(state, steps > 0), {"value_error": error}
 
@@ -230,9 +242,3 @@ class Dqn(QLearner[DqnState]):
         """Largest Q of each of these observations, by the network with these arrays."""
         network: FlatNetwork = eqx.combine(arrays, state.skeleton)
         return jnp.max(jax.vmap(network.outputs)(inputs), axis=1)
-
-
-def _row_like(inputs: int) -> Row:
-    """A row of zeros."""
-    vector, number = jnp.zeros((inputs,)), jnp.zeros(())
-    return Row(vector, vector, jnp.int32(0), number, number, number)

@@ -23,7 +23,6 @@ from fairgym.algorithms._replay import ExperienceBuffer
 from fairgym.algorithms._worlds import World, first_world
 from fairgym.algorithms.dqn import LARGEST_BUFFER, Dqn, DqnState
 from fairgym.core import FairgymError, Struct, param
-from fairgym.policies import split_learned
 from fairgym.policies.coding import Inputs
 from fairgym.policies.flat import RecurrentNetwork
 
@@ -87,7 +86,7 @@ class Drqn(Dqn):
         high=MOST_EPISODES,
     )
 
-    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> DqnState:
+    def _begin(self, fields: dict[str, Any], key: PRNGKeyArray) -> DqnState:
         env, agent = fields["env"], fields["objectives"][0][0]
         steps = env.horizon
         if self.buffer_size < steps:
@@ -98,7 +97,6 @@ class Drqn(Dqn):
         inputs = Inputs(env.observation_space(agent), self.input_code)
         space = env.action_space(agent)
         network = RecurrentNetwork(inputs, space, self.hidden, self.recurrent_units, key)
-        learned, skeleton = split_learned(network)
         nothing = jnp.zeros((steps,))
         like = Sequence(
             inputs=jnp.zeros((steps + 1, inputs.size)),
@@ -107,16 +105,8 @@ class Drqn(Dqn):
             discount=nothing,
             lived=nothing.astype(bool),
         )
-        return DqnState(
-            **fields,
-            learned=learned,
-            skeleton=skeleton,
-            target=jax.tree.map(jnp.copy, learned),
-            optimiser=self._optimiser.init(learned),
-            buffer=ExperienceBuffer.empty(like, self.buffer_size // steps),
-            epsilon=jnp.float32(self.epsilon_start),
-            gradient_steps=jnp.int32(0),
-        )
+        buffer = ExperienceBuffer.empty(like, self.buffer_size // steps)
+        return self._with_network(fields, network, buffer)
 
     # ---------------------------------------------------------------- experience
 
@@ -131,22 +121,18 @@ class Drqn(Dqn):
         one = jax.tree.map(lambda x: x[None], sequence)
         state = state.replace(buffer=state.buffer.add(one, jnp.ones((1,), bool)))
         state = self._ended(state, jnp.array(True))
-        enough = self.buffer_size if self.learning_starts is None else self.learning_starts
-        begun = state.buffer.held >= max(1, enough // state.env.horizon)
+        begun = state.buffer.held >= max(1, self._enough // state.env.horizon)
+
+        now = (state.learned, state.target, state.optimiser, state.gradient_steps)
 
         def learn() -> PyTree:
-            now = (state.learned, state.target, state.optimiser, state.gradient_steps)
             learn_keys = jax.random.split(learn_key, self.gradient_steps)
-            now, errors = lax.scan(
-                functools.partial(self._descend_sequences, state), now, learn_keys
-            )
-            return now, jnp.mean(errors)
+            descend = functools.partial(self._descend_sequences, state)
+            after, errors = lax.scan(descend, now, learn_keys)
+            return after, jnp.mean(errors)
 
-        def wait() -> PyTree:
-            now = (state.learned, state.target, state.optimiser, state.gradient_steps)
-            return now, jnp.float32(0.0)
-
-        (learned, target, optimiser, steps), error = lax.cond(begun, learn, wait)
+        wait = now, jnp.float32(0.0)
+        (learned, target, optimiser, steps), error = lax.cond(begun, learn, lambda: wait)
         log = {
             "value_error": error,
             log_keys.STEP_REWARD: jnp.sum(sequence.reward) / jnp.sum(sequence.lived),

@@ -16,34 +16,32 @@ objective and fits the Gaussian to the elite. The result is the mean.
 """
 
 import dataclasses
-from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
     LARGEST_WIDTH,
     MOST_EPISODES,
-    Algorithm,
-    Objectives,
+    Epochs,
     TrainState,
     algorithms,
-    init_fields,
 )
 from fairgym.algorithms._episodes import (
     log_episodes,
     log_metrics,
     log_multipliers,
+    raised_multipliers,
     ranked,
     run_candidates,
     survived,
 )
-from fairgym.core import AnyPolicy, Environment, Episode, Params, param
+from fairgym.core import AnyPolicy, Episode, param
 from fairgym.core.batching import replicated
 from fairgym.policies import equivariant, split_learned
 
@@ -64,26 +62,10 @@ class FMacemState(TrainState):
     multipliers: tuple[Float[Array, "..."], ...]
 
 
-def _standard_normals(key: PRNGKeyArray, count: int, like: PyTree) -> PyTree:
-    """`count` standard normal numbers for each element of `like`, along a new first axis.
-
-    Sampled as one array and then cut: one call for each leaf takes many times as long to compile.
-    """
-    leaves, treedef = jax.tree.flatten(like)
-    ends = np.cumsum([leaf.size for leaf in leaves])
-    parts = jnp.split(jax.random.normal(key, (count, ends[-1])), ends[:-1], axis=1)
-    return jax.tree.unflatten(
-        treedef,
-        [part.reshape(count, *leaf.shape) for part, leaf in zip(parts, leaves, strict=True)],
-    )
-
-
 @algorithms.register("f-macem")
 @dataclasses.dataclass(frozen=True)
-class FMacem(Algorithm[FMacemState]):
+class FMacem(Epochs[FMacemState]):
     """Hyperparameters of F-MACEM (MAFE, algorithm 1); defaults are those of MAFE, table 8."""
-
-    extended_by: ClassVar[str] = "epochs"
 
     epochs: int = param(
         40, "Number of epochs, each of which updates the distribution once (table 8: 40).", low=1
@@ -120,9 +102,6 @@ class FMacem(Algorithm[FMacemState]):
     common_random_numbers: bool = param(
         False, "Common people and common luck for all candidates of an epoch."
     )
-    evaluation_episodes: int = param(
-        4, "Number of episodes per epoch that measure the mean policy.", low=1, high=MOST_EPISODES
-    )
     multiplier_rate: float = param(
         1.0, "Step size of the multipliers of a bounded objective.", low=0
     )
@@ -142,30 +121,13 @@ class FMacem(Algorithm[FMacemState]):
         return self.discount
 
     @property
-    def num_updates(self) -> int:
-        """One update for each epoch."""
-        return self.epochs
-
-    @property
     def elites(self) -> int:
         """Number of candidates that the update keeps, at least 1."""
         return max(1, round(self.elite_share * self.episodes_per_epoch))
 
-    def init(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        *,
-        params: Params | None = None,
-        fixed: Mapping[str, AnyPolicy] | None = None,
-    ) -> FMacemState:
-        """A standard normal distribution (times `init_std`) around zero parameters.
-
-        Arguments and errors as in `fairgym.algorithms.Algorithm.init`.
-        """
-        fields = init_fields(key, env, objective, params, fixed)
-        objectives = fields["objectives"]
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> FMacemState:
+        """A standard normal distribution (times `init_std`) around zero parameters."""
+        env, objectives = fields["env"], fields["objectives"]
         policies = equivariant(env, key, self.hidden, pooled=self.pooled, params=fields["params"])
         learned, skeleton = split_learned({agent: policies[agent] for agent, _ in objectives})
         return FMacemState(
@@ -181,8 +143,7 @@ class FMacem(Algorithm[FMacemState]):
         return self._policies(state, state.mean)
 
     def _policies(self, state: FMacemState, learned: PyTree) -> dict[str, AnyPolicy]:
-        policies = eqx.combine(learned, state.skeleton) | state.fixed
-        return {agent: policies[agent] for agent in state.env.agents}
+        return state.with_fixed(eqx.combine(learned, state.skeleton))
 
     def update(self, state: FMacemState) -> tuple[FMacemState, dict[str, Array]]:
         """One epoch: sample, run, rank, fit, and measure the new mean."""
@@ -195,7 +156,9 @@ class FMacem(Algorithm[FMacemState]):
 
         # Sample the candidates, run an episode with each
         count = self.episodes_per_epoch
-        normals = _standard_normals(sample_key, count, state.mean)
+        # sampled as one array: one call for each leaf takes many times as long to compile
+        flat, in_policies = ravel_pytree(state.mean)
+        normals = jax.vmap(in_policies)(jax.random.normal(sample_key, (count, flat.size)))
         candidates = jax.tree.map(lambda m, s, z: m + s * z, state.mean, state.spread, normals)
         keys = jax.random.split(episode_key, count)
         if self.common_random_numbers:
@@ -223,19 +186,14 @@ class FMacem(Algorithm[FMacemState]):
             jax.random.split(mean_key, repeat),
         )
         # A bound is the learned policy's to keep: an elite may do so by chance
-        multipliers = [
-            objective.raise_multipliers(
-                multiplier,
-                jnp.mean(jax.vmap(objective.excess)(measured.totals), axis=0),
-                self.multiplier_rate,
-            )
-            for (_, objective), multiplier in zip(state.objectives, state.multipliers, strict=True)
-        ]
+        multipliers = raised_multipliers(
+            state.objectives, state.multipliers, measured.totals, self.multiplier_rate
+        )
         log = self._log(state, scores, leading, results, measured, spread, multipliers)
         state = state.replace(
             mean=mean,
             spread=spread,
-            multipliers=tuple(multipliers),
+            multipliers=multipliers,
             key=next_key,
             updates=state.updates + 1,
         )
@@ -275,7 +233,7 @@ class FMacem(Algorithm[FMacemState]):
         results: PyTree,
         measured: PyTree,
         spread: PyTree,
-        multipliers: list[Array],
+        multipliers: tuple[Array, ...],
     ) -> dict[str, Array]:
         log = log_episodes(state.env, state.objectives, measured)
         agent = state.objectives[0][0]
@@ -289,6 +247,5 @@ class FMacem(Algorithm[FMacemState]):
         }
         log |= {log_keys.candidates(name): x for name, x in found.items()}
         log[log_keys.ENVIRONMENT_STEPS] = found["steps"]
-        flat = jnp.concatenate([leaf.reshape(-1) for leaf in jax.tree.leaves(spread)])
-        log["spread"] = jnp.sqrt(jnp.mean(flat**2))
+        log["spread"] = jnp.sqrt(jnp.mean(ravel_pytree(spread)[0] ** 2))
         return log | log_multipliers(state.objectives, multipliers)

@@ -14,7 +14,7 @@ rewards with the multipliers of the time when they were collected.
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -24,13 +24,13 @@ from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
-from fairgym.algorithms._algorithm import Objectives, algorithms
+from fairgym.algorithms._algorithm import algorithms
 from fairgym.algorithms._episodes import explained_variance
 from fairgym.algorithms._gradient import GradientLearner, GradientState, apply_gradients
 from fairgym.algorithms._networks import Networks, make_networks
 from fairgym.algorithms._replay import ReplayBuffer
 from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
-from fairgym.core import AnyPolicy, Entities, Environment, FairgymError, Params, check_shape, param
+from fairgym.core import Entities, Environment, FairgymError, Params, check_shape, param
 from fairgym.policies.networks import Standardiser
 
 
@@ -109,23 +109,13 @@ class FMaddpg(GradientLearner[FMaddpgState]):
     def _optimisers(self) -> tuple[PyTree, PyTree]:
         return self._optimiser(self.actor_learning_rate), self._optimiser(self.learning_rate)
 
-    def init(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        *,
-        params: Params | None = None,
-        fixed: Mapping[str, AnyPolicy] | None = None,
-    ) -> FMaddpgState:
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> FMaddpgState:
         """Networks near the middle of every action, worlds at their start, an empty buffer.
 
-        Arguments as in `fairgym.algorithms.Algorithm.init`.
-
         Raises:
-            FairgymError: as there, or a trained agent chooses among options.
+            FairgymError: a trained agent chooses among options.
         """
-        fields = self._init_fields(key, env, objective, params, fixed)
+        fields = self._with_networks(fields, key)
         learned, first = fields["learned"], GradientState(**fields)
 
         def one_step() -> Step:

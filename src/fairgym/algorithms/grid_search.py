@@ -6,7 +6,7 @@ each element (each group) from its global value. Agents that score people queue 
 """
 
 import dataclasses
-from collections.abc import Mapping
+import itertools
 from typing import Any
 
 import equinox as eqx
@@ -17,14 +17,12 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import (
-    Algorithm,
-    Objectives,
+    Started,
     TrainState,
     algorithms,
-    init_fields,
 )
 from fairgym.algorithms._episodes import log_episodes, ranked, run_candidates
-from fairgym.core import AnyPolicy, Environment, FairgymError, Params, param
+from fairgym.core import AnyPolicy, Environment, FairgymError, param
 from fairgym.policies import Constant, Random
 
 
@@ -36,7 +34,7 @@ class GridSearchState(TrainState):
 
 @algorithms.register("grid-search")
 @dataclasses.dataclass(frozen=True)
-class GridSearch(Algorithm[GridSearchState]):
+class GridSearch(Started[GridSearchState]):
     """Two-tier grid search over constant actions."""
 
     steps: int = param(21, "Number of values per agent in tier 1, evenly over [0, 1].", low=2)
@@ -68,24 +66,14 @@ class GridSearch(Algorithm[GridSearchState]):
         """One update for each tier."""
         return 2
 
-    def init(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        *,
-        params: Params | None = None,
-        fixed: Mapping[str, AnyPolicy] | None = None,
-    ) -> GridSearchState:
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> GridSearchState:
         """Start with every element at one half.
-
-        Arguments as in `Algorithm.init`.
 
         Raises:
             FairgymError: the agents have different objectives, or one of them divides shares or
                 chooses among options.
         """
-        fields = init_fields(key, env, objective, params, fixed)
+        env: Environment = fields["env"]
         objectives: tuple[tuple[str, Any], ...] = fields["objectives"]
         policies: dict[str, AnyPolicy] = fields["fixed"]
         if len({objective for _, objective in objectives}) > 1:
@@ -113,34 +101,24 @@ class GridSearch(Algorithm[GridSearchState]):
             agent: Constant(state.env.action_space(agent), np.asarray(value))
             for agent, value in state.best.items()
         }
-        policies = found | state.fixed
-        return {agent: policies[agent] for agent in state.env.agents}
+        return state.with_fixed(found)
 
     def candidates(self, state: GridSearchState) -> dict[str, Float[Array, "candidates elements"]]:
         """The actions that the next update compares: tier 1 first, then tier 2."""
-        sizes = {agent: value.size for agent, value in state.best.items()}
+        sizes = [value.size for value in state.best.values()]
         if int(state.updates) == 0:
             grid = np.linspace(0.0, 1.0, self.steps)
-            axes = np.meshgrid(*[grid] * len(sizes), indexing="ij")
-            flat = [
-                np.repeat(axis.reshape(-1, 1), n, 1)
-                for axis, n in zip(axes, sizes.values(), strict=True)
-            ]
-            tier = dict(zip(sizes, flat, strict=True))
+            pairs = list(itertools.product(grid, repeat=len(sizes)))
+            table = np.repeat(pairs, sizes, axis=1)
         else:
             reach = 1.0 / (self.steps - 1) if self.deviation is None else self.deviation
             offsets = np.linspace(-reach, reach, self.deviation_steps)
-            axes = np.meshgrid(*[offsets] * sum(sizes.values()), indexing="ij")
-            table = np.stack([axis.reshape(-1) for axis in axes], axis=1)
-            tier, start = {}, 0
-            for agent, n in sizes.items():
-                tier[agent] = np.asarray(state.best[agent]) + table[:, start : start + n]
-                start += n
-        clipped = np.concatenate([np.clip(t, 0.0, 1.0) for t in tier.values()], axis=1)
+            best = np.concatenate([np.asarray(value) for value in state.best.values()])
+            table = best + np.array(list(itertools.product(offsets, repeat=best.size)))
         # clipping at 0 and 1 makes equal candidates: keep one of each
-        kept = np.unique(np.round(clipped, 6), axis=0).astype(np.float32)
-        parts = np.split(kept, np.cumsum(list(sizes.values()))[:-1], axis=1)
-        return {agent: jnp.asarray(part) for agent, part in zip(sizes, parts, strict=True)}
+        kept = np.unique(np.round(np.clip(table, 0.0, 1.0), 6), axis=0).astype(np.float32)
+        parts = np.split(kept, np.cumsum(sizes)[:-1], axis=1)
+        return {agent: jnp.asarray(part) for agent, part in zip(state.best, parts, strict=True)}
 
     def update(self, state: GridSearchState) -> tuple[GridSearchState, dict[str, Array]]:
         """One tier: score all its candidates and keep the best."""

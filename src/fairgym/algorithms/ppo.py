@@ -14,7 +14,6 @@ options (`fairgym.policies.exploration`). A fair learner is PPO with terms (`Ter
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import equinox as eqx
@@ -25,7 +24,7 @@ from jax import lax
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
-from fairgym.algorithms._algorithm import LARGEST_WIDTH, Objectives, algorithms
+from fairgym.algorithms._algorithm import LARGEST_WIDTH, algorithms
 from fairgym.algorithms._episodes import explained_variance
 from fairgym.algorithms._gradient import GradientLearner, apply_gradients
 from fairgym.algorithms._networks import Networks, make_flat_networks, make_networks
@@ -40,7 +39,7 @@ from fairgym.algorithms._on_policy import (
 )
 from fairgym.algorithms._terms import Terms, Turn
 from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
-from fairgym.core import AnyPolicy, Environment, FairgymError, Params, check_shape, param
+from fairgym.core import Environment, FairgymError, Params, check_shape, param
 from fairgym.policies.exploration import act, explore, init_log_std
 
 
@@ -132,24 +131,13 @@ class Ppo(GradientLearner[PpoState]):
 
     # ---------------------------------------------------------------- the start
 
-    def init(
-        self,
-        key: PRNGKeyArray,
-        env: Environment,
-        objective: Objectives,
-        *,
-        params: Params | None = None,
-        fixed: Mapping[str, AnyPolicy] | None = None,
-    ) -> PpoState:
+    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> PpoState:
         """Networks that know nothing, and worlds at their start.
 
-        Arguments as in `fairgym.algorithms.Algorithm.init`.
-
         Raises:
-            FairgymError: as there and in `terms`, or a flat network of an agent that scores each of
-                the people.
+            FairgymError: as `terms`, or a flat network of an agent that scores each of the people.
         """
-        fields = self._init_fields(key, env, objective, params, fixed)
+        fields = self._with_networks(fields, key)
         env, trained = fields["env"], tuple(agent for agent, _ in fields["objectives"])
         terms = self.terms(env, trained)
         first = terms.first(env, fields["params"])

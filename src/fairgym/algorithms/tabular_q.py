@@ -66,7 +66,7 @@ class TabularQ(QLearner[TabularQState]):
     def _rounds(self, env: Environment) -> tuple[int, int]:
         return 1, self.steps_per_epoch
 
-    def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> TabularQState:
+    def _begin(self, fields: dict[str, Any], key: PRNGKeyArray) -> TabularQState:
         env, agent = fields["env"], fields["objectives"][0][0]
         space = env.action_space(agent)
         code = table_code(self.name, env, agent)

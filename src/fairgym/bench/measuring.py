@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, PyTree
 
 from fairgym.core import AnyPolicy, Environment, rollout
@@ -187,15 +188,8 @@ def _candidates(env: Environment, count: int, networks: bool) -> tuple[PyTree, P
         learned, common = eqx.partition(_constant_policies(env), eqx.is_inexact_array)
         return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), learned), common
     learned, common = split_learned(equivariant(env, jax.random.key(0)))
-    leaves, treedef = jax.tree.flatten(learned)
-    keys = jax.random.split(jax.random.key(1), len(leaves))
-    values = [jax.random.normal(k, (count, *x.shape)) for k, x in zip(keys, leaves, strict=True)]
-    return jax.tree.unflatten(treedef, values), common
-
-
-def _carried_on(env: Environment, state: PyTree) -> Environment:
-    """The environment from this state on, past any failure, so that all steps are made."""
-    return NeverEnds(StartsFrom(env, state))
+    flat, in_policies = ravel_pytree(learned)
+    return jax.vmap(in_policies)(jax.random.normal(jax.random.key(1), (count, flat.size))), common
 
 
 @contextlib.contextmanager
@@ -223,7 +217,8 @@ def _compile(
         def one(item: PyTree) -> PyTree:
             learned, key = item
             policies = eqx.combine(learned, workload.common)
-            env = _carried_on(workload.env, state)
+            # from this state on, past any failure, so that all steps are made
+            env = NeverEnds(StartsFrom(workload.env, state))
             episode = rollout(env, params, policies, key, steps)
             return episode.totals, episode.length
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import difflib
 import json
 import numbers
 from collections.abc import Iterable, Mapping
@@ -27,8 +26,10 @@ from fairgym.config.settings import (
     PARAMS,
     Setting,
     algorithm_settings,
+    checked,
     environment_settings,
 )
+from fairgym.config.text import field_name
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params
 from fairgym.fairness import Metric, Objective, metric_classes
 from fairgym.fairness.measuring import measuring
@@ -36,9 +37,9 @@ from fairgym.fairness.weights import OWN, named_by_agent
 from fairgym.policies import fixed_policies
 from fairgym.policies.fixed import TAKES
 from fairgym.utils import make
+from fairgym.utils.changes import nearest
 from fairgym.utils.registry import NO_MEMORY, Registry, environments
 
-ALIASES = {"population_size": "population"}
 # Keys of config.json besides the configuration.
 RECORDS = ("format", "environment_version", "provenance")
 
@@ -137,7 +138,7 @@ class RunConfig:
                 key given twice, a value of the wrong type, or a module that cannot be imported.
         """
         own = {field.name for field in dataclasses.fields(cls)}
-        fields = {_plain(key): value for key, value in given.items()}
+        fields = {field_name(key): value for key, value in given.items()}
         import_listed(fields)
         for key in RECORDS:
             fields.pop(key, None)
@@ -145,30 +146,32 @@ class RunConfig:
             raise FairgymError(
                 f"environment is {fields.get('environment')!r}; it takes the name of one"
             )
-        arguments = _arguments(fields)
+        sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
+        entries: list[tuple[str, str, Any]] = []  # section if it is told, name, value
+        for section in sections:
+            content = fields.pop(section, {})
+            if not isinstance(content, Mapping):
+                raise FairgymError(f"{section} is {content!r}; it takes names with values")
+            entries += [(section, field_name(key), value) for key, value in content.items()]
+        for key in [key for key in fields if key not in own]:
+            section, _, name = key.rpartition(".")
+            entries.append((section, field_name(name), fields.pop(key)))
+        # the environment's arguments, on which its parameters depend
+        named = {name: value for section, name, value in entries if section in ("", ENVIRONMENT)}
+        known = environment_settings(fields["environment"])
+        arguments = {s.name: s.check(named[s.name]) for s in known if s.name in named}
         settings = settings_of(
             fields["environment"], fields.get("algorithm", cls.algorithm), arguments
         )
-        sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
-        for section, content in sections.items():
-            value = fields.pop(section, {})
-            if not isinstance(value, Mapping):
-                raise FairgymError(f"{section} is {value!r}; it takes names with values")
-            known = {s.name: s for s in settings if s.section == section}
-            for key, entry in value.items():
-                name = _plain(key)
-                if name not in known:
-                    raise _unknown(name, known, section)
-                content[name] = known[name].check(entry)
         flat = {s.name: s for s in reversed(settings)}
-        for key in [key for key in fields if key not in own]:
-            section, _, name = key.rpartition(".")
-            found = {f"{s.section}.{s.name}": s for s in settings}.get(key, flat.get(key))
+        for section, name, value in entries:
+            inside = {s.name: s for s in settings if s.section == section}
+            found = (inside if section else flat).get(name)
             if found is None:
-                raise _unknown(key, [*own, *flat])
+                raise _unknown(name, inside or [*own, *flat], section)
             if found.name in sections[found.section]:
                 raise FairgymError(f"{found.name} is given twice; it takes one value")
-            sections[found.section][found.name] = found.check(fields.pop(key))
+            sections[found.section][found.name] = found.check(value)
         complete: dict[str, Any] = {**fields, **sections}
         check_fields(complete)
         return cls(**complete)
@@ -179,17 +182,16 @@ class RunConfig:
         Raises:
             FairgymError: anything unknown or out of its range.
         """
-        known = {s.name: s for s in environment_settings(self.environment)}
-        arguments = self.environment_args.items()
-        checked = {n: known[n].check(v) if n in known else v for n, v in arguments}
-        env = make(self.environment, memory=self.memory, **checked)
+        arguments = checked(environment_settings(self.environment), self.environment_args)
+        env = make(self.environment, memory=self.memory, **arguments)
         params = with_params(env, env.default_params, self.params.items())
         cls = algorithms.get(self.algorithm)
-        known = {s.name: s for s in algorithm_settings(self.algorithm)}
+        hyperparameters = algorithm_settings(self.algorithm)
+        known = [setting.name for setting in hyperparameters]
         for name in self.algorithm_args:
             if name not in known:
                 raise _unknown(name, known, ALGORITHM)
-        algorithm = cls(**{n: known[n].check(v) for n, v in self.algorithm_args.items()})
+        algorithm = cls(**checked(hyperparameters, self.algorithm_args))
         fixed = fixed_policies(env, self.fixed)
         trained = [agent for agent in env.agents if agent not in fixed]
         if not trained:
@@ -212,7 +214,7 @@ class RunConfig:
             self,
             environment_args=_values(env.unwrapped, environment_settings(self.environment)),
             params=_values(params, params_settings(env)),
-            algorithm_args=_values(algorithm, list(known.values())),
+            algorithm_args=_values(algorithm, hyperparameters),
             objective=complete_objective(env, self.objective),
             objectives={agent: complete_objective(env, name) for agent, name in names.items()}
             if aims
@@ -286,28 +288,12 @@ def check_fields(fields: Mapping[str, Any]) -> None:
             raise FairgymError(f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}")
 
 
-def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The environment's arguments among the keys of a file, on which its parameters depend."""
-    inside = fields.get(ENVIRONMENT, {})
-    given = {**fields, **(inside if isinstance(inside, Mapping) else {})}
-    named = {_plain(str(key).removeprefix(f"{ENVIRONMENT}.")): v for key, v in given.items()}
-    known = environment_settings(fields["environment"])
-    return {s.name: s.check(named[s.name]) for s in known if s.name in named}
-
-
-def _plain(key: object) -> str:
-    name = str(key).replace("-", "_")
-    return ALIASES.get(name, name)
-
-
 def _unknown(key: str, known: Iterable[str], section: str = "") -> FairgymError:
     """An error that names the unknown key, the nearest that exist, and all that exist."""
     names = sorted(known)
-    near = difflib.get_close_matches(key, names, n=3)
-    hint = f" (perhaps {' or '.join(near)})" if near else ""
-    where = f"{section} takes" if section else "there are"
+    where = f"{section} takes" if section in (ENVIRONMENT, PARAMS, ALGORITHM) else "there are"
     full = f"{section}.{key}" if section else key
-    return FairgymError(f"unknown key {full!r}{hint}; {where}: {', '.join(names)}")
+    return FairgymError(f"unknown key {full!r}{nearest(key, names)}; {where}: {', '.join(names)}")
 
 
 def _values(thing: object, settings: list[Setting]) -> dict[str, Any]:

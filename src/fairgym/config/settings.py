@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 import types
 import typing
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairgym.algorithms import algorithms
@@ -142,6 +143,16 @@ def environment_settings(name: str) -> list[Setting]:
 def algorithm_settings(name: str) -> list[Setting]:
     """The hyperparameters of an algorithm."""
     return fields_of(algorithms.get(name), ALGORITHM)
+
+
+def checked(settings: Iterable[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name, brought to the types of these settings; unknown names keep theirs.
+
+    Raises:
+        FairgymError: a value is of another type.
+    """
+    known = {setting.name: setting for setting in settings}
+    return {n: known[n].check(value) if n in known else value for n, value in given.items()}
 
 
 def fields_of(cls: type, section: str = "") -> list[Setting]:

@@ -1,4 +1,4 @@
-"""Texts of flags and files that are read in one way everywhere: seeds, NAME=VALUE, lists."""
+"""Texts of flags and files that are read in one way everywhere: keys, seeds, NAME=VALUE, lists."""
 
 import reprlib
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from fairgym.core import FairgymError
 from fairgym.utils.changes import slug
 
 MOST_SEEDS = 10_000
+ALIASES = {"population_size": "population"}
 
 
 def read_seeds(given: object) -> tuple[int, ...]:
@@ -43,6 +44,12 @@ def read_seeds(given: object) -> tuple[int, ...]:
             f" seed once, at most {MOST_SEEDS:,} from 0 to {2**32 - 1}"
         )
     return tuple(seeds)
+
+
+def field_name(key: object) -> str:
+    """Return the name of the field that a key of a file stands for: "_" for "-", no aliases."""
+    name = str(key).replace("-", "_")
+    return ALIASES.get(name, name)
 
 
 def split_list(text: str) -> list[str]:

@@ -7,28 +7,19 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import ComponentInfo, Counts, FairgymError
-from fairgym.fairness.metrics import Kind, Rate, label, metric_classes, ratio
+from fairgym.fairness.metrics import Comparison, FairMetric, Kind, Rate, metric_classes, ratio
 
 AGGREGATES = ("worst_case", "mean")
 
 
-class _OfGroups:
-    """Measure of the groups' rates, by default of order 1 and in the unit of the rate."""
+class _OfGroups(Comparison):
+    """Measure of the groups' rates, by default in the unit of the rate."""
 
     rate: Rate
-    unit: str
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
         """The declared unit, else the rate's."""
         return self.unit or self.rate.unit_in(info)
-
-    def value(self, totals: Counts) -> Float[Array, ""]:
-        """The measure of these component sums."""
-        raise NotImplementedError
-
-    def normalised(self, totals: Counts) -> Float[Array, ""]:
-        """The same: the value is of order 1 already."""
-        return self.value(totals)
 
     def defined(self, totals: Counts) -> Array:
         """True if every group's denominator is positive."""
@@ -37,7 +28,7 @@ class _OfGroups:
 
 @metric_classes.register("Disparity")
 @dataclasses.dataclass(frozen=True)
-class Disparity(_OfGroups):
+class Disparity(_OfGroups, FairMetric):
     """Difference of a rate between groups (MAFE, equations 3 and 4); 0 is parity.
 
     Two groups: minus the absolute difference. More: minus the population standard deviation. Of a
@@ -61,14 +52,6 @@ class Disparity(_OfGroups):
 
     rate: Rate
     normalise_by_sum: bool = False
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
-
-    @property
-    def sign(self) -> int:
-        """Always -1: a gap, which is minus the value, is better the smaller it is."""
-        return -1
 
     def value(self, totals: Counts) -> Float[Array, ""]:
         """The (never positive) disparity, in the unit of the rate."""
@@ -86,7 +69,7 @@ class Disparity(_OfGroups):
 
 @metric_classes.register("LargestGap")
 @dataclasses.dataclass(frozen=True)
-class LargestGap(_OfGroups):
+class LargestGap(_OfGroups, FairMetric):
     """Largest difference of a rate between two groups, max_g r_g - min_g r_g; 0 is parity.
 
     It is fairlearn's difference between groups. Of a rate of positive decisions it is the
@@ -110,14 +93,6 @@ class LargestGap(_OfGroups):
     """
 
     rate: Rate
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
-
-    @property
-    def sign(self) -> int:
-        """Always -1: the gap, which is minus the value, is better the smaller it is."""
-        return -1
 
     def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the gap, in the unit of the rate; the rate of a group with 0/0 is 0."""
@@ -131,7 +106,7 @@ def _range(rates: Float[Array, " groups"]) -> Float[Array, ""]:
 
 @metric_classes.register("EqualisedOdds")
 @dataclasses.dataclass(frozen=True)
-class EqualisedOdds:
+class EqualisedOdds(FairMetric):
     """Equalised odds difference: how far apart the groups' error rates are; 0 is parity.
 
     Odds are equalised if the groups have equal shares of positive decisions both among people with
@@ -165,9 +140,6 @@ class EqualisedOdds:
     true_positive: Rate
     false_positive: Rate
     agg: str = AGGREGATES[0]
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
 
     def __post_init__(self) -> None:
         """Check what is taken of the two gaps."""
@@ -178,11 +150,6 @@ class EqualisedOdds:
     def rates(self) -> tuple[Rate, Rate]:
         """Both rates."""
         return self.true_positive, self.false_positive
-
-    @property
-    def sign(self) -> int:
-        """Always -1: the difference, which is minus the value, is better the smaller it is."""
-        return -1
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
         """The declared unit, else that of the rates.
@@ -199,10 +166,6 @@ class EqualisedOdds:
         """Minus the difference; the rate of a group with 0/0 is 0."""
         gaps = jnp.stack([_range(rate.per_group(totals)) for rate in self.rates])
         return -(jnp.mean(gaps) if self.agg == "mean" else jnp.max(gaps))
-
-    def normalised(self, totals: Counts) -> Float[Array, ""]:
-        """The same: the value is of order 1 already."""
-        return self.value(totals)
 
     def defined(self, totals: Counts) -> Array:
         """True if every group has somebody with either outcome."""
@@ -236,8 +199,6 @@ class WorstGroup(_OfGroups):
 
     rate: Rate
     kind: Kind = dataclasses.field(default="rate", init=False)
-    title: str = label()
-    unit: str = label()
 
     @property
     def sign(self) -> int:
@@ -286,8 +247,6 @@ class GroupRatio(Relative):
 
     rate: Rate
     kind: Kind = dataclasses.field(default="rate", init=False)
-    title: str = label()
-    unit: str = label()
 
     @property
     def sign(self) -> int:

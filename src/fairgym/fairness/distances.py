@@ -7,35 +7,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.core import ComponentInfo, Counts, FairgymError
-from fairgym.fairness.metrics import Kind, label, metric_classes, ratio
+from fairgym.fairness.metrics import FairMetric, metric_classes, ratio
 
 ORDERS = ("ordered", "nominal")
 SCALES = ("sum", "largest", "none")
 
 
-class _Apart:
-    """Measure of a component with several entries, never above 0; 0 is parity."""
-
-    component: str
-    unit: str
-
-    @property
-    def sign(self) -> int:
-        """Always -1: the distance, which is minus the value, is better the smaller it is."""
-        return -1
-
-    def value(self, totals: Counts) -> Float[Array, ""]:
-        """Minus the distance."""
-        raise NotImplementedError
-
-    def normalised(self, totals: Counts) -> Float[Array, ""]:
-        """The same: the value is of order 1 already."""
-        return self.value(totals)
-
-
 @metric_classes.register("Distance")
 @dataclasses.dataclass(frozen=True)
-class Distance(_Apart):
+class Distance(FairMetric):
     """Distance between the groups' distributions over bins; of several pairs the largest.
 
     It is the 1-Wasserstein distance: of ordered bins, such as scores, with the difference of their
@@ -64,9 +44,6 @@ class Distance(_Apart):
 
     component: str
     order: str = "ordered"
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
 
     def __post_init__(self) -> None:
         """Check the order."""
@@ -97,7 +74,7 @@ class Distance(_Apart):
 
 @metric_classes.register("LargestDeviation")
 @dataclasses.dataclass(frozen=True)
-class LargestDeviation(_Apart):
+class LargestDeviation(FairMetric):
     """Largest deviation of an entry from the mean of all, max_k |x_k - mean x| / s.
 
     With s = sum x it is the largest deviation of a share from an even one, max_k |x_k / sum x -
@@ -123,9 +100,6 @@ class LargestDeviation(_Apart):
 
     component: str
     relative_to: str = "sum"
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
 
     def __post_init__(self) -> None:
         """Check what it is relative to."""

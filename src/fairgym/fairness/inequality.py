@@ -12,23 +12,14 @@ from jaxtyping import Array, Float
 from fairgym.core import Counts, FairgymError
 from fairgym.core.errors import is_number
 from fairgym.fairness.disparities import Relative
-from fairgym.fairness.metrics import Kind, Rate, label, metric_classes, ratio
+from fairgym.fairness.metrics import FairMetric, Rate, metric_classes, ratio
 
 MOST_AVERSE = 1000.0  # epsilon of Atkinson; beyond, it is 1 less the lowest rate over the mean
 
 
-class _Inequality(Relative):
-    """Coefficient of inequality, as minus the coefficient; 0 is parity."""
-
-    @property
-    def sign(self) -> int:
-        """Always -1: the coefficient, which is minus the value, is better the smaller it is."""
-        return -1
-
-
 @metric_classes.register("Gini")
 @dataclasses.dataclass(frozen=True)
-class Gini(_Inequality):
+class Gini(Relative, FairMetric):
     """Gini coefficient over the groups' rates, G = sum_gh |r_g - r_h| / (2 n sum_g r_g).
 
     C. Gini, Variabilità e mutabilità, 1912, as half of the relative mean absolute difference (A.
@@ -50,9 +41,6 @@ class Gini(_Inequality):
     """
 
     rate: Rate
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
 
     def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the coefficient; 0/0 is 0."""
@@ -63,7 +51,7 @@ class Gini(_Inequality):
 
 @metric_classes.register("Theil")
 @dataclasses.dataclass(frozen=True)
-class Theil(_Inequality):
+class Theil(Relative, FairMetric):
     """Theil index over the groups' rates, T = mean_g (r_g / m) log(r_g / m), m the mean rate.
 
     H. Theil, Economics and Information Theory, 1967; the generalised entropy index of order 1. The
@@ -85,9 +73,6 @@ class Theil(_Inequality):
     """
 
     rate: Rate
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
 
     def value(self, totals: Counts) -> Float[Array, ""]:
         """Minus the index; 0 if all rates are 0."""
@@ -98,7 +83,7 @@ class Theil(_Inequality):
 
 @metric_classes.register("Atkinson")
 @dataclasses.dataclass(frozen=True)
-class Atkinson(_Inequality):
+class Atkinson(Relative, FairMetric):
     """Atkinson index over the groups' rates, A = 1 - (mean_g r_g^(1 - e))^(1 / (1 - e)) / m.
 
     A. B. Atkinson, On the Measurement of Inequality, 1970, with m the mean rate; for e = 1 it is 1
@@ -128,9 +113,6 @@ class Atkinson(_Inequality):
 
     rate: Rate
     epsilon: float = 0.5
-    kind: Kind = dataclasses.field(default="fair", init=False)
-    title: str = label()
-    unit: str = label()
 
     def __post_init__(self) -> None:
         """Check the aversion."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import ComponentInfo, Counts, FairgymError
+from fairgym.core import ComponentInfo, Counts, EnvironmentSpec, FairgymError
 from fairgym.utils.registry import Registry
 
 metric_classes = Registry(
@@ -181,6 +181,11 @@ class Rate:
         """The same: a rate is of order 1 already."""
         return self.value(totals)
 
+    def parts_in(self, spec: EnvironmentSpec) -> tuple[str, ...]:
+        """Names of the groups, or of the people, that have a rate each, in the order of them."""
+        axis = spec.component_info[self.numerator].per
+        return spec.parts_of(axis if isinstance(axis, str) else "group")
+
     def per_group(self, totals: Counts) -> Float[Array, " groups"]:
         """The unsigned ratio of each group; 0/0 is 0."""
         return ratio(getattr(totals, self.numerator), self.denominators(totals))
@@ -195,6 +200,40 @@ class Rate:
 
     def _with_offset(self, denominator: Array) -> Array:
         return denominator + self.offset if self.offset else denominator
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Base of measures that compare groups or places, whose value is of order 1 already.
+
+    Attributes:
+        title: the measure in words; "" for those of the metric's name.
+        unit: unit of the value; "" for that of what is compared.
+    """
+
+    title: str = label()
+    unit: str = label()
+
+    def value(self, totals: Counts) -> Float[Array, ""]:
+        """The measure of these component sums."""
+        raise NotImplementedError
+
+    def normalised(self, totals: Counts) -> Float[Array, ""]:
+        """The same: the value is of order 1 already."""
+        return self.value(totals)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FairMetric(Comparison):
+    """Base of measures of how far apart groups or places are, never above 0; 0 is parity.
+
+    Attributes:
+        kind: always "fair".
+        sign: always -1: what a reader knows is minus the value, and better the smaller it is.
+    """
+
+    kind: Kind = dataclasses.field(default="fair", init=False)
+    sign: int = dataclasses.field(default=-1, init=False, repr=False)
 
 
 def rates_of(metric: Metric) -> tuple[Rate, ...]:

@@ -65,7 +65,8 @@ class Objective:
             ("bounds", self.metrics, self.bounds),
         ):
             for name, number in numbers_given.items():
-                _known(name, known)
+                if name not in known:
+                    raise FairgymError(f"unknown metric {name!r}; there are: {', '.join(known)}")
                 if not is_number(number):
                     given = reprlib.repr(number)
                     raise FairgymError(f"{field} of {name!r} is {given}; it takes a number")
@@ -306,8 +307,3 @@ class Objective:
     def values(self, totals: Counts) -> dict[str, Float[Array, ""]]:
         """Every metric's raw value by name, weighted here or not."""
         return {name: metric.value(totals) for name, metric in self.metrics.items()}
-
-
-def _known(name: str, known: Mapping[str, Any]) -> None:
-    if name not in known:
-        raise FairgymError(f"unknown metric {name!r}; there are: {', '.join(known)}")

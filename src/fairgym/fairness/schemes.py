@@ -295,23 +295,29 @@ class Scheme:
         rows = jax.tree.leaves(trace)[0].shape[0]
         if not rows:
             raise FairgymError("the trace has no rows; a score takes one or more")
-        return _folded(self, trace, jnp.asarray(rows if length is None else length))
+        scores, _ = self.course(trace, jnp.asarray(rows if length is None else length))
+        return scores[-1], scores
 
+    @functools.partial(jax.jit, static_argnums=0)  # equal schemes are compiled once
+    def course(
+        self, trace: PyTree, length: Int[Array, ""]
+    ) -> tuple[Float[Array, " steps"], Float[Array, "steps stakeholders"]]:
+        """Score and status vector U after each row of a trace.
 
-@functools.partial(jax.jit, static_argnums=0)  # equal schemes are compiled once
-def _folded(scheme: Scheme, trace: PyTree, length: Int[Array, ""]) -> tuple[Array, Array]:
-    """Score at the end of a trace, and after each of its rows."""
+        Args:
+            trace: as for `of_trace`, of one row or more.
+            length: number of steps made; after them all stays as it was.
+        """
 
-    def step(judged: Judged, row: PyTree) -> tuple[Judged, Array]:
-        components, number = row
-        after = scheme.update(judged, components)
-        after = jax.tree.map(lambda a, b: jnp.where(number < length, a, b), after, judged)
-        return after, scheme.score(after)
+        def step(judged: Judged, row: PyTree) -> tuple[Judged, tuple[Array, Array]]:
+            components, number = row
+            after = self.update(judged, components)
+            after = jax.tree.map(lambda a, b: jnp.where(number < length, a, b), after, judged)
+            return after, (self.score(after), self.status_of(after))
 
-    rows = jax.tree.leaves(trace)[0].shape[0]
-    start = scheme.initial(jax.tree.map(lambda x: x[0], trace))
-    end, scores = lax.scan(step, start, (trace, jnp.arange(rows)))
-    return scheme.score(end), scores
+        rows = jax.tree.leaves(trace)[0].shape[0]
+        start = self.initial(jax.tree.map(lambda x: x[0], trace))
+        return lax.scan(step, start, (trace, jnp.arange(rows)))[1]
 
 
 def _require(what: str, value: Any, protocol: Any, takes: str) -> None:

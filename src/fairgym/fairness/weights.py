@@ -51,6 +51,16 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
     )
 
 
+def terms_of(env: Environment, *kinds: Kind) -> list[str]:
+    """Names of the terms of these kinds."""
+    return [name for name in env.spec.terms if env.metrics[name].kind in kinds]
+
+
+def _shared(names: list[str], weight: float) -> dict[str, float]:
+    """A weight, shared equally."""
+    return {name: weight / len(names) for name in names}
+
+
 def of_kinds(env: Environment, objective: str) -> dict[str, float]:
     """Terms of the kinds of an objective, weighted alike.
 
@@ -61,31 +71,20 @@ def of_kinds(env: Environment, objective: str) -> dict[str, float]:
     Raises:
         FairgymError: all metrics of the environment are of other kinds.
     """
-    named = {
-        name: [term for term in env.spec.terms if env.metrics[term].kind in kinds]
-        for name, kinds in KINDS.items()
-    }
-    names = named[objective]
+    names = terms_of(env, *KINDS[objective])
     if env.metrics and not names:
-        takes = [
-            *(name for name, some in named.items() if some),
-            *([PUBLISHED] * bool(env.spec.published)),
-        ]
+        takes = [name for name, kinds in KINDS.items() if terms_of(env, *kinds)]
+        takes += [PUBLISHED] * bool(env.spec.published)
         raise FairgymError(
             f"objective is {objective!r}, but {env.name} has no metric of the kind"
             f" {' or '.join(KINDS[objective])}; it takes: {', '.join(takes)}"
         )
-    return {name: 1.0 / len(names) for name in names}
+    return _shared(names, 1.0)
 
 
 def half_direct(env: Environment) -> dict[str, float]:
     """Half of the weight on direct rewards, the rest shared by the disparities (MAFE, D.6)."""
-    direct, fair = (
-        [name for name in env.spec.terms if env.metrics[name].kind == kind]
-        for kind in ("direct", "fair")
-    )
-    weights = {name: 0.5 / len(direct) for name in direct}
-    return weights | {name: 0.5 / len(fair) for name in fair}
+    return _shared(terms_of(env, "direct"), 0.5) | _shared(terms_of(env, "fair"), 0.5)
 
 
 def frontier(env: Environment, lam: float) -> dict[str, float]:
@@ -96,10 +95,8 @@ def frontier(env: Environment, lam: float) -> dict[str, float]:
     """
     if not (isinstance(lam, numbers.Real) and 0.0 <= lam <= 1.0):
         raise FairgymError(f"lambda is {lam!r}; it takes a number from 0 to 1")
-    rewards = [name for name in env.spec.terms if env.metrics[name].kind != "fair"]
-    fair = [name for name in env.spec.terms if env.metrics[name].kind == "fair"]
-    weights = {name: lam / len(rewards) for name in rewards}
-    return weights | {name: (1.0 - lam) / len(fair) for name in fair}
+    rewards, fair = terms_of(env, "direct", "rate"), terms_of(env, "fair")
+    return _shared(rewards, lam) | _shared(fair, 1.0 - lam)
 
 
 def own(env: Environment, agent: str) -> dict[str, float]:
@@ -119,7 +116,7 @@ def own(env: Environment, agent: str) -> dict[str, float]:
             f"objective is '{OWN}:{agent}', but no term of {env.name} concerns {agent!r} alone; it"
             " takes another one, or weights"
         )
-    return {name: 1.0 / len(names) for name in names}
+    return _shared(names, 1.0)
 
 
 def published(env: Environment) -> dict[str, float]:

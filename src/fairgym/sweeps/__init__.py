@@ -8,25 +8,25 @@ from fairgym.sweeps.analysis import (
     measures_of,
     pareto,
 )
-from fairgym.sweeps.engines import Engine, Failed, Local, Processes, failure_of
+from fairgym.sweeps.engines import Local, Processes, failure_of
 from fairgym.sweeps.plan import (
+    Engine,
+    Failed,
     Planned,
     folder_name,
     label_of,
     loaded,
     plan,
-    plan_seeds,
     unique,
 )
 from fairgym.sweeps.ray_engine import Ray
 from fairgym.sweeps.results import results_of
-from fairgym.sweeps.seeds import ENGINES, engine_of, train_seeds
+from fairgym.sweeps.seeds import engine_of, train_seeds
 from fairgym.sweeps.sweeping import Entry, entries_of, run_sweep
 from fairgym.sweeps.together import Vmap
 from fairgym.sweeps.variance import Effects, Share, effects
 
 __all__ = [
-    "ENGINES",
     "Effects",
     "Engine",
     "Entry",
@@ -51,7 +51,6 @@ __all__ = [
     "measures_of",
     "pareto",
     "plan",
-    "plan_seeds",
     "results_of",
     "run_sweep",
     "train_seeds",

@@ -12,36 +12,15 @@ import threading
 import traceback
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import NamedTuple
 
 import jax
 
-from fairgym.config.run_config import RunConfig
 from fairgym.core import FairgymError
-from fairgym.training.loop import train
+from fairgym.sweeps.plan import Planned
 from fairgym.utils.plugins import import_plugin, reason_of
 
 READY, PROGRESS, FINISHED, FAILED, STOPPED = "ready", "progress", "finished", "failed", "stopped"
 STOP = "stop"  # what it is told instead of an order
-
-
-class Order(NamedTuple):
-    """A run to train.
-
-    Attributes:
-        config: Complete configuration.
-        folder: Its run folder.
-        imports: Modules that register its environment and algorithm.
-        resume: As for `fairgym.train`.
-        overwrite: As for `fairgym.train`.
-    """
-
-    config: RunConfig
-    folder: Path
-    imports: tuple[str, ...]
-    resume: bool
-    overwrite: bool
 
 
 def work(pipe: Connection, devices: int) -> None:
@@ -57,7 +36,7 @@ def work(pipe: Connection, devices: int) -> None:
     if devices and "host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
         with contextlib.suppress(RuntimeError):  # a script has set JAX up as it did there
             jax.config.update("jax_num_cpu_devices", devices)
-    orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
+    orders: queue.SimpleQueue[Planned] = queue.SimpleQueue()
     stop = threading.Event()
     threading.Thread(target=_listen, args=(pipe, orders, stop), daemon=True).start()
     pipe.send((READY,))
@@ -65,7 +44,7 @@ def work(pipe: Connection, devices: int) -> None:
         pipe.send(_outcome(orders.get(), pipe, stop))
 
 
-def _listen(pipe: Connection, orders: "queue.SimpleQueue[Order]", stop: threading.Event) -> None:
+def _listen(pipe: Connection, orders: "queue.SimpleQueue[Planned]", stop: threading.Event) -> None:
     """Thread that hears what is said while a compiled program runs."""
     while True:
         try:
@@ -78,7 +57,7 @@ def _listen(pipe: Connection, orders: "queue.SimpleQueue[Order]", stop: threadin
             orders.put(message)
 
 
-def _outcome(order: Order, pipe: Connection, stop: threading.Event) -> tuple[str, ...]:
+def _outcome(order: Planned, pipe: Connection, stop: threading.Event) -> tuple[str, ...]:
     """Train one run, and tell how it ended."""
 
     def progress(epoch: int, epochs: int, line: Mapping[str, object] | None) -> None:
@@ -90,13 +69,7 @@ def _outcome(order: Order, pipe: Connection, stop: threading.Event) -> tuple[str
         for module in order.imports:
             if module != "__main__":  # a script, which was read when this process began
                 import_plugin(module)
-        train(
-            order.config,
-            order.folder,
-            resume=order.resume,
-            overwrite=order.overwrite,
-            progress=progress,
-        )
+        order.train(progress)
     except KeyboardInterrupt:
         return (STOPPED,)
     except Exception as error:

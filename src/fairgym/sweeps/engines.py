@@ -13,59 +13,24 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 from jaxtyping import PyTree
 
 from fairgym.core import FairgymError
 from fairgym.sweeps import _worker
-from fairgym.sweeps.plan import Planned, unique
-from fairgym.training.loop import Progress, train
-from fairgym.training.provenance import needed_modules
+from fairgym.sweeps.plan import Failed, Planned, Show, unfinished
+from fairgym.training.loop import Progress
 from fairgym.utils import interrupts
 from fairgym.utils.plugins import reason_of
 
 RETRIES = 3  # of a run whose worker dies
-_PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
-
-# A run -> a context that yields the `progress` of `train`.
-Show = Callable[[Planned], contextlib.AbstractContextManager[Progress]]
+PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
 
 
-class Failed(NamedTuple):
-    """A run that could not be trained.
-
-    Attributes:
-        run: The run.
-        sentence: The reason.
-    """
-
-    run: Planned
-    sentence: str
-
-
-@runtime_checkable
-class Engine(Protocol):
-    """Training of the runs of a plan."""
-
-    def run(
-        self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
-    ) -> list[Failed]:
-        """Train each run that is not finished; what was begun before goes on.
-
-        A run that fails, by whatever exception, does not keep the others from being trained.
-
-        Args:
-            planned: The runs.
-            show: A run -> a context that yields its progress.
-            say: Called with a line about what happens besides.
-
-        Returns:
-            The runs that failed by an error of their own, which are not tried again, and those
-            that were given up.
-        """
-        ...
+def devices() -> int:
+    """Number of processor devices, which results follow; 0 for cards, which have their own."""
+    return jax.local_device_count() if jax.default_backend() == "cpu" else 0
 
 
 def failure_by(error: Exception, one: Planned) -> Failed:
@@ -102,19 +67,12 @@ class Local:
     ) -> list[Failed]:
         """Train as `Engine.run` tells."""
         failed = []
-        for one in unique(planned):
-            if not one.finished:
-                try:
-                    with show(one) as progress:
-                        train(
-                            one.config,
-                            one.folder,
-                            resume=one.resume,
-                            overwrite=one.overwrite,
-                            progress=progress,
-                        )
-                except Exception as error:
-                    failed.append(failure_by(error, one))
+        for one in unfinished(planned):
+            try:
+                with show(one) as progress:
+                    one.train(progress)
+            except Exception as error:
+                failed.append(failure_by(error, one))
         return failed
 
 
@@ -144,9 +102,9 @@ class Processes:
         Raises:
             FairgymError: No worker can be started.
         """
-        waiting = [one for one in unique(planned) if not one.finished]
+        waiting = unfinished(planned)
         crew = _Crew(waiting, min(self.workers, len(waiting)), show, say)
-        with interrupts.patiently(_PATIENT):
+        with interrupts.patiently(PATIENT):
             try:
                 while crew.busy:
                     crew.hand_out()
@@ -182,9 +140,7 @@ class _Worker:
         self.task, self.compiled = one, False
         self.programs.add(one.program)
         self.progress = self.shown.enter_context(show(one))
-        imports = needed_modules(one.config)
-        order = _worker.Order(one.config, one.folder, imports, one.resume, one.overwrite)
-        self.tell(order)
+        self.tell(one.elsewhere())
 
     def tell(self, message: object) -> None:
         """Send it something; that it has died is noticed when it is listened to."""
@@ -206,7 +162,7 @@ class _Worker:
 
 
 class _Crew:
-    """The workers of one plan, and what is left to do."""
+    """The worker processes of one plan, and what is left to do."""
 
     def __init__(
         self, waiting: list[Planned], size: int, show: Show, say: Callable[[str], None]
@@ -214,9 +170,9 @@ class _Crew:
         self.waiting, self.size, self.show, self.say = waiting, size, show, say
         self.workers: list[_Worker] = []
         self.failed: list[Failed] = []
+        self.devices = devices()
         self.deaths: dict[Path, int] = {}  # by run folder
         self.stillborn = 0  # workers in a row that died before they were ready
-        self.devices = jax.local_device_count() if jax.default_backend() == "cpu" else 0
 
     @property
     def busy(self) -> bool:

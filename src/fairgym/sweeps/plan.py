@@ -1,17 +1,22 @@
-"""Plans of runs: their folders, which are finished, and training of the rest."""
+"""Plans of runs: their folders, which are finished, and what an engine is that trains the rest."""
 
+import contextlib
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from fairgym.config.plain import objective_slug, objective_text
 from fairgym.config.run_config import RunConfig
-from fairgym.training.folder import RunFolder, require_seeds_folder, seed_folder
+from fairgym.core import FairgymError
+from fairgym.training.folder import RunFolder, seed_folder
+from fairgym.training.loop import Progress, train
+from fairgym.training.provenance import needed_modules
 from fairgym.training.run import Run, load
 from fairgym.utils import make
 
@@ -26,6 +31,8 @@ class Planned:
         label: The run in words.
         resume: True if what was begun in the folder goes on.
         overwrite: True if it is replaced.
+        imports: Modules that another process imports first: they register its environment and
+            algorithm.
     """
 
     config: RunConfig
@@ -33,6 +40,7 @@ class Planned:
     label: str
     resume: bool = True
     overwrite: bool = False
+    imports: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -53,11 +61,65 @@ class Planned:
         content["params"] = {name: np.shape(n) for name, n in content["params"].items()}
         return json.dumps(content, sort_keys=True)
 
+    def train(self, progress: Progress | None = None) -> None:
+        """Train it; `progress` as for `fairgym.training.train`."""
+        train(
+            self.config,
+            self.folder,
+            resume=self.resume,
+            overwrite=self.overwrite,
+            progress=progress,
+        )
+
+    def elsewhere(self) -> "Planned":
+        """The same run for another process: with its imports, and a folder from the root."""
+        modules = needed_modules(self.config)
+        return dataclasses.replace(self, folder=self.folder.absolute(), imports=modules)
+
     def again(self) -> "Planned":
         """The same run after it was cut off: what it has begun goes on."""
         if self.overwrite and not RunFolder(self.folder).replacement.config.exists():
             return self
         return dataclasses.replace(self, resume=True, overwrite=False)
+
+
+# A run -> a context that yields the `progress` of `train`.
+Show = Callable[[Planned], contextlib.AbstractContextManager[Progress]]
+
+
+class Failed(NamedTuple):
+    """A run that could not be trained.
+
+    Attributes:
+        run: The run.
+        sentence: The reason.
+    """
+
+    run: Planned
+    sentence: str
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Training of the runs of a plan."""
+
+    def run(
+        self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
+    ) -> list[Failed]:
+        """Train each run that is not finished; what was begun before goes on.
+
+        A run that fails, by whatever exception, does not keep the others from being trained.
+
+        Args:
+            planned: The runs.
+            show: A run -> a context that yields its progress.
+            say: Called with a line about what happens besides.
+
+        Returns:
+            The runs that failed by an error of their own, which are not tried again, and those
+            that were given up.
+        """
+        ...
 
 
 def plan(
@@ -101,7 +163,8 @@ def plan_seeds(
     Raises:
         FairgymError: As `fairgym.train`; nothing is written.
     """
-    require_seeds_folder(out)
+    if RunFolder(out).kind() == "run":
+        raise FairgymError(f"{out} is itself the folder of a run; several seeds take another one")
     job = config.build()
     found = []
     for seed in seeds:
@@ -144,6 +207,11 @@ def _trained(config: RunConfig) -> list[str]:
 def unique(planned: Iterable[Planned]) -> list[Planned]:
     """Return each run once, in the order of its first mention."""
     return list({one.folder: one for one in planned}.values())
+
+
+def unfinished(planned: Iterable[Planned]) -> list[Planned]:
+    """Return each run once that has something left to train."""
+    return [one for one in unique(planned) if not one.finished]
 
 
 def loaded(planned: dict[str, list[Planned]]) -> dict[str, list[Run]]:

@@ -6,6 +6,7 @@ a folder of its own, whose content comes back when the run is finished.
 """
 
 import contextlib
+import dataclasses
 import io
 import os
 import secrets
@@ -17,18 +18,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 
 from fairgym.core import FairgymError
 from fairgym.data.store import need
-from fairgym.sweeps._worker import Order
-from fairgym.sweeps.engines import RETRIES, Failed, Show
-from fairgym.sweeps.plan import Planned, unique
+from fairgym.sweeps.engines import PATIENT, RETRIES, devices
+from fairgym.sweeps.plan import Failed, Planned, Show, unfinished
 from fairgym.training.folder import RunFolder
-from fairgym.training.loop import Progress, train
-from fairgym.training.provenance import needed_modules
+from fairgym.training.loop import Progress
 from fairgym.utils import interrupts
 from fairgym.utils.files import FolderHeld, make_folder
 from fairgym.utils.plugins import import_plugin, reason_of
@@ -36,7 +35,6 @@ from fairgym.utils.plugins import import_plugin, reason_of
 HELD_SECONDS = 120.0  # that a run waits for a dying worker to let go of its folder
 REACH_SECONDS = 10.0  # that the head of a cluster has to answer; Ray itself asks for minutes
 STOP_SECONDS = 60.0  # that runs have to end their epoch after Ctrl-C
-_PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
 _PASSED_ON = ("JAX_", "XLA_", "FAIRGYM_")
 
 
@@ -74,18 +72,18 @@ class Ray:
         Raises:
             FairgymError: The cluster cannot be reached, or none of its machines has so many cards.
         """
-        waiting = [one for one in unique(planned) if not one.finished]
+        waiting = unfinished(planned)
         waiting.sort(key=lambda one: one.program)  # a node compiles each program once
         if not waiting:
             return []
         with self._connected():
             self._check_cards()
-            with _marked(waiting) as marks, interrupts.patiently(_PATIENT):
+            with _marked(waiting) as marks, interrupts.patiently(PATIENT):
                 crew = _Tasks(self, waiting, marks, show, say)
                 try:
                     while crew.busy:
-                        crew.submit()
-                        crew.collect(1.0)
+                        crew.hand_out()
+                        crew.hear(1.0)
                         interrupts.look()
                 except KeyboardInterrupt:
                     crew.stop()
@@ -156,13 +154,10 @@ class _Tasks:
         show: Show,
         say: Callable[[str], None],
     ) -> None:
-        self.ray, self.waiting, self.marks = engine.ray, list(waiting), marks
-        self.show, self.say = show, say
+        self.ray, self.marks, self.places = engine.ray, marks, engine.workers
+        self.waiting, self.show, self.say = waiting, show, say
         self.failed: list[Failed] = []
         self.under_way: dict[Any, _Task] = {}
-        self.places = engine.workers
-        # Cards have their own devices; on processors results follow the number of devices.
-        self.devices = jax.local_device_count() if jax.default_backend() == "cpu" else 0
         options = {"num_cpus": 1, "num_gpus": engine.gpus, "max_retries": RETRIES}
         self.remote = self.ray.remote(**options)(trained)
 
@@ -171,22 +166,16 @@ class _Tasks:
         """True while something is left to do."""
         return bool(self.waiting or self.under_way)
 
-    def submit(self) -> None:
+    def hand_out(self) -> None:
         """Hand out as many runs as there is room for."""
         room = self.places or max(1, int(self.ray.cluster_resources().get("CPU", 1)))
         while self.waiting and len(self.under_way) < room:
             one = self.waiting.pop(0)
-            imports = needed_modules(one.config)
-            # a worker has another working directory
-            folder = one.folder.absolute()
-            order = Order(one.config, folder, imports, one.resume, one.overwrite)
-            mark = self.marks[one.folder]
             task = _Task(one, self.show(one))
-            self.under_way[self.remote.remote(order, mark, _packed(one.folder), self.devices)] = (
-                task
-            )
+            given = one.elsewhere(), self.marks[one.folder], _packed(one.folder), devices()
+            self.under_way[self.remote.remote(*given)] = task
 
-    def collect(self, seconds: float) -> None:
+    def hear(self, seconds: float) -> None:
         """Take what has ended within this time, and show how far the others are."""
         ended, _ = self.ray.wait(list(self.under_way), timeout=seconds)
         for reference in ended:
@@ -214,7 +203,7 @@ class _Tasks:
             self.ray.cancel(reference, force=False)
         until = time.monotonic() + STOP_SECONDS
         while self.under_way and time.monotonic() < until:
-            self.collect(0.5)
+            self.hear(0.5)
 
     def end(self) -> None:
         """End all that is under way."""
@@ -263,14 +252,7 @@ def _marked(planned: Sequence[Planned]) -> Iterator[dict[Path, Path]]:
             mark.unlink(missing_ok=True)
 
 
-class _Kept(NamedTuple):
-    """A folder that a run is trained in, and whether others see it."""
-
-    folder: Path
-    shared: bool
-
-
-def trained(order: Order, mark: Path, begun: bytes, devices: int) -> tuple[str, bytes]:
+def trained(order: Planned, mark: Path, begun: bytes, devices: int) -> tuple[str, bytes]:
     """Train one run in a task.
 
     Args:
@@ -293,26 +275,20 @@ def trained(order: Order, mark: Path, begun: bytes, devices: int) -> tuple[str, 
             _patiently_trained(order, folder)
         except KeyboardInterrupt:
             pass  # it was told to stop, and has kept the epoch that was under way
-        except FairgymError as error:
-            return str(error), b""
         except Exception as error:
             return reason_of(error), b""
         return "", b"" if shared else _packed(folder)
 
 
-def _patiently_trained(order: Order, folder: Path) -> None:
+def _patiently_trained(order: Planned, folder: Path) -> None:
     """Train; a worker that is dying on a lost node may hold the folder for a while."""
     until = time.monotonic() + HELD_SECONDS
     while True:
         try:
             # what an earlier try of this task has begun goes on
             resume = order.resume or RunFolder(folder).kind() == "run"
-            train(
-                order.config,
-                folder,
-                resume=resume and not order.overwrite,
-                overwrite=order.overwrite,
-            )
+            resume = resume and not order.overwrite
+            dataclasses.replace(order, folder=folder, resume=resume).train()
             return
         except FolderHeld:
             if time.monotonic() > until:
@@ -321,16 +297,16 @@ def _patiently_trained(order: Order, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _folder(order: Order, mark: Path, begun: bytes) -> Iterator[_Kept]:
-    """The run folder, or one on this machine with the same content."""
+def _folder(order: Planned, mark: Path, begun: bytes) -> Iterator[tuple[Path, bool]]:
+    """The run folder, or one on this machine with the same content; and whether others see it."""
     if mark.exists():
-        yield _Kept(order.folder, shared=True)
+        yield order.folder, True
         return
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / order.folder.name
         if begun:
             _unpacked(begun, folder)
-        yield _Kept(folder, shared=False)
+        yield folder, False
 
 
 def _packed(folder: Path) -> bytes:

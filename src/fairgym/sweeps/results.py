@@ -41,16 +41,15 @@ def results_of(
 
     In the row of a run that failed "reason" tells why, elsewhere it is None.
 
-    Of the learned policy there are "score", the value of its objective, "metrics/NAME" and, as
-    means of its actions, "actions/AGENT/ELEMENT"; they are None in the row of a run that is not
-    finished. More is better of a score and a metric.
+    Of the learned policy there are "score", the value of its objective, "metrics/NAME", as means
+    of its actions "actions/AGENT/ELEMENT", and "gap/DISPARITY/GROUP": the rate of a group less
+    that of the first one, signed, where a disparity only tells how far they are apart. They are
+    None in the row of a run that is not finished. More is better of a score and a metric.
 
     Args:
         entries: The runs.
         episodes: Number of episodes that every finished policy is measured in anew, on the same
-            people with the same luck, instead of the numbers after its last epoch. There are then
-            also "gap/DISPARITY/GROUP": the rate of a group less that of the first one, signed,
-            where a disparity only tells how far they are apart.
+            people with the same luck, instead of the numbers after its last epoch.
         say: Called with the words for a run before it is measured.
 
     Raises:
@@ -79,7 +78,7 @@ def results_of(
 def _summed_up(summary: dict[str, Any]) -> dict[str, Any]:
     """Numbers of training about the policy that it ended with."""
     found = {SCORE: summary.get("objective")}
-    for kind, name in ((METRICS, "metrics"), (ACTIONS, "actions")):
+    for kind, name in ((METRICS, "metrics"), (ACTIONS, "actions"), (GAPS, "gaps")):
         found |= {kind + key: value for key, value in summary.get(name, {}).items()}
     return found
 
@@ -98,10 +97,8 @@ def _measured(run: Run, episodes: int) -> dict[str, Any]:
             found[f"{ACTIONS}{agent}/{element}"] = float(mean)
     for name, metric in run.env.metrics.items():
         if isinstance(metric, Disparity):
-            axis = run.env.spec.component_info[metric.rate.numerator].per
-            parts = run.env.spec.parts_of(axis if isinstance(axis, str) else "group")
             known = evaluation.rates[name][evaluation.defined[name]]  # as in the metric beside
-            for place, part in enumerate(parts[1:], 1):
+            for place, part in enumerate(metric.rate.parts_in(run.env.spec)[1:], 1):
                 gaps = known[:, place] - known[:, 0]
                 found[f"{GAPS}{name}/{part}"] = float(np.mean(gaps)) if gaps.size else None
     return found

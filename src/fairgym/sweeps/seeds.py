@@ -1,17 +1,16 @@
 """One configuration with several seeds, and engines by their names."""
 
 import contextlib
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairgym.config.run_config import RunConfig
 from fairgym.core import FairgymError, check_shape
-from fairgym.sweeps.engines import Engine, Local, Processes, Show, failure_of
-from fairgym.sweeps.plan import Planned, loaded, plan_seeds
+from fairgym.sweeps.engines import Local, Processes, failure_of
+from fairgym.sweeps.plan import Engine, Show, loaded, plan_seeds
 from fairgym.sweeps.ray_engine import Ray
 from fairgym.sweeps.together import TOGETHER, Vmap
-from fairgym.training.loop import Progress
+from fairgym.training.devices import cores
 from fairgym.training.run import Run
 
 ENGINES = LOCAL, VMAP, PROCESSES, RAY = "local", "vmap", "processes", "ray"
@@ -40,7 +39,7 @@ def engine_of(workers: int | None = None, name: str = "", gpus: float = 0.0) -> 
             raise FairgymError(f"workers is {workers}; the engine local takes 1")
         return Local()
     if name == PROCESSES:
-        return Processes(workers or len(os.sched_getaffinity(0)))
+        return Processes(workers or cores())
     if name == VMAP:
         return Vmap(workers or TOGETHER)
     if name == RAY:
@@ -81,11 +80,8 @@ def train_seeds(
     """
     engine = engine_of(workers)
     planned = plan_seeds(config, Path(out), seeds, resume=resume, overwrite=overwrite)
-    failed = engine.run(planned, show or _silent, say)
+    silent = contextlib.nullcontext(lambda done, total, line: None)
+    failed = engine.run(planned, show or (lambda one: silent), say)
     if failed:
         raise failure_of(failed, len(planned))
     return loaded({"": planned})[""]
-
-
-def _silent(one: Planned) -> contextlib.AbstractContextManager[Progress]:
-    return contextlib.nullcontext(lambda done, total, line: None)

@@ -6,7 +6,6 @@ and why a run failed: lines are appended, and no training depends on them.
 
 import contextlib
 import dataclasses
-import datetime
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,10 +15,10 @@ from typing import Any, NamedTuple
 
 from fairgym.config.sweep_file import Sweep
 from fairgym.core import FairgymError
-from fairgym.sweeps.engines import Engine, Failed, Show
-from fairgym.sweeps.plan import Planned, plan, unique
+from fairgym.sweeps.plan import Engine, Failed, Planned, Show, plan, unique
 from fairgym.training.folder import RunFolder
 from fairgym.training.loop import Progress
+from fairgym.training.provenance import now
 from fairgym.utils.files import append_line, make_folder
 
 JOURNAL = "sweep.jsonl"
@@ -100,17 +99,12 @@ def entries_of(sweep: Sweep, out: str | Path, shard: tuple[int, int] = (1, 1)) -
     if not 1 <= part <= parts:
         raise FairgymError(f"shard is {part}/{parts}; it takes K/N with K from 1 to N")
     planned = plan(sweep.configs, sweep.seeds, Path(out))
-    every = [
-        Entry(words, sweep.settings[words], _labelled(one, words), Path(out))
-        for words, runs in planned.items()
-        for one in runs
-    ]
+    every = []
+    for words, runs in planned.items():
+        for one in runs:
+            one = dataclasses.replace(one, label=f"{words}, seed {one.config.seed}")
+            every.append(Entry(words, sweep.settings[words], one, Path(out)))
     return every[part - 1 :: parts]
-
-
-def _labelled(one: Planned, words: str) -> Planned:
-    """A run by what sets it apart."""
-    return dataclasses.replace(one, label=f"{words}, seed {one.config.seed}")
 
 
 def run_sweep(
@@ -132,43 +126,37 @@ def run_sweep(
     Returns:
         The runs that failed twice.
     """
-    journal = _Journal(Path(out))
-    journal.note("sweep", runs=len(entries), finished=sum(e.run.finished for e in entries))
+    out = Path(out)
+    make_folder(out)
+    _note(out, "sweep", runs=len(entries), finished=sum(e.run.finished for e in entries))
 
     @contextlib.contextmanager
     def noting(one: Planned) -> Iterator[Progress]:
-        journal.note(BEGUN, one)
+        _note(out, BEGUN, one)
         try:
             with show(one) as progress:
                 yield progress
         finally:
             if one.finished:
-                journal.note(FINISHED, one)
+                _note(out, FINISHED, one)
+
+    def tried(runs: Sequence[Planned]) -> list[Failed]:
+        failed = engine.run(runs, noting, say)
+        for failure in failed:
+            _note(out, FAILED, failure.run, reason=failure.sentence)
+        return failed
 
     todo = unique(entry.run for entry in entries)
-    failed = engine.run(todo, noting, say)
-    for failure in failed:
-        journal.note(FAILED, failure.run, reason=failure.sentence)
+    failed = tried(todo)
     if failed:
         say(f"{len(failed)} of {len(todo)} runs failed; they are tried once more")
-        again = [dataclasses.replace(failure.run, resume=True) for failure in failed]
-        failed = engine.run(again, noting, say)
-        for failure in failed:
-            journal.note(FAILED, failure.run, reason=failure.sentence)
+        failed = tried([dataclasses.replace(failure.run, resume=True) for failure in failed])
     return failed
 
 
-class _Journal:
-    """The file that lines are appended to."""
-
-    def __init__(self, out: Path) -> None:
-        self.out = out
-        make_folder(out)
-
-    def note(self, event: str, one: Planned | None = None, **more: object) -> None:
-        """Append a line, in one piece."""
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        line: dict[str, Any] = {"time": now, "event": event, **more}
-        if one is not None:
-            line["run"] = _name(one, self.out)
-        append_line(self.out / JOURNAL, json.dumps(line))
+def _note(out: Path, event: str, one: Planned | None = None, **more: object) -> None:
+    """Append a line to the journal of a sweep, in one piece."""
+    line: dict[str, Any] = {"time": now(), "event": event, **more}
+    if one is not None:
+        line["run"] = _name(one, out)
+    append_line(out / JOURNAL, json.dumps(line))

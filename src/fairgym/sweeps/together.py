@@ -10,13 +10,12 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from fairgym.algorithms import Algorithm
-from fairgym.sweeps.engines import Failed, Show, failure_by
-from fairgym.sweeps.plan import Planned, unique
+from fairgym.sweeps.engines import PATIENT, failure_by
+from fairgym.sweeps.plan import Failed, Planned, Show, unfinished
 from fairgym.training.loop import Training, training
 from fairgym.utils import interrupts
 
 TOGETHER = 8  # runs in one update, unless it is said
-_PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
 
 
 class Vmap:
@@ -38,11 +37,10 @@ class Vmap:
     ) -> list[Failed]:
         """Train as `Engine.run` tells."""
         programs: dict[str, list[Planned]] = {}
-        for one in unique(planned):
-            if not one.finished:
-                programs.setdefault(one.program, []).append(one)
+        for one in unfinished(planned):
+            programs.setdefault(one.program, []).append(one)
         failed = []
-        with interrupts.patiently(_PATIENT):
+        with interrupts.patiently(PATIENT):
             for several in programs.values():
                 for start in range(0, len(several), self.width):
                     crew = _Together(several[start : start + self.width], show, say)

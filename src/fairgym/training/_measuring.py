@@ -100,7 +100,7 @@ def _watched(env: Environment, state: PyTree) -> dict[str, Any]:
     """Records of the people that go with a trace, beside the components."""
     system = of_people(env)
     if system is None:
-        return {"parts": {}, "waits": {}}
+        return {}
     return {"parts": _parts(system, state), "waits": waits(system, state)}
 
 
@@ -152,7 +152,7 @@ def _by_luck(
 ) -> dict[str, dict[str, Any]]:
     """Disparities under permutations, and those over parts that go with them."""
     if not permutations:
-        return {"nulls": {}, "null_rates": {}, "part_metrics": {}, "part_nulls": {}}
+        return {}
     luck, tallies = jax.random.fold_in(key, _PERMUTATIONS), episode.tallies
     system = of_people(env)
     partitions = {} if system is None else system.spec.partitions
@@ -263,8 +263,6 @@ def measure(
             "totals": totals,
             "mean_actions": {a: jnp.reshape(x, -1) for a, x in episode.mean_actions.items()},
             "trace": episode.trace,
-            "parts": {},
-            "waits": {},
             **(episode.watched or {}),
             "memories": episode.memories,
             "part_totals": episode.part_totals,
@@ -272,9 +270,10 @@ def measure(
         }
         system = of_people(env)
         if system is None or not (with_people or with_ends):
-            return results | {"ends": {}}, None
+            return results, None
         states = env.initial_state(episode_keys(key)[0], params), episode.final_state
-        results["ends"] = _ends(system, states) if with_ends else {}
+        if with_ends:
+            results["ends"] = _ends(system, states)
         if not with_people:
             return results, None
         orders = _orders(env, policies, states[1], params, key)

@@ -4,12 +4,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Float, PyTree
 
 from fairgym.config.differences import words
 from fairgym.core import Environment
@@ -39,40 +37,10 @@ def courses(evaluation: Evaluation, schemes: Mapping[str, Scheme]) -> dict[str, 
         evaluation: episodes measured with `trace=True`.
         schemes: the schemes by name.
     """
-    if not schemes:
-        return {}
     lengths = jnp.asarray(evaluation.lengths)
     trace = jax.tree.map(jnp.asarray, evaluation.trace)
-    found = _fold(tuple(schemes.values()), trace, lengths)
-    return {
-        name: Course(np.asarray(scores), np.asarray(status))
-        for name, (scores, status) in zip(schemes, found, strict=True)
-    }
-
-
-@eqx.filter_jit
-def _fold(
-    schemes: tuple[Scheme, ...], trace: PyTree, lengths: Int[Array, " episodes"]
-) -> list[tuple[Array, Array]]:
-    """Score and status after each step of each episode, of every scheme."""
-
-    def one(rows: Any, length: Array) -> list[tuple[Array, Array]]:
-        first = jax.tree.map(lambda x: x[0], rows)
-
-        def step(judged: list[Any], row: Any) -> tuple[list[Any], list[tuple[Array, Array]]]:
-            components, number = row
-            after = [
-                scheme.update(j, components) for scheme, j in zip(schemes, judged, strict=True)
-            ]
-            judged = jax.tree.map(lambda a, b: jnp.where(number < length, a, b), after, judged)
-            pairs = zip(schemes, judged, strict=True)
-            return judged, [(scheme.score(j), scheme.status_of(j)) for scheme, j in pairs]
-
-        steps = jnp.arange(jax.tree.leaves(rows)[0].shape[0])
-        start = [scheme.initial(first) for scheme in schemes]
-        return lax.scan(step, start, (rows, steps))[1]
-
-    return jax.vmap(one)(trace, lengths)
+    found = {name: jax.vmap(scheme.course)(trace, lengths) for name, scheme in schemes.items()}
+    return {name: Course(*map(np.asarray, each)) for name, each in found.items()}
 
 
 # ---------------------------------------------------------------- whose status

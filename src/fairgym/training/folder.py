@@ -40,14 +40,6 @@ def seed_of(folder: str | Path) -> int | None:
     return int(found[1]) if found else None
 
 
-def require_seeds_folder(folder: str | Path) -> None:
-    """Raise a FairgymError if a folder for the runs of several seeds is itself a run."""
-    if RunFolder(folder).kind() == "run":
-        raise FairgymError(
-            f"{folder} is itself the folder of a run; several seeds take another one"
-        )
-
-
 def run_folders(folder: str | Path) -> list[Path]:
     """The run folders of the seeds in a folder; the folder itself if there are none, or it is one.
 

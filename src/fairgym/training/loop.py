@@ -96,13 +96,7 @@ def training(
 ) -> Training:
     """`train` as a coroutine, whose updates the caller makes, such as those of many runs at once.
 
-    Args:
-        config: as for `train`.
-        out: as for `train`.
-        resume: as for `train`.
-        overwrite: as for `train`.
-        progress: as for `train`.
-        checkpoint_seconds: as for `train`.
+    Arguments as for `train`.
 
     Yields:
         The algorithm and a training state; it is sent what `algorithm.update` returns for it. An
@@ -219,6 +213,7 @@ def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, A
         "objective": last.get(log_keys.OBJECTIVE),
         "best_objective": max((score for score in scores if score is not None), default=None),
         "metrics": log_keys.metrics_in(last),
+        "gaps": log_keys.gaps_in(last),
         "actions": {f"{a}/{element}": x for (a, element), x in log_keys.actions_in(last).items()},
         "survived": last.get(log_keys.SURVIVED),
         "started": started,

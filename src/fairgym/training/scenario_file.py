@@ -1,16 +1,16 @@
 """Files of scenarios: YAML, JSON or TOML."""
 
 import dataclasses
-import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from fairgym.config.differences import words
 from fairgym.config.files import describe, import_listed, read_config_file
-from fairgym.config.run_config import ALIASES
+from fairgym.config.text import field_name
 from fairgym.core import FairgymError, check_shape
 from fairgym.training.scenarios import Scenario, default_baseline, make_checked, pairs_of
+from fairgym.utils.changes import nearest
 from fairgym.utils.files import require_path
 
 EPISODES = 32
@@ -84,7 +84,7 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
             raise FairgymError(f"the name of {where} is {describe(name)}; it takes a text")
         if content is not None and not isinstance(content, Mapping):
             raise FairgymError(f"{where} is {describe(content)}; it takes {', '.join(_OWN)}")
-        content = {_key(key): value for key, value in (content or {}).items()}
+        content = {field_name(key): value for key, value in (content or {}).items()}
         _check_keys(content, _OWN, where)
         own = Scenario(name, **_fields(content, where))
         scenarios.append(_on_top(own, common, overriding))
@@ -112,7 +112,7 @@ def read_keys(path: str | Path) -> dict[str, Any]:
         FairgymError: the file cannot be read, or a module not imported.
     """
     require_path(path, "scenarios")
-    file = {_key(key): value for key, value in read_config_file(Path(path)).items()}
+    file = {field_name(key): value for key, value in read_config_file(Path(path)).items()}
     import_listed(file)
     return file
 
@@ -140,20 +140,14 @@ def _fields(content: Mapping[str, Any], where: str) -> dict[str, Any]:
             )
     arguments = found.get("environment_args", {})
     if arguments:
-        found["environment_args"] = {_key(name): value for name, value in arguments.items()}
+        found["environment_args"] = {field_name(name): value for name, value in arguments.items()}
     return found
 
 
 def _check_keys(content: Mapping[str, object], known: Iterable[str], where: str) -> None:
     for key in content:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f" (perhaps {near[0]})" if near else ""
             raise FairgymError(
-                f"unknown key {key!r}{hint} in {where}; there are: {', '.join(known)}"
+                f"unknown key {key!r}{nearest(key, known)} in {where}; there are:"
+                f" {', '.join(known)}"
             )
-
-
-def _key(key: object) -> str:
-    name = str(key).replace("-", "_")
-    return ALIASES.get(name, name)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairgym.config.differences import words
 from fairgym.config.parameters import with_params
-from fairgym.config.settings import environment_settings
+from fairgym.config.settings import checked, environment_settings
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params, check_shape
 from fairgym.policies import fixed_policies, with_fixed
 from fairgym.statistics.intervals import paired_interval
@@ -318,9 +318,7 @@ def make_checked(environment: str, arguments: Mapping[str, Any]) -> Environment:
     Raises:
         FairgymError: an unknown name or argument, or a value of the wrong type or range.
     """
-    known = {setting.name: setting for setting in environment_settings(environment)}
-    checked = {n: known[n].check(v) if n in known else v for n, v in arguments.items()}
-    return make(environment, **checked)
+    return make(environment, **checked(environment_settings(environment), arguments))
 
 
 def pairs_of(changes: Changes) -> tuple[tuple[str, object], ...]:

@@ -57,12 +57,10 @@ def read_config(path: Path) -> Stored:
         content = read_names(path)
         if content.pop("format", None) != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
-        records = []
         for name in ("environment_version", "provenance", "environment"):
             if name not in content:
                 raise ValueError(f"{name} is not given")
-            records.append(content[name] if name == "environment" else content.pop(name))
-        version, provenance, _ = records
+        version, provenance = content.pop("environment_version"), content.pop("provenance")
         imports = content.pop("imports", [])
         if not isinstance(imports, list) or not all(isinstance(name, str) for name in imports):
             raise ValueError(f"imports is {describe(imports)}, not names of modules")

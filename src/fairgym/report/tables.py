@@ -212,11 +212,13 @@ def null_table(results: Mapping[str, Result], env: Environment, partition: str =
             cells = ["–"] * 3
             some = some or null is not None
             if null is not None and np.isfinite(null.value):
-                known = (null.value, null.mean, null.bound)
-                cells = [number_in(float(shown.shown(x)), shown.unit) for x in known]
+                beside = (null.value, null.mean, null.bound)
+                cells = [number_in(float(shown.shown(x)), shown.unit) for x in beside]
             label = wrapped(policy)
             rate = gaps[policy].get(name)
-            behind = ["", ""] if rate is None else [rate.text(rate.widest), rate.test_text]
+            behind = ["", ""]
+            if rate is not None:
+                behind = [rate.text(rate.widest), rate.test_text.removeprefix("p = ")]
             own = [] if partition else [estimate_cell(behind[0]), behind[1]]
             rows.append([None if i else heading, label, *own, *cells])
     if not rows:

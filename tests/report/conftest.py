@@ -30,8 +30,11 @@ from fairgym.core import (
 )
 from fairgym.fairness import Disparity, Objective, Rate
 from fairgym.report import write_report
+from fairgym.report.grouping import RunGroup
+from fairgym.report.measured import Measured, measure_all
 from fairgym.results.estimates import Result
 from fairgym.results.labels import metric_labels
+from fairgym.statistics.survival import wait_ages
 from fairgym.training import Evaluation, load, train
 from fairgym.training.checkpoint import encode
 from fairgym.training.run import Run
@@ -81,10 +84,29 @@ def seeds(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def written(seeds, tmp_path_factory):
+def _page(seeds, tmp_path_factory):
+    """The page of these seeds, and what was measured for it."""
+    out, kept = tmp_path_factory.mktemp("report") / "page.html", []
+
+    def keep(*given):
+        kept.append(measure_all(*given))
+        return kept[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairgym.report.write.measure_all", keep)
+        return write_report([seeds], out, episodes=4), kept[0]
+
+
+@pytest.fixture(scope="session")
+def written(_page):
     """The page of these seeds."""
-    out = tmp_path_factory.mktemp("report") / "page.html"
-    return write_report([seeds], out, episodes=4)
+    return _page[0]
+
+
+@pytest.fixture(scope="session")
+def measured(_page):
+    """What that page shows: two seeds and the baselines, in four episodes."""
+    return _page[1]
 
 
 @pytest.fixture(scope="session")
@@ -137,6 +159,7 @@ def made_up_evaluation(env) -> Callable[..., Evaluation]:
             "trace": None,
             "people_start": {},
             "people_end": {},
+            "waits": {"waiting": {"reached": np.zeros((4, 21, 2, len(wait_ages(20))))}},  # nobody
         }
         return Evaluation(**(fields | changes))
 
@@ -149,6 +172,18 @@ def made_up_result(made_up_evaluation) -> Callable[..., Result]:
 
     def make(name: str, learned: bool, value: float, **changes: Any) -> Result:
         return Result(name, learned, (made_up_evaluation(value, **changes),))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def made_up_page() -> Callable[..., Measured]:
+    """(configurations, learned policies, baselines of each) -> what a page is written from."""
+
+    def make(
+        groups: list[RunGroup], learned: list[Result], baselines: list[list[Result]]
+    ) -> Measured:
+        return Measured(groups, learned, baselines, baselines[0])
 
     return make
 

@@ -9,7 +9,8 @@ from panels import titled, trace_of
 
 from fairgym.report import actions, learning, style, svg
 from fairgym.report.distributions import core_attribute_distribution
-from fairgym.report.episodes import group_rates, metric_comparison
+from fairgym.report.episodes import group_rates
+from fairgym.report.outcomes import metric_comparison
 from fairgym.results.estimates import Result, cumulative_rates
 from fairgym.results.numbers import number
 from fairgym.training import evaluate, load
@@ -44,7 +45,7 @@ def test_learning_curves_are_means_with_a_band_over_seeds(env, made_up_run):
     low, high = band_of(objective)
     np.testing.assert_allclose(low, [0.0, 1.0, 2.0])
     np.testing.assert_allclose(high, [1.0, 2.0, 6.0])
-    assert panels["Profit ↑"].get_ylabel() == "thousand dollars"
+    assert panels["Profit ↑"].get_ylabel() == "dollars"
     assert panels["Wait disparity ↓"].get_ylabel() == "months"
 
 
@@ -54,9 +55,10 @@ def test_what_should_be_low_is_shown_without_its_minus_sign(made_up_run):
     )
     for name in ("Default rate ↓", "Admission disparity ↓"):
         line = labelled(panels[name], "learned policy")
-        np.testing.assert_allclose(line.get_ydata(), [0.3, 0.1])
+        assert panels[name].get_ylabel() == "%"
+        np.testing.assert_allclose(line.get_ydata(), [30.0, 10.0])
         low, high = band_of(panels[name])
-        np.testing.assert_allclose((low[0], high[0]), (0.2, 0.4))
+        np.testing.assert_allclose((low[0], high[0]), (20.0, 40.0))
 
 
 def test_the_band_can_be_the_interval_of_the_mean(made_up_run):
@@ -91,7 +93,7 @@ def test_configurations_are_told_apart(made_up_run):
     figure = learning.learning_curves(runs)
     panel = titled(figure)["Profit ↑"]
     first, second = (labelled(panel, f"objective {name}") for name in ("uniform", "direct"))
-    assert first.get_ydata()[0] == 2.0 and second.get_ydata()[0] == 9.0
+    assert first.get_ydata()[0] == 2000.0 and second.get_ydata()[0] == 9000.0, "dollars"
     assert first.get_color() != second.get_color()
     # scores by different objectives must not be compared
     note = titled(figure)["Objective ↑"].texts[0].get_text()
@@ -189,13 +191,13 @@ def test_group_rates_are_counted_from_the_start(env, made_up_evaluation):
     assert list(panels) == rates
     panel = panels["Admission rate"]
     first, second = (labelled(panel, group) for group in env.spec.groups)
-    np.testing.assert_allclose(first.get_ydata(), [0.25, 0.5])
+    np.testing.assert_allclose(first.get_ydata(), [25.0, 50.0])
     np.testing.assert_allclose(second.get_xdata(), [2])  # undefined before
-    np.testing.assert_allclose(second.get_ydata(), [0.25])
+    np.testing.assert_allclose(second.get_ydata(), [25.0])
     low, high = band_of(panel)
-    np.testing.assert_allclose(low, np.percentile([[0.5, 0.5], [0, 0.5]], 5, axis=0))
-    np.testing.assert_allclose(high, np.percentile([[0.5, 0.5], [0, 0.5]], 95, axis=0))
-    assert panel.get_xlabel() == "time (months)"
+    np.testing.assert_allclose(low, np.percentile([[50.0, 50.0], [0, 50.0]], 5, axis=0))
+    np.testing.assert_allclose(high, np.percentile([[50.0, 50.0], [0, 50.0]], 95, axis=0))
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("time (months)", "%, so far")
     assert "undefined" in panels["Wait"].texts[0].get_text()
 
 
@@ -224,13 +226,14 @@ def test_the_comparison_shows_means_and_intervals(env, made_up_result):
     panel = panels["Default rate"]
     half = 3.182446 * np.std([-0.01, 0.01, -0.01, 0.01], ddof=1) / 2  # t, 3 degrees of freedom
     point, bar = labelled(panel, "mine"), panel.get_lines()[0]
-    np.testing.assert_allclose(point.get_xdata(), [0.3])
-    np.testing.assert_allclose(bar.get_xdata(), [0.3 - half, 0.3 + half], rtol=1e-5)
+    np.testing.assert_allclose(point.get_xdata(), [30.0])
+    ends = 100 * np.array([0.3 - half, 0.3 + half])
+    np.testing.assert_allclose(bar.get_xdata(), ends, rtol=1e-5)
     assert [label.get_text() for label in panels["Objective"].get_yticklabels()] == [
         "mine",
         "rule",
     ]
-    assert panel.get_xlabel() == "share\n← better"
+    assert panel.get_xlabel() == "%\n← better"
     assert panels["Objective"].get_xlabel() == "score\nbetter →"
     wait = panels["Wait disparity"]
     assert [text.get_text() for text in wait.texts] == ["undefined"]

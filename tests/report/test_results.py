@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from panels import trace_of
 
 from fairgym.report import findings
 from fairgym.report.grouping import group_runs, series
+from fairgym.report.verdicts import gap_sentence
 from fairgym.results import estimates
 from fairgym.results.estimates import Result
 from fairgym.results.labels import metric_label, metric_labels, rate_title
@@ -150,76 +150,31 @@ def test_the_gap_of_more_than_two_groups_is_the_widest():
 # ---------------------------------------------------------------- sentences
 
 
-def test_an_undefined_metric_is_said_to_be_so(env, made_up_result):
-    nowhere = {name: np.zeros(4, bool) for name in env.metrics}
-    text = findings.metric_sentence(
-        "wait_disparity",
-        [made_up_result("a", True, -0.1, defined=nowhere)],
-        made_up_result("base", False, -0.5),
-        env,
-    )
-    assert text == "Wait disparity undefined, beside 0.50 [0.48, 0.52] months for “base”."
-
-
-def test_a_metric_sentence_says_which_is_better(env, made_up_result):
-    base = made_up_result("base", False, 0.5)
-
-    def say(name: str, value: float, beside: float = 0.5) -> str:
-        base = made_up_result("base", False, beside)
-        return findings.metric_sentence(name, [made_up_result("a", True, value)], base, env)
-
-    assert say("admission_rate", 0.9) == (
-        "Admission rate 90.0% [88.2, 91.8], beside 50.0% [48.2, 51.8] for “base”: better by"
-        " 40.0 points [40.0, 40.0]."
-    )
-    assert say("admission_rate", 0.1).endswith("worse by 40.0 points [40.0, 40.0].")
-    more_default = say("default_rate", -0.9, -0.5)
-    assert more_default.endswith("worse by 40.0 points [40.0, 40.0].")
-    assert say("default_rate", -0.1, -0.5).endswith("better by 40.0 points [40.0, 40.0].")
-    assert say("default_rate", -0.5, -0.5).endswith("no clear difference.")
-    failed = made_up_result("a", True, 0.9, terminated=np.array([True, False, False, False]))
-    told = findings.metric_sentence("admission_rate", [failed], base, env)
-    assert told == "Admission rate 90.0% [88.2, 91.8], beside 50.0% [48.2, 51.8] for “base”."
-    both = findings.metric_sentence(
-        "profit", [made_up_result("a", True, 3.0), made_up_result("b", True, 4.0)], base, env
-    )
-    assert both.startswith(
-        "Profit: 3,000 [2,982, 3,018] dollars with “a” (better by 2,500 [2,500, 2,500] dollars),"
-        " 4,000"
-    )
-
-
 def test_a_gap_that_always_points_one_way_is_told_with_its_sign(env, made_up_result):
     """The disparity alone lies within its null; permuted rates are the true ones, and swapped."""
     rates = np.array([[0.4, 0.3], [0.6, 0.5], [0.5, 0.4], [0.6, 0.48]])
     drawn = np.stack([rates if i % 5 else rates[:, ::-1] for i in range(10)], axis=1)
     drawn = np.where(np.arange(4)[:, None, None] % 2, drawn, drawn[:, :, ::-1])
-    ours = made_up_result(
-        "a",
-        True,
-        -0.105,
-        rates={"admission_disparity": rates},
-        null_rates={"admission_disparity": drawn},
-        nulls={"admission_disparity": np.full((4, 9), -0.105)},
-    )
-    rule = made_up_result("base", False, -0.375)
-    told = findings.metric_sentence("admission_disparity", [ours], rule, env)
+
+    def told(learned: bool, rates: np.ndarray, **changes: object) -> str:
+        given = {"rates": {"admission_disparity": rates}, **changes}
+        return gap_sentence(made_up_result("a", learned, -0.105, **given), env)
+
     gap = rates[:, 0] - rates[:, 1]
     half = 3.182446 * gap.std(ddof=1) / 2.0
     low, high = 100 * (gap.mean() - half), 100 * (gap.mean() + half)
-    expected = f", worse for the disadvantaged by 10.5 points [{low:.2f}, {high:.1f}], p = "
-    assert expected in told and told.endswith("for “base”: better by 27.0 points [27.0, 27.0].")
-    assert told.partition("p = ")[2].startswith("0.091"), "no permutation is as far apart: 1 of 11"
-    both = findings.metric_sentence("admission_disparity", [ours, ours], rule, env)
-    assert both.count(expected) == 2
-    swapped = made_up_result("b", True, -0.105, rates={"admission_disparity": rates[:, ::-1]})
-    told = findings.metric_sentence("admission_disparity", [swapped], rule, env)
-    assert ", worse for the advantaged by 10.5 points" in told and "p = " not in told
-    unclear = made_up_result(
-        "c", True, -0.1, rates={"admission_disparity": rates + np.array([0.0, 0.1])}
-    )
-    told = findings.metric_sentence("admission_disparity", [unclear], rule, env)
-    assert ", no group clearly worse off, beside" in told
+    expected = f": the disadvantaged by 10.5 points [{low:.2f}, {high:.1f}]"
+    null = {"admission_disparity": np.full((4, 9), -0.105)}
+    found = told(True, rates, null_rates={"admission_disparity": drawn}, nulls=null)
+    assert found == (
+        f"Who is worse off with “a”, on average: admission rate{expected} (p = 0.091)."
+    ), "no permutation is as far apart: 1 of 11"
+    swapped = told(False, rates[:, ::-1])
+    assert "with the baseline “a”" in swapped and "the advantaged by 10.5 points" in swapped
+    assert "p = " not in swapped
+    unclear = told(True, rates + np.array([0.0, 0.1]))
+    assert unclear == "With “a” no group is clearly worse off in admission rate."
+    assert gap_sentence(made_up_result("a", True, 0.5), env) == ""
 
 
 def people(env, advantaged: float, disadvantaged: float) -> dict[str, np.ndarray]:
@@ -267,12 +222,3 @@ def test_undefined_measures_are_told(env, made_up_result):
         " counts in its denominator: wait disparity in 4 of 4.",
     ]
     assert findings.trouble_sentences(made_up_result("fine", True, 0.5), env) == []
-
-
-def test_the_rates_behind_a_disparity_are_told(env, made_up_result):
-    shape = np.ones((4, 3, 2))
-    trace = trace_of(env, shape, approved=shape * [0.75, 0.5])
-    text = findings.metric_sentence(
-        "admission_disparity", [made_up_result("a", True, -0.25, trace=trace)], None, env
-    )
-    assert "(admission rate 75.0% for the advantaged, 50.0% for the disadvantaged)" in text

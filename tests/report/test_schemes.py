@@ -39,8 +39,8 @@ from fairgym.report import group_rates, scheme_curves, status_curves, write_repo
 from fairgym.report.actions import line_panels, map_panels
 from fairgym.report.findings import action_sentences
 from fairgym.report.grouping import RunGroup
-from fairgym.report.stakeholders import status_sections
-from fairgym.report.tables import group_table, people_sections
+from fairgym.report.stakeholders import status_section
+from fairgym.report.tables import gap_section, group_table
 from fairgym.results.estimates import Result
 from fairgym.results.labels import metric_label, metric_labels
 from fairgym.training import load_runs, train
@@ -144,15 +144,14 @@ def test_many_parts_are_told_by_three_numbers():
 
 def test_the_table_of_status_has_the_means_at_the_end(baked):
     results = {"baker": Result("baker", True, (baked,))}
-    ((name, heading, content),) = status_sections(results, Bakery())
-    assert (name, heading) == ("stakeholders", "Status per person")
+    heading, content = status_section(results, Bakery())
+    assert heading == "Status per person"
     cells = re.findall(r"<td>(.*?)</td>", content)
     got = CAKES.sum(axis=1)
     shown = [float(re.sub(r"<.*", "", cell).split(" ")[0]) for cell in cells[:4]]
     expected = [*got.mean(axis=0), np.ptp(got, axis=1).mean()]
     np.testing.assert_allclose(shown, expected, atol=0.05)
     assert "“Welfare” and “Seldom” judge" in content and "by which “Balance” judges" in content
-    assert status_sections(results, Bakery(())) == []
 
 
 def test_rates_of_people_have_a_table_and_lines_of_their_own(baked):
@@ -160,10 +159,9 @@ def test_rates_of_people_have_a_table_and_lines_of_their_own(baked):
     evaluation = dataclasses.replace(
         baked, metrics={"apart": np.zeros(4)}, defined={"apart": np.ones(4, bool)}
     )
-    baker = Result("baker", True, (evaluation,))
-    sections = {name: heading for name, heading, _ in people_sections([(baker, None)], env)}
-    assert sections == {"by-person": "By person", "stakeholders": "Status per person"}
-    cells = re.findall(r"<td>(.*?)</td>", group_table([(baker, None)], env, "person"))
+    baker = {"baker": Result("baker", True, (evaluation,))}
+    assert re.findall("<h3>(.*?)</h3>", gap_section(baker, env)) == ["By person"]
+    cells = re.findall(r"<td>(.*?)</td>", group_table(baker, env, "person"))
     shown = [float(cell.split(" ")[0]) for cell in cells[1:4]]
     np.testing.assert_allclose(shown, CAKES.sum(axis=1).mean(axis=0) / STEPS, atol=0.005)
     lines = group_rates({"baker": [evaluation]}, env).axes[0].lines
@@ -288,7 +286,7 @@ def test_a_page_on_people_who_are_told_apart(folder):
         "status",
     }
     sections = re.findall(r'<h2 id="([^"]*)">(.*?)</h2>(.*?)(?=<h2|</body>)', page, re.DOTALL)
-    assert {"stakeholders", "schemes", "status"} <= {name for name, _, _ in sections}
+    assert {"stakeholders", "schemes"} <= {name for name, _, _ in sections}
     for name, _, content in sections:
         assert re.sub(r"<[^>]+>|\s", "", content), name
     titles = {name: title for name, title, _ in sections}

@@ -2,6 +2,7 @@
 
 import dataclasses
 import html
+import itertools
 import re
 from collections.abc import Mapping
 from functools import cached_property
@@ -132,7 +133,9 @@ def written(folder: Path, compares: bool, breaks: float = 0.0) -> Path:
 def report(request, tmp_path_factory) -> tuple[bool, str, set[str]]:
     """Whether groups are compared, the page, and the names of its pictures."""
     path = written(tmp_path_factory.mktemp("sites"), compares=request.param)
-    pictures = {path.stem for path in (path.parent / "figures").iterdir()}
+    files = [path.name for path in (path.parent / "figures").iterdir()]
+    pictures = {name.removesuffix(".png") for name in files if name.endswith(".png")}
+    assert {f"{name}.csv" for name in pictures} == set(files) - {f"{n}.png" for n in pictures}
     return request.param, path.read_text(encoding="utf-8"), pictures
 
 
@@ -141,44 +144,37 @@ def test_nothing_is_said_of_people(report):
     assert "people" not in page and "person" not in page
     assert "2 sites, 4 hours an episode" in page and "2 sites: north, south" in page
     assert pictures == {"comparison", "learning", "actions"} | (
-        {"group-rates"} if compares else set()
+        {"groups", "group-rates"} if compares else set()
     )
 
 
 def test_no_section_is_empty(report):
     compares, page, _ = report
-    sections = re.findall(r'<h2 id="([^"]*)">(.*?)</h2>(.*?)(?=<h2|</body>)', page, re.DOTALL)
-    names = [name for name, _, _ in sections]
-    shown = ["gaps", "groups"] if compares else []
+    shown = ["gaps"] if compares else []
     drawn = ["group-rates"] if compares else []
-    assert names == [
-        "short",
-        "findings",
-        "results",
-        *shown,
-        "comparison",
-        "learning",
-        "actions",
-        *drawn,
-        "trained",
-    ]
-    for name, _, content in sections:
-        assert re.sub(r"<[^>]+>|\s", "", content), name
-    titles = {name: title for name, title, _ in sections}
-    assert titles["results"] == "All measures"
-    assert titles.get("groups", "By site") == "By site"
-    assert ("A disparity is" in page) == compares
+    place = r'<h2 id="([^"]*)">(.*?)</h2>|<summary>([^<]*)</summary><div id="([^"]*)">'
+    *sections, last = re.finditer(place, page)
+    names = [one[1] or one[4] for one in (*sections, last)]
+    assert names == ["short", *shown, "results", "actions", "learning", *drawn, "trained", "words"]
+    for one, following in itertools.pairwise((*sections, last)):
+        content = page[one.end() : following.start()]
+        assert re.sub(r"<[^>]+>|\s", "", content), one[0]
+    titles = {one[1]: one[2] for one in sections}
+    assert titles.get("gaps", "Who is worse off") == "Who is worse off"
+    assert ("<h3>By site</h3>" in page) == ("A disparity is" in page) == compares
 
 
 def test_a_failure_comes_first_and_is_not_bold(tmp_path):
     page = html.unescape(written(tmp_path, compares=True, breaks=1.0).read_text(encoding="utf-8"))
-    first, second, *_, last = re.findall(r"<li>(.*?)</li>", page.partition('id="words"')[0])
+    lines = re.findall(r"<li>(.*?)</li>", page.partition("<figure")[0])
+    first, second, *_, last = lines
     assert first == (
         "The learned policy failed: in all 3 episodes the alarm breaks before the end, on average"
         " after 2 of 4 hours. Its other numbers count the time until then: they do not compare"
         " with those of policies that go on to the end."
     )
-    assert second == "Guard decides about 2 sites over 4 hours, in a simulation."
+    assert second.startswith("Who is worse off with the learned policy, on average: found rate: ")
+    assert not any("compared with" in line for line in lines), "a policy that failed"
     assert last.startswith("By the objective the learned policy reaches ")
     assert last.endswith("for the baseline, “sleep”; it failed, so that the two do not compare.")
     table = page.partition('id="results"')[2].partition("</table>")[0]

@@ -12,7 +12,7 @@ import fairgym
 from fairgym.report import write_report
 from fairgym.report.grouping import group_runs
 from fairgym.report.html import result_table
-from fairgym.report.write import measure_all
+from fairgym.report.measured import measure_all
 from fairgym.results.estimates import Result
 from fairgym.results.labels import metric_labels
 from fairgym.results.numbers import interval
@@ -20,7 +20,7 @@ from fairgym.training import load
 from fairgym.training.comparison import compare
 
 FIGURES = [
-    *("comparison", "learning", "actions"),
+    *("groups", "comparison", "learning", "actions"),
     *("core-attribute", "group-rates", "waiting-over-time"),
 ]
 VOID = {"meta", "br", "hr", "img", "link", "input", "path", "use"}
@@ -71,13 +71,15 @@ def test_the_page_is_whole_and_offline(written):
     page = Page(text)
     assert not page.open
     assert page.seen.count("svg") == len(FIGURES) == page.seen.count("figcaption")
-    assert set(FIGURES) <= set(page.names)
+    assert all(any(one.startswith(f"{name}-") for one in page.names) for name in FIGURES)
+    links = re.findall(r'href="#([^"]*)"', text)
+    assert set(links) <= set(page.names) and text.count("<nav") == 1
     assert len(page.names) == len(set(page.names))
-    assert not re.search(r'(src|href)="(?!#)', text)
+    assert not re.search(r'(src|href)="(?!#|data:text/csv)', text)
     assert "http://" not in text and "https://" not in text
     assert "url(" not in re.sub(r"url\(#[\w-]+\)", "", text)
     assert "prefers-color-scheme: dark" in text
-    assert "groups" in page.names and "By group" in page.text
+    assert "gaps" in page.names and "By group" in page.text
 
 
 def test_the_page_tells_what_was_trained(written, seeds):
@@ -92,16 +94,15 @@ def test_the_page_tells_what_was_trained(written, seeds):
         assert setting in words  # every setting, behind the fold
 
 
-def test_the_page_carries_the_numbers(written, seeds):
+def test_the_page_carries_the_numbers(written, measured):
     words = Page(written.read_text(encoding="utf-8")).text
-    groups = group_runs([load(path) for path in sorted(seeds.glob("seed-*"))])
-    measured = measure_all(groups, 4, 1)
+    env = measured.env
     assert [r.name for r in measured.shown] == [
         "learned policy",
-        *(name.replace("_", " ") for name in groups[0].env.spec.baselines),
+        *(name.replace("_", " ") for name in env.spec.baselines),
     ]
     for result in measured.shown:
-        for metric in metric_labels(groups[0].env):
+        for metric in metric_labels(env):
             value = result.estimate(metric)
             if np.isfinite(value.mean):
                 assert interval(value, metric.unit) in words, (result.name, metric.name)
@@ -110,20 +111,22 @@ def test_the_page_carries_the_numbers(written, seeds):
 def test_who_is_worse_off_stands_beside_permuted_groups(written):
     text = Page(written.read_text(encoding="utf-8"))
     assert "gaps" in text.names and "Who is worse off" in text.text
-    assert "permuted, mean" in text.text and ", p = " in text.text  # in words, among the findings
+    assert "permuted, mean" in text.text
 
 
 def test_those_who_still_wait_are_told(written):
     page = Page(written.read_text(encoding="utf-8"))
-    assert "waiting-at-the-end" in page.names and "Who is waiting at the end" in page.text
-    assert "Median of their times so far" in page.text
+    assert "waiting" in page.names and "Who is waiting, and for how long" in page.text
+    assert "Median of their times so far" in page.text and "Until half no longer" in page.text
 
 
 def test_pictures_stand_beside_the_page(written):
-    pictures = {path.stem: path for path in (written.parent / "figures").iterdir()}
-    assert set(pictures) == set(FIGURES)
-    for path in pictures.values():
-        assert path.suffix == ".png" and path.read_bytes().startswith(b"\x89PNG")
+    beside = written.parent / "figures"
+    assert {path.name for path in beside.iterdir()} == {
+        f"{name}.{ending}" for name in FIGURES for ending in ("png", "csv")
+    }
+    for path in beside.glob("*.png"):
+        assert path.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.full
@@ -133,8 +136,9 @@ def test_configurations_are_compared(both):
     for name in ("objective uniform", "objective direct"):
         # each against the baselines by its own objective
         assert f"By the objective “{name}” " in page.text
-        assert f"At the end: {name}" not in page.text  # that is drawn, not written
-    by_group = page.text.partition("By group")[2].partition("Who is waiting")[0]
+    assert "More findings" in page.text and both.partition("<figure")[0].count("<li>") == 6
+    start = page.text.index("Each group's own rate over whole episodes")
+    by_group = page.text[page.text.rindex("By group", 0, start) : start]
     for name in ("objective uniform", "objective direct"):
         assert by_group.count(name) == 5  # one row for each rate that is compared
     assert "not comparable" in page.text  # baselines have no score by two objectives at once
@@ -144,7 +148,7 @@ def test_configurations_are_compared(both):
 @pytest.mark.full
 def test_results_keep_the_order_of_the_configurations(seeds, other, monkeypatch):
     groups = group_runs([load(seeds / "seed-0"), load(other)])
-    monkeypatch.setattr("fairgym.report.write.compare", lambda *a, **k: compare(*a, **k)[::-1])
+    monkeypatch.setattr("fairgym.report.measured.compare", lambda *a, **k: compare(*a, **k)[::-1])
     measured = measure_all(groups, 4, 1)
     assert [one.name for one in measured.learned] == ["objective uniform", "objective direct"]
     for group, rules in zip(groups, measured.baselines, strict=True):

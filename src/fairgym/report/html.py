@@ -159,7 +159,7 @@ def _figure(name: str, one: Captioned, call: Sequence[Any]) -> str:
         f"figure = {one.code}\n"
         f'figure.savefig("{name}.png", dpi=200)\n'
     )
-    data = quote(csv_text(rows), safe=",/:;+%()[]") if rows else ""
+    data = quote(csv_text(rows), safe=",/:;+()[]") if rows else ""
     numbers = _fold(
         "Numbers, CSV and code of this figure",
         f'<p><a download="{name}.csv" href="data:text/csv;charset=utf-8,{data}">{name}.csv</a>, and'

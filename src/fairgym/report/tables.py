@@ -204,8 +204,8 @@ def null_table(results: Mapping[str, Result], env: Environment, partition: str =
             cells = ["–"] * 3
             some = some or null is not None
             if null is not None and np.isfinite(null.value):
-                known = (null.value, null.mean, null.bound)
-                cells = [number_in(float(shown.shown(x)), shown.unit) for x in known]
+                beside = (null.value, null.mean, null.bound)
+                cells = [number_in(float(shown.shown(x)), shown.unit) for x in beside]
             label = wrapped(policy)
             rate = gaps[policy].get(name)
             behind = ["", ""]

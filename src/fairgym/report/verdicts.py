@@ -215,7 +215,7 @@ def wait_sentences(result: Result, rule: Result, env: Environment, several: bool
     for stage in env.spec.waits if has_population(env) else ():
         courses = [waits_of(one.evaluations, stage, everybody) for one in (result, rule)]
         last = common_end(courses)
-        if not last:  # nobody waits
+        if any(len(ages) == 1 for ages, _ in courses):  # with one of them hardly anybody waits
             continue
         halves = [served_within(course, 0.5) for course in courses]
         left = [number_in(left_after(course, last), "share") for course in courses]

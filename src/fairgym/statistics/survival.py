@@ -68,5 +68,5 @@ def left_after(course: WaitCourse, time: int) -> float:
 def served_within(course: WaitCourse, share: float) -> float:
     """Steps after which a share of those who began to wait no longer does; infinity if never."""
     ages, left = course
-    reached = left <= 1.0 - share
+    reached = left <= 1.0 - share + 1e-9  # a product of ratios, each of them rounded
     return float(ages[np.argmax(reached)]) if reached.any() else np.inf

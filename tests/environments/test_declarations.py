@@ -123,7 +123,7 @@ def test_every_metric_has_a_unit(env):
     assert all(units.values())
     if "wait_disparity" in units:
         assert units["wait_disparity"] == "months"
-        assert env.metrics["wait_disparity"].rate.title == "Wait"
+        assert env.metrics["wait_disparity"].rate.title == "Wait of those paid out"
     if "average_salary" in units:
         assert units["average_salary"] == units["salary_disparity"] == "share of the maximum"
 

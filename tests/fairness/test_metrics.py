@@ -271,7 +271,7 @@ class TestLabels:
                 "queue_disparity": "months",
                 "served_disparity": "share",
             }
-            assert getattr(env.metrics["wait_disparity"], "rate").title == "Wait"  # noqa: B009
+            assert getattr(env.metrics["wait_disparity"], "rate").title == "Wait of those paid out"  # noqa: B009
 
     def test_labels_do_not_tell_metrics_apart(self):
         """Else the same computation would be compiled once per label."""

@@ -187,7 +187,13 @@ def test_group_rates_are_counted_from_the_start(env, made_up_evaluation):
     np.testing.assert_allclose(rates, [[[0.5, np.nan], [0.5, 0.5]], [[0.0, np.nan], [0.5, 0.0]]])
     panels = titled(group_rates(found, env))
     served = "Approved people ever paid out"
-    rates = ["Admission rate", "Wait", "Default rate", "Time in the queue", served]
+    rates = [
+        "Admission rate",
+        "Wait of those paid out",
+        "Default rate",
+        "Time in the queue",
+        served,
+    ]
     assert list(panels) == rates
     panel = panels["Admission rate"]
     first, second = (labelled(panel, group) for group in env.spec.groups)
@@ -198,7 +204,7 @@ def test_group_rates_are_counted_from_the_start(env, made_up_evaluation):
     np.testing.assert_allclose(low, np.percentile([[50.0, 50.0], [0, 50.0]], 5, axis=0))
     np.testing.assert_allclose(high, np.percentile([[50.0, 50.0], [0, 50.0]], 95, axis=0))
     assert (panel.get_xlabel(), panel.get_ylabel()) == ("time (months)", "%, so far")
-    assert "undefined" in panels["Wait"].texts[0].get_text()
+    assert "undefined" in panels["Wait of those paid out"].texts[0].get_text()
 
 
 def test_discounted_rates_weigh_early_steps_more(env):

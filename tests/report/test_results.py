@@ -83,7 +83,7 @@ def test_measures_are_told_in_words(env):
     profit = metric_label(env, "profit")
     assert not profit.flipped and profit.unit == "thousand dollars"
     assert rate_title(env, "default_disparity") == "Default rate"
-    assert rate_title(env, "wait_disparity") == "Wait"
+    assert rate_title(env, "wait_disparity") == "Wait of those paid out"
 
 
 def test_several_seeds_count_once_each():

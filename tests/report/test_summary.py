@@ -234,7 +234,7 @@ def test_no_wait_is_better_where_another_share_is_served(env, made_up_evaluation
     quick, slow = result(0.2, 3.0), result(0.9, 8.0)
     for line in verdicts.for_groups(quick, slow, env, False):
         same = line.partition("not equally many come to the end of it:")[2]
-        assert " wait (3.00 months instead of 8.00)" in same
+        assert " wait of those paid out (3.00 months instead of 8.00)" in same
         assert line.index("served" if "served" in line else "paid out") < line.index(" wait (")
     for line in verdicts.for_groups(result(0.9, 3.0), slow, env, False):
         assert "better in wait (3.00 months instead of 8.00)" in line

@@ -129,7 +129,11 @@ def test_differences_are_those_of_two_evaluations_by_pairs(simulated, by_hand):
     of_group = found(simulated, "rate", "waited_per_disbursed", "disadvantaged")
     nobody = (before.totals.disbursed[:, 1] == 0).sum()
     assert of_group.undefined.get("today", 0) == nobody > 0
-    assert (wait.quantity.title, wait.quantity.unit, wait.quantity.better) == ("Wait", "months", -1)
+    assert (wait.quantity.title, wait.quantity.unit, wait.quantity.better) == (
+        "Wait of those paid out",
+        "months",
+        -1,
+    )
     total = [e.totals.defaulted.sum(axis=1) for e in by_hand]
     assert (check(found(simulated, "count", "defaulted"), *total) < 0).any(), "relief helps"
     failed = found(simulated, "measure", "failed").differences["relief"]

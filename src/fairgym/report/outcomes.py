@@ -98,7 +98,7 @@ def group_outcomes(results: Sequence[Result], env: Environment) -> Figure:
                 at = place + apart * ((len(values) - 1) / 2 - code)
                 shown = value.within(*limits).times(factor)
                 _dot(panel, at, shown, look, groups[code], result.name)
-        style.set_title(panel, rate_title(env, name), "of those served" * (name in finished))
+        style.set_title(panel, rate_title(env, name))
         panel.set_xlabel(f"{unit}\n{'← better' if rate.sign < 0 else 'better →'}")
         _policies_below(panel, results, names)
     style.top_legend(figure, handles)

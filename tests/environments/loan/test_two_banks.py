@@ -365,7 +365,7 @@ def test_objectives_of_a_banks_own():
     metrics = ENV.metrics
     assert metrics["bank_1_profit"].normaliser == metrics["profit"].normaliser / 2
     assert metrics["bank_2_wait_disparity"].rate.title == "Bank 2 wait"
-    assert metrics["wait_disparity"].rate.title == "Wait"
+    assert metrics["wait_disparity"].rate.title == "Wait of those paid out"
 
 
 def test_baselines_and_one_threshold_for_all():

@@ -3,8 +3,10 @@
 import dataclasses
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from fairgym.cli.common import IMPORT_HELP
+from fairgym.cli.output import Output
 from fairgym.cli.parsing import flag, names, parse
 from fairgym.core import FairgymError
 
@@ -23,7 +25,7 @@ def data(arguments: Sequence[str]) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class DescribeFlags:
+class DescribeFlags(Output):
     """Describe the people of a population."""
 
     names: tuple[str, ...] = names("Populations, such as loan.", "NAME")
@@ -36,7 +38,15 @@ def _describe(arguments: Sequence[str]) -> None:
     flags = parse(DescribeFlags, arguments, "fairgym data describe")
     if not flags.names:
         raise FairgymError(f"no population is given; there are: {', '.join(population_names())}")
-    print("\n\n".join(describe(name, flags.source) for name in flags.names))
+    if flags.give("data describe", lambda: _records(flags)):
+        print("\n\n".join(describe(name, flags.source) for name in flags.names))
+
+
+def _records(flags: DescribeFlags) -> dict[str, Any]:
+    from fairgym.data import describe_records
+
+    several = [describe_records(name, flags.source) for name in flags.names]
+    return {"results": [row for rows in several for row in rows]}
 
 
 def _import(arguments: Sequence[str]) -> None:

@@ -1,17 +1,15 @@
-"""Simulations on the screen, and for programs and spreadsheets: sentences, tables, JSON, CSV."""
+"""Simulations on the screen: sentences and tables."""
 
 import itertools
-import json
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from fairgym.cli.screen import line, show
 from fairgym.config.differences import small, words
-from fairgym.results.changes import Change, changes
+from fairgym.results.changes import changes
 from fairgym.results.gap_tables import gap_table, null_table
 from fairgym.results.labels import capital, has_people, listed
-from fairgym.results.numbers import Estimate, difference_text, interval, number
+from fairgym.results.numbers import difference_text, interval, number
 from fairgym.results.quantities import FAILED, LENGTH
 from fairgym.results.rows import Row, effects
 from fairgym.results.table import Table
@@ -22,13 +20,8 @@ HEADS = {
     "count": "Counted over the episode",
     "end": "At the end of the episode",
 }
-LEVEL = 0.95
 MOST_EFFECTS = 3  # that the first sentence tells
 WIDTH = 100  # columns of a table
-COLUMNS = (
-    "scenario reference kind name title group unit mean low high reference_mean difference"
-    " difference_low difference_high clear undefined_episodes episodes"
-).split()
 
 
 def print_simulation(simulation: Simulation, everything: bool = False) -> None:
@@ -236,89 +229,3 @@ def _cells(reference: str, row: Row) -> list[str]:
     mean = number(base.mean * (100.0 if unit == "share" else 1.0))
     differences = (difference_text(one, unit) + star for one in row.differences.values())
     return [row.label, f"{mean}{star}", *differences]
-
-
-# ---------------------------------------------------------------- for programs
-
-
-def as_json(simulation: Simulation) -> str:
-    """One entry per scenario, the reference first; values as they are, shares of 1."""
-    found = effects(simulation)
-    env = simulation.base.env
-    entries = [
-        {
-            "scenario": one.name,
-            "reference": None if one.name == simulation.reference else simulation.reference,
-            "environment": simulation.environment,
-            "size": env.spec.size_text,
-            "horizon": one.env.horizon,
-            "time_unit": env.spec.time_unit,
-            "baseline": one.baseline,
-            "episodes": simulation.episodes,
-            "failed_episodes": int(simulation.evaluations[one.name].terminated.sum()),
-            "same_people": simulation.same_people(one.name),
-            "seed": simulation.seed,
-            "level": LEVEL,
-            "changes": [_plain_change(change) for change in changes(simulation, one)],
-            "results": [_result(effect, one.name) for effect in found],
-        }
-        for one in _ordered(simulation)
-    ]
-    return json.dumps(entries, indent=2, allow_nan=False)
-
-
-def as_rows(simulation: Simulation) -> list[dict[str, Any]]:
-    """A row for each scenario and quantity; what is not known is None."""
-    rows = []
-    for effect in effects(simulation):
-        for one in _ordered(simulation):
-            result = _result(effect, one.name)
-            difference = result.pop("difference") or {}
-            row = {
-                **result,
-                "scenario": one.name,
-                "reference": simulation.reference,
-                "reference_mean": _finite(effect.means[simulation.reference].mean),
-                "difference": difference.get("mean"),
-                "difference_low": difference.get("low"),
-                "difference_high": difference.get("high"),
-                "clear": "" if not difference else "yes" if difference["clear"] else "no",
-                "episodes": simulation.episodes,
-            }
-            rows.append({column: row[column] for column in COLUMNS})
-    return rows
-
-
-def _ordered(simulation: Simulation) -> tuple[Built, ...]:
-    return simulation.base, *simulation.others
-
-
-def _result(effect: Row, name: str) -> dict[str, Any]:
-    quantity, difference = effect.quantity, effect.differences.get(name)
-    return {
-        "kind": quantity.kind,
-        "name": quantity.name,
-        "title": quantity.title,
-        "group": quantity.group,
-        "unit": quantity.unit,
-        **_limits(effect.means[name]),
-        "undefined_episodes": effect.means[name].undefined,
-        "difference": None
-        if difference is None
-        else {**_limits(difference), "clear": difference.clear},
-    }
-
-
-def _limits(interval: Estimate) -> dict[str, float | None]:
-    return {key: _finite(getattr(interval, key)) for key in ("mean", "low", "high")}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _plain_change(change: Change) -> dict[str, Any]:
-    return {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in change._asdict().items()
-    }

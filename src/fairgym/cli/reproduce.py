@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairgym.cli.common import as_words, plain
+from fairgym.cli.output import Output
 from fairgym.cli.parsing import flag, names, parse
 from fairgym.core import FairgymError
 from fairgym.utils import interrupts
@@ -15,7 +16,7 @@ PROG = "fairgym reproduce"
 
 
 @dataclasses.dataclass(frozen=True)
-class ReproduceFlags:
+class ReproduceFlags(Output):
     """Train what a published figure or table takes, plot it, and judge its claim."""
 
     names: tuple[str, ...] = names("Experiments, such as mafe-fig8; --list names them.", "NAME")
@@ -50,7 +51,7 @@ def reproduce(arguments: Sequence[str]) -> None:
     if flags.list:
         if flags.names:
             raise FairgymError(f"names is {' '.join(flags.names)!r}; --list takes none")
-        _list()
+        _list(flags)
         return
     if not flags.names:
         raise FairgymError(f"no experiment is given; there are: {', '.join(_sorted_names())}")
@@ -61,24 +62,48 @@ def reproduce(arguments: Sequence[str]) -> None:
     again = f"interrupted; continue with: {shlex.join([*PROG.split(), *arguments, *as_words()])}"
     interrupts.set_last_words(lambda: again)
     try:
-        results = reproduce_all(
-            flags.names,
-            scale=flags.scale,
-            seeds=flags.seeds,
-            out=flags.out,
-            pages=flags.pages,
-            workers=flags.workers,
-            engine=flags.engine,
-            gpus=flags.gpus,
-            say=lambda text: print(plain(text), flush=True),
-            done=_show,
-        )
+        with flags.computing():
+            results = reproduce_all(
+                flags.names,
+                scale=flags.scale,
+                seeds=flags.seeds,
+                out=flags.out,
+                pages=flags.pages,
+                workers=flags.workers,
+                engine=flags.engine,
+                gpus=flags.gpus,
+                say=lambda text: print(plain(text), flush=True),
+                done=_show,
+            )
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(again) from stop
-    if len(results) > 1:
+    give = flags.give("reproduce", lambda: {"results": _records(results)})
+    if give and len(results) > 1:
         for result in results:
             print(_judged(result))
         _show_all(results)
+
+
+def _records(results: Sequence[Any]) -> list[dict[str, Any]]:
+    """A record for each check."""
+    return [
+        {
+            "experiment": result.name,
+            "verdict": result.outcome.verdict,
+            "statement": check.statement,
+            "kind": check.kind,
+            "outcome": check.outcome,
+            "mean": check.estimate,
+            "low": check.low,
+            "high": check.high,
+            "claimed_low": check.lowest,
+            "claimed_high": check.highest,
+            "detail": check.detail or None,
+            "page": str(result.page),
+        }
+        for result in results
+        for check in result.outcome.checks
+    ]
 
 
 def _show(result: Any) -> None:
@@ -119,14 +144,20 @@ def _sorted_names() -> list[str]:
     return sorted(experiments.names(), key=parts)
 
 
-def _list() -> None:
+def _list(flags: ReproduceFlags) -> None:
     from fairgym.experiments import experiments
 
-    names = _sorted_names()
-    for name in names:
+    found = []
+    for name in _sorted_names():
         try:
             experiment = experiments.get(name)
-            about = f"{experiment.title} ({experiment.source})"
+            row = {"title": experiment.title, "source": experiment.source}
         except FairgymError as error:  # an extra that is not installed
-            about = f"({error})"
-        print(f"{name.ljust(max(map(len, names)))}  {about}")
+            row = {"title": None, "source": None, "error": str(error)}
+        found.append({"name": name, **row})
+    if not flags.give("reproduce", lambda: {"results": found}):
+        return
+    width = max(len(row["name"]) for row in found)
+    for row in found:
+        about = f"{row['title']} ({row['source']})" if row["title"] else f"({row['error']})"
+        print(f"{row['name'].ljust(width)}  {about}")

@@ -1,13 +1,11 @@
 """Fairness schemes in the output of `fairgym evaluate`: courses of scores, status at the end."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from fairgym.core import Environment
-from fairgym.statistics.intervals import mean_interval
-from fairgym.training.courses import Course, courses, few, status_vectors
+from fairgym.training.courses import courses, few, status_vectors
 from fairgym.training.evaluation import Evaluation
 
 CAPTION = (
@@ -43,41 +41,10 @@ def scheme_rows(
         }
     for vector in status_vectors(env, found[0]):
         heading = f"{vector.title}{f' ({vector.unit})' if vector.unit else ''}, at the end"
-        several = [few(_at_end(course, vector.schemes[0]), vector.stakeholders) for course in found]
+        ends_of = (course[vector.schemes[0]].status[:, -1].astype(np.float64) for course in found)
+        several = [few(status, vector.stakeholders) for status in ends_of]
         sections[heading] = {
             f"  {who}": [values[:, place] for values, _ in several]
             for place, who in enumerate(several[0][1])
         }
     return sections
-
-
-def _at_end(course: dict[str, Course], name: str) -> np.ndarray:
-    """Status of every stakeholder at the end of each episode."""
-    return course[name].status[:, -1].astype(np.float64)
-
-
-def schemes_json(
-    env: Environment,
-    evaluation: Evaluation,
-    as_json: Callable[[tuple[float, float, float]], dict[str, Any]],
-) -> dict[str, Any]:
-    """Each scheme's mean score after every step, and the status of every stakeholder at the end.
-
-    Args:
-        env: the environment whose schemes they are.
-        evaluation: made with `trace=True`.
-        as_json: plain data of a mean and its interval.
-    """
-    course = courses(evaluation, env.spec.schemes)
-    found: dict[str, Any] = {}
-    for vector in status_vectors(env, course):
-        for name in vector.schemes:
-            status = _at_end(course, name)
-            found[name] = {
-                "course": course[name].scores.mean(axis=0, dtype=np.float64).tolist(),
-                "status": {
-                    who: as_json(mean_interval(status[:, place]))
-                    for place, who in enumerate(vector.stakeholders)
-                },
-            }
-    return {name: found[name] for name in env.spec.schemes}

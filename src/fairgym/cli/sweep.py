@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.common import IMPORT_HELP, as_words, plain
+from fairgym.cli.output import Output
 from fairgym.cli.parsing import flag, parse
 from fairgym.cli.sweep_results import (
     PROG,
@@ -81,7 +82,7 @@ class RunFlags(PlanFlags):
 
 
 @dataclasses.dataclass(frozen=True)
-class StatusFlags(PlanFlags):
+class StatusFlags(PlanFlags, Output):
     """Tell how far the runs of a plan are."""
 
     watch: bool = flag(False, "Tell it again every few seconds, until all runs are finished.")
@@ -152,13 +153,34 @@ def _status(arguments: Sequence[str]) -> None:
     from fairgym.sweeps import entries_of
 
     entries = entries_of(found, out)
-    while not _say_status(found, entries) and flags.watch:
+    while True:
+        if flags.give("sweep status", lambda: {"results": _states(entries)}):
+            _say_status(found, entries)
+        if not flags.watch or all(entry.run.finished for entry in entries):
+            return
         time.sleep(WATCH_SECONDS)
         print()
 
 
-def _say_status(found: Sweep, entries: Sequence[Any]) -> bool:
-    """Tell how far the runs are; True if all of them are finished."""
+def _states(entries: Sequence[Any]) -> list[dict[str, Any]]:
+    """How far each run is, as records."""
+    from fairgym.sweeps.sweeping import FAILED
+
+    return [
+        {
+            **entry.settings,
+            "seed": entry.run.config.seed,
+            "status": entry.status,
+            "reason": entry.failure if entry.status == FAILED else None,
+            "epochs": entry.epochs,
+            "folder": str(entry.run.folder),
+        }
+        for entry in entries
+    ]
+
+
+def _say_status(found: Sweep, entries: Sequence[Any]) -> None:
+    """Tell how far the runs are."""
     from fairgym.sweeps.sweeping import FAILED
 
     _say_count(found, entries)
@@ -173,7 +195,6 @@ def _say_status(found: Sweep, entries: Sequence[Any]) -> bool:
         for entry in several:
             if entry.status == FAILED:
                 print(f"    seed {entry.run.config.seed} failed: {plain(entry.failure)}")
-    return all(entry.run.finished for entry in entries)
 
 
 def _say_time(entries: Sequence[Any], engine: Any) -> None:

@@ -541,7 +541,9 @@ def test_other_endings_are_refused(tmp_path, capsys):
     path = sweep_in(tmp_path)
     words = ["sweep", "table", str(path), "--out", str(tmp_path / "o"), "--csv", "t.xlsx"]
     assert main(words) == 2
-    assert "csv is 't.xlsx'; it takes a file that ends in .csv or .parquet" in capsys.readouterr().err
+    assert (
+        "csv is 't.xlsx'; it takes a file that ends in .csv or .parquet" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,13 @@ def test_the_document_is_the_golden_one_and_the_table_has_its_records(name, here
     assert_alike(document, json.loads(path.read_text()))
 
 
+def test_the_page_names_every_field():
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    for name in ("evaluate", "simulate", "bench", "data-describe", "list", "sweep-effects"):
+        for row in json.loads((GOLDEN / f"{name}.json").read_text())["results"]:
+            assert [field for field in row if f"`{field}`" not in page] == [], name
+
+
 def test_without_the_flags_tables_are_for_people(here, capsys):
     for words in CALLS.values():
         if not words.startswith("bench"):

@@ -13,7 +13,7 @@ from stand_ins import on_paper, stand_in
 
 import fairgym
 from fairgym.cli import main
-from fairgym.cli.scheme_rows import scheme_rows
+from fairgym.cli.evaluate import scheme_rows
 from fairgym.config import RunConfig
 from fairgym.core import (
     Components,

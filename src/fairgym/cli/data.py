@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from fairgym.cli.common import IMPORT_HELP
+from fairgym.cli.common import dispatch
 from fairgym.cli.output import Output
 from fairgym.cli.parsing import flag, names, parse
 from fairgym.core import FairgymError
@@ -13,15 +13,11 @@ from fairgym.core import FairgymError
 
 def data(arguments: Sequence[str]) -> None:
     """Describe or import populations."""
-    actions = {"describe": _describe, "import": _import}
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print("usage: fairgym data describe POPULATION [--source NAME]")
-        print("       fairgym data import SOURCE FILE")
-        print(f"\n{IMPORT_HELP}")
-        return
-    if arguments[0] not in actions:
-        raise FairgymError(f"unknown action {arguments[0]!r}; data takes: {', '.join(actions)}")
-    actions[arguments[0]](arguments[1:])
+    usage = (
+        "usage: fairgym data describe POPULATION [--source NAME]\n"
+        "       fairgym data import SOURCE FILE"
+    )
+    dispatch("data", {"describe": _describe, "import": _import}, usage, arguments)
 
 
 @dataclasses.dataclass(frozen=True)

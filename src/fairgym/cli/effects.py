@@ -4,10 +4,11 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from fairgym.cli.screen import line, show
+from fairgym.cli.output import line, show
 from fairgym.config.differences import small, words
+from fairgym.core import Environment
 from fairgym.results.changes import changes
-from fairgym.results.gap_tables import gap_table, null_table
+from fairgym.results.gap_tables import Columns, gap_table, null_table
 from fairgym.results.labels import capital, has_people, listed
 from fairgym.results.numbers import difference_text, interval, number
 from fairgym.results.quantities import FAILED, LENGTH
@@ -20,6 +21,7 @@ HEADS = {
     "count": "Counted over the episode",
     "end": "At the end of the episode",
 }
+ARROWS = "↑ more is better, ↓ less is better"
 MOST_EFFECTS = 3  # that the first sentence tells
 WIDTH = 100  # columns of a table
 
@@ -47,12 +49,7 @@ def print_simulation(simulation: Simulation, everything: bool = False) -> None:
     shown = [row for row in found if everything or row.quantity.kind in ("measure", "rate")]
     _print_effects(simulation, shown)
     columns = {name: [one] for name, one in simulation.evaluations.items()}
-    for table in (
-        gap_table(simulation.base.env, columns),
-        null_table(simulation.base.env, columns),
-    ):
-        if table.rows:
-            show(table, WIDTH)
+    show_gaps(simulation.base.env, columns, WIDTH)
     if len(shown) < len(found):
         line("Counts over the episode and its end: --all.")
 
@@ -126,8 +123,7 @@ def opening(simulation: Simulation) -> list[str]:
     """The sentences above the tables: who, how long, the reference, other people."""
     base, env = simulation.base, simulation.base.env
     episodes = "1 episode" if simulation.episodes == 1 else f"{simulation.episodes:,} episodes"
-    same = "the same people and the same luck" if has_people(env) else "the same luck"
-    several = f" of each scenario, with {same}" * bool(simulation.others)
+    several = f" of each scenario, with {same_luck(env)}" * bool(simulation.others)
     own = words(base.baseline) == base.name
     begins = "" if own else f" (from the baseline {words(base.baseline)})"
     reference = f"; reference: {base.name}{begins}" if simulation.others else f"; {base.name}"
@@ -177,14 +173,14 @@ def _value(value: object) -> str:
 
 
 def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
-    caption = "↑ more is better, ↓ less is better"
+    caption = ARROWS
     others = [one.name for one in simulation.others]
     if others:
         caption = (
             "difference from the reference [95% interval of the paired difference]; points are"
             f" percentage points; {caption}"
         )
-    same, notes, kind, rows = [], [], "", []
+    same, told, kind, rows = [], [], "", []
     for (head, _), several in itertools.groupby(found, key=_block):
         several = list(several)
         if all(row.unchanged for row in several):
@@ -193,11 +189,8 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
         if head != kind:
             rows.append([HEADS[head]])
             kind = head
-        for row in several:
-            rows.append(_cells(simulation.reference, row))
-            if row.undefined:
-                told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
-                notes.append(f"{row.name} ({told})")
+        told += several
+        rows += [_cells(simulation.reference, row) for row in several]
     first = "reference" if others else "mean [95% interval]"
     columns = [others] if len(others) < 2 else [[name] for name in others]
     for place, names in enumerate(columns, 2):
@@ -208,10 +201,29 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
         show(Table(["", first, *names], cells, caption, title), WIDTH)
     if same:
         line(f"No difference at all: {', '.join(same)}.")
-    if notes:
-        line(f"* 0/0 in some of the {simulation.episodes} episodes, which are left out:")
-        for note in notes:
-            line(f"  {note}")
+    show_undefined(told, simulation.episodes)
+
+
+def same_luck(env: Environment) -> str:
+    """What all policies share, in words."""
+    return "the same people and the same luck" if has_people(env) else "the same luck"
+
+
+def show_undefined(rows: Sequence[Row], episodes: int) -> None:
+    """Print in how many episodes a quantity is 0/0, of those that are so in some."""
+    undefined = [row for row in rows if row.undefined]
+    if undefined:
+        line(f"* 0/0 in some of the {episodes} episodes, which are left out:")
+    for row in undefined:
+        told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
+        line(f"  {row.name} ({told})")
+
+
+def show_gaps(env: Environment, columns: Columns, most: int | None = None) -> None:
+    """Print who is worse off, and disparities beside permuted groups where there are any."""
+    for table in (gap_table(env, columns), null_table(env, columns)):
+        if table.rows:
+            show(table, most)
 
 
 def _block(row: Row) -> tuple[str, str]:

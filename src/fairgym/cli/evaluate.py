@@ -2,29 +2,27 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from fairgym.cli.output import Output
+from fairgym.cli.effects import ARROWS, same_luck, show_gaps, show_undefined
+from fairgym.cli.output import Output, say, show
 from fairgym.cli.parsing import flag, names, parse, scheme_flag
-from fairgym.cli.scheme_rows import CAPTION, scheme_rows
-from fairgym.cli.screen import line, say, show
 from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of
 from fairgym.core import Environment, check_shape
-from fairgym.results.gap_tables import Columns, gap_table, null_table
-from fairgym.results.labels import has_people
+from fairgym.results.gap_tables import Columns
 from fairgym.results.numbers import Estimate, difference_text, interval
 from fairgym.results.quantities import FAILED, measures
-from fairgym.results.records import LEVEL, about_policy, comparison_records
+from fairgym.results.records import comparison_results
 from fairgym.results.rows import Row, rows_of
 from fairgym.results.table import Table
 from fairgym.statistics.intervals import mean_interval
 from fairgym.training.comparison import Comparison, compare
-from fairgym.training.evaluation import ENOUGH
+from fairgym.training.courses import courses, few, status_vectors
+from fairgym.training.evaluation import ENOUGH, Evaluation
 from fairgym.training.run import Run, load_runs
 
-ARROWS = "↑ more is better, ↓ less is better"
+QUARTERS = 4  # of an episode, after which scores of schemes are told
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,30 +78,9 @@ def evaluate(arguments: Sequence[str]) -> None:
         progress=lambda policy: say(f"measuring: {policy}"),
     )
     settings = labels_of([part_of(essence(comparison.run), AIM) for comparison in comparisons])
-    if flags.give("evaluate", lambda: _records(comparisons, settings)):
+    if flags.give("evaluate", lambda: comparison_results(comparisons, settings)):
         for comparison, setting in zip(comparisons, settings, strict=True):
             print_tables(comparison, setting)
-
-
-def _records(comparisons: Sequence[Comparison], settings: Sequence[str]) -> dict[str, Any]:
-    """What each policy was measured in, and what it achieves."""
-    policies, results = [], []
-    for comparison, setting in zip(comparisons, settings, strict=True):
-        reference = comparison.policies[0]
-        policies += [
-            about_policy(
-                one.name,
-                None if one is reference else reference.name,
-                comparison.run.env,
-                one.evaluations[0],
-                environment=comparison.run.config.environment,
-                run=str(one.runs[0].folder) if one.learned else None,
-                setting=setting or None,
-            )
-            for one in comparison.policies
-        ]
-        results += comparison_records(comparison, setting)
-    return {"level": LEVEL, "policies": policies, "results": results}
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -127,7 +104,6 @@ def print_tables(comparison: Comparison, setting: str = "") -> None:
     columns = {one.title: one.evaluations for one in comparison.policies}
     reference = next(iter(columns))
     episodes = columns[reference][0].episodes
-    same = "the same people and the same luck" if has_people(run.env) else "the same luck"
     aim = config.objective if isinstance(config.objective, str) else "weighted"
     rows = rows_of(measures(run.env, aim), columns, reference)
     means = [[row.label, *(_mean_cell(row, name) for name in columns)] for row in rows]
@@ -135,19 +111,12 @@ def print_tables(comparison: Comparison, setting: str = "") -> None:
         f"{config.environment}, {run.env.spec.size_text}, {episodes} episodes of up to"
         f" {run.env.horizon} {run.env.spec.time_unit}{setting and f'; {setting}'}"
     )
-    caption = f"mean [95% interval over episodes]; {same} for every policy; {ARROWS}"
+    caption = f"mean [95% interval over episodes]; {same_luck(run.env)} for every policy; {ARROWS}"
     show(Table(["", *columns], means, caption, title))
-    undefined = [row for row in rows if row.undefined]
-    if undefined:
-        line(f"* 0/0 in some of the {episodes} episodes, which are left out:")
-    for row in undefined:
-        told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
-        line(f"  {row.name} ({told})")
+    show_undefined(rows, episodes)
     if len(columns) > 1:
         show(_difference_table(rows, columns, reference))
-    for table in (gap_table(run.env, columns), null_table(run.env, columns)):
-        if table.rows:
-            show(table)
+    show_gaps(run.env, columns)
     if run.env.spec.schemes:
         show(_scheme_table(run.env, columns))
 
@@ -203,4 +172,43 @@ def _scheme_table(env: Environment, columns: Columns) -> Table:
         rows.append([heading])
         for label, values in section.items():
             rows.append([label, *(interval(Estimate(*mean_interval(value))) for value in values)])
-    return Table(["", *columns], rows, CAPTION, "Fairness over an episode")
+    caption = (
+        "mean ± half of the 95% interval; scores of schemes on the way, whose ends are in the first"
+        " table; then what each of those concerned has got, which the schemes judge"
+    )
+    return Table(["", *columns], rows, caption, "Fairness over an episode")
+
+
+def scheme_rows(
+    env: Environment, evaluations: Sequence[Evaluation]
+) -> dict[str, dict[str, list[np.ndarray]]]:
+    """Rows of a table, in sections: heading -> label -> for each policy one value per episode.
+
+    A section per scheme has its score after each quarter of the episode but the last; one per
+    status vector has the status of each stakeholder at the end.
+
+    Args:
+        env: the environment whose schemes they are.
+        evaluations: one per policy, made with `trace=True`.
+    """
+    found = [courses(evaluation, env.spec.schemes) for evaluation in evaluations]
+    quarters = (env.horizon * quarter // QUARTERS for quarter in range(1, QUARTERS))
+    ends = [end for end in dict.fromkeys(quarters) if end]
+    sections: dict[str, dict[str, list[np.ndarray]]] = {}
+    for name, scheme in env.spec.schemes.items() if ends else ():
+        heading = f"{scheme.title or name.replace('_', ' ')}, so far ↑"
+        sections[heading] = {
+            f"  after {end} of {env.horizon} {env.spec.time_unit}": [
+                course[name].scores[:, end - 1] for course in found
+            ]
+            for end in ends
+        }
+    for vector in status_vectors(env, found[0]):
+        heading = f"{vector.title}{f' ({vector.unit})' if vector.unit else ''}, at the end"
+        ends_of = (course[vector.schemes[0]].status[:, -1].astype(np.float64) for course in found)
+        several = [few(status, vector.stakeholders) for status in ends_of]
+        sections[heading] = {
+            f"  {who}": [values[:, place] for values, _ in several]
+            for place, who in enumerate(several[0][1])
+        }
+    return sections

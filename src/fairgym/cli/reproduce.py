@@ -2,21 +2,19 @@
 
 import dataclasses
 import re
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from fairgym.cli.common import as_words, plain
+from fairgym.cli.common import plain, resumable
 from fairgym.cli.output import Output
-from fairgym.cli.parsing import flag, names, parse
+from fairgym.cli.parsing import EngineFlags, flag, names, parse
 from fairgym.core import FairgymError
-from fairgym.utils import interrupts
 
 PROG = "fairgym reproduce"
 
 
 @dataclasses.dataclass(frozen=True)
-class ReproduceFlags(Output):
+class ReproduceFlags(Output, EngineFlags):
     """Train what a published figure or table takes, plot it, and judge its claim."""
 
     names: tuple[str, ...] = names("Experiments, such as mafe-fig8; --list names them.", "NAME")
@@ -35,13 +33,6 @@ class ReproduceFlags(Output):
     pages: str | None = flag(
         None, "Folder for pages and figures, instead of OUT.", metavar="FOLDER"
     )
-    workers: int | None = flag(None, "Number of runs at a time; the engine's own by default.")
-    engine: str = flag(
-        "",
-        "local, processes, vmap or ray, as for `fairgym sweep run`; by default processes if there"
-        " are several workers.",
-    )
-    gpus: float = flag(0.0, "Graphics cards, or the share of one, for each run of the engine ray.")
     list: bool = flag(False, "List the names of the experiments, and do nothing else.")
 
 
@@ -59,24 +50,14 @@ def reproduce(arguments: Sequence[str]) -> None:
     from fairgym.training import devices
 
     devices.configure()
-    again = f"interrupted; continue with: {shlex.join([*PROG.split(), *arguments, *as_words()])}"
-    interrupts.set_last_words(lambda: again)
-    try:
-        with flags.computing():
-            results = reproduce_all(
-                flags.names,
-                scale=flags.scale,
-                seeds=flags.seeds,
-                out=flags.out,
-                pages=flags.pages,
-                workers=flags.workers,
-                engine=flags.engine,
-                gpus=flags.gpus,
-                say=lambda text: print(plain(text), flush=True),
-                done=_show,
-            )
-    except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(again) from stop
+    given = ("scale", "seeds", "out", "pages", "workers", "engine", "gpus")
+    with resumable(lambda: [*PROG.split(), *arguments]), flags.computing():
+        results = reproduce_all(
+            flags.names,
+            say=lambda text: print(plain(text), flush=True),
+            done=_show,
+            **{name: getattr(flags, name) for name in given},
+        )
     give = flags.give("reproduce", lambda: {"results": _records(results)})
     if give and len(results) > 1:
         for result in results:

@@ -3,9 +3,8 @@
 import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from fairgym.cli.output import Output
+from fairgym.cli.output import Output, say
 from fairgym.cli.pairs import describe_elements
 from fairgym.cli.parsing import Parser, add_environment, flag, peek
 from fairgym.config.differences import words
@@ -83,8 +82,7 @@ def simulate(arguments: Sequence[str]) -> None:
     plan, given = plan_of(arguments)
     output = Output(json=given.json, csv=given.csv)
     from fairgym.cli.effects import print_simulation
-    from fairgym.cli.screen import say
-    from fairgym.results.records import LEVEL, about_policy, simulation_records
+    from fairgym.results.records import simulation_results
     from fairgym.training.evaluation import ENOUGH
     from fairgym.training.scenarios import simulate as run
 
@@ -98,23 +96,8 @@ def simulate(arguments: Sequence[str]) -> None:
         progress=say,
     )
 
-    def records() -> dict[str, Any]:
-        policies = [
-            about_policy(
-                one.name,
-                None if one is found.base else found.reference,
-                one.env,
-                found.evaluations[one.name],
-                environment=found.environment,
-                baseline=one.baseline,
-                same_people=found.same_people(one.name),
-            )
-            for one in (found.base, *found.others)
-        ]
-        return {"level": LEVEL, "policies": policies, "results": simulation_records(found)}
-
     settings = {"environment": found.environment, "episodes": found.episodes, "seed": found.seed}
-    if output.give("simulate", records, settings):
+    if output.give("simulate", lambda: simulation_results(found), settings):
         print_simulation(found, given.all)
 
 

@@ -3,16 +3,15 @@
 import collections
 import dataclasses
 import reprlib
-import shlex
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.cli.common import IMPORT_HELP, as_words, plain
+from fairgym.cli.common import dispatch, plain, resumable
 from fairgym.cli.output import Output
-from fairgym.cli.parsing import flag, parse
+from fairgym.cli.parsing import EngineFlags, flag, parse
 from fairgym.cli.sweep_results import (
     PROG,
     PlanFlags,
@@ -24,7 +23,6 @@ from fairgym.cli.sweep_results import (
 )
 from fairgym.config import Sweep
 from fairgym.core import FairgymError
-from fairgym.utils import interrupts
 
 ACTIONS = {
     "run": "train the runs of a plan that are not finished",
@@ -48,29 +46,16 @@ def sweep(arguments: Sequence[str]) -> None:
         "effects": print_effects,
         "page": write_page,
     }
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print("usage: fairgym sweep ACTION PLAN [flags]\n")
-        for name, about in ACTIONS.items():
-            print(f"  {name.ljust(7)}  {about}")
-        print(f"\nA plan is a TOML, YAML or JSON file (docs/sweeps.md).\n\n{IMPORT_HELP}")
-        return
-    if arguments[0] not in actions:
-        raise FairgymError(f"unknown action {arguments[0]!r}; sweep takes: {', '.join(actions)}")
-    actions[arguments[0]](arguments[1:])
+    about = "\n".join(f"  {name.ljust(7)}  {about}" for name, about in ACTIONS.items())
+    usage = f"usage: {PROG} ACTION PLAN [flags]\n\n{about}"
+    plan = "A plan is a TOML, YAML or JSON file (docs/sweeps.md)."
+    dispatch("sweep", actions, f"{usage}\n\n{plan}", arguments)
 
 
 @dataclasses.dataclass(frozen=True)
-class RunFlags(PlanFlags):
+class RunFlags(PlanFlags, EngineFlags):
     """Train the runs of a plan that are not finished; what was begun goes on."""
 
-    engine: str = flag(
-        "",
-        "local, one run after another in this process; processes, each one run at a time; vmap,"
-        " runs that share a program in one vectorised update; ray, tasks of a cluster. By default"
-        " processes if there are several workers.",
-    )
-    workers: int | None = flag(None, "Number of runs at a time; the engine's own by default.")
-    gpus: float = flag(0.0, "Graphics cards, or the share of one, for each run of the engine ray.")
     shard: str = flag(
         "1/1",
         "The K-th of N equal parts of the runs, for several machines with one folder.",
@@ -110,20 +95,14 @@ def _run(arguments: Sequence[str]) -> None:
     if flags.dry_run:
         _say_time(entries, engine)
         return
-    again = f"interrupted; continue with: {shlex.join([*PROG.split(), 'run', *arguments])}"
-    again = " ".join([again, *as_words()])
-    interrupts.set_last_words(lambda: again)
-    try:
-        with shown_together() as shown:
-            failed = run_sweep(
-                entries,
-                out,
-                engine,
-                lambda one: shown(one.label),
-                lambda text: print(plain(text), flush=True),
-            )
-    except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(again) from stop
+    with resumable(lambda: [*PROG.split(), "run", *arguments]), shown_together() as shown:
+        failed = run_sweep(
+            entries,
+            out,
+            engine,
+            lambda one: shown(one.label),
+            lambda text: print(plain(text), flush=True),
+        )
     if failed:
         raise failure_of(failed, len(entries))
     done = sum(entry.run.finished for entry in entries)

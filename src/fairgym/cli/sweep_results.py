@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.common import plain
-from fairgym.cli.output import Output
+from fairgym.cli.output import Output, say, show
 from fairgym.cli.parsing import flag, names, parse
-from fairgym.cli.screen import say, show
 from fairgym.config import Sweep, read_sweep
 from fairgym.core import FairgymError
 from fairgym.results.table import Table

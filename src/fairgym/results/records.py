@@ -6,7 +6,7 @@ docs/command-line.md, "Results as JSON and CSV", has the fields.
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,10 +84,77 @@ def record(
     }
 
 
-def about_policy(
-    name: str, reference: str | None, env: Environment, evaluation: Evaluation, **more: object
-) -> Record:
-    """What one policy was measured in."""
+def comparison_results(
+    comparisons: Sequence[Comparison], settings: Sequence[str]
+) -> dict[str, Any]:
+    """Policies beside the first one of each setting, in raw values: of all, more is better.
+
+    Args:
+        comparisons: One evaluation of each policy, for each setting.
+        settings: Difference of each setting from the others, in words.
+
+    Returns:
+        The members "level", "policies" and "results" of the document.
+    """
+    policies, results = [], []
+    for comparison, setting in zip(comparisons, settings, strict=True):
+        env, (first, *_) = comparison.run.env, comparison.policies
+        for one in comparison.policies:
+            (evaluation,) = one.evaluations
+            reference, against = first.name, first.evaluations[0]
+            if one is first:
+                reference = against = None
+            own = functools.partial(record, one.name, reference)
+            where = {"setting": setting or None}
+            policies.append(
+                _about(one.name, reference, env, evaluation)
+                | {"environment": comparison.run.config.environment}
+                | {"run": str(one.runs[0].folder) if one.learned else None}
+                | where
+            )
+            for rows in (
+                _raw(own, env, evaluation, against),
+                _gaps(own, env, evaluation, against),
+                _actions(own, env, evaluation),
+                _schemes(own, env, evaluation),
+            ):
+                results += [where | row for row in rows]
+    return {"level": LEVEL, "policies": policies, "results": results}
+
+
+def simulation_results(simulation: Simulation) -> dict[str, Any]:
+    """Scenarios as people tell them: natural signs in plain units; then gaps and changes.
+
+    Returns:
+        The members "level", "policies" and "results" of the document.
+    """
+    evaluations, base = simulation.evaluations, simulation.base
+    references = {base.name: None} | {one.name: base.name for one in simulation.others}
+    own = {name: functools.partial(record, name, other) for name, other in references.items()}
+    results = [
+        _effect(begun, row, simulation, name)
+        for row in effects(simulation)
+        for name, begun in own.items()
+    ]
+    for name, other in references.items():
+        against = None if other is None else evaluations[other]
+        results += _gaps(own[name], base.env, evaluations[name], against)
+    for one in simulation.others:
+        for change in changes(simulation, one):
+            identity = {"policy": one.name, "reference": base.name, "kind": "change"}
+            told = {"measure": change.section, "title": change.what, "unit": change.unit}
+            results.append(identity | told | {"old": change.old, "new": change.new})
+    policies = [
+        _about(one.name, references[one.name], one.env, evaluations[one.name])
+        | {"environment": simulation.environment, "baseline": one.baseline}
+        | {"same_people": simulation.same_people(one.name)}
+        for one in (base, *simulation.others)
+    ]
+    return {"level": LEVEL, "policies": policies, "results": results}
+
+
+def _about(name: str, reference: str | None, env: Environment, evaluation: Evaluation) -> Record:
+    """What a policy was measured in."""
     return {
         "policy": name,
         "reference": reference,
@@ -96,74 +163,15 @@ def about_policy(
         "time_unit": env.spec.time_unit,
         "episodes": evaluation.episodes,
         "failed_episodes": int(evaluation.terminated.sum()),
-        **more,
     }
 
 
-def comparison_records(comparison: Comparison, setting: str = "") -> list[Record]:
-    """Policies beside the first one, in raw values: of every measure more is better.
-
-    Args:
-        comparison: One evaluation of each policy.
-        setting: Difference of this setting from those of other comparisons.
-    """
-    env, (first, *_) = comparison.run.env, comparison.policies
-    found = []
-    for one in comparison.policies:
-        (evaluation,) = one.evaluations
-        against = None if one is first else first.evaluations[0]
-        own = functools.partial(record, one.name, None if one is first else first.name)
-        for rows in (
-            _raw(own, env, evaluation, against),
-            _gaps(own, env, evaluation, against),
-            _actions(own, env, evaluation),
-            _schemes(own, env, evaluation),
-        ):
-            found += [{"setting": setting or None, **row} for row in rows]
-    return found
-
-
-def simulation_records(simulation: Simulation) -> list[Record]:
-    """Scenarios as people tell them, with natural signs in plain units; then gaps and changes."""
-    env, evaluations = simulation.base.env, simulation.evaluations
-    own = {
-        one.name: functools.partial(
-            record, one.name, None if one is simulation.base else simulation.reference
-        )
-        for one in (simulation.base, *simulation.others)
-    }
-    found = []
-    for row in effects(simulation):
-        for name, begun in own.items():
-            found.append(_effect(begun, env, row, name, simulation))
-    for name, begun in own.items():
-        is_base = name == simulation.reference
-        against = None if is_base else evaluations[simulation.reference]
-        found += _gaps(begun, env, evaluations[name], against)
-    for one in simulation.others:
-        for change in changes(simulation, one):
-            found.append(
-                {
-                    "policy": one.name,
-                    "reference": simulation.reference,
-                    "kind": "change",
-                    "measure": change.section,
-                    "title": change.what,
-                    "unit": change.unit,
-                    "old": change.old,
-                    "new": change.new,
-                }
-            )
-    return found
-
-
-def _effect(
-    own: Callable[..., Record], env: Environment, row: Row, name: str, simulation: Simulation
-) -> Record:
+def _effect(own: Callable[..., Record], row: Row, simulation: Simulation, name: str) -> Record:
+    """A quantity of a scenario, of a disparity beside its null distribution."""
     quantity, evaluation = row.quantity, simulation.evaluations[name]
     null = {}
     if quantity.kind == "measure" and quantity.name in evaluation.nulls:
-        label = metric_label(env, quantity.name)
+        label = metric_label(simulation.base.env, quantity.name)
         factor = in_plain_unit(label.unit)[1] * (-1.0 if label.flipped else 1.0)
         null = _null(evaluation.null(quantity.name, LEVEL), factor)
     return own(

@@ -152,7 +152,9 @@ def test_json_holds_the_same_numbers(capsys):
         "old": pytest.approx(0.03),
         "new": pytest.approx(0.06),
     }
-    assert found["settings"] == {"environment": "loan", "episodes": 5, "seed": 3}
+    settings = {"environment": "loan", "episodes": 5, "seed": 3, "params": ["deposit_rate=+100%"]}
+    assert found["settings"].items() >= settings.items()
+    assert found["settings"]["environment_args.population"] == 60
     assert changed["episodes"] == 5 and found["level"] == 0.95
     assert changed["same_people"] and changed["failed_episodes"] == 0
     keyed = [

@@ -173,7 +173,7 @@ def _scheme_table(env: Environment, columns: Columns) -> Table:
         for label, values in section.items():
             rows.append([label, *(interval(Estimate(*mean_interval(value))) for value in values)])
     caption = (
-        "mean ± half of the 95% interval; scores of schemes on the way, whose ends are in the first"
+        "mean [95% interval]; scores of schemes on the way, whose ends are in the first"
         " table; then what each of those concerned has got, which the schemes judge"
     )
     return Table(["", *columns], rows, caption, "Fairness over an episode")

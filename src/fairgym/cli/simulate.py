@@ -95,8 +95,9 @@ def simulate(arguments: Sequence[str]) -> None:
         permutations=ENOUGH if given.null else 0,
         progress=say,
     )
-
-    settings = {"environment": found.environment, "episodes": found.episodes, "seed": found.seed}
+    told = {"environment": found.environment, "episodes": found.episodes, "seed": found.seed}
+    flags = {name.replace("__", "."): value for name, value in vars(given).items()}
+    settings = told | {name: x for name, x in flags.items() if x is not None and name not in told}
     if output.give("simulate", lambda: simulation_results(found), settings):
         print_simulation(found, given.all)
 

@@ -1,6 +1,7 @@
 """`fairgym list` and `fairgym version`: what is installed."""
 
 import dataclasses
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -24,21 +25,20 @@ def list_all(arguments: Sequence[str]) -> None:
     from fairgym.utils.registry import environments
 
     flags = parse(ListFlags, arguments, "fairgym list")
-    registries = {"environments": environments, "algorithms": algorithms}
     found = [
-        {"kind": title.removesuffix("s"), "name": name, **_described(registry, name)}
-        for title, registry in registries.items()
+        {"kind": kind, "name": name, **_described(registry, name)}
+        for kind, registry in (("environment", environments), ("algorithm", algorithms))
         for name in registry.names()
     ]
     if not flags.give("list", lambda: {"results": found}):
         return
-    for title, registry in registries.items():
-        print(title)
-        width = max(map(len, registry.names()))
-        for row in found:
-            if row["kind"] == title.removesuffix("s"):
-                origin = f" [{row['origin']}]" if row["origin"] else ""
-                print(f"  {plain(row['name'].ljust(width) + '  ' + row['about'] + origin)}")
+    for kind, rows in itertools.groupby(found, key=lambda row: row["kind"]):
+        print(f"{kind}s")
+        several = list(rows)
+        width = max(len(row["name"]) for row in several)
+        for row in several:
+            origin = f" [{row['origin']}]" if row["origin"] else ""
+            print(f"  {plain(row['name'].ljust(width) + '  ' + row['about'] + origin)}")
 
 
 def version(arguments: Sequence[str]) -> None:

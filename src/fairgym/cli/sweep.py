@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import inspect
 import reprlib
 import tempfile
 import time
@@ -24,15 +25,6 @@ from fairgym.cli.sweep_results import (
 from fairgym.config import Sweep
 from fairgym.core import FairgymError
 
-ACTIONS = {
-    "run": "train the runs of a plan that are not finished",
-    "status": "tell how far the runs of a plan are",
-    "table": "write a table of all runs or settings: metrics, intervals, seeds, folders",
-    "pareto": "Pareto front of two metrics, with the bootstrap probability that each setting is on"
-    " it",
-    "effects": "share of each metric's variance explained by each setting (ANOVA)",
-    "page": "write a page with all of it in small multiples",
-}
 WATCH_SECONDS = 5.0
 
 
@@ -46,7 +38,7 @@ def sweep(arguments: Sequence[str]) -> None:
         "effects": print_effects,
         "page": write_page,
     }
-    about = "\n".join(f"  {name.ljust(7)}  {about}" for name, about in ACTIONS.items())
+    about = "\n".join(f"  {name.ljust(7)}  {inspect.getdoc(f)}" for name, f in actions.items())
     usage = f"usage: {PROG} ACTION PLAN [flags]\n\n{about}"
     plan = "A plan is a TOML, YAML or JSON file (docs/sweeps.md)."
     dispatch("sweep", actions, f"{usage}\n\n{plan}", arguments)
@@ -82,6 +74,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _run(arguments: Sequence[str]) -> None:
+    """Train the runs of a plan that are not finished."""
     flags = parse(RunFlags, arguments, f"{PROG} run")
     found, out = plan_of(flags)
     from fairgym.sweeps import engine_of, entries_of, failure_of, run_sweep
@@ -127,6 +120,7 @@ def _span(seeds: Sequence[int]) -> str:
 
 
 def _status(arguments: Sequence[str]) -> None:
+    """Tell how far the runs of a plan are."""
     flags = parse(StatusFlags, arguments, f"{PROG} status")
     found, out = plan_of(flags)
     from fairgym.sweeps import entries_of

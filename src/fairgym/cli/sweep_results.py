@@ -167,7 +167,7 @@ def _print_scores(rows: Sequence[dict[str, Any]], settings: Sequence[str]) -> No
 
 
 def print_front(arguments: Sequence[str]) -> None:
-    """Print the settings that no other one beats in two measures, and keep them as a table."""
+    """Tell the Pareto front of two metrics, with the probability that each setting is on it."""
     flags = parse(ParetoFlags, arguments, f"{PROG} pareto")
     reference = None if flags.reference is None else _point(flags.reference)
     found, out = plan_of(flags)
@@ -218,7 +218,7 @@ def _point(text: str) -> tuple[float, float]:
 
 
 def print_effects(arguments: Sequence[str]) -> None:
-    """Print the share of the variance that every setting makes, and keep it as a table."""
+    """Tell the share of each metric's variance explained by each setting (ANOVA)."""
     flags = parse(EffectFlags, arguments, f"{PROG} effects")
     found, out = plan_of(flags)
     output = _in_folder(flags, out / "effects.csv")
@@ -270,7 +270,7 @@ def _measures(rows: Sequence[dict[str, Any]], given: Sequence[str]) -> list[str]
 
 
 def write_page(arguments: Sequence[str]) -> None:
-    """Write a page about a plan."""
+    """Write a page with all of it in small multiples."""
     flags = parse(PageFlags, arguments, f"{PROG} page")
     if flags.file is not None:
         require_path(flags.file, "file")

@@ -42,7 +42,8 @@ def comparison_results(
     policies, results = [], []
     for comparison, setting in zip(comparisons, settings, strict=True):
         first, *others = (
-            _Measured(one.name, comparison.run.env, *one.evaluations) for one in comparison.policies
+            _Measured(one.name, comparison.run.env, one.evaluations[0])
+            for one in comparison.policies
         )
         several = [first, *(dataclasses.replace(one, reference=first) for one in others)]
         where = {"setting": setting or None}

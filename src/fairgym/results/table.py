@@ -66,31 +66,38 @@ def require_table(path: str, field: str) -> Path:
     return found
 
 
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows as CSV; what is missing in one, None or not a finite number is empty.
+
+    A column stands where it first occurs. A text that a spreadsheet would take for a formula, such
+    as the name "+30% beds", has an apostrophe in front, by which spreadsheets know texts.
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _columns(rows), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _safe(plain(value)) for name, value in row.items()} for row in rows)
+    return text.getvalue()
+
+
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Write rows as a table, whole or not at all.
 
-    What is missing in a row, None or not a finite number is an empty cell, or null. In a CSV file
-    a text that a spreadsheet would take for a formula, such as the name "+30% beds", has an
-    apostrophe in front, by which spreadsheets know texts.
-
     Args:
-        path: A file that `require_table` takes.
-        rows: The rows; a column stands where it first occurs.
+        path: A file that `require_table` takes; what is missing is an empty cell, or null.
+        rows: The rows.
     """
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    known = [{name: plain(value) for name, value in row.items()} for row in rows]
-    if path.suffix == ".parquet":
-        pyarrow, parquet = (need(f"pyarrow{part}", "a parquet table") for part in ("", ".parquet"))
-        sink = io.BytesIO()
-        cells = {name: _alike([row.get(name) for row in known]) for name in columns}
-        parquet.write_table(pyarrow.table(cells), sink)
-        write_whole(path, sink.getvalue())
+    if path.suffix == ".csv":
+        write_whole(path, csv_text(rows).encode())
         return
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _safe(value) for name, value in row.items()} for row in known)
-    write_whole(path, text.getvalue().encode())
+    pyarrow, parquet = (need(f"pyarrow{part}", "a parquet table") for part in ("", ".parquet"))
+    cells = {name: _alike([plain(row.get(name)) for row in rows]) for name in _columns(rows)}
+    sink = io.BytesIO()
+    parquet.write_table(pyarrow.table(cells), sink)
+    write_whole(path, sink.getvalue())
+
+
+def _columns(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def results_json(command: str, settings: Mapping[str, object], **members: object) -> str:

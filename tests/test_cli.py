@@ -442,6 +442,15 @@ def test_resume_continues_a_replacement_that_was_begun(here, monkeypatch, capsys
     assert (here / "x" / "policy.eqx").read_bytes() != before
 
 
+def measures_of(document):
+    """Policy -> name of a measure -> its record."""
+    found = {one["policy"]: {} for one in document["policies"]}
+    for row in document["results"]:
+        if row["kind"] == "measure":
+            found[row["policy"]][row["measure"]] = row
+    return found
+
+
 def test_seeds_then_evaluate_them(run, capsys, here):
     assert main(["train", "loan", *SMALL, "--out", "many", "--seeds", "0:2"]) == 0
     capsys.readouterr()
@@ -454,39 +463,40 @@ def test_seeds_then_evaluate_them(run, capsys, here):
     assert one["metrics"] == whole["metrics"]
 
     assert main(["evaluate", "many", "--episodes", "6", "--seed", "1", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    document = json.loads(capsys.readouterr().out)
     env = load(run).env
-    assert [entry["policy"] for entry in found] == [
+    assert [entry["policy"] for entry in document["policies"]] == [
         "many/seed-0",
         "many/seed-1",
         *env.spec.baselines,
         "random",
     ]
     assert "admit_all_no_relief" in env.spec.baselines  # a slug in JSON, words in the table below
-    first = found[0]["measures"]
-    for entry in found:
-        assert list(entry["measures"]) == ["objective", *env.metrics, "survived"]
-        for name, value in entry["measures"].items():
+    found = measures_of(document)
+    first = found["many/seed-0"]
+    for policy, measures in found.items():
+        assert list(measures) == ["objective", *env.metrics, "survived"]
+        for name, value in measures.items():
             assert value["low"] <= value["mean"] <= value["high"]
-            if entry is found[0]:
-                assert entry["reference"] is None and "difference" not in value
+            if policy == "many/seed-0":
+                assert value["reference"] is value["difference"] is value["clear"] is None
                 continue
-            assert entry["reference"] == "many/seed-0"
-            gap = value["difference"]
-            undefined = [one.get("undefined_episodes", 0) for one in (value, first[name])]
+            assert value["reference"] == "many/seed-0"
+            gap = [value[f"difference{end}"] for end in ("_low", "", "_high")]
+            undefined = [one["undefined_episodes"] for one in (value, first[name])]
             if any(undefined):  # such episodes are left out
-                assert max(undefined) < 6 or gap == dict.fromkeys(("mean", "low", "high"))
+                assert max(undefined) < 6 or gap == [None] * 3
                 continue
-            assert gap["low"] <= gap["mean"] <= gap["high"]
-            assert gap["mean"] == pytest.approx(value["mean"] - first[name]["mean"], abs=1e-4)
-    assert found[0]["run"] == "many/seed-0" and found[2]["run"] is None
+            assert gap == sorted(gap)
+            assert gap[1] == pytest.approx(value["mean"] - first[name]["mean"], abs=1e-4)
+    assert [one["run"] for one in document["policies"]][:3] == ["many/seed-0", "many/seed-1", None]
 
     assert main(["evaluate", str(run), "--episodes", "6", "--seed", "1"]) == 0
     table = capsys.readouterr().out
     for words in ("Objective", "Profit", "Default disparity", "learned", "random", "95% interval"):
         assert words in table
     assert "admit all" in table and "admit_all" not in table
-    told = found[0]["measures"]["profit"]  # in thousand dollars, and in dollars for people
+    told = first["profit"]  # in thousand dollars, and in dollars for people
     profit = Estimate(*(1000.0 * told[name] for name in ("mean", "low", "high")))
     shown = next(line for line in table.splitlines() if line.startswith("│ Profit (dollars) ↑"))
     assert shown.split("│")[2].strip() == interval(profit)
@@ -499,33 +509,36 @@ def test_gaps_stand_beside_permuted_groups(run, monkeypatch, capsys):
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     env = load(run).env
-    for name, value in found[0]["measures"].items():
-        assert ("null" in value) == (name in env.metrics and env.metrics[name].kind == "fair")
-        if "null" in value and value["null"]["mean"] is not None:
-            null = value["null"]
-            assert null["bound"] <= null["mean"] <= 0
+    measures = measures_of(found)["learned"]
+    for name, value in measures.items():
+        fair = name in env.metrics and env.metrics[name].kind == "fair"
+        assert ("null_mean" in value) == fair
+        if fair and value["null_mean"] is not None:
+            assert value["null_bound"] <= value["null_mean"] <= 0
             if not value["undefined_episodes"]:
-                assert null["excess"] == pytest.approx(value["mean"] - null["mean"], abs=1e-5)
-                assert null["clear"] == (value["mean"] < null["bound"])
+                excess = value["mean"] - value["null_mean"]
+                assert value["null_excess"] == pytest.approx(excess, abs=1e-5)
+                assert value["null_clear"] == (value["mean"] < value["null_bound"])
     assert main(words) == 0
     before, luck = capsys.readouterr().out.split("Disparities beside permuted groups")
     rows = [line for line in luck.splitlines() if "disparity" in line and "│" in line]
-    assert len(rows) == sum("null" in value for value in found[0]["measures"].values())
+    assert len(rows) == sum("null_mean" in value for value in measures.values())
     # gaps: each rate once, with its sign, test and difference from the first policy
     gaps = before.split("Who is worse off")[1]
-    for entry in found:
-        assert [one["measure"] for one in entry["gaps"]] == list(compared_by_group(env))
-        for one in entry["gaps"]:
-            assert one["rate"] in gaps and one["test"]["permutations"] == ENOUGH
-            (pair,) = one["pairs"]
-            assert pair["groups"] == list(env.spec.groups)
-            assert (pair["difference"] is None) == (entry is found[0])
-            if pair["worse_off"]:
-                ahead = pair["mean"] * one["better"] > 0
-                assert pair["worse_off"] == env.spec.groups[1 if ahead else 0]
-                assert pair["low"] > 0 or pair["high"] < 0
-                assert f"the {pair['worse_off']} by " in gaps
-    assert gaps.count("p = ") == len(found) * len(found[0]["gaps"])
+    told = [row for row in found["results"] if row["kind"] == "gap"]
+    for policy in [one["policy"] for one in found["policies"]]:
+        own = [row for row in told if row["policy"] == policy]
+        assert [row["measure"] for row in own] == list(compared_by_group(env))
+        for row in own:
+            assert row["title"] in gaps and row["permutations"] == ENOUGH
+            assert [row["part"], row["against"]] == list(env.spec.groups)
+            assert (row["reference"] is None) == (policy == "learned")
+            if row["worse_off"]:
+                ahead = row["mean"] * row["better"] > 0
+                assert row["worse_off"] == env.spec.groups[1 if ahead else 0]
+                assert row["low"] > 0 or row["high"] < 0
+                assert f"the {row['worse_off']} by " in gaps
+    assert gaps.count("p = ") == len(told)
 
 
 def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
@@ -533,7 +546,7 @@ def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
     rule = "admit_all_no_relief"
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["evaluate", str(run), "--episodes", "6", "--json"]) == 0
-    found = {entry["policy"]: entry["measures"] for entry in json.loads(capsys.readouterr().out)}
+    found = measures_of(json.loads(capsys.readouterr().out))
     ours, theirs = (
         evaluate(
             loaded.env,
@@ -552,8 +565,8 @@ def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
     )
     gaps = np.asarray(theirs.metrics["profit"] - ours.metrics["profit"], float)
     half = stats.t.ppf(0.975, 5) * gaps.std(ddof=1) / math.sqrt(6)
-    told = found[rule]["profit"]["difference"]
-    assert [told[end] for end in ("mean", "low", "high")] == pytest.approx(
+    told = found[rule]["profit"]
+    assert [told[f"difference{end}"] for end in ("", "_low", "_high")] == pytest.approx(
         [gaps.mean(), gaps.mean() - half, gaps.mean() + half], rel=1e-5
     )
     assert main(["evaluate", str(run), "--episodes", "6"]) == 0
@@ -564,18 +577,19 @@ def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
     cells = [cell.strip() for cell in row.strip("│ ").split("│")][1:]
     assert len(cells) == len(found) - 1
     for cell, (_, measures) in zip(cells, list(found.items())[1:], strict=True):
-        gap = measures["profit"]["difference"]
-        clear = gap["low"] > 0 or gap["high"] < 0
-        verdict = ("better" if gap["mean"] > 0 else "worse") if clear else ""
-        fails = -measures["survived"]["difference"]["mean"]
-        if clear and fails * gap["mean"] > 0:
+        told = measures["profit"]
+        clear = told["difference_low"] > 0 or told["difference_high"] < 0
+        assert told["clear"] == clear
+        verdict = ("better" if told["difference"] > 0 else "worse") if clear else ""
+        fails = -measures["survived"]["difference"]
+        if clear and fails * told["difference"] > 0:
             verdict = "by failing"
-        dollars = Estimate(*(1000.0 * gap[name] for name in ("mean", "low", "high")))
+        dollars = Estimate(*(1000.0 * told[f"difference{end}"] for end in ("", "_low", "_high")))
         assert cell == f"{difference_text(dollars, 'dollars')} {verdict}".rstrip()
     assert any(cell.endswith(("better", "worse", "by failing")) for cell in cells)
     defaults = next(line for line in differences.splitlines() if "Default rate" in line)
     for cell, (_, measures) in zip(defaults.split("│")[2:], list(found.items())[1:], strict=False):
-        gap = measures["default_rate"]["difference"]["mean"]
+        gap = measures["default_rate"]["difference"]
         if gap is None:
             assert cell.strip() == "undefined"
             continue
@@ -652,7 +666,7 @@ def test_runs_that_differ_are_labelled_by_what_differs(run, monkeypatch, capsys,
     assert titles == [f"{setting} 0.03", f"{setting} 0.02"]
     assert "learned" not in out, "the columns are named as the report names them"
     assert main(["evaluate", str(run), "b", "--episodes", "6", "--json"]) == 0
-    policies = [entry["policy"] for entry in json.loads(capsys.readouterr().out)]
+    policies = [one["policy"] for one in json.loads(capsys.readouterr().out)["policies"]]
     assert policies.count("deposit rate 0.03") == policies.count("deposit rate 0.02") == 1
 
 
@@ -660,7 +674,7 @@ def test_folders_of_equal_names_are_told_apart(run, monkeypatch, capsys, here):
     for root in "ab":
         shutil.copytree(run, here / root / "x" / "y")
     assert main(["evaluate", "a/x/y", "b/x/y", "--episodes", "6", "--json"]) == 0
-    policies = [entry["policy"] for entry in json.loads(capsys.readouterr().out)]
+    policies = [one["policy"] for one in json.loads(capsys.readouterr().out)["policies"]]
     assert policies[:2] == ["x/y (1)", "x/y (2)"]
 
 

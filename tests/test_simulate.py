@@ -104,16 +104,17 @@ def test_what_does_20_percent_relief_change(capsys, here):
     dollars = 1000.0 * (after.metrics["profit"].astype(float) - before.metrics["profit"])
     assert numbers(row(lines, "Profit (dollars) ↑")[2])[0] == pytest.approx(dollars.mean(), abs=1)
     rows = list(csv.DictReader((here / "numbers.csv").open()))
-    (profit,) = [r for r in rows if r["name"] == "profit" and r["scenario"] == "changed"]
+    (profit,) = [r for r in rows if r["measure"] == "profit" and r["policy"] == "changed"]
     assert profit["unit"] == "dollars" and profit["kind"] == "measure"
     assert float(profit["difference"]) == pytest.approx(dollars.mean(), rel=1e-5)
     assert float(profit["mean"]) - float(profit["reference_mean"]) == pytest.approx(
         float(profit["difference"]), rel=1e-6
     )
-    assert {r["group"] for r in rows} == {"", *env.spec.groups}
-    reference = [r for r in rows if r["scenario"] == "admit all no relief"]
-    assert len(reference) == len(rows) / 2
-    assert {r["difference"] for r in reference} == {""}
+    assert {r["part"] for r in rows} == {"", *env.spec.groups}
+    reference = [r for r in rows if r["policy"] == "admit all no relief"]
+    changes = [r for r in rows if r["kind"] == "change"]
+    assert len(reference) == (len(rows) - len(changes)) / 2 and len(changes) == 2
+    assert {r["difference"] for r in reference} == {r["reference"] for r in reference} == {""}
 
 
 def test_what_do_30_percent_more_beds_in_the_south_change(capsys):
@@ -135,29 +136,60 @@ def test_what_do_30_percent_more_beds_in_the_south_change(capsys):
 def test_json_holds_the_same_numbers(capsys):
     words = f"{LOAN} --fix debt_management.relief=0.2 --params deposit_rate=+100% --json"
     lines, _ = told(capsys, words)
-    reference, changed = json.loads("\n".join(lines))
-    assert (reference["scenario"], reference["reference"]) == ("admit all no relief", None)
-    assert (changed["scenario"], changed["reference"]) == ("changed", "admit all no relief")
-    assert reference["changes"] == [] and len(changed["changes"]) == 3
-    assert changed["changes"][0] == {
-        "section": "params",
-        "what": "deposit rate",
+    found = json.loads("\n".join(lines))
+    reference, changed = found["policies"]
+    assert (reference["policy"], reference["reference"]) == ("admit all no relief", None)
+    assert (changed["policy"], changed["reference"]) == ("changed", "admit all no relief")
+    changes = [r for r in found["results"] if r["kind"] == "change"]
+    assert len(changes) == 3 and {r["policy"] for r in changes} == {"changed"}
+    assert changes[0] == {
+        "policy": "changed",
+        "reference": "admit all no relief",
+        "kind": "change",
+        "measure": "params",
+        "title": "deposit rate",
         "unit": "per year",
         "old": pytest.approx(0.03),
         "new": pytest.approx(0.06),
     }
-    assert (changed["episodes"], changed["seed"], changed["level"]) == (5, 3, 0.95)
+    settings = {"environment": "loan", "episodes": 5, "seed": 3, "params": ["deposit_rate=+100%"]}
+    assert found["settings"].items() >= settings.items()
+    assert found["settings"]["environment_args.population"] == 60
+    assert changed["episodes"] == 5 and found["level"] == 0.95
     assert changed["same_people"] and changed["failed_episodes"] == 0
     keyed = [
-        {(r["kind"], r["name"], r["group"]): r for r in e["results"]} for e in (reference, changed)
+        {
+            (r["kind"], r["measure"], r["part"], r.get("against")): r
+            for r in found["results"]
+            if r["policy"] == one["policy"] and r["kind"] != "change"
+        }
+        for one in (reference, changed)
     ]
-    assert list(keyed[0]) == list(keyed[1])
+    assert list(keyed[0]) == list(keyed[1]) and "gap" in {kind for kind, *_ in keyed[0]}
     for before, after in zip(*(k.values() for k in keyed), strict=True):
-        assert before["difference"] is None
-        difference = after["difference"]
-        if not (before["undefined_episodes"] or after["undefined_episodes"]):
-            assert difference["mean"] == pytest.approx(after["mean"] - before["mean"], abs=1e-4)
-            assert difference["low"] <= difference["mean"] <= difference["high"]
+        assert before["difference"] is before["clear"] is None
+        known = before["undefined_episodes"] == after["undefined_episodes"] == 0
+        if known:
+            assert after["difference"] == pytest.approx(after["mean"] - before["mean"], abs=1e-4)
+            assert after["difference_low"] <= after["difference"] <= after["difference_high"]
+            assert after["reference_mean"] == before["mean"]
+
+
+@pytest.mark.full
+def test_nulls_are_told_with_natural_signs(capsys):
+    lines, _ = told(capsys, f"{LOAN} --null --json --baseline thresholds_half_no_relief")
+    rows = json.loads("\n".join(lines))["results"]
+    nulls = [row for row in rows if row.get("null_mean") is not None]
+    assert {row["measure"] for row in nulls} <= {
+        row["measure"] for row in rows if row["better"] < 0
+    }
+    for row in nulls:
+        assert 0 <= row["null_mean"] <= row["null_bound"]
+        if not row["undefined_episodes"]:
+            excess = row["mean"] - row["null_mean"]
+            assert row["null_excess"] == pytest.approx(excess, rel=1e-4, abs=1e-6)
+    gaps = [row for row in rows if row["kind"] == "gap"]
+    assert gaps and all(0 < row["p"] <= 1 for row in gaps)
 
 
 def test_without_changes_the_baselines_are_simulated(capsys):
@@ -226,11 +258,8 @@ def test_scenarios_of_a_file_stand_side_by_side(capsys, here):
     second = lines[next(i for i, line in enumerate(lines) if line.startswith(heads[1])) :]
     assert row(second, label)[:2] == row(lines, label)[:2]
     other, _ = told(capsys, "simulate --scenarios s.yaml --reference relief --json")
-    assert [entry["reference"] for entry in json.loads("\n".join(other))] == [
-        None,
-        "relief",
-        "relief",
-    ]
+    policies = json.loads("\n".join(other))["policies"]
+    assert [entry["reference"] for entry in policies] == [None, "relief", "relief"]
 
 
 def test_names_in_the_table_are_no_formulas(capsys, here):
@@ -243,7 +272,7 @@ def test_names_in_the_table_are_no_formulas(capsys, here):
     rows = list(csv.reader((here / "table.csv").open()))[1:]
     shown = ["'=1+1", "'+30% deposits", "'@today", "'-", "plain = name"]
     assert [row[0] for row in rows[: len(names)]] == shown
-    assert {row[1] for row in rows} == {"'=1+1"}
+    assert {row[1] for row in rows} == {"", "'=1+1"}
     texts = [cell for row in rows for cell in row if not re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)]
     assert not [text for text in texts if text.startswith(("=", "+", "-", "@"))]
     assert any(cell.startswith("-") for row in rows for cell in row), "numbers stay numbers"
@@ -299,7 +328,8 @@ BAD = [
     ("simulate loan --fx admissions=0", "unknown flag '--fx'; perhaps --fix is meant"),
     ("simulate loan --csv", "--csv is given without a value"),
     ("simulate loan --csv nowhere/to/x.csv --horizon 0", "horizon is 0"),
-    ("simulate loan --csv .", "is a directory|cannot be written"),
+    ("simulate loan --csv .", "csv is '.'; it takes a file that ends in .csv or .parquet"),
+    ("simulate loan --csv /proc/x.csv", "cannot be written"),
     ("simulate --scenarios nope.yaml", "nope.yaml cannot be read: No such file"),
     ("simulate loan --scenarios nope.txt", "ends in '.txt'; it takes .yaml"),
 ]

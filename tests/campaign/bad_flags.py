@@ -62,6 +62,7 @@ WRONG = {
     "point": ["", "1", "1,", "a,b", "1,nan", "inf,1", "1,2,3", "1;2", LONG, f"{DIGITS},1"],
     "shard": ["", "3", "0/2", "3/2", "a/b", "1/2/3", "-1/2", "1/0", f"1/{DIGITS}x"],
 }
+OUTPUT = {"json": bool, "csv": "path"}
 # A good command -> the kinds of its flags.
 COMMANDS: dict[str, dict[str, Any]] = {
     "evaluate run": {
@@ -71,7 +72,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "sample": bool,
         "massage": bool,
         "null": bool,
-        "json": bool,
+        **OUTPUT,
     },
     "report run": {"out": "path", "episodes": int, "scheme": "name", "seed": int},
     "reproduce mafe-fig8": {
@@ -83,6 +84,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "out": "path",
         "pages": "path",
         "list": bool,
+        **OUTPUT,
     },
     "sweep run plan.toml": {
         "out": "path",
@@ -92,16 +94,17 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "shard": "shard",
         "dry_run": bool,
     },
-    "sweep status plan.toml": {"out": "path", "watch": bool},
-    "sweep table plan.toml": {"out": "path", "rows": "name", "episodes": int, "file": "path"},
+    "sweep status plan.toml": {"out": "path", "watch": bool, **OUTPUT},
+    "sweep table plan.toml": {"out": "path", "rows": "name", "episodes": int, **OUTPUT},
     "sweep pareto plan.toml": {
         "out": "path",
         "x": "name",
         "y": "name",
         "reference": "point",
         "episodes": int,
+        **OUTPUT,
     },
-    "sweep effects plan.toml": {"out": "path", "measure": "name", "episodes": int},
+    "sweep effects plan.toml": {"out": "path", "measure": "name", "episodes": int, **OUTPUT},
     "sweep page plan.toml": {"out": "path", "measure": "name", "episodes": int, "file": "path"},
     "simulate loan": {
         "baseline": "other name",
@@ -111,17 +114,17 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "seed": int,
         "all": bool,
         "null": bool,
-        "json": bool,
-        "csv": "path",
+        **OUTPUT,
     },
     "bench loan": {
         "populations": "whole numbers",
         "batches": "whole numbers",
         "repetitions": int,
         "opponent": "file",
-        "json": bool,
+        **OUTPUT,
     },
-    "data describe loan": {"source": "name"},
+    "data describe loan": {"source": "name", **OUTPUT},
+    "list": OUTPUT,
     "demo": {"out": "path", "epochs": int, "population_size": int},
     "train loan": {
         "algorithm": "name",

@@ -12,7 +12,7 @@ WORDS = [
     *(([word], "unknown command") for word in ("a\0b", "\x1b[2J", "\ud800", LONG, "--versio", "é")),
     # commands without flags
     *((["version", word], "version takes none") for word in ("x", "", "--x", "-v", "\x1b", LONG)),
-    *((["list", word], "list takes none") for word in ("x", "", "--x", "-l", "\0", LONG)),
+    *((["list", word], "list --help") for word in ("x", "", "--x", "-l", "\0", LONG)),
     # names that stand alone
     *((["train", word], "environment") for word in ("nope", "", " ", "Loan", "loan/", "../loan")),
     *((["train", word], "environment") for word in ("_sampled", "a\0b", "\x1b[2J", "é", LONG)),
@@ -80,8 +80,11 @@ WORDS = [
     (["simulate", "loan", *"--params deposit_rate=0 --params deposit_rate=1".split()], "twice"),
     (["simulate", "loan", *"--population 10 --applicants 11".split()], "applicants is 11"),
     (["simulate", "loan", "--reference", "nope", "--fix", "admissions=0"], "nope"),
-    (["simulate", "loan", "--csv", "/proc/x"], "/proc/x"),
-    (["simulate", "loan", "--csv", "run"], "run"),
+    *(
+        ([*words.split(), "--csv", path], path)
+        for words in ("simulate loan", "evaluate run", "bench loan", "list", "reproduce --list")
+        for path in ("/proc/x.csv", "run", "run/x.txt")
+    ),
     # modules of others, for every command
     *(
         (["--import", word, "list"], word[:4])

@@ -23,6 +23,7 @@ from fairgym.cli import (
     data,
     demo,
     evaluate,
+    listing,
     main,
     report,
     reproduce,
@@ -146,6 +147,7 @@ FLAGS = {
     "sweep effects plan.toml": sweep_results.EffectFlags,
     "sweep page plan.toml": sweep_results.PageFlags,
     "data describe loan": data.DescribeFlags,
+    "list": listing.ListFlags,
     "demo": demo.DemoFlags,
 }
 

@@ -13,7 +13,7 @@ from stand_ins import on_paper, stand_in
 
 import fairgym
 from fairgym.cli import main
-from fairgym.cli.scheme_rows import scheme_rows
+from fairgym.cli.evaluate import scheme_rows
 from fairgym.config import RunConfig
 from fairgym.core import (
     Components,
@@ -303,14 +303,20 @@ def test_evaluate_prints_schemes_and_knows_them_as_json(folder, capsys):
     for words in ("Worst off ↑", "Fairness over an episode", "after 1 of 4 steps", "person 2"):
         assert words in shown
     main([*command, "--json"])
-    for row in json.loads(capsys.readouterr().out):
-        welfare = row["schemes"]["welfare"]
-        assert len(welfare["course"]) == 4
-        assert welfare["course"][-1] == pytest.approx(row["measures"]["welfare"]["mean"], rel=1e-5)
-        got = [status["mean"] for status in welfare["status"].values()]
-        assert row["schemes"]["gini"]["status"] == welfare["status"]
-        assert list(welfare["status"]) == ["person_0", "person_1", "person_2"]
-        assert sum(got) == pytest.approx(row["measures"]["handed_out"]["mean"])
+    document = json.loads(capsys.readouterr().out)
+    for policy in document["policies"]:
+        found = {}
+        for row in document["results"]:
+            if row["policy"] == policy["policy"]:
+                found.setdefault((row["kind"], row["measure"]), []).append(row)
+        course = found["course", "welfare"]
+        assert [row["step"] for row in course] == [1, 2, 3, 4]
+        ((welfare,), (out,)) = (found["measure", name] for name in ("welfare", "handed_out"))
+        assert course[-1]["mean"] == pytest.approx(welfare["mean"], rel=1e-5)
+        status, same = (found["status", name] for name in ("welfare", "gini"))
+        assert [row["mean"] for row in status] == [row["mean"] for row in same]
+        assert [row["part"] for row in status] == ["person_0", "person_1", "person_2"]
+        assert sum(row["mean"] for row in status) == pytest.approx(out["mean"])
 
 
 @pytest.mark.parametrize(

@@ -101,17 +101,25 @@ def command(monkeypatch):
     return main
 
 
+def means_of(document):
+    """(policy, measure) -> mean."""
+    rows = [row for row in document["results"] if row["kind"] == "measure"]
+    return {(row["policy"], row["measure"]): row["mean"] for row in rows}
+
+
 def test_evaluate_massages(run, command, capsys):
     arguments = ["evaluate", str(run.folder), "--massage", "--episodes", "3", "--seed", "4"]
     assert command([*arguments, "--json"]) == 0
-    found = {entry["policy"]: entry["measures"] for entry in json.loads(capsys.readouterr().out)}
-    assert list(found) == ["learned, massaged", "threshold", "everybody", "random"]
+    document = json.loads(capsys.readouterr().out)
+    policies = [one["policy"] for one in document["policies"]]
+    assert policies == ["learned, massaged", "threshold", "everybody", "random"]
+    found = means_of(document)
     env, policies = run.massaged()
     evaluation = fairgym.evaluate(
         env, run.params, policies, jax.random.key(4), 3, objective=run.objective
     )
     for name in ("objective", *run.env.metrics):
-        mean = found["learned, massaged"][name]["mean"]
+        mean = found["learned, massaged", name]
         assert mean == pytest.approx(float(evaluation.values(name).mean()), abs=1e-6)
     without = run.evaluate(3, 4)
     assert without.interval("profit") != evaluation.interval("profit")
@@ -121,11 +129,12 @@ def test_evaluate_massages(run, command, capsys):
 def test_evaluate_samples(run, command, capsys):
     arguments = ["evaluate", str(run.folder), "--sample", "--massage", "--episodes", "3", "--json"]
     assert command(arguments) == 0
-    first, *_ = json.loads(capsys.readouterr().out)
-    assert first["policy"] == "learned, sampled, massaged"
+    document = json.loads(capsys.readouterr().out)
+    first = "learned, sampled, massaged"
+    assert document["policies"][0]["policy"] == first
     env, policies = run.massaged(policies=sampled(run.env, run.policies))
     found = run.evaluate(3, env=env, policies=policies)
-    assert first["measures"]["profit"]["mean"] == pytest.approx(found.values("profit").mean())
+    assert means_of(document)[first, "profit"] == pytest.approx(found.values("profit").mean())
 
 
 def test_other_observations_are_refused(run):

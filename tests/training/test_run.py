@@ -91,13 +91,14 @@ def test_a_run_measures_its_policies_as_the_command_does(finished, capsys, monke
     found = fairgym.load(finished.folder).evaluate(episodes=4, seed=5)
     arguments = ["evaluate", str(finished.folder), "--episodes", "4", "--seed", "5", "--json"]
     assert main(arguments) == 0
-    told = {entry["policy"]: entry["measures"] for entry in json.loads(capsys.readouterr().out)}
+    rows = json.loads(capsys.readouterr().out)["results"]
+    told = {(r["policy"], r["measure"]): r["mean"] for r in rows if r["kind"] == "measure"}
     assert found.episodes == 4 and set(found.metrics) == set(finished.env.metrics)
     for name in ("objective", *found.metrics, "survived"):
-        assert found.interval(name)[0] == told["learned"][name]["mean"]
+        assert found.interval(name)[0] == told["learned", name]
     fixed = fixed_policies(finished.env, dict.fromkeys(finished.env.agents, "random"))
     others = finished.evaluate(4, 5, policies=fixed)
-    assert others.interval("objective")[0] == told["random"]["objective"]["mean"]
+    assert others.interval("objective")[0] == told["random", "objective"]
     assert others.interval("objective") != found.interval("objective")
     for options, message in (({"episodes": 0}, "episodes is 0"), ({"seed": -1}, "seed is -1")):
         with pytest.raises(FairgymError, match=message):

@@ -269,8 +269,9 @@ class TestCommandLine:
         assert main(["train", "--resume", "--out", "x"]) == 0
         capsys.readouterr()
         assert main(["evaluate", "x", "--episodes", "4", "--json"]) == 0
-        entries = json.loads(capsys.readouterr().out)
-        assert all("worst_served" in entry["measures"] for entry in entries)
+        found = json.loads(capsys.readouterr().out)
+        worst = [one["policy"] for one in found["results"] if one["measure"] == "worst_served"]
+        assert worst == [one["policy"] for one in found["policies"]]
         assert main(["evaluate", "x", "--episodes", "4"]) == 0
         assert "Worst served" in capsys.readouterr().out
 

@@ -1,8 +1,6 @@
 """The table of measurements, and opponents to compare with."""
 
-import dataclasses
 import importlib.util
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +25,6 @@ def main_bench(
     *,
     populations: Sequence[int] = POPULATIONS,
     batches: Sequence[int] = BATCHES,
-    as_json: bool = False,
     repetitions: int = 5,
     opponent: Opponent | None = None,
 ) -> list[Measurement]:
@@ -38,7 +35,6 @@ def main_bench(
         populations: numbers of people; an environment without people, or whose network says how
             many there are, is measured once.
         batches: numbers of episodes run together.
-        as_json: print one JSON list at the end instead of a table line by line.
         repetitions: number of times that each figure is measured; the median counts.
         opponent: another implementation to compare with.
 
@@ -52,18 +48,13 @@ def main_bench(
     for name, people in sizes:
         make_sized(name, people)  # bad input is refused before anything is measured
     found = []
-    if not as_json:
-        print(_HEADER)
+    print(_HEADER)
     for name, people in sizes:
         for line in measure(name, people, batches, repetitions, opponent=opponent):
             found.append(line)
-            if not as_json:
-                print(_table_line(line), flush=True)
-    if as_json:
-        print(json.dumps([dataclasses.asdict(line) for line in found], indent=1))
-    else:
-        print(f"{jax.local_device_count()} {jax.default_backend()} device(s)", end="")
-        print("; speedup: over the opponent, side by side" if opponent else "")
+            print(_table_line(line), flush=True)
+    print(f"{jax.local_device_count()} {jax.default_backend()} device(s)", end="")
+    print("; speedup: over the opponent, side by side" if opponent else "")
     return found
 
 

@@ -3,12 +3,13 @@
 import dataclasses
 from collections.abc import Sequence
 
+from fairgym.cli.output import Output
 from fairgym.cli.parsing import flag, names, parse
 from fairgym.core import FairgymError
 
 
 @dataclasses.dataclass(frozen=True)
-class BenchFlags:
+class BenchFlags(Output):
     """Measure the speed of environments, without and with policies."""
 
     names: tuple[str, ...] = names("Environments, such as loan.", "NAME")
@@ -22,7 +23,6 @@ class BenchFlags:
     opponent: str = flag(
         "", "Python file of another implementation to compare with.", metavar="FILE"
     )
-    json: bool = flag(False, "Print one JSON list.")
 
 
 def bench(arguments: Sequence[str]) -> None:
@@ -37,10 +37,11 @@ def bench(arguments: Sequence[str]) -> None:
     from fairgym.bench import load_opponent, main_bench
 
     given = {"populations": flags.populations, "batches": flags.batches}
-    main_bench(
-        flags.names,
-        as_json=flags.json,
-        repetitions=flags.repetitions,
-        opponent=load_opponent(flags.opponent) if flags.opponent else None,
-        **{name: value for name, value in given.items() if value is not None},
-    )
+    with flags.computing():
+        found = main_bench(
+            flags.names,
+            repetitions=flags.repetitions,
+            opponent=load_opponent(flags.opponent) if flags.opponent else None,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    flags.give("bench", lambda: {"results": [dataclasses.asdict(one) for one in found]})

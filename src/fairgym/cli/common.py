@@ -1,6 +1,8 @@
 """What every command shares: `--import MODULE`, and texts of users on the screen."""
 
-from collections.abc import Sequence
+import contextlib
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 FLAG = "--import"
 IMPORT_HELP = "--import MODULE  module of your own that is imported first; may be repeated"
@@ -51,6 +53,43 @@ def import_first(modules: Sequence[str]) -> None:
 def as_words() -> list[str]:
     """The arguments by which the same command is given the same modules again."""
     return [word for module in _given for word in (FLAG, module)]
+
+
+@contextlib.contextmanager
+def resumable(words: Callable[[], Sequence[str]]) -> Iterator[None]:
+    """While a command trains: Ctrl-C ends it with the words of the command that goes on."""
+    from fairgym.utils import interrupts
+
+    def last_words() -> str:
+        return f"interrupted; continue with: {shlex.join([*words(), *as_words()])}"
+
+    interrupts.set_last_words(last_words)
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(last_words()) from stop
+
+
+def dispatch(
+    command: str,
+    actions: Mapping[str, Callable[[Sequence[str]], None]],
+    usage: str,
+    arguments: Sequence[str],
+) -> None:
+    """Do what the first word says, or print how the command is used.
+
+    Raises:
+        FairgymError: an unknown action.
+    """
+    from fairgym.core import FairgymError
+
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(f"{usage}\n\n{IMPORT_HELP}")
+        return
+    if arguments[0] not in actions:
+        takes = ", ".join(actions)
+        raise FairgymError(f"unknown action {arguments[0]!r}; {command} takes: {takes}")
+    actions[arguments[0]](arguments[1:])
 
 
 def plain(text: object) -> str:

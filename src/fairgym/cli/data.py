@@ -3,27 +3,25 @@
 import dataclasses
 import sys
 from collections.abc import Sequence
+from typing import Any
 
-from fairgym.cli.common import IMPORT_HELP
+from fairgym.cli.common import dispatch
+from fairgym.cli.output import Output
 from fairgym.cli.parsing import flag, names, parse
 from fairgym.core import FairgymError
 
 
 def data(arguments: Sequence[str]) -> None:
     """Describe or import populations."""
-    actions = {"describe": _describe, "import": _import}
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print("usage: fairgym data describe POPULATION [--source NAME]")
-        print("       fairgym data import SOURCE FILE")
-        print(f"\n{IMPORT_HELP}")
-        return
-    if arguments[0] not in actions:
-        raise FairgymError(f"unknown action {arguments[0]!r}; data takes: {', '.join(actions)}")
-    actions[arguments[0]](arguments[1:])
+    usage = (
+        "usage: fairgym data describe POPULATION [--source NAME]\n"
+        "       fairgym data import SOURCE FILE"
+    )
+    dispatch("data", {"describe": _describe, "import": _import}, usage, arguments)
 
 
 @dataclasses.dataclass(frozen=True)
-class DescribeFlags:
+class DescribeFlags(Output):
     """Describe the people of a population."""
 
     names: tuple[str, ...] = names("Populations, such as loan.", "NAME")
@@ -36,7 +34,15 @@ def _describe(arguments: Sequence[str]) -> None:
     flags = parse(DescribeFlags, arguments, "fairgym data describe")
     if not flags.names:
         raise FairgymError(f"no population is given; there are: {', '.join(population_names())}")
-    print("\n\n".join(describe(name, flags.source) for name in flags.names))
+    if flags.give("data describe", lambda: _records(flags)):
+        print("\n\n".join(describe(name, flags.source) for name in flags.names))
+
+
+def _records(flags: DescribeFlags) -> dict[str, Any]:
+    from fairgym.data import describe_records
+
+    several = [describe_records(name, flags.source) for name in flags.names]
+    return {"results": [row for rows in several for row in rows]}
 
 
 def _import(arguments: Sequence[str]) -> None:

@@ -1,17 +1,16 @@
-"""Simulations on the screen, and for programs and spreadsheets: sentences, tables, JSON, CSV."""
+"""Simulations on the screen: sentences and tables."""
 
 import itertools
-import json
 import math
 from collections.abc import Sequence
-from typing import Any
 
-from fairgym.cli.screen import line, show
+from fairgym.cli.output import line, show
 from fairgym.config.differences import small, words
-from fairgym.results.changes import Change, changes
-from fairgym.results.gap_tables import gap_table, null_table
+from fairgym.core import Environment
+from fairgym.results.changes import changes
+from fairgym.results.gap_tables import Columns, gap_table, null_table
 from fairgym.results.labels import capital, has_people, listed
-from fairgym.results.numbers import Estimate, difference_text, interval, number
+from fairgym.results.numbers import difference_text, interval, number
 from fairgym.results.quantities import FAILED, LENGTH
 from fairgym.results.rows import Row, effects
 from fairgym.results.table import Table
@@ -22,13 +21,9 @@ HEADS = {
     "count": "Counted over the episode",
     "end": "At the end of the episode",
 }
-LEVEL = 0.95
+ARROWS = "↑ more is better, ↓ less is better"
 MOST_EFFECTS = 3  # that the first sentence tells
 WIDTH = 100  # columns of a table
-COLUMNS = (
-    "scenario reference kind name title group unit mean low high reference_mean difference"
-    " difference_low difference_high clear undefined_episodes episodes"
-).split()
 
 
 def print_simulation(simulation: Simulation, everything: bool = False) -> None:
@@ -54,12 +49,7 @@ def print_simulation(simulation: Simulation, everything: bool = False) -> None:
     shown = [row for row in found if everything or row.quantity.kind in ("measure", "rate")]
     _print_effects(simulation, shown)
     columns = {name: [one] for name, one in simulation.evaluations.items()}
-    for table in (
-        gap_table(simulation.base.env, columns),
-        null_table(simulation.base.env, columns),
-    ):
-        if table.rows:
-            show(table, WIDTH)
+    show_gaps(simulation.base.env, columns, WIDTH)
     if len(shown) < len(found):
         line("Counts over the episode and its end: --all.")
 
@@ -133,8 +123,7 @@ def opening(simulation: Simulation) -> list[str]:
     """The sentences above the tables: who, how long, the reference, other people."""
     base, env = simulation.base, simulation.base.env
     episodes = "1 episode" if simulation.episodes == 1 else f"{simulation.episodes:,} episodes"
-    same = "the same people and the same luck" if has_people(env) else "the same luck"
-    several = f" of each scenario, with {same}" * bool(simulation.others)
+    several = f" of each scenario, with {same_luck(env)}" * bool(simulation.others)
     own = words(base.baseline) == base.name
     begins = "" if own else f" (from the baseline {words(base.baseline)})"
     reference = f"; reference: {base.name}{begins}" if simulation.others else f"; {base.name}"
@@ -184,14 +173,14 @@ def _value(value: object) -> str:
 
 
 def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
-    caption = "↑ more is better, ↓ less is better"
+    caption = ARROWS
     others = [one.name for one in simulation.others]
     if others:
         caption = (
             "difference from the reference [95% interval of the paired difference]; points are"
             f" percentage points; {caption}"
         )
-    same, notes, kind, rows = [], [], "", []
+    same, told, kind, rows = [], [], "", []
     for (head, _), several in itertools.groupby(found, key=_block):
         several = list(several)
         if all(row.unchanged for row in several):
@@ -200,11 +189,8 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
         if head != kind:
             rows.append([HEADS[head]])
             kind = head
-        for row in several:
-            rows.append(_cells(simulation.reference, row))
-            if row.undefined:
-                told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
-                notes.append(f"{row.name} ({told})")
+        told += several
+        rows += [_cells(simulation.reference, row) for row in several]
     first = "reference" if others else "mean [95% interval]"
     columns = [others] if len(others) < 2 else [[name] for name in others]
     for place, names in enumerate(columns, 2):
@@ -215,10 +201,29 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
         show(Table(["", first, *names], cells, caption, title), WIDTH)
     if same:
         line(f"No difference at all: {', '.join(same)}.")
-    if notes:
-        line(f"* 0/0 in some of the {simulation.episodes} episodes, which are left out:")
-        for note in notes:
-            line(f"  {note}")
+    show_undefined(told, simulation.episodes)
+
+
+def same_luck(env: Environment) -> str:
+    """What all policies share, in words."""
+    return "the same people and the same luck" if has_people(env) else "the same luck"
+
+
+def show_undefined(rows: Sequence[Row], episodes: int) -> None:
+    """Print in how many episodes a quantity is 0/0, of those that are so in some."""
+    undefined = [row for row in rows if row.undefined]
+    if undefined:
+        line(f"* 0/0 in some of the {episodes} episodes, which are left out:")
+    for row in undefined:
+        told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
+        line(f"  {row.name} ({told})")
+
+
+def show_gaps(env: Environment, columns: Columns, most: int | None = None) -> None:
+    """Print who is worse off, and disparities beside permuted groups where there are any."""
+    for table in (gap_table(env, columns), null_table(env, columns)):
+        if table.rows:
+            show(table, most)
 
 
 def _block(row: Row) -> tuple[str, str]:
@@ -236,89 +241,3 @@ def _cells(reference: str, row: Row) -> list[str]:
     mean = number(base.mean * (100.0 if unit == "share" else 1.0))
     differences = (difference_text(one, unit) + star for one in row.differences.values())
     return [row.label, f"{mean}{star}", *differences]
-
-
-# ---------------------------------------------------------------- for programs
-
-
-def as_json(simulation: Simulation) -> str:
-    """One entry per scenario, the reference first; values as they are, shares of 1."""
-    found = effects(simulation)
-    env = simulation.base.env
-    entries = [
-        {
-            "scenario": one.name,
-            "reference": None if one.name == simulation.reference else simulation.reference,
-            "environment": simulation.environment,
-            "size": env.spec.size_text,
-            "horizon": one.env.horizon,
-            "time_unit": env.spec.time_unit,
-            "baseline": one.baseline,
-            "episodes": simulation.episodes,
-            "failed_episodes": int(simulation.evaluations[one.name].terminated.sum()),
-            "same_people": simulation.same_people(one.name),
-            "seed": simulation.seed,
-            "level": LEVEL,
-            "changes": [_plain_change(change) for change in changes(simulation, one)],
-            "results": [_result(effect, one.name) for effect in found],
-        }
-        for one in _ordered(simulation)
-    ]
-    return json.dumps(entries, indent=2, allow_nan=False)
-
-
-def as_rows(simulation: Simulation) -> list[dict[str, Any]]:
-    """A row for each scenario and quantity; what is not known is None."""
-    rows = []
-    for effect in effects(simulation):
-        for one in _ordered(simulation):
-            result = _result(effect, one.name)
-            difference = result.pop("difference") or {}
-            row = {
-                **result,
-                "scenario": one.name,
-                "reference": simulation.reference,
-                "reference_mean": _finite(effect.means[simulation.reference].mean),
-                "difference": difference.get("mean"),
-                "difference_low": difference.get("low"),
-                "difference_high": difference.get("high"),
-                "clear": "" if not difference else "yes" if difference["clear"] else "no",
-                "episodes": simulation.episodes,
-            }
-            rows.append({column: row[column] for column in COLUMNS})
-    return rows
-
-
-def _ordered(simulation: Simulation) -> tuple[Built, ...]:
-    return simulation.base, *simulation.others
-
-
-def _result(effect: Row, name: str) -> dict[str, Any]:
-    quantity, difference = effect.quantity, effect.differences.get(name)
-    return {
-        "kind": quantity.kind,
-        "name": quantity.name,
-        "title": quantity.title,
-        "group": quantity.group,
-        "unit": quantity.unit,
-        **_limits(effect.means[name]),
-        "undefined_episodes": effect.means[name].undefined,
-        "difference": None
-        if difference is None
-        else {**_limits(difference), "clear": difference.clear},
-    }
-
-
-def _limits(interval: Estimate) -> dict[str, float | None]:
-    return {key: _finite(getattr(interval, key)) for key in ("mean", "low", "high")}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _plain_change(change: Change) -> dict[str, Any]:
-    return {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in change._asdict().items()
-    }

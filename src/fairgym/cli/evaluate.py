@@ -1,36 +1,32 @@
 """`fairgym evaluate`: learned policies beside fixed ones."""
 
 import dataclasses
-import json
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from fairgym.cli.effects import ARROWS, same_luck, show_gaps, show_undefined
+from fairgym.cli.output import Output, say, show
 from fairgym.cli.parsing import flag, names, parse, scheme_flag
-from fairgym.cli.scheme_rows import CAPTION, scheme_rows, schemes_json
-from fairgym.cli.screen import line, say, show
 from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of
 from fairgym.core import Environment, check_shape
-from fairgym.results.gap_tables import Columns, gap_table, null_table
-from fairgym.results.gaps import RateGaps, gaps_of
-from fairgym.results.labels import has_people
+from fairgym.results.gap_tables import Columns
 from fairgym.results.numbers import Estimate, difference_text, interval
 from fairgym.results.quantities import FAILED, measures
+from fairgym.results.records import comparison_results
 from fairgym.results.rows import Row, rows_of
 from fairgym.results.table import Table
 from fairgym.statistics.intervals import mean_interval
-from fairgym.training.comparison import Compared, Comparison, compare
-from fairgym.training.evaluation import ENOUGH
+from fairgym.training.comparison import Comparison, compare
+from fairgym.training.courses import courses, few, status_vectors
+from fairgym.training.evaluation import ENOUGH, Evaluation
 from fairgym.training.run import Run, load_runs
 
-LEVEL = 0.95
-ARROWS = "↑ more is better, ↓ less is better"
+QUARTERS = 4  # of an episode, after which scores of schemes are told
 
 
 @dataclasses.dataclass(frozen=True)
-class Flags:
+class Flags(Output):
     """Measure runs beside fixed policies, in the same episodes.
 
     A first table holds each policy's means, a second the mean differences of all others from the
@@ -57,13 +53,10 @@ class Flags:
         "Add a permutation test: how probable such gaps were if groups had no bearing, and each"
         " disparity beside its null distribution (group labels shuffled within the same episodes).",
     )
-    json: bool = flag(
-        False, "Print JSON: raw values, more is better, and differences from the first run."
-    )
 
 
 def evaluate(arguments: Sequence[str]) -> None:
-    """Print a table, or JSON, for each setting that the runs were trained in."""
+    """Measure runs, and print tables for each setting that they were trained in."""
     from fairgym.training import devices
 
     devices.configure()
@@ -84,13 +77,10 @@ def evaluate(arguments: Sequence[str]) -> None:
         permutations=ENOUGH if flags.null else 0,
         progress=lambda policy: say(f"measuring: {policy}"),
     )
-    if flags.json:
-        rows = [as_json(one, c, flags.seed) for c in comparisons for one in c.policies]
-        print(json.dumps(rows, indent=2, allow_nan=False))
-        return
     settings = labels_of([part_of(essence(comparison.run), AIM) for comparison in comparisons])
-    for comparison, setting in zip(comparisons, settings, strict=True):
-        print_tables(comparison, setting)
+    if flags.give("evaluate", lambda: comparison_results(comparisons, settings)):
+        for comparison, setting in zip(comparisons, settings, strict=True):
+            print_tables(comparison, setting)
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -101,68 +91,6 @@ def _names(runs: Sequence[Run]) -> list[str]:
     if len(set(names)) < len(names) or max(map(len, names)) > LONGEST:
         names = ["/".join(run.folder.parts[-2:]) for run in runs]
     return [f"{name} ({i + 1})" if names.count(name) > 1 else name for i, name in enumerate(names)]
-
-
-def as_json(one: Compared, comparison: Comparison, seed: int) -> dict[str, Any]:
-    """One policy's means, its differences from the first run, and their intervals, for JSON."""
-    (evaluation,), env = one.evaluations, comparison.run.env
-    reference = comparison.policies[0]
-    against = None if one is reference else reference.evaluations
-    told: dict[str, dict[str, Any]] = {}
-    for name in ("objective", *evaluation.metrics, "survived"):
-        told[name] = _interval_json(evaluation.interval(name, LEVEL))
-        if one is not reference:
-            gap = evaluation.difference(reference.evaluations[0], name, LEVEL)
-            told[name]["difference"] = _interval_json(gap)
-        if name in evaluation.metrics:
-            told[name]["undefined_episodes"] = evaluation.undefined(name)
-        if name in evaluation.nulls:
-            null = evaluation.null(name, LEVEL)
-            luck = {"mean": null.mean, "bound": null.bound, "excess": null.excess}
-            finite = {n: x if math.isfinite(x) else None for n, x in luck.items()}
-            told[name]["null"] = {**finite, "clear": null.clear}
-    return {
-        "policy": one.name,
-        "reference": None if one is reference else reference.name,
-        "run": str(one.runs[0].folder) if one.learned else None,
-        "environment": comparison.run.config.environment,
-        "episodes": evaluation.episodes,
-        "seed": seed,
-        "level": LEVEL,
-        "measures": told,
-        "gaps": [_gap_json(rate) for rate in gaps_of(env, [evaluation], against, LEVEL)],
-        "mean_actions": {a: x.mean(axis=0).tolist() for a, x in evaluation.mean_actions.items()},
-        **({"schemes": schemes_json(env, evaluation, _interval_json)} if env.spec.schemes else {}),
-    }
-
-
-def _gap_json(rate: RateGaps) -> dict[str, Any]:
-    """A policy's gaps in one rate: first group less the second one, with the test of them all."""
-    return {
-        "measure": rate.name,
-        "rate": rate.title,
-        "unit": rate.unit,
-        "better": rate.better,
-        "pairs": [
-            {
-                "groups": list(pair.names),
-                "worse_off": rate.worse_off(pair) if pair.gap.clear else None,
-                **_interval_json((pair.gap.mean, pair.gap.low, pair.gap.high)),
-                "difference": None
-                if pair.change is None
-                else _interval_json((pair.change.mean, pair.change.low, pair.change.high)),
-            }
-            for pair in rate.pairs
-        ],
-        "test": None
-        if rate.test is None
-        else {n: x if math.isfinite(x) else None for n, x in rate.test._asdict().items()},
-    }
-
-
-def _interval_json(interval: tuple[float, float, float]) -> dict[str, float | None]:
-    values = zip(("mean", "low", "high"), interval, strict=True)
-    return {name: x if math.isfinite(x) else None for name, x in values}
 
 
 def print_tables(comparison: Comparison, setting: str = "") -> None:
@@ -176,7 +104,6 @@ def print_tables(comparison: Comparison, setting: str = "") -> None:
     columns = {one.title: one.evaluations for one in comparison.policies}
     reference = next(iter(columns))
     episodes = columns[reference][0].episodes
-    same = "the same people and the same luck" if has_people(run.env) else "the same luck"
     aim = config.objective if isinstance(config.objective, str) else "weighted"
     rows = rows_of(measures(run.env, aim), columns, reference)
     means = [[row.label, *(_mean_cell(row, name) for name in columns)] for row in rows]
@@ -184,19 +111,12 @@ def print_tables(comparison: Comparison, setting: str = "") -> None:
         f"{config.environment}, {run.env.spec.size_text}, {episodes} episodes of up to"
         f" {run.env.horizon} {run.env.spec.time_unit}{setting and f'; {setting}'}"
     )
-    caption = f"mean [95% interval over episodes]; {same} for every policy; {ARROWS}"
+    caption = f"mean [95% interval over episodes]; {same_luck(run.env)} for every policy; {ARROWS}"
     show(Table(["", *columns], means, caption, title))
-    undefined = [row for row in rows if row.undefined]
-    if undefined:
-        line(f"* 0/0 in some of the {episodes} episodes, which are left out:")
-    for row in undefined:
-        told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
-        line(f"  {row.name} ({told})")
+    show_undefined(rows, episodes)
     if len(columns) > 1:
         show(_difference_table(rows, columns, reference))
-    for table in (gap_table(run.env, columns), null_table(run.env, columns)):
-        if table.rows:
-            show(table)
+    show_gaps(run.env, columns)
     if run.env.spec.schemes:
         show(_scheme_table(run.env, columns))
 
@@ -252,4 +172,43 @@ def _scheme_table(env: Environment, columns: Columns) -> Table:
         rows.append([heading])
         for label, values in section.items():
             rows.append([label, *(interval(Estimate(*mean_interval(value))) for value in values)])
-    return Table(["", *columns], rows, CAPTION, "Fairness over an episode")
+    caption = (
+        "mean [95% interval]; scores of schemes on the way, whose ends are in the first"
+        " table; then what each of those concerned has got, which the schemes judge"
+    )
+    return Table(["", *columns], rows, caption, "Fairness over an episode")
+
+
+def scheme_rows(
+    env: Environment, evaluations: Sequence[Evaluation]
+) -> dict[str, dict[str, list[np.ndarray]]]:
+    """Rows of a table, in sections: heading -> label -> for each policy one value per episode.
+
+    A section per scheme has its score after each quarter of the episode but the last; one per
+    status vector has the status of each stakeholder at the end.
+
+    Args:
+        env: the environment whose schemes they are.
+        evaluations: one per policy, made with `trace=True`.
+    """
+    found = [courses(evaluation, env.spec.schemes) for evaluation in evaluations]
+    quarters = (env.horizon * quarter // QUARTERS for quarter in range(1, QUARTERS))
+    ends = [end for end in dict.fromkeys(quarters) if end]
+    sections: dict[str, dict[str, list[np.ndarray]]] = {}
+    for name, scheme in env.spec.schemes.items() if ends else ():
+        heading = f"{scheme.title or name.replace('_', ' ')}, so far ↑"
+        sections[heading] = {
+            f"  after {end} of {env.horizon} {env.spec.time_unit}": [
+                course[name].scores[:, end - 1] for course in found
+            ]
+            for end in ends
+        }
+    for vector in status_vectors(env, found[0]):
+        heading = f"{vector.title}{f' ({vector.unit})' if vector.unit else ''}, at the end"
+        ends_of = (course[vector.schemes[0]].status[:, -1].astype(np.float64) for course in found)
+        several = [few(status, vector.stakeholders) for status in ends_of]
+        sections[heading] = {
+            f"  {who}": [values[:, place] for values, _ in several]
+            for place, who in enumerate(several[0][1])
+        }
+    return sections

@@ -1,13 +1,22 @@
 """`fairgym list` and `fairgym version`: what is installed."""
 
+import dataclasses
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from fairgym._version import __version__
-from fairgym.cli.common import IMPORT_HELP, plain
+from fairgym.cli.common import plain
+from fairgym.cli.output import Output
+from fairgym.cli.parsing import parse
 from fairgym.core import FairgymError
 from fairgym.utils import Registry
+
+
+@dataclasses.dataclass(frozen=True)
+class ListFlags(Output):
+    """List environments and algorithms with a line each."""
 
 
 def list_all(arguments: Sequence[str]) -> None:
@@ -15,21 +24,21 @@ def list_all(arguments: Sequence[str]) -> None:
     from fairgym.algorithms import algorithms
     from fairgym.utils.registry import environments
 
-    if any(word not in ("-h", "--help") for word in arguments):
-        raise FairgymError(f"unknown argument {arguments[0]!r}; list takes none")
-    if arguments:
-        print(f"usage: fairgym list\n\n{IMPORT_HELP}")
+    flags = parse(ListFlags, arguments, "fairgym list")
+    found = [
+        {"kind": kind, "name": name, **_described(registry, name)}
+        for kind, registry in (("environment", environments), ("algorithm", algorithms))
+        for name in registry.names()
+    ]
+    if not flags.give("list", lambda: {"results": found}):
         return
-    for title, registry in (("environments", environments), ("algorithms", algorithms)):
-        print(title)
-        names = registry.names()
-        for name in names:
-            try:
-                about = _about(registry.get(name))
-            except FairgymError as error:  # an extra that is not installed, a broken plug-in
-                about = f"({error})"
-            line = f"{name.ljust(max(map(len, names)))}  {about}{_origin(registry, name)}"
-            print(f"  {plain(line)}")
+    for kind, rows in itertools.groupby(found, key=lambda row: row["kind"]):
+        print(f"{kind}s")
+        several = list(rows)
+        width = max(len(row["name"]) for row in several)
+        for row in several:
+            origin = f" [{row['origin']}]" if row["origin"] else ""
+            print(f"  {plain(row['name'].ljust(width) + '  ' + row['about'] + origin)}")
 
 
 def version(arguments: Sequence[str]) -> None:
@@ -49,7 +58,11 @@ def _about(thing: Any) -> str:
     return about
 
 
-def _origin(registry: Registry, name: str) -> str:
-    """Origin of a thing, if it is not fairgym's own."""
+def _described(registry: Registry, name: str) -> dict[str, Any]:
+    """What a thing is in a sentence, and its origin if it is not fairgym's own."""
+    try:
+        about = _about(registry.get(name))
+    except FairgymError as error:  # an extra that is not installed, a broken plug-in
+        about = f"({error})"
     origin = registry.distribution_of(name) or registry.module_of(name)
-    return f" [{origin}]" if origin else ""
+    return {"about": about, "origin": origin or None}

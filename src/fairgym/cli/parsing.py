@@ -47,6 +47,20 @@ def scheme_flag() -> Any:
     )
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EngineFlags:
+    """Flags of commands that train many runs."""
+
+    engine: str = flag(
+        "",
+        "local, one run after another in this process; processes, each one run at a time; vmap,"
+        " runs that share a program in one vectorised update; ray, tasks of a cluster. By default"
+        " processes if there are several workers.",
+    )
+    workers: int | None = flag(None, "Number of runs at a time; the engine's own by default.")
+    gpus: float = flag(0.0, "Graphics cards, or the share of one, for each run of the engine ray.")
+
+
 class Parser(argparse.ArgumentParser):
     """Reads flags; what is wrong is a FairgymError."""
 

@@ -2,20 +2,19 @@
 
 import dataclasses
 import re
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from fairgym.cli.common import as_words, plain
-from fairgym.cli.parsing import flag, names, parse
+from fairgym.cli.common import plain, resumable
+from fairgym.cli.output import Output
+from fairgym.cli.parsing import EngineFlags, flag, names, parse
 from fairgym.core import FairgymError
-from fairgym.utils import interrupts
 
 PROG = "fairgym reproduce"
 
 
 @dataclasses.dataclass(frozen=True)
-class ReproduceFlags:
+class ReproduceFlags(Output, EngineFlags):
     """Train what a published figure or table takes, plot it, and judge its claim."""
 
     names: tuple[str, ...] = names("Experiments, such as mafe-fig8; --list names them.", "NAME")
@@ -34,13 +33,6 @@ class ReproduceFlags:
     pages: str | None = flag(
         None, "Folder for pages and figures, instead of OUT.", metavar="FOLDER"
     )
-    workers: int | None = flag(None, "Number of runs at a time; the engine's own by default.")
-    engine: str = flag(
-        "",
-        "local, processes, vmap or ray, as for `fairgym sweep run`; by default processes if there"
-        " are several workers.",
-    )
-    gpus: float = flag(0.0, "Graphics cards, or the share of one, for each run of the engine ray.")
     list: bool = flag(False, "List the names of the experiments, and do nothing else.")
 
 
@@ -50,7 +42,7 @@ def reproduce(arguments: Sequence[str]) -> None:
     if flags.list:
         if flags.names:
             raise FairgymError(f"names is {' '.join(flags.names)!r}; --list takes none")
-        _list()
+        _list(flags)
         return
     if not flags.names:
         raise FairgymError(f"no experiment is given; there are: {', '.join(_sorted_names())}")
@@ -58,27 +50,41 @@ def reproduce(arguments: Sequence[str]) -> None:
     from fairgym.training import devices
 
     devices.configure()
-    again = f"interrupted; continue with: {shlex.join([*PROG.split(), *arguments, *as_words()])}"
-    interrupts.set_last_words(lambda: again)
-    try:
+    given = ("scale", "seeds", "out", "pages", "workers", "engine", "gpus")
+    with resumable(lambda: [*PROG.split(), *arguments]), flags.computing():
         results = reproduce_all(
             flags.names,
-            scale=flags.scale,
-            seeds=flags.seeds,
-            out=flags.out,
-            pages=flags.pages,
-            workers=flags.workers,
-            engine=flags.engine,
-            gpus=flags.gpus,
             say=lambda text: print(plain(text), flush=True),
             done=_show,
+            **{name: getattr(flags, name) for name in given},
         )
-    except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(again) from stop
-    if len(results) > 1:
+    give = flags.give("reproduce", lambda: {"results": _records(results)})
+    if give and len(results) > 1:
         for result in results:
             print(_judged(result))
         _show_all(results)
+
+
+def _records(results: Sequence[Any]) -> list[dict[str, Any]]:
+    """A record for each check."""
+    return [
+        {
+            "experiment": result.name,
+            "verdict": result.outcome.verdict,
+            "statement": check.statement,
+            "kind": check.kind,
+            "outcome": check.outcome,
+            "mean": check.estimate,
+            "low": check.low,
+            "high": check.high,
+            "claimed_low": check.lowest,
+            "claimed_high": check.highest,
+            "detail": check.detail or None,
+            "page": str(result.page),
+        }
+        for result in results
+        for check in result.outcome.checks
+    ]
 
 
 def _show(result: Any) -> None:
@@ -119,14 +125,20 @@ def _sorted_names() -> list[str]:
     return sorted(experiments.names(), key=parts)
 
 
-def _list() -> None:
+def _list(flags: ReproduceFlags) -> None:
     from fairgym.experiments import experiments
 
-    names = _sorted_names()
-    for name in names:
+    found = []
+    for name in _sorted_names():
         try:
             experiment = experiments.get(name)
-            about = f"{experiment.title} ({experiment.source})"
+            row = {"title": experiment.title, "source": experiment.source}
         except FairgymError as error:  # an extra that is not installed
-            about = f"({error})"
-        print(f"{name.ljust(max(map(len, names)))}  {about}")
+            row = {"title": None, "source": None, "error": str(error)}
+        found.append({"name": name, **row})
+    if not flags.give("reproduce", lambda: {"results": found}):
+        return
+    width = max(len(row["name"]) for row in found)
+    for row in found:
+        about = f"{row['title']} ({row['source']})" if row["title"] else f"({row['error']})"
+        print(f"{row['name'].ljust(width)}  {about}")

@@ -3,8 +3,8 @@
 import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from fairgym.cli.output import Output, say
 from fairgym.cli.pairs import describe_elements
 from fairgym.cli.parsing import Parser, add_environment, flag, peek
 from fairgym.config.differences import words
@@ -21,7 +21,6 @@ from fairgym.training.scenarios import (
     make_checked,
 )
 from fairgym.utils import make
-from fairgym.utils.files import require_path, require_writable, write_whole
 
 PROG = "fairgym simulate"
 HINT = "fairgym simulate ENVIRONMENT [flags]"
@@ -29,7 +28,7 @@ CHANGED = "changed"  # name of the scenario that flags describe
 
 
 @dataclasses.dataclass(frozen=True)
-class Common:
+class Common(Output):
     """Flags of every simulation."""
 
     baseline: str = flag(
@@ -55,8 +54,6 @@ class Common:
         "Add a permutation test: how probable gaps between groups were if groups had no bearing,"
         " and each disparity beside its null distribution.",
     )
-    json: bool = flag(False, "Print JSON: raw values.")
-    csv: str = flag("", "File for a table of every number, for a spreadsheet.", metavar="FILE")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,9 +80,9 @@ def simulate(arguments: Sequence[str]) -> None:
 
     devices.configure()
     plan, given = plan_of(arguments)
-    from fairgym.cli.effects import as_json, as_rows, print_simulation
-    from fairgym.cli.screen import say
-    from fairgym.results.table import csv_text
+    output = Output(json=given.json, csv=given.csv)
+    from fairgym.cli.effects import print_simulation
+    from fairgym.results.records import simulation_results
     from fairgym.training.evaluation import ENOUGH
     from fairgym.training.scenarios import simulate as run
 
@@ -98,11 +95,10 @@ def simulate(arguments: Sequence[str]) -> None:
         permutations=ENOUGH if given.null else 0,
         progress=say,
     )
-    if given.csv:
-        write_whole(Path(given.csv), csv_text(as_rows(found)).encode())
-    if given.json:
-        print(as_json(found))
-    else:
+    told = {"environment": found.environment, "episodes": found.episodes, "seed": found.seed}
+    flags = {name.replace("__", "."): value for name, value in vars(given).items()}
+    settings = told | {name: x for name, x in flags.items() if x is not None and name not in told}
+    if output.give("simulate", lambda: simulation_results(found), settings):
         print_simulation(found, given.all)
 
 
@@ -152,9 +148,6 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
             environment_args=own,
         )
     build_all(plan.environment, plan.scenarios, plan.reference)
-    if given.csv:
-        require_path(given.csv, "csv")
-        require_writable(Path(given.csv))
     return plan, given
 
 

@@ -2,16 +2,17 @@
 
 import collections
 import dataclasses
+import inspect
 import reprlib
-import shlex
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.cli.common import IMPORT_HELP, as_words, plain
-from fairgym.cli.parsing import flag, parse
+from fairgym.cli.common import dispatch, plain, resumable
+from fairgym.cli.output import Output
+from fairgym.cli.parsing import EngineFlags, flag, parse
 from fairgym.cli.sweep_results import (
     PROG,
     PlanFlags,
@@ -23,17 +24,7 @@ from fairgym.cli.sweep_results import (
 )
 from fairgym.config import Sweep
 from fairgym.core import FairgymError
-from fairgym.utils import interrupts
 
-ACTIONS = {
-    "run": "train the runs of a plan that are not finished",
-    "status": "tell how far the runs of a plan are",
-    "table": "write a table of all runs or settings: metrics, intervals, seeds, folders",
-    "pareto": "Pareto front of two metrics, with the bootstrap probability that each setting is on"
-    " it",
-    "effects": "share of each metric's variance explained by each setting (ANOVA)",
-    "page": "write a page with all of it in small multiples",
-}
 WATCH_SECONDS = 5.0
 
 
@@ -47,29 +38,16 @@ def sweep(arguments: Sequence[str]) -> None:
         "effects": print_effects,
         "page": write_page,
     }
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print("usage: fairgym sweep ACTION PLAN [flags]\n")
-        for name, about in ACTIONS.items():
-            print(f"  {name.ljust(7)}  {about}")
-        print(f"\nA plan is a TOML, YAML or JSON file (docs/sweeps.md).\n\n{IMPORT_HELP}")
-        return
-    if arguments[0] not in actions:
-        raise FairgymError(f"unknown action {arguments[0]!r}; sweep takes: {', '.join(actions)}")
-    actions[arguments[0]](arguments[1:])
+    about = "\n".join(f"  {name.ljust(7)}  {inspect.getdoc(f)}" for name, f in actions.items())
+    usage = f"usage: {PROG} ACTION PLAN [flags]\n\n{about}"
+    plan = "A plan is a TOML, YAML or JSON file (docs/sweeps.md)."
+    dispatch("sweep", actions, f"{usage}\n\n{plan}", arguments)
 
 
 @dataclasses.dataclass(frozen=True)
-class RunFlags(PlanFlags):
+class RunFlags(PlanFlags, EngineFlags):
     """Train the runs of a plan that are not finished; what was begun goes on."""
 
-    engine: str = flag(
-        "",
-        "local, one run after another in this process; processes, each one run at a time; vmap,"
-        " runs that share a program in one vectorised update; ray, tasks of a cluster. By default"
-        " processes if there are several workers.",
-    )
-    workers: int | None = flag(None, "Number of runs at a time; the engine's own by default.")
-    gpus: float = flag(0.0, "Graphics cards, or the share of one, for each run of the engine ray.")
     shard: str = flag(
         "1/1",
         "The K-th of N equal parts of the runs, for several machines with one folder.",
@@ -81,7 +59,7 @@ class RunFlags(PlanFlags):
 
 
 @dataclasses.dataclass(frozen=True)
-class StatusFlags(PlanFlags):
+class StatusFlags(PlanFlags, Output):
     """Tell how far the runs of a plan are."""
 
     watch: bool = flag(False, "Tell it again every few seconds, until all runs are finished.")
@@ -96,6 +74,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _run(arguments: Sequence[str]) -> None:
+    """Train the runs of a plan that are not finished."""
     flags = parse(RunFlags, arguments, f"{PROG} run")
     found, out = plan_of(flags)
     from fairgym.sweeps import engine_of, entries_of, failure_of, run_sweep
@@ -109,20 +88,14 @@ def _run(arguments: Sequence[str]) -> None:
     if flags.dry_run:
         _say_time(entries, engine)
         return
-    again = f"interrupted; continue with: {shlex.join([*PROG.split(), 'run', *arguments])}"
-    again = " ".join([again, *as_words()])
-    interrupts.set_last_words(lambda: again)
-    try:
-        with shown_together() as shown:
-            failed = run_sweep(
-                entries,
-                out,
-                engine,
-                lambda one: shown(one.label),
-                lambda text: print(plain(text), flush=True),
-            )
-    except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(again) from stop
+    with resumable(lambda: [*PROG.split(), "run", *arguments]), shown_together() as shown:
+        failed = run_sweep(
+            entries,
+            out,
+            engine,
+            lambda one: shown(one.label),
+            lambda text: print(plain(text), flush=True),
+        )
     if failed:
         raise failure_of(failed, len(entries))
     done = sum(entry.run.finished for entry in entries)
@@ -147,18 +120,40 @@ def _span(seeds: Sequence[int]) -> str:
 
 
 def _status(arguments: Sequence[str]) -> None:
+    """Tell how far the runs of a plan are."""
     flags = parse(StatusFlags, arguments, f"{PROG} status")
     found, out = plan_of(flags)
     from fairgym.sweeps import entries_of
 
     entries = entries_of(found, out)
-    while not _say_status(found, entries) and flags.watch:
+    while True:
+        if flags.give("sweep status", lambda: {"results": _states(entries)}):
+            _say_status(found, entries)
+        if not flags.watch or all(entry.run.finished for entry in entries):
+            return
         time.sleep(WATCH_SECONDS)
         print()
 
 
-def _say_status(found: Sweep, entries: Sequence[Any]) -> bool:
-    """Tell how far the runs are; True if all of them are finished."""
+def _states(entries: Sequence[Any]) -> list[dict[str, Any]]:
+    """How far each run is, as records."""
+    from fairgym.sweeps.sweeping import FAILED
+
+    return [
+        {
+            **entry.settings,
+            "seed": entry.run.config.seed,
+            "status": entry.status,
+            "reason": entry.failure if entry.status == FAILED else None,
+            "epochs": entry.epochs,
+            "folder": str(entry.run.folder),
+        }
+        for entry in entries
+    ]
+
+
+def _say_status(found: Sweep, entries: Sequence[Any]) -> None:
+    """Tell how far the runs are."""
     from fairgym.sweeps.sweeping import FAILED
 
     _say_count(found, entries)
@@ -173,7 +168,6 @@ def _say_status(found: Sweep, entries: Sequence[Any]) -> bool:
         for entry in several:
             if entry.status == FAILED:
                 print(f"    seed {entry.run.config.seed} failed: {plain(entry.failure)}")
-    return all(entry.run.finished for entry in entries)
 
 
 def _say_time(entries: Sequence[Any], engine: Any) -> None:

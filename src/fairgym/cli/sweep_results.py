@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.common import plain
+from fairgym.cli.output import Output, say, show
 from fairgym.cli.parsing import flag, names, parse
-from fairgym.cli.screen import show
 from fairgym.config import Sweep, read_sweep
 from fairgym.core import FairgymError
-from fairgym.results.table import Table, write_rows
+from fairgym.results.table import Table
 from fairgym.utils.files import require_folder, require_path, write_whole
 
 PROG = "fairgym sweep"
@@ -32,33 +32,28 @@ class ResultFlags(PlanFlags):
     """Flags of the actions on results."""
 
     episodes: int = flag(
-        0, "Episodes to measure policies in anew; 0 for the measures after the last epoch."
+        0,
+        "Episodes to measure policies in anew, which gives the signed gaps of groups too; 0 for the"
+        " measures after the last epoch.",
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class TableFlags(PlanFlags):
-    """Write a table with a row for each run, or for each setting, of a plan."""
+class TableFlags(ResultFlags, Output):
+    """Write a table with a row for each run, or for each setting, of a plan.
+
+    Without --json and --csv it is table.csv or settings.csv in the folder.
+    """
 
     rows: str = flag(
         RUN_ROWS,
         '"run"; or "setting" for interquartile means and intervals over the seeds of each.',
         choices=(RUN_ROWS, SETTING_ROWS),
     )
-    episodes: int = flag(
-        0,
-        "Episodes to measure policies in anew, which gives the signed gaps of groups too; 0 for the"
-        " measures after the last epoch.",
-    )
-    file: str | None = flag(
-        None,
-        "The table, .csv or .parquet; table.csv or settings.csv in the folder by default.",
-        metavar="FILE",
-    )
 
 
 @dataclasses.dataclass(frozen=True)
-class ParetoFlags(ResultFlags):
+class ParetoFlags(ResultFlags, Output):
     """Pareto front of two metrics, with the bootstrap probability that each setting is on it."""
 
     x: str | None = flag(
@@ -76,8 +71,8 @@ class ParetoFlags(ResultFlags):
 
 
 @dataclasses.dataclass(frozen=True)
-class EffectFlags(ResultFlags):
-    """Share of each metric's variance explained by each setting of a plan (ANOVA)."""
+class MeasureFlags(ResultFlags):
+    """Flags of the actions on several measures."""
 
     measure: tuple[str, ...] = flag(
         (),
@@ -87,7 +82,12 @@ class EffectFlags(ResultFlags):
 
 
 @dataclasses.dataclass(frozen=True)
-class PageFlags(EffectFlags):
+class EffectFlags(MeasureFlags, Output):
+    """Share of each metric's variance explained by each setting of a plan (ANOVA)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PageFlags(MeasureFlags):
     """Write a page about a plan: small multiples, what matters how much, all settings."""
 
     file: str | None = flag(None, "The page; page.html in the folder by default.", metavar="FILE")
@@ -122,29 +122,36 @@ def _rows(episodes: int, found: Sweep, out: Path) -> list[dict[str, Any]]:
     if episodes:
         devices.configure()
     entries = entries_of(found, out)
-    return results_of(entries, episodes, lambda text: print(f"measuring {plain(text)}"))
+    return results_of(entries, episodes, lambda text: say(f"measuring {text}"))
+
+
+def _in_folder(flags: Output, path: Path) -> Output:
+    """The flags, with a table in the folder of the sweep unless they say where it goes."""
+    if flags.json or flags.csv is not None:
+        return flags
+    return dataclasses.replace(flags, csv=str(path))
 
 
 def tabulate(arguments: Sequence[str]) -> None:
     """Write a table of a plan: a row for each run, or for each setting."""
     flags = parse(TableFlags, arguments, f"{PROG} table")
-    if flags.file is not None:
-        require_path(flags.file, "file")
     found, out = plan_of(flags)
+    of_settings = flags.rows == SETTING_ROWS
+    output = _in_folder(flags, out / ("settings.csv" if of_settings else "table.csv"))
     rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import by_setting
 
     done = sum(row["status"] == "finished" for row in rows)
     lost = sum(row["status"] == "failed" for row in rows)
     text = f"{len(rows)} runs, {done} of them finished" + (f", {lost} failed" if lost else "")
-    if flags.rows == SETTING_ROWS:
+    if of_settings:
         rows = by_setting(rows, found.names)
         text = f"{len(rows)} settings of {text}"
+    if not output.give("sweep table", lambda: {"results": rows}):
+        return
+    if of_settings:
         _print_scores(rows, found.names)
-    name = "settings.csv" if flags.rows == SETTING_ROWS else "table.csv"
-    path = Path(flags.file) if flags.file else out / name
-    write_rows(path, rows)
-    print(f"{plain(path)}: {text}")
+    print(f"{plain(output.csv)}: {text}")
 
 
 def _print_scores(rows: Sequence[dict[str, Any]], settings: Sequence[str]) -> None:
@@ -160,10 +167,11 @@ def _print_scores(rows: Sequence[dict[str, Any]], settings: Sequence[str]) -> No
 
 
 def print_front(arguments: Sequence[str]) -> None:
-    """Print the settings that no other one beats in two measures, and keep them as a table."""
+    """Tell the Pareto front of two metrics, with the probability that each setting is on it."""
     flags = parse(ParetoFlags, arguments, f"{PROG} pareto")
     reference = None if flags.reference is None else _point(flags.reference)
     found, out = plan_of(flags)
+    output = _in_folder(flags, out / "pareto.csv")
     if flags.x is None or flags.y is None:
         given = ", ".join(f"{field} is {getattr(flags, field)!r}" for field in ("x", "y"))
         raise FairgymError(
@@ -174,18 +182,27 @@ def print_front(arguments: Sequence[str]) -> None:
 
     x, y = (measure_named(rows, getattr(flags, field), field) for field in ("x", "y"))
     front = pareto(rows, found.names, x, y, reference)
-    head = [*found.names, "seeds", x, y, "on the front", "probability"]
-    cells = [
-        [*point.settings.values(), point.seeds, point.x, point.y, point.optimal, point.probability]
+    records = [
+        {
+            **point.settings,
+            "seeds": point.seeds,
+            x: point.x,
+            y: point.y,
+            "on_front": point.optimal,
+            "probability": point.probability,
+        }
         for point in front.points
     ]
-    path = out / "pareto.csv"
-    write_rows(path, [dict(zip(head, row, strict=True)) for row in cells])
-    show(Table(head, [[_cell(value) for value in row] for row in cells]))
+    area = {"mean": front.hypervolume, "low": front.low, "high": front.high}
+    area |= dict(zip(("x", "y"), front.reference, strict=True))
+    if not output.give("sweep pareto", lambda: {"hypervolume": area, "results": records}):
+        return
+    head = [name.replace("on_front", "on the front") for name in records[0]]
+    show(Table(head, [[_cell(value) for value in row.values()] for row in records]))
     print(
         f"hypervolume {front.hypervolume:.4g} (95% interval {front.low:.4g} to {front.high:.4g})"
         f" above {front.reference[0]:.4g}, {front.reference[1]:.4g}; probabilities and intervals"
-        f" are those of resampled seeds; {plain(path)}"
+        f" are those of resampled seeds; {plain(output.csv)}"
     )
 
 
@@ -201,31 +218,41 @@ def _point(text: str) -> tuple[float, float]:
 
 
 def print_effects(arguments: Sequence[str]) -> None:
-    """Print the share of the variance that every setting makes, and keep it as a table."""
+    """Tell the share of each metric's variance explained by each setting (ANOVA)."""
     flags = parse(EffectFlags, arguments, f"{PROG} effects")
     found, out = plan_of(flags)
+    output = _in_folder(flags, out / "effects.csv")
     rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import effects
     from fairgym.sweeps.variance import UNDECIDABLE
 
     every = effects(rows, found.names, _measures(rows, flags.measure))
-    head = ["measure", "setting", "share", "luck", "bound", "p", "least_p", "clear"]
-    cells = [
-        [s.measure, s.factor, s.share, s.luck, s.bound, s.p, s.least_p, s.clear]
-        for s in every.shares
+    records = [
+        {
+            "measure": share.measure,
+            "setting": share.factor,
+            "share": share.share,
+            "null_mean": share.luck,
+            "null_bound": share.bound,
+            "p": share.p,
+            "least_p": share.least_p,
+            "clear": share.clear,
+        }
+        for share in every.shares
     ]
-    if not cells:
+    if not records:
         raise FairgymError("every measure is the same in all runs; effects take one that differs")
-    path = out / "effects.csv"
-    write_rows(path, [dict(zip(head, row, strict=True)) for row in cells])
-    lines = [
-        (*map(_cell, cell[:4]), _cell(cell[5]), "cannot tell" if s.undecidable else _cell(s.clear))
-        for cell, s in zip(cells, every.shares, strict=True)
-    ]
-    show(Table(["measure", "setting", "share", "null mean", "p", "clear"], lines))
+    if not output.give("sweep effects", lambda: {"crossed": every.crossed, "results": records}):
+        return
+    shown = ("measure", "setting", "share", "null_mean", "p", "clear")
+    cells = [[_cell(row[name]) for name in shown] for row in records]
+    for cell, share in zip(cells, every.shares, strict=True):
+        if share.undecidable:
+            cell[-1] = "cannot tell"
+    show(Table([name.replace("_", " ") for name in shown], cells))
     print(
         "shares of the variance over all runs; null mean and p: of permutations of the runs; clear:"
-        f" p is .05 at most; {plain(path)}"
+        f" p is .05 at most; {plain(output.csv)}"
     )
     if any(share.undecidable for share in every.shares):
         print(f"cannot tell: {UNDECIDABLE}")
@@ -243,7 +270,7 @@ def _measures(rows: Sequence[dict[str, Any]], given: Sequence[str]) -> list[str]
 
 
 def write_page(arguments: Sequence[str]) -> None:
-    """Write a page about a plan."""
+    """Write a page with all of it in small multiples."""
     flags = parse(PageFlags, arguments, f"{PROG} page")
     if flags.file is not None:
         require_path(flags.file, "file")

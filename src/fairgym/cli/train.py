@@ -1,12 +1,11 @@
 """`fairgym train`: every setting is a flag, a key of a file, or its default, in this order."""
 
 import dataclasses
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.cli.common import as_words, plain
+from fairgym.cli.common import plain, resumable
 from fairgym.cli.pairs import Pairs, changed_by, describe_elements
 from fairgym.cli.parsing import Parser, add_environment, flag, flag_of, peek
 from fairgym.config.files import import_listed, read_config_file
@@ -25,7 +24,7 @@ from fairgym.config.settings import (
 from fairgym.config.text import read_seeds
 from fairgym.core import Environment, FairgymError, ParamInfo
 from fairgym.training.folder import RunFolder, run_folders
-from fairgym.utils import interrupts, make
+from fairgym.utils import make
 from fairgym.utils.files import require_path
 from fairgym.utils.registry import NO_MEMORY
 
@@ -103,20 +102,14 @@ def train(arguments: Sequence[str]) -> None:
     from fairgym.training.loop import train as train_one
     from fairgym.training.progress import shown
 
-    def last_words() -> str:
-        return f"interrupted; continue with: {_again(arguments, begun(plan.out))}"
-
-    interrupts.set_last_words(last_words)
     options = {"resume": plan.resume, "overwrite": plan.overwrite}
     what = f"{plan.config.environment}, {plan.config.algorithm}"
-    try:
+    with resumable(lambda: _again(arguments, begun(plan.out))):
         if plan.seeds is None:
             with shown(what) as progress:
                 runs = [train_one(plan.config, plan.out, progress=progress, **options)]
         else:
             runs = _train_seeds(plan, plan.seeds, **options)
-    except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(last_words()) from stop
     for run in runs:
         summary = {"epochs": 0, "wall_time_s": 0.0, **run.summary}
         objective = summary.get("objective")
@@ -309,9 +302,9 @@ def _nothing_to_resume(out: str | Path) -> FairgymError:
     )
 
 
-def _again(arguments: Sequence[str], has_begun: bool) -> str:
+def _again(arguments: Sequence[str], has_begun: bool) -> list[str]:
     """The command that goes on: with --resume, or the same once more if nothing was begun."""
     words = list(arguments)
     if has_begun:
         words = [word for word in words if word not in ("--overwrite", "--resume")] + ["--resume"]
-    return shlex.join([*PROG.split(), *words, *as_words()])
+    return [*PROG.split(), *words]

@@ -26,7 +26,7 @@ from fairgym.data.populations.education import fit_education_scores
 from fairgym.data.populations.health import fit_health_scores
 from fairgym.data.populations.loan import fit_loan_scores
 from fairgym.data.store import data_home
-from fairgym.data.summary import describe
+from fairgym.data.summary import describe, describe_records
 
 __all__ = [
     "Population",
@@ -34,6 +34,7 @@ __all__ = [
     "Score",
     "data_home",
     "describe",
+    "describe_records",
     "directions_by_rank",
     "fit_education_scores",
     "fit_health_scores",

@@ -8,15 +8,14 @@ import pytest
 
 from fairgym.algorithms import log_keys
 from fairgym.experiments import Size
-from fairgym.experiments._measurements import HELD_OUT, by_luck
+from fairgym.experiments._measurements import HELD_OUT, by_luck, steps_per_epoch
 from fairgym.experiments.mafe.learners import (
     LEARNERS,
     SCORE,
     UNFAIR,
     UNTRAINED,
     MafeLearners,
-    ends,
-    steps_per_epoch,
+    ended,
 )
 from fairgym.training import evaluate, train
 
@@ -51,7 +50,8 @@ def test_numbers_are_those_of_the_held_out_episodes(made, label):
     assert set(data["learners"]) == {*TRAINED, UNTRAINED}
     for seed, run in enumerate(runs[f"loan/{label}"]):
         key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
-        expected = ends(run.env, evaluate(run.env, run.params, run.policies, key, 3))
+        found = evaluate(run.env, run.params, run.policies, key, 3, permutations=1)
+        expected = {name: of[0] for name, of in ended(run.env, [found])["ends"].items()}
         for name, values in data["learners"][label]["ends"].items():
             assert values[seed] == pytest.approx(expected[name], abs=1e-6, nan_ok=True)
 
@@ -77,7 +77,7 @@ def test_luck_is_that_of_permuted_groups_in_the_same_episodes(made):
         for name in found.nulls:
             if found.defined[name].any():
                 assert luck[name].mean() == pytest.approx(-found.null(name).mean, rel=1e-5)
-        np.testing.assert_allclose(luck[UNFAIR], -by_luck(found, run.env) / 3.0, rtol=1e-6)
+        np.testing.assert_allclose(luck[UNFAIR], -by_luck([found], run.env)[0] / 3.0, rtol=1e-6)
 
 
 def test_curves_are_those_of_the_log(made):
@@ -100,7 +100,7 @@ def test_the_untrained_are_those_that_f_mappo_begins_with(made):
     run = runs["loan/F-MAPPO"][0]
     state = run.job.algorithm.init(jax.random.key(0), run.env, run.objective)
     key = jax.random.fold_in(jax.random.key(HELD_OUT), 0)
-    found = evaluate(run.env, run.params, run.job.algorithm.policies(state), key, 3)
-    expected = ends(run.env, found)
+    found = evaluate(run.env, run.params, run.job.algorithm.policies(state), key, 3, permutations=1)
+    expected = {name: of[0] for name, of in ended(run.env, [found])["ends"].items()}
     for name, values in data["learners"][UNTRAINED]["ends"].items():
         assert values[0] == pytest.approx(expected[name], abs=1e-6, nan_ok=True)

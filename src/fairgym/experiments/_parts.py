@@ -1,68 +1,65 @@
 """What experiments are made of, as their modules import it: `ex`."""
 
+# ruff: noqa: F401
+from fairgym.config import RunConfig
 from fairgym.experiments._base import (
     LARGE,
     PAPER,
     QUICK,
     Experiment,
+    Grid,
     Outcome,
     Runs,
     Size,
     Table,
-    TrainingExperiment,
     experiments,
     run_config,
 )
-from fairgym.experiments._markdown import BY_LUCK, cell, iqm_text, luck_text, mean_text
+from fairgym.experiments._comparison import (
+    At,
+    Claim,
+    Columns,
+    Compared,
+    ComparisonFigure,
+    Panel,
+    by_place,
+    columns_table,
+)
 from fairgym.experiments._measurements import (
+    HELD_OUT,
     KINDS,
     LUCK,
     PERMUTATIONS,
+    Ends,
     beyond,
     by_luck,
     category,
-    category_curves,
     disparity,
     first_and_last,
     held_out,
     held_out_run,
     logged,
+    logged_curves,
+    logged_ends,
+    means,
     score,
+    steps_per_epoch,
+    survival,
     untrained_run,
 )
+from fairgym.experiments._showing import (
+    BY_LUCK,
+    CAPTION,
+    Curves,
+    cell,
+    curve,
+    curve_legend,
+    curves_figure,
+    dot,
+    iqm_text,
+    luck_text,
+    mean_text,
+)
 from fairgym.statistics.checks import Check, Kind
-
-__all__ = [
-    "BY_LUCK",
-    "KINDS",
-    "LARGE",
-    "LUCK",
-    "PAPER",
-    "PERMUTATIONS",
-    "QUICK",
-    "Check",
-    "Experiment",
-    "Kind",
-    "Outcome",
-    "Runs",
-    "Size",
-    "Table",
-    "TrainingExperiment",
-    "beyond",
-    "by_luck",
-    "category",
-    "category_curves",
-    "cell",
-    "disparity",
-    "experiments",
-    "first_and_last",
-    "held_out",
-    "held_out_run",
-    "iqm_text",
-    "logged",
-    "luck_text",
-    "mean_text",
-    "run_config",
-    "score",
-    "untrained_run",
-]
+from fairgym.training.evaluation import Evaluation
+from fairgym.training.run import Run

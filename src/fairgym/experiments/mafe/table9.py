@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from fairgym.bench import measure
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._measurements import dot
 from fairgym.report import style
 
 PUBLISHED = {"loan": 0.13, "health": 0.25, "education": 0.40}  # seconds per step
@@ -84,7 +83,7 @@ def _plot(data: PyTree) -> Figure:
         panel.plot([place], [published], "s", color=style.BASELINE_COLOUR, ms=7)
         for index, batch in enumerate(BATCHES):
             colour = style.POLICY_COLOURS[index]
-            dot(panel, place, data[name][batch], colour, style.MARKERS[1 + index])
+            ex.dot(panel, place, data[name][batch], colour, style.MARKERS[1 + index])
     panel.set_yscale("log")
     panel.set_xticks(range(len(PUBLISHED)), list(PUBLISHED))
     panel.set_xlim(-0.5, len(PUBLISHED) - 0.5)

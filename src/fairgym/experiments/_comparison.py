@@ -49,6 +49,13 @@ class At(NamedTuple):
         return beyond(values, own[self.column + BY_LUCK]) if self.beyond_luck else values
 
 
+def pair(
+    above: str, below: str, column: str, place: str = "", beyond_luck: bool = False
+) -> tuple[At, At]:
+    """Two policies' numbers of one column, for a claim."""
+    return At(above, column, place, beyond_luck), At(below, column, place, beyond_luck)
+
+
 class Claim(NamedTuple):
     """A claim: numbers are above others of the same seeds, or above a limit.
 

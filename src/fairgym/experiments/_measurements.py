@@ -114,9 +114,12 @@ def by_luck(
         metric, totals = env.metrics[name], evaluation.totals
         raw, scaled = (np.asarray(jax.vmap(f)(totals)) for f in (metric.value, metric.normalised))
         scale = np.where(raw == 0.0, 1.0, scaled / np.where(raw == 0.0, 1.0, raw))
-        return np.mean(evaluation.nulls[name] * scale[:, None], axis=0, dtype=np.float64)
+        scaled_nulls = evaluation.nulls[name] * scale[:, None]
+        return np.asarray(scaled_nulls.mean(axis=0, dtype=np.float64))
 
-    return np.array([sum(one_by_luck(one, name) for name in names) for one in evaluations])
+    return np.array(
+        [np.sum([one_by_luck(one, name) for name in names], axis=0) for one in evaluations]
+    )
 
 
 def disparity(evaluations: Sequence[Evaluation], name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -148,7 +151,7 @@ def beyond(values: Numbers, luck: Numbers) -> np.ndarray:
         values: One number per seed.
         luck: The same under permutations, shape (seeds, permutations).
     """
-    return np.asarray(np.asarray(values) - np.asarray(luck).mean(axis=-1))
+    return np.asarray(values) - np.asarray(luck).mean(axis=-1)
 
 
 def category(env: Environment, kind: str) -> Objective:

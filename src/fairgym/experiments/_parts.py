@@ -24,6 +24,7 @@ from fairgym.experiments._comparison import (
     Panel,
     by_place,
     columns_table,
+    pair,
 )
 from fairgym.experiments._measurements import (
     HELD_OUT,

@@ -214,6 +214,7 @@ CELLS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "rate": lambda row: f"{row['case'].rate:g}",
     "share": lambda row: f"{row['case'].rate:g}",
     "seeds": lambda row: f"{row['case'].seeds}",
+    # with a sign where gaps point either way
     "gap, sd": lambda row: f"{row['case'].gap:+g}" if "interval" in row else f"{row['case'].gap:g}",
     "replicates": lambda row: f"{row['replicates']:,}",
 }

@@ -152,13 +152,19 @@ class CourseFigure(ex.Experiment):
         head = ["policy"]
         for label in data["panels"]:
             head += [f"{label}, whole episode", "last tenth"]
-        rows, probable = (
-            [
-                [label, *(cell for panel in data["panels"] for cell in _cells(one[panel]))]
-                for label, one in courses.items()
-            ]
-            for courses in (found.courses, data["most probable"])
-        )
+
+        def table(courses: Mapping[str, Mapping[str, np.ndarray]], caption: str) -> ex.Table:
+            own = Courses(courses, found.names)
+            columns = {
+                label: {
+                    f"{what}, {of.__name__}": of(label, what)
+                    for what in found.names
+                    for of in (own.mean, own.last)
+                }
+                for label in courses
+            }
+            return ex.columns_table(head, columns, caption)
+
         caption = (
             "Means over the steps of an evaluation episode; interquartile mean over seeds (95%"
             " interval)."
@@ -172,8 +178,8 @@ class CourseFigure(ex.Experiment):
             },
             caption=f"{ex.CAPTION} {self.caption}".strip(),
             tables=[
-                ex.Table(head, rows, caption),
-                *([ex.Table(head, probable, PROBABLE)] if probable else []),
+                table(found.courses, caption),
+                *([table(data["most probable"], PROBABLE)] if data["most probable"] else []),
             ],
             checks=self.claims(found),
         )
@@ -257,11 +263,6 @@ def lately(values: Numbers, window: int) -> np.ndarray:
     means = sums / np.arange(1, sums.shape[1] + 1).reshape(1, -1, *[1] * (sums.ndim - 2))
     means[:, window:] = (sums[:, window:] - sums[:, :-window]) / window
     return means
-
-
-def _cells(course: np.ndarray) -> list[str]:
-    tenth = max(1, course.shape[1] // 10)
-    return [ex.iqm_text(course.mean(axis=1)), ex.iqm_text(course[:, -tenth:].mean(axis=1))]
 
 
 def drawn(course: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -67,7 +67,7 @@ class FppoFig2(ex.Experiment):
 
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Less unfairness with massaging: over all of training since it begins, and at its end."""
-        checks, rows = [], []
+        checks, ends = [], {}
         for words, found in data.items():
             begins = math.ceil(found["massaged_from"] / found["rounds"])  # the first whole epoch
             spans = {
@@ -87,23 +87,19 @@ class FppoFig2(ex.Experiment):
                 for when in spans
             ]
             last = spans["in the last tenth"]
-            rows += [
-                [
-                    *(words, label),
-                    *(ex.iqm_text(values) for values in own.values()),
-                    ex.iqm_text(found["spreads"][label][:, last].mean(axis=1)),
-                ]
+            ends |= {
+                (words, label): own | {"deviation": found["spreads"][label][:, last].mean(axis=1)}
                 for label, own in means.items()
-            ]
+            }
         return ex.Outcome(
             figures={"": _plot(data)},
             caption=f"{ex.CAPTION} Each point is the mean over the steps of an epoch of training,"
             " with exploration; below, their standard deviation. The vertical line is where"
             " massaging begins.",
             tables=[
-                ex.Table(
+                ex.columns_table(
                     ["measure", "learner", "since massaging begins", "last tenth", "deviation"],
-                    rows,
+                    ends,
                     "Means over the steps of training, and their standard deviation in the last"
                     " tenth; interquartile mean over seeds (95% interval).",
                 )

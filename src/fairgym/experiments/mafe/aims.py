@@ -46,8 +46,7 @@ class MafeAims(ex.ComparisonFigure):
     claims = tuple(
         ex.Claim(
             f"health: {metric} is better if it is what an agent alone cares for (by)",
-            ex.At(GIVEN, metric, OWN),
-            ex.At(TOGETHER, metric, OWN),
+            *ex.pair(GIVEN, TOGETHER, metric, OWN),
         )
         for metric in ("profit", "mortality rate")
     )

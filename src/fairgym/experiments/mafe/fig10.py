@@ -61,15 +61,16 @@ class MafeFig10(ex.Experiment):
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Directions that the paper tells of."""
         checks = [check for name, found in data.items() for check in CHECKS[name](**found)]
-        rows = []
+        actions = {}
         for name, found in data.items():
             runs = found["runs"]
             for agent, slug in log_keys.actions_in(runs[0].metrics[0]):
                 elements = {e.name: e for e in runs[0].env.action_space(agent).elements}
                 if elements[slug].of:
                     continue  # how a share is split further is in the figure
-                ends = (ex.iqm_text(end) for end in action_ends(runs, agent, slug))
-                rows.append([name, words(agent), elements[slug].title, *ends])
+                place = (name, words(agent), elements[slug].title)
+                ends = action_ends(runs, agent, slug)
+                actions[place] = {"first": ends[0], "last": ends[1]}
         caption = (
             "Mean actions of the learned policy, interquartile mean over seeds (95% interval)."
         )
@@ -78,7 +79,7 @@ class MafeFig10(ex.Experiment):
             figures={name: mean_actions(list(found["runs"])) for name, found in data.items()},
             caption="Lines and colours are means over seeds, bands run from the lowest to the"
             " highest seed.",
-            tables=[ex.Table(head, rows, caption), _default_table(data["loan"]["ends"])],
+            tables=[ex.columns_table(head, actions, caption), _default_table(data["loan"]["ends"])],
             checks=checks,
         )
 

@@ -39,8 +39,7 @@ class MafeFig11(ex.ComparisonFigure):
         *(
             ex.Claim(
                 f"loan: {ALGORITHMS[OURS]} scores above {ALGORITHMS[other]} (by)",
-                ex.At(OURS, FINAL, FULL),
-                ex.At(other, FINAL, FULL),
+                *ex.pair(OURS, other, FINAL, FULL),
             )
             for other in OTHERS
         ),

@@ -77,13 +77,11 @@ class MafeFig8(ex.ComparisonFigure):
         """All above each alone, each alone above none; paired by seed."""
         alone = [name for name in data[""] if name not in (FIXED, EVERY)]
         claims = [
-            ex.Claim(f"{EVERY} scores above {name} (by)", ex.At(EVERY, SCORE), ex.At(name, SCORE))
+            ex.Claim(f"{EVERY} scores above {name} (by)", *ex.pair(EVERY, name, SCORE))
             for name in alone
         ]
         claims += [
-            ex.Claim(
-                f"{name} scores above the {FIXED} (by)", ex.At(name, SCORE), ex.At(FIXED, SCORE)
-            )
+            ex.Claim(f"{name} scores above the {FIXED} (by)", *ex.pair(name, FIXED, SCORE))
             for name in alone
         ]
         return [claim.check(data) for claim in claims]

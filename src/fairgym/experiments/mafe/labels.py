@@ -48,43 +48,36 @@ class MafeLabels(ex.ComparisonFigure):
     claims = (
         ex.Claim(
             "bank_loans: the prior .6 of 2 loans earns less than knowing (by)",
-            ex.At(KNOWING, PROFIT, LOANS),
-            ex.At(HASTY, PROFIT, LOANS),
+            *ex.pair(KNOWING, HASTY, PROFIT, LOANS),
         ),
         ex.Claim(
             "bank_loans: the prior .6 of 10 loans earns less than knowing (by)",
-            ex.At(KNOWING, PROFIT, LOANS),
-            ex.At(WARY, PROFIT, LOANS),
+            *ex.pair(KNOWING, WARY, PROFIT, LOANS),
         ),
         ex.Claim(
             "bank_loans: the prior .6 of 10 loans refuses more of those who would repay than"
             " knowing (true positive rate lower by)",
-            ex.At(KNOWING, RATE, LOANS),
-            ex.At(WARY, RATE, LOANS),
+            *ex.pair(KNOWING, WARY, RATE, LOANS),
         ),
         ex.Claim(
             "bank_loans: the prior .9 of 20 loans earns more than .6 of 10 (by)",
-            ex.At(HOPEFUL, PROFIT, LOANS),
-            ex.At(WARY, PROFIT, LOANS),
+            *ex.pair(HOPEFUL, WARY, PROFIT, LOANS),
             "calibrated",
         ),
         ex.Claim(
             "bank_loans: it earns less than knowing and lending from the third score on (by)",
-            ex.At(FARSIGHTED, PROFIT, LOANS),
-            ex.At(HOPEFUL, PROFIT, LOANS),
+            *ex.pair(FARSIGHTED, HOPEFUL, PROFIT, LOANS),
             "calibrated",
         ),
         ex.Claim(
             "bank_loans, scores that stay: it earns less than knowing (by)",
-            ex.At(KNOWING, PROFIT, STILL),
-            ex.At(HOPEFUL, PROFIT, STILL),
+            *ex.pair(KNOWING, HOPEFUL, PROFIT, STILL),
             "calibrated",
         ),
         ex.Claim(
             "loan: trained on estimates, the true gap beyond luck is larger than trained on the"
             " truth (by)",
-            ex.At(ON_ESTIMATES, GAP, FULL, beyond_luck=True),
-            ex.At(ON_TRUTH, GAP, FULL, beyond_luck=True),
+            *ex.pair(ON_ESTIMATES, ON_TRUTH, GAP, FULL, beyond_luck=True),
         ),
         ex.Claim(
             "loan: trained on the truth, the bank believes in a gap that is not there (beyond"

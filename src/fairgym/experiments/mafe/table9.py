@@ -53,25 +53,21 @@ class MafeTable9(ex.Experiment):
             )
             for fast, slow in itertools.pairwise(PUBLISHED)
         ]
-        rows = []
-        for name, published in PUBLISHED.items():
-            for batch, seconds in data[name].items():
-                rows.append(
-                    [
-                        name,
-                        f"{batch}",
-                        f"{1e6 * published:,.0f}",
-                        ex.iqm_text(1e6 * seconds),
-                        ex.iqm_text(published / seconds),
-                    ]
-                )
+        found = {
+            (name, f"{batch}", f"{1e6 * published:,.0f}"): {
+                "µs per step": 1e6 * seconds,
+                "factor": published / seconds,
+            }
+            for name, published in PUBLISHED.items()
+            for batch, seconds in data[name].items()
+        }
         head = ["environment", "episodes together", "published µs", "µs per step", "factor"]
         caption = "Interquartile mean over measurements (95% interval)."
         return ex.Outcome(
             figures={"": _plot(data)},
             caption="Grey squares: published; diamonds: here, one episode; triangles: here, 100"
             " episodes together.",
-            tables=[ex.Table(head, rows, caption)],
+            tables=[ex.columns_table(head, found, caption)],
             checks=checks,
         )
 

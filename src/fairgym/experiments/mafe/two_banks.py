@@ -62,30 +62,25 @@ class TwoBanks(ex.ComparisonFigure):
         ),
         ex.Claim(
             "profit-minded banks earn more together than cooperative ones (by)",
-            ex.At(SELFISH, TOGETHER),
-            ex.At(COOPERATIVE, TOGETHER),
+            *ex.pair(SELFISH, COOPERATIVE, TOGETHER),
         ),
         ex.Claim(
             "cooperative banks admit a larger share of those who apply (by)",
-            ex.At(COOPERATIVE, ADMITTED),
-            ex.At(SELFISH, ADMITTED),
+            *ex.pair(COOPERATIVE, SELFISH, ADMITTED),
         ),
         ex.Claim(
             "admission rates of the groups are further apart beyond luck in the pool of"
             " profit-minded banks than in that of cooperative ones (by)",
-            ex.At(SELFISH, GAP, beyond_luck=True),
-            ex.At(COOPERATIVE, GAP, beyond_luck=True),
+            *ex.pair(SELFISH, COOPERATIVE, GAP, beyond_luck=True),
         ),
         ex.Claim(
             "profit-minded banks give more relief where people choose by terms than where they"
             " choose at random (by)",
-            ex.At(SELFISH, RELIEF),
-            ex.At(AT_RANDOM, RELIEF),
+            *ex.pair(SELFISH, AT_RANDOM, RELIEF),
         ),
         ex.Claim(
             "and admit a larger share (by)",
-            ex.At(SELFISH, ADMITTED),
-            ex.At(AT_RANDOM, ADMITTED),
+            *ex.pair(SELFISH, AT_RANDOM, ADMITTED),
             "calibrated",  # it was seen in quick runs before it was claimed
         ),
     )

@@ -427,7 +427,7 @@ def learners(good: bool) -> Any:
             if label != UNTRAINED:
                 curves = {key: rising(0.1, float(ends[key][0])) for key in (SCORE, disparity)}
                 found[label] |= {"steps": np.arange(1, 21) * 1_000, "curves": curves}
-        data[name] = {"metrics": metrics, "learners": found}
+        data[name] = found
     return data
 
 

@@ -23,6 +23,7 @@ from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.results.labels import listed, title, words
 from fairgym.statistics.intervals import bootstrap_interval
+from fairgym.utils import make
 from fairgym.utils.registry import environments
 
 
@@ -146,29 +147,19 @@ class MafeLearners(ex.ComparisonFigure):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Environment -> "metrics", the metrics by name, and "learners": learner -> numbers.
-
-        "untrained", those of the policies that F-MAPPO begins with, has no "steps" and "curves".
-        """
+        """Also "untrained": policies that F-MAPPO begins with, without "steps" and "curves"."""
         assert size.held_out is not None
-        data: dict[str, PyTree] = {}
-        for name, found in super().measure(size, runs, seeds).items():
+        data = super().measure(size, runs, seeds)
+        for name, found in data.items():
             several = runs[f"{name}/{MAPPO}"]
-            env = several[0].env
             starts = [ex.untrained_run(run, size.held_out, self.permutations) for run in several]
-            found[UNTRAINED] = ended(env, starts)
-            first = [label for label in LEARNERS if label in found]
-            order = first[: first.index(MAPPO) + 1]  # the untrained are drawn after F-MAPPO
-            data[name] = {
-                "metrics": env.metrics,
-                "learners": {label: found[label] for label in (*order, UNTRAINED, *first)},
-            }
+            found[UNTRAINED] = ended(several[0].env, starts)
         return data
 
     def checks(self, data: PyTree) -> list[ex.Check]:
         """F-MACEM ahead on loan; less disparity than PPO, and nearly its reward."""
         of = {
-            name: {label: one["ends"] for label, one in found["learners"].items()}
+            name: {label: one["ends"] for label, one in found.items()}
             for name, found in data.items()
         }
         loan = of["loan"]
@@ -181,7 +172,7 @@ class MafeLearners(ex.ComparisonFigure):
             plain = of[name][PPO]
             excess = {
                 label: ex.beyond(one["ends"][disparity], one["luck"][disparity])
-                for label, one in data[name]["learners"].items()
+                for label, one in data[name].items()
             }
             for label in FAIR:
                 statement = (
@@ -254,9 +245,9 @@ def logged_objective(run: ex.Run) -> np.ndarray:
 def _table(name: str, found: PyTree) -> ex.Table:
     """Measures in rows, since education has many; learners in columns."""
     looked_after = SYSTEMS[name].disparity
-    learners = {label: found["learners"][label] for label in (*LEARNERS, UNTRAINED)}
+    learners = {label: found[label] for label in (*LEARNERS, UNTRAINED)}
     rows = {SCORE: "objective ↑", REWARD: "normalised profit ↑"}
-    for metric, own in found["metrics"].items():
+    for metric, own in make(name).metrics.items():
         if own.kind != "direct":
             arrow = "↑" if own.sign > 0 else "↓"
             text = f"{words(metric)} {arrow}"
@@ -294,7 +285,7 @@ def _frontier(data: PyTree) -> Figure:
     for place, (name, found) in enumerate(data.items()):
         unfairness = SYSTEMS[name].disparity, UNFAIR
         for panel, unfair in zip(axes[place :: len(data)], unfairness, strict=True):
-            for label, one in found["learners"].items():
+            for label, one in found.items():
                 _cross(panel, one["ends"][unfair], one["ends"][REWARD], *looks[label])
             panel.set_xlabel(f"{words(unfair)} ↓")
         style.set_title(axes[place], title(name))
@@ -323,7 +314,7 @@ def _curves(data: PyTree) -> Figure:
     for above in (True, False):
         for name, one in data.items():
             row = SCORE if above else SYSTEMS[name].disparity
-            learned = {label: one["learners"][label] for label in LEARNERS}
+            learned = {label: one[label] for label in LEARNERS}
             found.append(
                 ex.Curves(
                     {label: (own["steps"], own["curves"][row]) for label, own in learned.items()},

@@ -18,7 +18,7 @@ from fairgym.algorithms import log_keys, log_metrics
 from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.experiments import experiments
-from fairgym.experiments._measurements import KINDS, category, category_curves, first_and_last
+from fairgym.experiments._measurements import KINDS, category, first_and_last, logged_curves
 from fairgym.experiments.fairqcm._learning import bound, optimum
 from fairgym.experiments.mafe.ablations import OPTIONS
 from fairgym.experiments.mafe.aims import CONCERNED, EXCESS, GIVEN, TOGETHER
@@ -159,15 +159,17 @@ def fig8(good: bool) -> Any:
 def fig9(good: bool) -> Any:
     reward = [0.2, 0.5, 0.58, 0.6, 0.6] if good else [0.6, 0.3, 0.3, 0.5, 0.6]
     found = {
-        "weights": np.array([0.0, 0.1, 0.3, 0.6, 1.0]),
-        "reward": np.array([near(r, 0.001) for r in reward]),
-        # as fair everywhere, of which more or less is luck
-        "fairness": np.array([near(-0.5, 0.001) for _ in range(5)]),
-        "luck": np.array([lucky(0.1 * i - 0.5 if good else -0.1 * i) for i in range(5)]),
-        "survived": np.array([near(0.2 * i, 0.001) for i in range(5)]),
+        weight: {
+            "reward": near(reward[i], 0.001),
+            # as fair everywhere, of which more or less is luck
+            "fairness": near(-0.5, 0.001),
+            "fairness by luck alone": lucky(0.1 * i - 0.5 if good else -0.1 * i),
+            "survived": near(0.2 * i, 0.001),
+        }
+        for i, weight in enumerate(("0", "0.1", "0.3", "0.6", "1"))
     }
-    literal = {key: values[:2] for key, values in found.items()}
-    return {name: found | {"literal": literal} for name in ("health", "loan", "education")}
+    found |= {f"{weight}, {LITERAL}": found[weight] for weight in ("0", "0.1")}
+    return dict.fromkeys(("health", "loan", "education"), found)
 
 
 def test_a_point_is_dominated_by_one_with_more_of_both():
@@ -425,7 +427,7 @@ def learners(good: bool) -> Any:
             if label != UNTRAINED:
                 curves = {key: rising(0.1, float(ends[key][0])) for key in (SCORE, disparity)}
                 found[label] |= {"steps": np.arange(1, 21) * 1_000, "curves": curves}
-        data[name] = {"metrics": metrics, "learners": found}
+        data[name] = found
     return data
 
 
@@ -701,11 +703,10 @@ def test_sums_by_kind_are_those_of_the_normalised_metrics(name):
     run = stand_in(
         Run, metrics=[{log_keys.candidates(key): float(value) for key, value in logged.items()}]
     )
-    found = category_curves(run)
-    assert set(found) == set(KINDS)
     for kind in KINDS:
         scores = jax.vmap(category(env, kind).score)(totals)
-        np.testing.assert_allclose(found[kind], [np.mean(scores)], rtol=1e-5)
+        (found,) = logged_curves([run], log_keys.candidates(log_keys.term(kind)))
+        np.testing.assert_allclose(found, [np.mean(scores)], rtol=1e-5)
 
 
 @pytest.mark.parametrize("one", INTERVENTIONS, ids=lambda one: one.name)
@@ -730,8 +731,8 @@ def test_arms_of_an_intervention_share_their_luck():
 
 
 def test_first_and_last():
-    assert first_and_last(np.arange(20.0)) == (0.0, 18.5)
-    assert first_and_last(np.array([1.0, 5.0])) == (1.0, 5.0)
+    assert first_and_last(np.arange(40.0).reshape(2, 20)).tolist() == [[0.0, 20.0], [18.5, 38.5]]
+    assert first_and_last(np.array([[1.0, 5.0]])).tolist() == [[1.0], [5.0]]
 
 
 def test_differences_between_objectives_by_hand():

@@ -19,7 +19,7 @@ from fairgym.experiments.gaps import (
     SHARE_CASES,
     SIZE,
     UNEVEN_CASES,
-    _rows,
+    rows_of,
 )
 
 EACH, MIXED, SINGLE = SIZES
@@ -87,18 +87,19 @@ def test_the_coverage_of_a_share_is_scipys():
 
 def test_a_bootstrap_of_the_largest_gap_never_holds_0():
     rng = np.random.default_rng(3)
-    assert study.bootstrapped(rng, Case(3, EACH, 0.5), 100).mean() == 0.0
-    assert study.bootstrapped(rng, Case(2, EACH, 0.5, gap=1.0), 200).mean() > 0.85
-    assert study.covered(rng, Case(3, EACH, 0.5), 100)["largest"].mean() > 0.88
+    found = study.largest_covered(rng, Case(3, EACH, 0.5), 100)
+    assert found["bootstrap"].mean() == 0.0 and found["largest"].mean() > 0.88
+    found = study.largest_covered(rng, Case(2, EACH, 0.5, gap=1.0), 200)
+    assert found["bootstrap"].mean() > 0.85
 
 
 def test_gaps_are_found_and_shares_held():
     rng = np.random.default_rng(4)
     found = study.rejected(rng, Case(2, EACH, 0.5, gap=2.0), 30)
-    assert found.test.all() and found.interval.all()
+    assert found["test"].all() and found["interval"].all()
     uneven = study.rejected(rng, Case(2, MIXED, 0.5), 100, null=False)
-    assert uneven.test.mean() > 0.1 > uneven.interval.mean()
-    held = study.shares_covered(rng, 0.5, 3, 50)
+    assert uneven["test"].mean() > 0.1 > uneven["interval"].mean()
+    held = study.shares_covered(rng, Case(1, SINGLE, 0.5, 3), 50)
     assert list(held) == ["share", "difference", "half"]
     assert all(values.mean() > 0.85 for values in held.values())
 
@@ -168,7 +169,7 @@ def test_a_case_beyond_a_limit_is_decided_by_more_replicates():
             "test": np.arange(count) < (0 if count == 100 and case.groups == 2 else 0.05 * count)
         }
 
-    first, second = _rows([Case(2, EACH, 0.5), Case(3, EACH, 0.5)], found, 100, {"test": SIZE})
+    first, second = rows_of([Case(2, EACH, 0.5), Case(3, EACH, 0.5)], found, 100, {"test": SIZE})
     assert asked == [(2, 100), (2, 500), (3, 100)]
     assert (first["replicates"], first["test"]) == (500, 0.05)
     assert second["replicates"] == 100

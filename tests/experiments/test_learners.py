@@ -8,15 +8,14 @@ import pytest
 
 from fairgym.algorithms import log_keys
 from fairgym.experiments import Size
-from fairgym.experiments._measurements import HELD_OUT, by_luck
+from fairgym.experiments._measurements import HELD_OUT, by_luck, steps_per_epoch
 from fairgym.experiments.mafe.learners import (
     LEARNERS,
     SCORE,
     UNFAIR,
     UNTRAINED,
     MafeLearners,
-    ends,
-    steps_per_epoch,
+    ended,
 )
 from fairgym.training import evaluate, train
 
@@ -48,19 +47,20 @@ def made(tmp_path_factory):
 @pytest.mark.parametrize("label", TRAINED)
 def test_numbers_are_those_of_the_held_out_episodes(made, label):
     runs, data = made
-    assert set(data["learners"]) == {*TRAINED, UNTRAINED}
+    assert set(data) == {*TRAINED, UNTRAINED}
     for seed, run in enumerate(runs[f"loan/{label}"]):
         key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
-        expected = ends(run.env, evaluate(run.env, run.params, run.policies, key, 3))
-        for name, values in data["learners"][label]["ends"].items():
+        found = evaluate(run.env, run.params, run.policies, key, 3, permutations=1)
+        expected = {name: of[0] for name, of in ended(run.env, [found])["ends"].items()}
+        for name, values in data[label]["ends"].items():
             assert values[seed] == pytest.approx(expected[name], abs=1e-6, nan_ok=True)
 
 
 def test_what_is_measured_can_be_shown(made):
     """The other learners are taken to have come to the same as ELBERT-PO."""
-    one = made[1]["learners"]
+    one = made[1]
     every = {label: one.get(label, one["ELBERT-PO"]) for label in (*LEARNERS, UNTRAINED)}
-    data = {"loan": made[1] | {"learners": every}}
+    data = {"loan": every}
     (table,) = MafeLearners().tables(data)
     assert len(table.rows[0]) == len(table.head) == 1 + len(every)
     assert all(figure.axes for figure in MafeLearners().figures(data).values())
@@ -72,18 +72,18 @@ def test_luck_is_that_of_permuted_groups_in_the_same_episodes(made):
     for seed, run in enumerate(runs["loan/F-MAPPO"]):
         key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
         found = evaluate(run.env, run.params, run.policies, key, 3, permutations=100)
-        luck = {name: of[seed] for name, of in data["learners"]["F-MAPPO"]["luck"].items()}
+        luck = {name: of[seed] for name, of in data["F-MAPPO"]["luck"].items()}
         assert set(luck) == {*found.nulls, UNFAIR}
         for name in found.nulls:
             if found.defined[name].any():
                 assert luck[name].mean() == pytest.approx(-found.null(name).mean, rel=1e-5)
-        np.testing.assert_allclose(luck[UNFAIR], -by_luck(found, run.env) / 3.0, rtol=1e-6)
+        np.testing.assert_allclose(luck[UNFAIR], -by_luck([found], run.env)[0] / 3.0, rtol=1e-6)
 
 
 def test_curves_are_those_of_the_log(made):
     runs, data = made
     for label in TRAINED:
-        several, found = runs[f"loan/{label}"], data["learners"][label]
+        several, found = runs[f"loan/{label}"], data[label]
         assert steps_per_epoch(several[0]) == 80  # two rounds of two worlds with 20 steps
         np.testing.assert_array_equal(found["steps"], [80, 160])
         for seed, run in enumerate(several):
@@ -92,7 +92,7 @@ def test_curves_are_those_of_the_log(made):
     # F-MAPPO is trained on the objective that all are scored by; ELBERT-PO on profit
     for label, same in (("F-MAPPO", True), ("ELBERT-PO", False)):
         logged = [[line["objective"] for line in run.metrics] for run in runs[f"loan/{label}"]]
-        assert np.allclose(data["learners"][label]["curves"][SCORE], logged, atol=1e-5) == same
+        assert np.allclose(data[label]["curves"][SCORE], logged, atol=1e-5) == same
 
 
 def test_the_untrained_are_those_that_f_mappo_begins_with(made):
@@ -100,7 +100,7 @@ def test_the_untrained_are_those_that_f_mappo_begins_with(made):
     run = runs["loan/F-MAPPO"][0]
     state = run.job.algorithm.init(jax.random.key(0), run.env, run.objective)
     key = jax.random.fold_in(jax.random.key(HELD_OUT), 0)
-    found = evaluate(run.env, run.params, run.job.algorithm.policies(state), key, 3)
-    expected = ends(run.env, found)
-    for name, values in data["learners"][UNTRAINED]["ends"].items():
+    found = evaluate(run.env, run.params, run.job.algorithm.policies(state), key, 3, permutations=1)
+    expected = {name: of[0] for name, of in ended(run.env, [found])["ends"].items()}
+    for name, values in data[UNTRAINED]["ends"].items():
         assert values[0] == pytest.approx(expected[name], abs=1e-6, nan_ok=True)

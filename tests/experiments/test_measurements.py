@@ -13,7 +13,7 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments.mafe._readings import queue
 from fairgym.experiments.mafe.aims import exchanged, in_bed
 from fairgym.experiments.mafe.groups import flips_of
-from fairgym.experiments.mafe.learners import REWARD, SCORE, SURVIVED, UNFAIR, ends
+from fairgym.experiments.mafe.learners import REWARD, SCORE, SURVIVED, UNFAIR, ended
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.training import load, train
@@ -39,7 +39,7 @@ def test_a_bank_that_treats_all_alike_is_as_unfair_as_luck_makes_it():
     for found, excess in ((alike, False), (apart, True)):
         objective = Objective.weighted(ENV, dict.fromkeys(fair, 1.0))
         scores = found.scored_by(objective).values("objective")
-        luck = ex.by_luck(found, ENV).mean()
+        luck = ex.by_luck([found], ENV).mean()
         assert -1.0 < luck < 0.0
         beyond = scores.mean() - luck
         error = scores.std(ddof=1) / np.sqrt(len(scores))
@@ -54,9 +54,9 @@ def test_a_normaliser_is_that_of_the_episode():
     divisors["default_disparity"] = 1.0
     expected = {n: (found.nulls[n].T / d).mean(axis=1) for n, d in divisors.items()}
     assert waits.sum(axis=1).min() > 1.0
-    np.testing.assert_allclose(ex.by_luck(found, ENV), sum(expected.values()), rtol=1e-4)
+    np.testing.assert_allclose(ex.by_luck([found], ENV)[0], sum(expected.values()), rtol=1e-4)
     for name, luck in expected.items():
-        np.testing.assert_allclose(ex.by_luck(found, ENV, [name]), luck, rtol=1e-4)
+        np.testing.assert_allclose(ex.by_luck([found], ENV, [name])[0], luck, rtol=1e-4)
 
 
 def test_a_disparity_counts_where_it_is_defined():
@@ -80,7 +80,7 @@ def test_a_disparity_counts_where_it_is_defined():
 def test_the_ends_of_a_comparison_of_learners_are_sums_of_components():
     """In NumPy; what is undefined in an episode does not count there, and is no parity."""
     found = bank((0.3, 0.0))
-    one = ends(ENV, found)
+    one = {name: of[0] for name, of in ended(ENV, [found])["ends"].items()}
     totals = {n: np.asarray(getattr(found.totals, n), float) for n in ("approved", "applied")}
     rates = totals["approved"] / totals["applied"]
     assert one["admission_disparity"] == pytest.approx(np.abs(np.diff(rates)).mean(), abs=1e-5)
@@ -93,7 +93,7 @@ def test_the_ends_of_a_comparison_of_learners_are_sums_of_components():
     name, gaps = "default_disparity", -found.metrics["default_disparity"]
     for known, expected in ((np.arange(24) < 5, gaps[:5].mean()), (np.zeros(24, bool), np.nan)):
         some = dataclasses.replace(found, defined={**found.defined, name: known})
-        assert ends(ENV, some)[name] == pytest.approx(expected, nan_ok=True)
+        assert ended(ENV, [some])["ends"][name] == pytest.approx([expected], nan_ok=True)
 
 
 def test_luck_in_a_table_is_that_of_the_number_beside_it():

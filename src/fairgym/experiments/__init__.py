@@ -12,7 +12,6 @@ from fairgym.experiments._base import (
     Runs,
     Size,
     Table,
-    TrainingExperiment,
     experiments,
     run_config,
 )
@@ -29,7 +28,6 @@ __all__ = [
     "Size",
     "Table",
     "Tally",
-    "TrainingExperiment",
     "experiments",
     "reproduce",
     "run_config",

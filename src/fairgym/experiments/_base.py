@@ -27,6 +27,9 @@ experiments = Registry("fairgym.experiments", "experiment", grouped=True)
 # Key of `grid` or `then` -> the finished runs (`fairgym.training.Run`), in the order of the seeds.
 Runs = Mapping[str, Sequence[Run]]
 
+# Key -> a configuration, to be trained with every seed.
+Grid = dict[str, RunConfig]
+
 # Setting of a `Size` -> its words.
 _WORDS = {
     "people": "{} people",
@@ -215,12 +218,6 @@ class Experiment(abc.ABC):
                 " interval)"
             )
         return dataclasses.replace(size, seeds=seeds)
-
-
-class TrainingExperiment(Experiment):
-    """A published figure that takes training, for as long as published by default."""
-
-    sizes: ClassVar[Mapping[str, Size]] = {"paper": PAPER, "quick": QUICK}
 
 
 def _plain(value: object) -> str:

@@ -13,9 +13,9 @@ from jaxtyping import PyTree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgym.experiments._base import Outcome, Runs, Size, Table, TrainingExperiment
-from fairgym.experiments._markdown import BY_LUCK, cell
-from fairgym.experiments._measurements import PERMUTATIONS, beyond, dot, held_out_run
+from fairgym.experiments._base import PAPER, QUICK, Experiment, Outcome, Runs, Size, Table
+from fairgym.experiments._measurements import PERMUTATIONS, beyond, held_out_run
+from fairgym.experiments._showing import BY_LUCK, cell, dot
 from fairgym.report import style
 from fairgym.statistics.checks import Check, Kind
 from fairgym.training.evaluation import Evaluation
@@ -47,6 +47,13 @@ class At(NamedTuple):
         own = data[self.place][self.label]
         values = own[self.column]
         return beyond(values, own[self.column + BY_LUCK]) if self.beyond_luck else values
+
+
+def pair(
+    above: str, below: str, column: str, place: str = "", beyond_luck: bool = False
+) -> tuple[At, At]:
+    """Two policies' numbers of one column, for a claim."""
+    return At(above, column, place, beyond_luck), At(below, column, place, beyond_luck)
 
 
 class Claim(NamedTuple):
@@ -81,12 +88,13 @@ class Panel(NamedTuple):
     ylabel: str = ""
 
 
-class ComparisonFigure(TrainingExperiment):
+class ComparisonFigure(Experiment):
     """Policies side by side in held-out episodes; subclasses say which, and what of them.
 
     Keys of `grid` are labels, or "PLACE/LABEL".
 
     Attributes:
+        sizes: Length of training as published, by default.
         permutations: Number of permutations of the people's groups in the episodes.
         claims: What is claimed of the numbers.
         caption: Meaning of the figure.
@@ -95,6 +103,7 @@ class ComparisonFigure(TrainingExperiment):
         legend: Words for the colours; none by default.
     """
 
+    sizes: ClassVar[Mapping[str, Size]] = {"paper": PAPER, "quick": QUICK}
     permutations: ClassVar[int] = PERMUTATIONS
     claims: ClassVar[Sequence[Claim]] = ()
     caption: ClassVar[str] = (
@@ -172,7 +181,7 @@ class ComparisonFigure(TrainingExperiment):
 
 def columns_table(
     head: str | Sequence[str],
-    found: Mapping[str, Columns],
+    found: Mapping[str, Columns] | Mapping[tuple[str, ...], Columns],
     caption: str,
     columns: Sequence[str] = (),
 ) -> Table:
@@ -180,15 +189,21 @@ def columns_table(
 
     Args:
         head: Words above the labels, or all of the table's head.
-        found: Label -> columns.
+        found: Label, or several that each have a column, -> columns.
         caption: Meaning of the numbers.
         columns: Names of the columns; all by default.
     """
     columns = columns or list(next(iter(found.values())))
-    rows = [[label, *(cell(name, one[name]) for name in columns)] for label, one in found.items()]
+    rows = [
+        [
+            *([label] if isinstance(label, str) else label),
+            *(cell(name, one[name]) for name in columns),
+        ]
+        for label, one in found.items()
+    ]
     return Table([head, *columns] if isinstance(head, str) else head, rows, caption)
 
 
-def survival(ends: Sequence[Evaluation]) -> np.ndarray:
-    """Share of each seed's episodes that do not fail."""
-    return np.array([1.0 - np.mean(one.terminated) for one in ends])
+def by_place(data: Compared) -> dict[tuple[str, ...], Columns]:
+    """(place, label) -> columns, for one table of all."""
+    return {(place, label): own for place, found in data.items() for label, own in found.items()}

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -59,18 +58,6 @@ class Case:
         spread = np.sqrt(self.rate * (1.0 - self.rate) * np.sum(1.0 / self.people[:2]))
         first = np.arange(self.groups) == 0
         return self.rate + self.gap * spread * (first - self.people[0] / self.people.sum())
-
-
-class Rejected(NamedTuple):
-    """Replicates that find a gap.
-
-    Attributes:
-        test: Those in which the permutation test has p <= .05.
-        interval: Those in which an interval excludes 0.
-    """
-
-    test: np.ndarray
-    interval: np.ndarray
 
 
 def counts(
@@ -175,7 +162,7 @@ def covered(rng: np.random.Generator, case: Case, replicates: int) -> dict[str, 
 
 def rejected(
     rng: np.random.Generator, case: Case, replicates: int, *, null: bool = True
-) -> Rejected:
+) -> dict[str, np.ndarray]:
     """Return in which replicates a gap is found.
 
     Args:
@@ -183,31 +170,36 @@ def rejected(
         case: The case.
         replicates: Number of replicates.
         null: Whether luck is the same for all groups; if not, a single seed.
+
+    Returns:
+        "test" (the permutation test has p <= .05) and "interval" (an interval excludes 0), each of
+        shape (replicates,).
     """
-    test, interval = [], []
+    held: dict[str, list[bool]] = {"test": [], "interval": []}
     more = case.gap != 0.0 or case.groups == 2
     permutations = MORE_PERMUTATIONS if more else PERMUTATIONS
     for part in _parts(replicates, case, permutations):
         found = counts(rng, case, part, null=null)
         drawn = permuted_counts(rng, case, found, permutations) / case.people
         for rates, others in zip(found / case.people, drawn, strict=True):
-            test.append(gap_test(rates, others).p <= 0.05 + 1e-9)
-            interval.append(any(gap.clear for gap in systematic_gaps(rates)))
-    return Rejected(np.array(test), np.array(interval))
+            held["test"].append(gap_test(rates, others).p <= 0.05 + 1e-9)
+            held["interval"].append(any(gap.clear for gap in systematic_gaps(rates)))
+    return {name: np.array(values) for name, values in held.items()}
 
 
-def bootstrapped(rng: np.random.Generator, case: Case, replicates: int) -> np.ndarray:
-    """Return in which replicates the percentile bootstrap of the largest gap holds it.
+def largest_covered(rng: np.random.Generator, case: Case, replicates: int) -> dict[str, np.ndarray]:
+    """Return in which replicates the largest gap is held: by "largest", and by a "bootstrap".
 
-    Episodes are resampled; the 95% interval is that between quantiles of the resampled largest
-    gaps between the groups' means.
+    The percentile bootstrap resamples episodes; its 95% interval is that between quantiles of the
+    resampled largest gaps between the groups' means.
     """
+    simultaneous = covered(rng, case, replicates)["largest"]
     found = counts(rng, case, replicates, null=False)[:, 0] / case.people
     weights = rng.multinomial(EPISODES, np.full(EPISODES, 1.0 / EPISODES), RESAMPLES) / EPISODES
     means = np.einsum("be,rek->rbk", weights, found)
     low, high = np.quantile(np.ptp(means, axis=-1), [0.025, 0.975], axis=-1)
     truth = np.ptp(case.rates)
-    return (low <= truth) & (truth <= high)
+    return {"bootstrap": (low <= truth) & (truth <= high), "largest": simultaneous}
 
 
 def share_coverage(episodes: int) -> np.ndarray:
@@ -221,31 +213,27 @@ def share_coverage(episodes: int) -> np.ndarray:
     return np.sum(chance * inside, axis=1)
 
 
-def shares_covered(
-    rng: np.random.Generator, rate: float, seeds: int, replicates: int
-) -> dict[str, np.ndarray]:
+def shares_covered(rng: np.random.Generator, case: Case, replicates: int) -> dict[str, np.ndarray]:
     """Return in which replicates intervals of zeros and ones hold what they are about.
 
     Args:
         rng: Random numbers.
-        rate: Share of ones.
-        seeds: Number of seeds.
+        case: Single people, whose rate is the share of ones.
         replicates: Number of replicates.
 
     Returns:
         "share"; "difference" of two policies with that share in the same episodes; "half", the
         difference from a policy with a share of .5 whose luck is its own.
     """
-    case = Case(1, SIZES[2], rate, seeds)
     found = counts(rng, case, replicates, null=False, policies=2)[..., 0]
     halves = counts(rng, dataclasses.replace(case, rate=0.5), replicates, null=False)[..., 0]
     held: dict[str, list[bool]] = {"share": [], "difference": [], "half": []}
     for both, half in zip(found, halves, strict=True):
-        ours, theirs = both[:seeds], both[seeds:]
+        ours, theirs = both[: case.seeds], both[case.seeds :]
         for name, (_, low, high), truth in (
-            ("share", share_interval(ours), rate),
+            ("share", share_interval(ours), case.rate),
             ("difference", share_difference(ours, theirs), 0.0),
-            ("half", share_difference(ours, half), rate - 0.5),
+            ("half", share_difference(ours, half), case.rate - 0.5),
         ):
             held[name].append(bool(low <= truth <= high))
     return {name: np.array(values) for name, values in held.items()}

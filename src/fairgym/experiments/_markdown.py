@@ -10,16 +10,11 @@ import jax
 import numpy as np
 
 from fairgym.experiments._base import Experiment, Outcome, Size
+from fairgym.experiments._showing import interval_text
 from fairgym.results.labels import capital
 from fairgym.results.numbers import number
 from fairgym.results.table import Table
 from fairgym.statistics.checks import KINDS, Check
-from fairgym.statistics.intervals import (
-    Numbers,
-    bootstrap_interval,
-    interquartile_mean,
-    mean_interval,
-)
 from fairgym.training.provenance import source_commit
 from fairgym.training.run import Run
 
@@ -34,8 +29,6 @@ _INTERVALS = (
     " which with n seeds is never below 2 / 2^n."
 )
 _EXACT = "The numbers are exact: nothing in it is random."
-
-BY_LUCK = " by luck alone"  # ends the name of a column
 
 # What the normalisers of MAFE's table 8 fit, which does not say for how many people they are.
 INFERRED_PEOPLE = 10_000
@@ -188,49 +181,6 @@ def _check_table(checks: Sequence[Check]) -> Table:
         for check in sorted(checks, key=lambda check: KINDS.index(check.kind))
     ]
     return Table(["claim", "estimate", "95% interval", "test", "kind", "outcome"], rows, "")
-
-
-def interval_text(low: float, high: float) -> str:
-    """Interval for a table."""
-    return f"{number(low)} to {number(high)}"
-
-
-def mean_text(values: Numbers) -> str:
-    """Mean of one value per seed with its Student's t interval, for a table."""
-    return _estimate_text(*mean_interval(values))
-
-
-def iqm_text(values: Numbers) -> str:
-    """Interquartile mean of one value per seed with its bootstrap interval, for a table."""
-    return _estimate_text(*bootstrap_interval(values))
-
-
-def luck_text(luck: Numbers) -> str:
-    """Interquartile mean that luck alone makes, for a table beside the measured one.
-
-    Args:
-        luck: Numbers of each seed under permutations, shape (seeds, permutations).
-
-    Returns:
-        Mean and 95% interval of the permutations' interquartile means over seeds.
-    """
-    found = interquartile_mean(luck, axis=0)
-    low, high = np.quantile(found, [0.025, 0.975])
-    return _estimate_text(float(np.mean(found)), float(low), float(high))
-
-
-def cell(column: str, values: Numbers) -> str:
-    """A table's cell: interquartile mean over seeds, or of luck where the column is of luck.
-
-    Args:
-        column: Name of the column; `BY_LUCK` ends that of luck.
-        values: As for `iqm_text`, or as for `luck_text`.
-    """
-    return luck_text(values) if column.endswith(BY_LUCK) else iqm_text(values)
-
-
-def _estimate_text(estimate: float, low: float, high: float) -> str:
-    return f"{number(estimate)} ({interval_text(low, high)})"
 
 
 def _duration(seconds: float) -> str:

@@ -1,20 +1,15 @@
-"""Measurements of runs, logged or in held-out episodes, and parts of figures."""
+"""Measurements of runs, logged or in held-out episodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import jax
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from fairgym.algorithms import log_keys
 from fairgym.algorithms._gradient import GradientLearner
 from fairgym.algorithms.f_macem import FMacem
 from fairgym.core import AnyPolicy, Environment, Params
 from fairgym.fairness import Objective
-from fairgym.report import style
-from fairgym.statistics.intervals import Numbers, bootstrap_interval
+from fairgym.statistics.intervals import Numbers
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.run import Run, initial_state
 
@@ -26,6 +21,9 @@ LUCK = (
     " 95% interval of the permutations."
 )
 KINDS = ("direct", "fair", "rate")
+
+# Held-out episodes of each seed.
+Ends = Sequence[Evaluation]
 
 
 def held_out(
@@ -75,35 +73,53 @@ def untrained_run(run: Run, episodes: int, permutations: int = 0) -> Evaluation:
     return held_out(run.env, run.params, policies, run.config.seed, episodes, permutations)
 
 
-def score(evaluation: Evaluation, objective: Objective | Mapping[str, Objective]) -> float:
-    """Mean of an objective over the episodes."""
-    scores = evaluation.scored_by(objective).objective
-    assert scores is not None
-    return float(np.mean(scores))
+def score(
+    evaluations: Iterable[Evaluation], objective: Objective | Mapping[str, Objective]
+) -> np.ndarray:
+    """Mean of an objective over the episodes of each seed, (seeds,)."""
+    scored = [one.scored_by(objective).values("objective") for one in evaluations]
+    return np.array([np.mean(values) for values in scored], np.float64)
 
 
-def by_luck(evaluation: Evaluation, env: Environment, names: Iterable[str] = ()) -> np.ndarray:
-    """Sum of normalised disparities that luck alone makes, for each permutation.
+def survival(evaluations: Iterable[Evaluation]) -> np.ndarray:
+    """Share of the episodes of each seed that do not fail, (seeds,)."""
+    return np.array([1.0 - np.mean(one.terminated) for one in evaluations])
+
+
+def means(evaluations: Iterable[Evaluation], name: str) -> np.ndarray:
+    """Mean of a metric over the episodes of each seed, (seeds,)."""
+    return np.array([np.mean(one.metrics[name]) for one in evaluations], np.float64)
+
+
+def by_luck(
+    evaluations: Iterable[Evaluation], env: Environment, names: Sequence[str] = ()
+) -> np.ndarray:
+    """Sum of normalised disparities that luck alone makes, for each seed and permutation.
 
     They are those of the same episodes with the people's groups permuted (`Evaluation.nulls`), each
     with the normaliser of its episode; as in a score, the rate of a group that nobody counts for is
     0.
 
     Args:
-        evaluation: Episodes, measured under permutations.
+        evaluations: Episodes of each seed, measured under permutations.
         env: The environment.
         names: The disparities; by default those among the terms.
 
     Returns:
-        Means over the episodes, never above 0, shape (permutations,).
+        Means over the episodes, never above 0, shape (seeds, permutations).
     """
-    totals, found = evaluation.totals, np.zeros(())
-    for name in names or [term for term in env.spec.terms if env.metrics[term].kind == "fair"]:
-        metric = env.metrics[name]
+    names = names or [term for term in env.spec.terms if env.metrics[term].kind == "fair"]
+
+    def one_by_luck(evaluation: Evaluation, name: str) -> np.ndarray:
+        metric, totals = env.metrics[name], evaluation.totals
         raw, scaled = (np.asarray(jax.vmap(f)(totals)) for f in (metric.value, metric.normalised))
         scale = np.where(raw == 0.0, 1.0, scaled / np.where(raw == 0.0, 1.0, raw))
-        found = found + np.mean(evaluation.nulls[name] * scale[:, None], axis=0, dtype=np.float64)
-    return found
+        scaled_nulls = evaluation.nulls[name] * scale[:, None]
+        return np.asarray(scaled_nulls.mean(axis=0, dtype=np.float64))
+
+    return np.array(
+        [np.sum([one_by_luck(one, name) for name in names], axis=0) for one in evaluations]
+    )
 
 
 def disparity(evaluations: Sequence[Evaluation], name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -150,6 +166,16 @@ def logged(run: Run, key: str) -> np.ndarray:
     return np.array([np.nan if value is None else value for value in values], np.float64)
 
 
+def logged_curves(runs: Iterable[Run], *keys: str) -> np.ndarray:
+    """Mean of these logged numbers by run and epoch, (seeds, epochs)."""
+    return np.array([np.mean([logged(run, key) for key in keys], axis=0) for run in runs])
+
+
+def logged_ends(runs: Iterable[Run], *keys: str) -> np.ndarray:
+    """First and last of the mean of these logged numbers, (2, seeds)."""
+    return first_and_last(logged_curves(runs, *keys))
+
+
 def steps_per_epoch(run: Run) -> int:
     """Environment steps that a run learns from in an epoch, if no episode ends early."""
     algorithm, env = run.job.algorithm, run.env
@@ -159,54 +185,15 @@ def steps_per_epoch(run: Run) -> int:
     return algorithm.episodes_per_epoch * env.horizon
 
 
-def category_curves(run: Run) -> dict[str, np.ndarray]:
-    """Sums of normalised terms by kind that a run of F-MACEM met in training, by epoch.
-
-    They are means over all candidates of an epoch, as in the paper's "realized rewards obtained
-    during training"; the first epoch's candidates are not trained at all.
-    """
-    return {kind: logged(run, log_keys.candidates(log_keys.term(kind))) for kind in KINDS}
-
-
-def first_and_last(curve: np.ndarray) -> tuple[float, float]:
-    """Value of the first epoch, and mean of the last tenth of the epochs."""
-    return float(curve[0]), float(np.mean(curve[-max(1, len(curve) // 10) :]))
-
-
-CAPTION = (
-    "Lines are interquartile means over seeds, bands and bars stratified bootstrap 95% intervals."
-)
-
-
-def curve(
-    panel: Axes, x: Sequence[float] | np.ndarray, values: Numbers, index: int, label: str
-) -> None:
-    """Plot interquartile means over seeds as a line with its band.
+def first_and_last(curves: np.ndarray) -> np.ndarray:
+    """First epoch of each curve, and mean of the last tenth of its epochs.
 
     Args:
-        panel: The panel.
-        x: Positions.
-        values: One row per seed.
-        index: Place of the line among those of the panel.
-        label: Words for the legend.
+        curves: (seeds, epochs).
+
+    Returns:
+        Shape (2, seeds).
     """
-    line = style.policy_line(index)
-    middle, low, high = bootstrap_interval(np.asarray(values, np.float64))
-    x = np.asarray(x)
-    panel.plot(x, middle, label=label, zorder=3, **line)
-    panel.fill_between(x, low, high, color=line["color"], alpha=style.BAND_ALPHA, lw=0)
-
-
-def curve_legend(figure: Figure, labels: Iterable[str]) -> None:
-    """Plot the legend of curves that all panels have, in the order of their index."""
-    lines = [Line2D([], [], label=label, **style.policy_line(i)) for i, label in enumerate(labels)]
-    style.top_legend(figure, lines)
-
-
-def dot(panel: Axes, x: float, values: Numbers, colour: str, marker: str = "o") -> None:
-    """Plot an estimate with its interval as a bar, and every seed as a faint dot beside it."""
-    values = np.asarray(values, np.float64)
-    middle, low, high = bootstrap_interval(values)
-    panel.plot([x] * len(values), values, "o", color=colour, alpha=0.3, ms=4, mew=0)
-    panel.plot([x + 0.15] * 2, [low, high], color=colour, lw=1.6)
-    panel.plot([x + 0.15], [middle], marker, color=colour, ms=6)
+    curves = np.asarray(curves, np.float64)
+    tenth = max(1, curves.shape[1] // 10)
+    return np.array([curves[:, 0], [np.mean(curve[-tenth:]) for curve in curves]])

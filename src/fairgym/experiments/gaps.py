@@ -1,5 +1,6 @@
 """Coverage, size and power of signed gaps, beside a bootstrap of the largest gap."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -45,6 +46,19 @@ SHARE_CASES = tuple(
     Case(1, SINGLE, rate, seeds) for rate in (0.02, 0.1, 0.5) for seeds in (1, 3, 5)
 )
 SHARE_EPISODES = (16, 32, 64)
+# What is studied -> its cases, what is found in replicates, and limits beyond which more decide.
+STUDIES: dict[str, tuple[Sequence[Case], Callable[..., Any], Mapping[str, Any]]] = {
+    "coverage": (
+        CASES,
+        study.covered,
+        dict.fromkeys(("gaps", "differences", "largest"), COVERAGE),
+    ),
+    "size": (CASES, study.rejected, {"test": SIZE}),
+    "power": (POWER_CASES, study.rejected, {"test": POWER}),
+    "uneven": (UNEVEN_CASES, functools.partial(study.rejected, null=False), {}),
+    "bootstrap": (LARGEST_CASES, study.largest_covered, {}),
+    "shares": (SHARE_CASES, study.shares_covered, dict.fromkeys(("difference", "half"), COVERAGE)),
+}
 
 
 @ex.experiments.register("gaps")
@@ -72,36 +86,11 @@ class Gaps(ex.Experiment):
         """What is studied -> rows: a case, the shares of replicates by name, their number."""
         assert size.replicates is not None
         rng, many = np.random.default_rng(0), size.replicates
-
-        def size_of(case: Case, count: int) -> dict[str, np.ndarray]:
-            return {"test": study.rejected(rng, case, count).test}
-
-        def power_of(case: Case, count: int) -> dict[str, np.ndarray]:
-            return study.rejected(rng, case, count)._asdict()
-
-        def uneven_of(case: Case, count: int) -> dict[str, np.ndarray]:
-            return study.rejected(rng, case, count, null=False)._asdict()
-
-        def largest_of(case: Case, count: int) -> dict[str, np.ndarray]:
-            largest = study.covered(rng, case, count)["largest"]
-            return {"bootstrap": study.bootstrapped(rng, case, count), "largest": largest}
-
-        def coverage_of(case: Case, count: int) -> dict[str, np.ndarray]:
-            return study.covered(rng, case, count)
-
-        def shares_of(case: Case, count: int) -> dict[str, np.ndarray]:
-            return study.shares_covered(rng, case.rate, case.seeds, count)
-
-        kinds = ("gaps", "differences", "largest")
         return {
-            "coverage": _rows(CASES, coverage_of, many, dict.fromkeys(kinds, COVERAGE)),
-            "size": _rows(CASES, size_of, many, {"test": SIZE}),
-            "power": _rows(POWER_CASES, power_of, many, {"test": POWER}),
-            "uneven": _rows(UNEVEN_CASES, uneven_of, many, {}),
-            "bootstrap": _rows(LARGEST_CASES, largest_of, many, {}),
-            "shares": _rows(
-                SHARE_CASES, shares_of, many, dict.fromkeys(("difference", "half"), COVERAGE)
-            ),
+            **{
+                name: rows_of(cases, functools.partial(found, rng), many, limits)
+                for name, (cases, found, limits) in STUDIES.items()
+            },
             "exact": {episodes: study.share_coverage(episodes) for episodes in SHARE_EPISODES},
         }
 
@@ -122,7 +111,7 @@ class Gaps(ex.Experiment):
         )
 
 
-def _rows(
+def rows_of(
     cases: Sequence[Case],
     found: Callable[[Case, int], Mapping[str, np.ndarray]],
     replicates: int,
@@ -138,16 +127,12 @@ def _rows(
     """
     rows = []
     for case in cases:
-        count, shares = replicates, _shares(found(case, replicates))
-        if not all(low <= shares[name] <= high for name, (low, high) in limits.items()):
-            count = AGAIN * replicates
-            shares = _shares(found(case, count))
+        for count in (replicates, AGAIN * replicates):
+            shares = {name: float(np.mean(own)) for name, own in found(case, count).items()}
+            if all(low <= shares[name] <= high for name, (low, high) in limits.items()):
+                break
         rows.append({"case": case, "replicates": count, **shares})
     return rows
-
-
-def _shares(found: Mapping[str, np.ndarray]) -> dict[str, float]:
-    return {name: float(np.mean(values)) for name, values in found.items()}
 
 
 def _worst(
@@ -222,74 +207,76 @@ def _checks(data: PyTree) -> list[ex.Check]:
     ]
 
 
-def _cells(row: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    return [*(f"{row[name]:.3f}" for name in names), f"{row['replicates']:,}"]
+# Head of a column -> text of a row.
+CELLS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "groups": lambda row: f"{row['case'].groups}",
+    "people in a group": lambda row: row["case"].sizes,
+    "rate": lambda row: f"{row['case'].rate:g}",
+    "share": lambda row: f"{row['case'].rate:g}",
+    "seeds": lambda row: f"{row['case'].seeds}",
+    # with a sign where gaps point either way
+    "gap, sd": lambda row: f"{row['case'].gap:+g}" if "interval" in row else f"{row['case'].gap:g}",
+    "replicates": lambda row: f"{row['replicates']:,}",
+}
+GROUPS = ("groups", "people in a group", "rate")
+REJECTED = {"by the test": "test", "by an interval": "interval"}
 
 
-def _of_case(case: Case) -> list[str]:
-    return [f"{case.groups}", case.sizes, f"{case.rate:g}", f"{case.seeds}"]
+def _table(
+    rows: Sequence[Mapping[str, Any]], of_case: Sequence[str], shares: Mapping[str, str], words: str
+) -> ex.Table:
+    """A case in each row: what it is, shares of its replicates, and their number.
+
+    Args:
+        rows: The cases.
+        of_case: Heads of the first columns.
+        shares: Head of a further column -> name of a share.
+        words: Caption.
+    """
+    cells = CELLS | {
+        head: lambda row, name=name: f"{row[name]:.3f}" for head, name in shares.items()
+    }
+    head = [*of_case, *shares, "replicates"]
+    return ex.Table(head, [[cells[column](row) for column in head] for row in rows], words)
 
 
 def _tables(data: PyTree) -> list[ex.Table]:
-    of_case = ["groups", "people in a group", "rate", "seeds"]
-    merged = [
-        [*_of_case(a["case"]), *_cells(a, ("gaps", "differences", "largest")), *_cells(b, ["test"])]
-        for a, b in zip(data["coverage"], data["size"], strict=True)
-    ]
-    rejecting = ["by the test", "by an interval", "replicates"]
+    held = {"gaps": "gaps", "differences": "differences", "largest gap": "largest"}
+    coverage = _table(data["coverage"], [*GROUPS, "seeds"], held, "")
+    size = _table(data["size"], (), {"test": "test"}, "")
     return [
         ex.Table(
-            [*of_case, "gaps", "differences", "largest gap", "replicates", "test", "replicates "],
-            merged,
+            [*coverage.head, "test", "replicates "],
+            [[*one, *other] for one, other in zip(coverage.rows, size.rows, strict=True)],
             f"Share of replicates in which all 95% intervals hold the true value, and in which the"
             f" test rejects a true null; {study.EPISODES} episodes.",
         ),
-        ex.Table(
-            ["groups", "people in a group", "rate", "gap, sd", *rejecting],
-            [
-                [
-                    *_of_case(row["case"])[:3],
-                    f"{row['case'].gap:+g}",
-                    *_cells(row, ("test", "interval")),
-                ]
-                for row in data["power"]
-            ],
+        _table(
+            data["power"],
+            [*GROUPS, "gap, sd"],
+            REJECTED,
             "Share of replicates in which one group's gap is found. It is in standard deviations"
             " that the difference to the second group has in an episode with permuted groups.",
         ),
-        ex.Table(
-            ["groups", "people in a group", "rate", *rejecting],
-            [
-                [*_of_case(row["case"])[:3], *_cells(row, ("test", "interval"))]
-                for row in data["uneven"]
-            ],
+        _table(
+            data["uneven"],
+            GROUPS,
+            REJECTED,
             "The same where no gap is systematic, but each group's rate varies by up to a fifth"
             " from episode to episode on its own: no null of the test, which finds it; the"
             " intervals allow for it.",
         ),
-        ex.Table(
-            ["groups", "gap, sd", "bootstrap", "simultaneous intervals", "replicates"],
-            [
-                [
-                    f"{row['case'].groups}",
-                    f"{row['case'].gap:g}",
-                    *_cells(row, ("bootstrap", "largest")),
-                ]
-                for row in data["bootstrap"]
-            ],
+        _table(
+            data["bootstrap"],
+            ["groups", "gap, sd"],
+            {"bootstrap": "bootstrap", "simultaneous intervals": "largest"},
             "Share of replicates in which a 95% interval of the largest gap holds it; 60 people in"
             " a group, rate .5.",
         ),
-        ex.Table(
-            ["share", "seeds", "share held", "difference", "difference from .5", "replicates"],
-            [
-                [
-                    f"{row['case'].rate:g}",
-                    f"{row['case'].seeds}",
-                    *_cells(row, ("share", "difference", "half")),
-                ]
-                for row in data["shares"]
-            ],
+        _table(
+            data["shares"],
+            ["share", "seeds"],
+            {"share held": "share", "difference": "difference", "difference from .5": "half"},
             "Share of replicates in which 95% intervals of zeros and ones hold the true value.",
         ),
         ex.Table(

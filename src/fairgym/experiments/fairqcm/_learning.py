@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
@@ -13,9 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.algorithms import log_keys
-from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._measurements import CAPTION, HELD_OUT, curve
 from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.results.numbers import number
@@ -57,21 +55,24 @@ class Learner:
     better: Mapping[str, Any] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """A panel of a figure.
 
     Attributes:
         label: Words for the number.
-        key: What it is in the log.
-        name: What it is in `Evaluation.values`.
+        name: What it is in `Evaluation.values`: a metric of the system, or the accumulated score of
+            an episode by the published objective.
         sign: -1 where the log has it with the sign turned, so that more is better.
     """
 
     label: str
-    key: str
-    name: str
+    name: str = "objective"
     sign: int = 1
+
+    @property
+    def key(self) -> str:
+        """What it is in the log."""
+        return log_keys.OBJECTIVE if self.name == "objective" else log_keys.metric(self.name)
 
 
 class LearningFigure(ex.Experiment):
@@ -99,35 +100,29 @@ class LearningFigure(ex.Experiment):
     lines: ClassVar[Mapping[str, str]]
     unit: ClassVar[str] = "episode"
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Every learner in the published settings, and some of them in the better ones."""
         grid = {}
+        length = {
+            "epochs": size.epochs,
+            "episodes_per_epoch": size.episodes,
+            "steps_per_epoch": size.steps,
+        }
+        length = {name: value for name, value in length.items() if value is not None}
         for label, learner in self.learners.items():
-            grid[f"{PUBLISHED}: {label}"] = self._config(learner, size, {}, {})
+            settings: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {PUBLISHED: ({}, {})}
             if learner.better is not None:
-                grid[f"{BETTER}: {label}"] = self._config(
-                    learner, size, self.better_args, learner.better
+                settings[BETTER] = (self.better_args, learner.better)
+            for setting, (environment, more) in settings.items():
+                grid[f"{setting}: {label}"] = ex.RunConfig(
+                    self.environment,
+                    {**self.environment_args, **environment},
+                    algorithm=learner.algorithm,
+                    algorithm_args={**length, **learner.arguments, **more},
+                    objective="published",
+                    memory=learner.memory,
                 )
         return grid
-
-    def _config(
-        self,
-        learner: Learner,
-        size: ex.Size,
-        environment: Mapping[str, Any],
-        more: Mapping[str, Any],
-    ) -> RunConfig:
-        length = {"episodes_per_epoch": size.episodes, "steps_per_epoch": size.steps}
-        given = {name: value for name, value in length.items() if value is not None}
-        memory: dict[str, Any] = {"memory": learner.memory} if learner.memory else {}
-        return RunConfig(
-            self.environment,
-            {**self.environment_args, **environment},
-            algorithm=learner.algorithm,
-            algorithm_args={"epochs": size.epochs, **given, **learner.arguments, **more},
-            objective="published",
-            **memory,
-        )
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Curves of each setting and learner, and lines of fixed policies, both by panel."""
@@ -135,7 +130,7 @@ class LearningFigure(ex.Experiment):
         for key, several in runs.items():
             setting, _, label = key.partition(": ")
             curves[setting][label] = {
-                panel.label: panel.sign * np.array([ex.logged(run, panel.key) for run in several])
+                panel.label: panel.sign * ex.logged_curves(several, panel.key)
                 for panel in self.panels
             }
         per_epoch = size.steps if self.unit == "step" else size.episodes
@@ -164,7 +159,7 @@ class LearningFigure(ex.Experiment):
                 env,
                 env.default_params,
                 policies,
-                jax.random.key(HELD_OUT),
+                jax.random.key(ex.HELD_OUT),
                 size.held_out * len(seeds),
                 objective=objective,
             )
@@ -189,12 +184,24 @@ class LearningFigure(ex.Experiment):
         for panel in self.panels:
             head += [f"{panel.label}, all of training", "last tenth"]
         rows = [
-            [setting, label, *(cell for p in self.panels for cell in _cells(one[p.label]))]
+            [
+                setting,
+                label,
+                *(ex.iqm_text(of(one[p.label])) for p in self.panels for of in (mean, last)),
+            ]
             for setting, several in data["curves"].items()
             for label, one in several.items()
         ]
         rows += [
-            ["fixed", label, *(cell for p in self.panels for cell in ("", _number(one, p)))]
+            [
+                "fixed",
+                label,
+                *(
+                    text
+                    for p in self.panels
+                    for text in ("", number(one[p.label]) if p.label in one else "")
+                ),
+            ]
             for label, one in data["lines"].items()
         ]
         caption = "Means of the learning curve; interquartile mean over seeds (95% interval)."
@@ -204,7 +211,7 @@ class LearningFigure(ex.Experiment):
                 for setting, several in data["curves"].items()
                 if several
             },
-            caption=f"{CAPTION} Each point is the greedy policy in an epoch of training."
+            caption=f"{ex.CAPTION} Each point is the greedy policy in an epoch of training."
             f" {self.better_words} They were chosen by the scores that they lead to."
             f" {self.further_words}".strip(),
             tables=[ex.Table(head, rows, caption)],
@@ -257,21 +264,17 @@ class LearningFigure(ex.Experiment):
         figure, axes = style.panels(len(self.panels), len(self.panels), 3.4, legend_rows=rows)
         for axis, panel in zip(axes, self.panels, strict=True):
             for label, one in several.items():
-                curve(axis, data["x"], one[panel.label], order.index(label), label)
+                ex.curve(axis, data["x"], one[panel.label], order.index(label), label)
             for index, (_, line) in enumerate(data["lines"].items()):
                 if panel.label in line:
-                    axis.axhline(line[panel.label], **_line_style(index))
+                    axis.axhline(line[panel.label], **style.baseline_line(index))
             axis.set_xlabel(f"training {self.unit}")
             style.set_ylabel(axis, panel.label)
-        handles = [
-            Line2D([], [], label=label, **style.policy_line(order.index(label)))
-            for label in several
-        ]
-        handles += [
-            Line2D([], [], label=label, **_line_style(index))
+        fixed = [
+            Line2D([], [], label=label, **style.baseline_line(index))
             for index, label in enumerate(data["lines"])
         ]
-        style.top_legend(figure, handles)
+        ex.curve_legend(figure, several, order, fixed)
         return figure
 
 
@@ -282,33 +285,7 @@ def mean(curves: PyTree) -> np.ndarray:
 
 def last(curves: PyTree) -> np.ndarray:
     """Mean of the last tenth of each seed's curve."""
-    return np.array([ex.first_and_last(one)[1] for one in np.asarray(curves)])
-
-
-def score_panel(label: str) -> Panel:
-    """The accumulated score of an episode by the published objective."""
-    return Panel(label, log_keys.OBJECTIVE, "objective")
-
-
-def metric_panel(label: str, name: str, sign: int = 1) -> Panel:
-    """A metric of the system."""
-    return Panel(label, log_keys.metric(name), name, sign)
-
-
-def _cells(curves: PyTree) -> list[str]:
-    return [ex.iqm_text(mean(curves)), ex.iqm_text(last(curves))]
-
-
-def _number(line: Mapping[str, float], panel: Panel) -> str:
-    return number(line[panel.label]) if panel.label in line else ""
-
-
-def _line_style(index: int) -> dict[str, Any]:
-    return {
-        "color": style.BASELINE_COLOUR,
-        "linestyle": style.BASELINE_DASHES[index % len(style.BASELINE_DASHES)],
-        "lw": 1.2,
-    }
+    return ex.first_and_last(curves)[1]
 
 
 def optimum(people: int, horizon: int, chance: float) -> float:

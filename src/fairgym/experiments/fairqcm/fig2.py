@@ -12,11 +12,10 @@ from fairgym.experiments.fairqcm._learning import (
     RECURRENT_STEPS,
     Learner,
     LearningFigure,
+    Panel,
     bound,
     last,
     mean,
-    metric_panel,
-    score_panel,
 )
 
 PEOPLE, HORIZON = 5, 100
@@ -66,7 +65,7 @@ class FairqcmFig2(LearningFigure):
         "Reset": Learner("dqn", "reset"),
         "RNN": Learner("drqn"),
     }
-    panels: ClassVar = (score_panel(WELFARE), metric_panel(HANDED_OUT, "handed_out"))
+    panels: ClassVar = (Panel(WELFARE), Panel(HANDED_OUT, "handed_out"))
     lines: ClassVar = {
         "Oracle": "take_turns",
         RANDOM_PRESENT: "random_present",

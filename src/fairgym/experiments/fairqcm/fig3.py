@@ -15,9 +15,8 @@ from fairgym.experiments.fairqcm._learning import (
     TIME_SEEN,
     Learner,
     LearningFigure,
+    Panel,
     last,
-    metric_panel,
-    score_panel,
 )
 
 PARITY, MISSED = "accumulated parity, less penalties", "episodes that miss the profit"
@@ -65,7 +64,7 @@ class LendingFigure(LearningFigure):
         "Min": Learner("dqn", "min", DEEP),
         "RNN": Learner("drqn", "", RECURRENT),
     }
-    panels: ClassVar = (score_panel(PARITY), metric_panel(MISSED, "margin_missed", -1))
+    panels: ClassVar = (Panel(PARITY), Panel(MISSED, "margin_missed", -1))
     lines: ClassVar = {"Alternate groups": "alternate_groups", "Random": "random"}
 
     def met(self, curves: Mapping[str, PyTree]) -> ex.Check:

@@ -13,10 +13,9 @@ from fairgym.experiments.fairqcm._learning import (
     TIME_SEEN,
     Learner,
     LearningFigure,
+    Panel,
     last,
-    metric_panel,
     optimum,
-    score_panel,
 )
 from fairgym.utils import make
 
@@ -50,7 +49,7 @@ class FairqcmFig4(LearningFigure):
         "Min": Learner("tabular-q", "min", better=NO_BOOTSTRAP),
         "Reset": Learner("tabular-q", "reset", better=NO_BOOTSTRAP),
     }
-    panels: ClassVar = (score_panel(WELFARE), metric_panel(HANDED_OUT, "handed_out"))
+    panels: ClassVar = (Panel(WELFARE), Panel(HANDED_OUT, "handed_out"))
     lines: ClassVar = {"Oracle": "take_turns", "Random": "random"}
     unit = "step"
 

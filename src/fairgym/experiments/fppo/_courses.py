@@ -9,18 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PyTree
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from fairgym.config import RunConfig
 from fairgym.core import AnyPolicy, Environment
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._measurements import CAPTION, curve
 from fairgym.experiments.fppo._systems import BEYOND, F_PPO, System
 from fairgym.fairness import Windowed
 from fairgym.policies import fixed_policies, sampled
-from fairgym.report import style
 from fairgym.statistics.intervals import Numbers
-from fairgym.training.run import Run
 from fairgym.utils import make
 
 AS_LEARNED = "F-PPO, massaged in training only"
@@ -82,7 +77,7 @@ class CourseFigure(ex.Experiment):
         """Checks of what is published."""
         raise NotImplementedError
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """A run of each learner."""
         return {label: self.system.config(label, size) for label in (F_PPO, *self.rivals, *BEYOND)}
 
@@ -157,13 +152,19 @@ class CourseFigure(ex.Experiment):
         head = ["policy"]
         for label in data["panels"]:
             head += [f"{label}, whole episode", "last tenth"]
-        rows, probable = (
-            [
-                [label, *(cell for panel in data["panels"] for cell in _cells(one[panel]))]
-                for label, one in courses.items()
-            ]
-            for courses in (found.courses, data["most probable"])
-        )
+
+        def table(courses: Mapping[str, Mapping[str, np.ndarray]], caption: str) -> ex.Table:
+            own = Courses(courses, found.names)
+            columns = {
+                label: {
+                    f"{what}, {of.__name__}": of(label, what)
+                    for what in found.names
+                    for of in (own.mean, own.last)
+                }
+                for label in courses
+            }
+            return ex.columns_table(head, columns, caption)
+
         caption = (
             "Means over the steps of an evaluation episode; interquartile mean over seeds (95%"
             " interval)."
@@ -175,10 +176,10 @@ class CourseFigure(ex.Experiment):
                 "": _plot(data, published, order),
                 "beyond": _plot(data, (F_PPO, *BEYOND), order),
             },
-            caption=f"{CAPTION} {self.caption}".strip(),
+            caption=f"{ex.CAPTION} {self.caption}".strip(),
             tables=[
-                ex.Table(head, rows, caption),
-                *([ex.Table(head, probable, PROBABLE)] if probable else []),
+                table(found.courses, caption),
+                *([table(data["most probable"], PROBABLE)] if data["most probable"] else []),
             ],
             checks=self.claims(found),
         )
@@ -218,34 +219,28 @@ class Courses:
         self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
     ) -> list[ex.Check]:
         """One's mean over the steps, or over the last tenth, below that of each of the others."""
-        of, when = (self.last, " at the end") if at_end else (self.mean, "")
-        return [
-            ex.Check.higher(
-                f"{label} has less {what} than {other}{when} (by)", of(other, what), of(label, what)
-            )
-            for other in others
-        ]
+        return [self._order(what, label, "less", other, at_end) for other in others]
 
     def more(
         self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
     ) -> list[ex.Check]:
         """One's mean over the steps, or over the last tenth, above that of each of the others."""
+        return [self._order(what, label, "more", other, at_end) for other in others]
+
+    def _order(self, what: str, label: str, way: str, other: str, at_end: bool) -> ex.Check:
         of, when = (self.last, " at the end") if at_end else (self.mean, "")
-        return [
-            ex.Check.higher(
-                f"{label} has more {what} than {other}{when} (by)", of(label, what), of(other, what)
-            )
-            for other in others
-        ]
+        one, two = of(label, what), of(other, what)
+        high, low = (one, two) if way == "more" else (two, one)
+        return ex.Check.higher(f"{label} has {way} {what} than {other}{when} (by)", high, low)
 
 
-def acting(run: Run, env: Environment, draws: bool) -> Mapping[str, AnyPolicy]:
+def acting(run: ex.Run, env: Environment, draws: bool) -> Mapping[str, AnyPolicy]:
     """Policies of a run that draw their choices, or take the most probable ones."""
     return sampled(env, run.policies) if draws else run.policies
 
 
 def massaged(
-    env: Environment, runs: Sequence[Run], draws: bool
+    env: Environment, runs: Sequence[ex.Run], draws: bool
 ) -> dict[int, tuple[Environment, Mapping[str, AnyPolicy]]]:
     """Seed -> environment and policies of a run of F-PPO, whose actions are massaged."""
     return {run.config.seed: run.massaged(env, acting(run, env, draws)) for run in runs}
@@ -270,26 +265,23 @@ def lately(values: Numbers, window: int) -> np.ndarray:
     return means
 
 
-def _cells(course: np.ndarray) -> list[str]:
-    tenth = max(1, course.shape[1] // 10)
-    return [ex.iqm_text(course.mean(axis=1)), ex.iqm_text(course[:, -tenth:].mean(axis=1))]
+def drawn(course: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Steps of a course that are drawn, and the values there."""
+    steps = np.unique(np.linspace(0, course.shape[1] - 1, POINTS).astype(int))
+    return steps, course[:, steps]
 
 
-@style.styled
 def _plot(data: PyTree, shown: Sequence[str], order: Sequence[str]) -> Figure:
     """Curves of the policies shown; a policy has its place in the order, and colour, in all."""
-    panels = list(data["panels"])
-    rows = style.legend_rows(shown)
-    figure, axes = style.panels(len(panels), min(len(panels), 2), 3.0, legend_rows=rows)
-    for axis, panel in zip(axes, panels, strict=True):
-        for label in shown:
-            course = lately(data["courses"][label][panel], data["smooth"][panel])
-            drawn = np.unique(np.linspace(0, course.shape[1] - 1, POINTS).astype(int))
-            curve(axis, drawn, course[:, drawn], order.index(label), label)
-        axis.set_xlabel("step")
-        style.set_ylabel(axis, panel)
-    handles = [
-        Line2D([], [], label=label, **style.policy_line(order.index(label))) for label in shown
+    panels = [
+        ex.Curves(
+            {
+                label: drawn(lately(data["courses"][label][panel], data["smooth"][panel]))
+                for label in shown
+            },
+            "step",
+            panel,
+        )
+        for panel in data["panels"]
     ]
-    style.top_legend(figure, handles)
-    return figure
+    return ex.curves_figure(panels, 2, 3.0, order)

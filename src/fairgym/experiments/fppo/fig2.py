@@ -9,9 +9,7 @@ from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
 from fairgym.algorithms.f_ppo import FPpo
-from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.fppo._systems import ATTENTION, BANK_LOANS, EPIDEMIC, F_PPO, F_PPO_L, SIZES
 from fairgym.report import style
 
@@ -37,7 +35,7 @@ class FppoFig2(ex.Experiment):
     )
     sizes: ClassVar = SIZES
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Both learners in each system, as figures 1, 3 and 4 train F-PPO."""
         return {
             f"{system.name}: {label}": system.config(label, size)
@@ -61,10 +59,7 @@ class FppoFig2(ex.Experiment):
                 "rounds": one.algorithm.rounds(one.env),
                 "massaged_from": one.algorithm.threshold_start,
                 **{
-                    name: {
-                        label: np.array([ex.logged(run, key) for run in own])
-                        for label, own in several.items()
-                    }
+                    name: {label: ex.logged_curves(own, key) for label, own in several.items()}
                     for name, key in (("curves", MEASURE), ("spreads", f"{MEASURE}_std"))
                 },
             }
@@ -72,7 +67,7 @@ class FppoFig2(ex.Experiment):
 
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Less unfairness with massaging: over all of training since it begins, and at its end."""
-        checks, rows = [], []
+        checks, ends = [], {}
         for words, found in data.items():
             begins = math.ceil(found["massaged_from"] / found["rounds"])  # the first whole epoch
             spans = {
@@ -92,23 +87,19 @@ class FppoFig2(ex.Experiment):
                 for when in spans
             ]
             last = spans["in the last tenth"]
-            rows += [
-                [
-                    *(words, label),
-                    *(ex.iqm_text(values) for values in own.values()),
-                    ex.iqm_text(found["spreads"][label][:, last].mean(axis=1)),
-                ]
+            ends |= {
+                (words, label): own | {"deviation": found["spreads"][label][:, last].mean(axis=1)}
                 for label, own in means.items()
-            ]
+            }
         return ex.Outcome(
             figures={"": _plot(data)},
-            caption=f"{CAPTION} Each point is the mean over the steps of an epoch of training, with"
-            " exploration; below, their standard deviation. The vertical line is where massaging"
-            " begins.",
+            caption=f"{ex.CAPTION} Each point is the mean over the steps of an epoch of training,"
+            " with exploration; below, their standard deviation. The vertical line is where"
+            " massaging begins.",
             tables=[
-                ex.Table(
+                ex.columns_table(
                     ["measure", "learner", "since massaging begins", "last tenth", "deviation"],
-                    rows,
+                    ends,
                     "Means over the steps of training, and their standard deviation in the last"
                     " tenth; interquartile mean over seeds (95% interval).",
                 )
@@ -117,17 +108,22 @@ class FppoFig2(ex.Experiment):
         )
 
 
-@style.styled
 def _plot(data: PyTree) -> Figure:
-    figure, axes = style.panels(2 * len(data), len(data), 2.6, legend_rows=1)
+    """Means above, deviations below; a vertical line where massaging begins."""
     shown = [(words, name) for name in ("curves", "spreads") for words in data]
-    for axis, (words, name) in zip(axes, shown, strict=True):
-        found = data[words]
-        for index, (label, own) in enumerate(found[name].items()):
-            x = found["rounds"] * np.arange(1, own.shape[1] + 1)
-            curve(axis, x, own, index, label)
-        axis.axvline(found["massaged_from"], color=style.BASELINE_COLOUR, lw=0.8, ls=":")
-        axis.set_xlabel("training iteration")
-        style.set_ylabel(axis, words if name == "curves" else f"{words}, deviation")
-    curve_legend(figure, LEARNERS)
+    panels = [
+        ex.Curves(
+            {
+                label: (data[words]["rounds"] * np.arange(1, own.shape[1] + 1), own)
+                for label, own in data[words][name].items()
+            },
+            "training iteration",
+            words if name == "curves" else f"{words}, deviation",
+        )
+        for words, name in shown
+    ]
+    figure = ex.curves_figure(panels, len(data), 2.6)
+    for axis, (words, _) in zip(figure.axes, shown, strict=True):
+        begins = data[words]["massaged_from"]
+        axis.axvline(begins, color=style.BASELINE_COLOUR, lw=0.8, ls=":")
     return figure

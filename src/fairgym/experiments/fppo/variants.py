@@ -4,28 +4,24 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
-from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.fppo._courses import (
     LONG,
-    POINTS,
     REWARD,
     SHORT,
     CourseFigure,
     Courses,
     acting,
+    drawn,
     massaged,
 )
 from fairgym.experiments.fppo._systems import F_PPO, F_PPO_S, PPO, SIZES
 from fairgym.experiments.fppo.fig1 import FppoFig1
 from fairgym.experiments.fppo.fig3 import FppoFig3
 from fairgym.experiments.fppo.fig4 import FppoFig4
-from fairgym.report import style
 
 FIGURES: dict[str, type[CourseFigure]] = {
     "bank loans": FppoFig1,
@@ -60,7 +56,7 @@ class FppoVariants(ex.Experiment):
     )
     sizes: ClassVar = SIZES
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """PPO, F-PPO-S and F-PPO in four ways; runs are shared with figures 1, 3 and 4."""
         return {
             f"{name}: {label}": figure.system.config(algorithm, size, **more)
@@ -97,22 +93,22 @@ class FppoVariants(ex.Experiment):
 
         F-PPO-S is massaged as they are, so that nothing but the regularisation differs.
         """
-        checks, rows = [], []
+        checks, rows = [], {}
         for name, own in data.items():
             found = Courses.of(own)
             for words in VARIANTS:
                 for check in found.lower(LONG, words, (F_PPO_S, PPO)):
                     statement = f"{name}, {check.statement}"
                     checks.append(dataclasses.replace(check, statement=statement))
-            rows += [
-                [name, label, *(ex.iqm_text(found.mean(label, what)) for what in COLUMNS)]
+            rows |= {
+                (name, label): {what: found.mean(label, what) for what in COLUMNS}
                 for label in found.courses
-            ]
+            }
         return ex.Outcome(
             figures={"": _plot(data)},
-            caption=f"{CAPTION} All but PPO are massaged in evaluation.",
+            caption=f"{ex.CAPTION} All but PPO are massaged in evaluation.",
             tables=[
-                ex.Table(
+                ex.columns_table(
                     ["system", "variant", *COLUMNS],
                     rows,
                     "Means over the steps of an evaluation episode; interquartile mean over seeds"
@@ -123,17 +119,16 @@ class FppoVariants(ex.Experiment):
         )
 
 
-@style.styled
 def _plot(data: PyTree) -> Figure:
-    figure, axes = style.panels(2 * len(data), len(data), 2.6, legend_rows=1)
-    shown = [(name, what) for what in (LONG, SHORT) for name in data]
-    for axis, (name, what) in zip(axes, shown, strict=True):
-        found = Courses.of(data[name])
-        for index, label in enumerate(found.courses):
-            course = found.courses[label][found.names[what]]
-            drawn = np.unique(np.linspace(0, course.shape[1] - 1, POINTS).astype(int))
-            curve(axis, drawn, course[:, drawn], index, label)
-        axis.set_xlabel(f"step, {name}")
-        style.set_ylabel(axis, found.names[what])
-    curve_legend(figure, LABELS)
-    return figure
+    """Long-term unfairness above, short-term below; systems beside each other."""
+    found = {name: Courses.of(own) for name, own in data.items()}
+    panels = [
+        ex.Curves(
+            {label: drawn(one[own.names[what]]) for label, one in own.courses.items()},
+            f"step, {name}",
+            own.names[what],
+        )
+        for what in (LONG, SHORT)
+        for name, own in found.items()
+    ]
+    return ex.curves_figure(panels, len(data), 2.6)

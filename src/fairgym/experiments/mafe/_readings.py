@@ -1,6 +1,6 @@
 """Readings of what MAFE leaves open, each a configuration of an environment and its learner."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from fairgym.environments.education.declarations import TABLE_1
 from fairgym.environments.health.declarations import TABLE_1 as TABLE_1_OF_HEALTH
 from fairgym.experiments import _parts as ex
 from fairgym.results.numbers import ratio
-from fairgym.training import Evaluation
 from fairgym.utils import make
 
 FORGIVEN = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the relief
@@ -202,7 +201,7 @@ COLUMNS = (
 )
 
 
-def queue(env: Environment, episodes: Sequence[Evaluation]) -> dict[str, np.ndarray]:
+def queue(env: Environment, episodes: ex.Ends) -> dict[str, np.ndarray]:
     """Measures of the queue by words, one number per seed; luck is (seeds, permutations).
 
     Args:

@@ -5,13 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._comparison import Columns, Compared, ComparisonFigure, Panel, survival
 from fairgym.report import style
 from fairgym.results.labels import title
-from fairgym.training.evaluation import Evaluation
-from fairgym.training.run import Run
 
 ENVIRONMENTS = ("loan", "health", "education")
 # Words -> hyperparameters of F-MACEM that differ; the first ones are the published numbers.
@@ -31,7 +27,7 @@ LITTLE = 0.1  # of the objective
 
 
 @ex.experiments.register("mafe-ablations")
-class MafeAblations(ComparisonFigure):
+class MafeAblations(ex.ComparisonFigure):
     """F-MACEM with one option changed at a time, all terms weighed alike."""
 
     title = "Options of F-MACEM"
@@ -47,7 +43,7 @@ class MafeAblations(ComparisonFigure):
     )
     rotation = 35
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Every option in three environments."""
         return {
             f"{name}/{words}": ex.run_config(name, size, algorithm_args=size.training() | changes)
@@ -55,17 +51,17 @@ class MafeAblations(ComparisonFigure):
             for words, changes in OPTIONS.items()
         }
 
-    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
         """Objective and fairness, this also by luck alone, and survival."""
         env, objective = runs[0].env, runs[0].objective
         return {
-            SCORE: np.array([ex.score(end, objective) for end in ends]),
-            FAIR: np.array([ex.score(end, ex.category(env, "fair")) for end in ends]),
-            LUCK: np.array([ex.by_luck(end, env) for end in ends]),
-            SURVIVED: survival(ends),
+            SCORE: ex.score(ends, objective),
+            FAIR: ex.score(ends, ex.category(env, "fair")),
+            LUCK: ex.by_luck(ends, env),
+            SURVIVED: ex.survival(ends),
         }
 
-    def checks(self, data: Compared) -> list[ex.Check]:
+    def checks(self, data: ex.Compared) -> list[ex.Check]:
         """No option changes the objective by a tenth."""
         checks = []
         for name, found in data.items():
@@ -77,23 +73,19 @@ class MafeAblations(ComparisonFigure):
                     checks.append(ex.Check.between(statement, one[SCORE] - usual, -limit, limit))
         return checks
 
-    def tables(self, data: Compared) -> list[ex.Table]:
+    def tables(self, data: ex.Compared) -> list[ex.Table]:
         """All environments in one."""
-        rows = [
-            [name, words, *(ex.cell(column, values) for column, values in one.items())]
-            for name, found in data.items()
-            for words, one in found.items()
-        ]
         caption = (
             "The objective with all terms, the sum of its normalised disparities, and the share of"
             " episodes that do not fail, in held-out episodes; interquartile mean over seeds (95%"
             f" interval). {ex.LUCK}"
         )
-        return [ex.Table(["environment", "option", SCORE, FAIR, LUCK, SURVIVED], rows, caption)]
+        head = ["environment", "option", SCORE, FAIR, LUCK, SURVIVED]
+        return [ex.columns_table(head, ex.by_place(data), caption)]
 
-    def panels(self, data: Compared) -> list[Panel]:
+    def panels(self, data: ex.Compared) -> list[ex.Panel]:
         """The objective in every environment."""
-        found = [Panel(found, [SCORE], title(name)) for name, found in data.items()]
+        found = [ex.Panel(found, [SCORE], title(name)) for name, found in data.items()]
         return [found[0]._replace(ylabel="objective in held-out episodes"), *found[1:]]
 
     def colour(self, label: str, index: int) -> str:

@@ -5,26 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import PyTree
 
-from fairgym.config import RunConfig
 from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._comparison import (
-    At,
-    Claim,
-    Columns,
-    Compared,
-    ComparisonFigure,
-    Panel,
-    columns_table,
-    survival,
-)
 from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.results.labels import title
-from fairgym.training.evaluation import Evaluation
-from fairgym.training.run import Run
 
 # Objectives of health's agents: of everybody, and of one each.
 TOGETHER, CONCERNED, GIVEN = "one for all", "what concerns each", "as in the example"
@@ -43,7 +29,7 @@ SLACK = 0.01  # by which a bound may be missed
 
 
 @ex.experiments.register("mafe-aims")
-class MafeAims(ComparisonFigure):
+class MafeAims(ex.ComparisonFigure):
     """F-MACEM with objectives per agent in health; bounds beside weights in three environments."""
 
     title = "Objectives of one's own, and bounds instead of weights"
@@ -58,15 +44,14 @@ class MafeAims(ComparisonFigure):
         "quick": dataclasses.replace(ex.QUICK, people=300, seeds=3, weights=(0.05, 0.2)),
     }
     claims = tuple(
-        Claim(
+        ex.Claim(
             f"health: {metric} is better if it is what an agent alone cares for (by)",
-            At(GIVEN, metric, OWN),
-            At(TOGETHER, metric, OWN),
+            *ex.pair(GIVEN, TOGETHER, metric, OWN),
         )
         for metric in ("profit", "mortality rate")
     )
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Three kinds of aims in health; bounds, and weights lambda of rewards, everywhere."""
         assert size.weights is not None
         found = {
@@ -87,11 +72,11 @@ class MafeAims(ComparisonFigure):
                 )
         return found
 
-    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
         """Every term with aims of one's own, and else the reward and the largest disparity."""
         return (_every_term if place == OWN else _in_short)(runs[0].env, ends)
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Compared:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> ex.Compared:
         """Also health's policies of one aim with one agent's of another in their place."""
         assert size.held_out is not None
         data = super().measure(size, runs, seeds)
@@ -108,7 +93,7 @@ class MafeAims(ComparisonFigure):
         }
         return data
 
-    def checks(self, data: Compared) -> list[ex.Check]:
+    def checks(self, data: ex.Compared) -> list[ex.Check]:
         """Agents get more of what they care for; bounds are kept.
 
         In health no disparity comes near a bound, whatever is learned.
@@ -127,10 +112,10 @@ class MafeAims(ComparisonFigure):
             if kind == BOUNDED
         ]
 
-    def tables(self, data: Compared) -> list[ex.Table]:
+    def tables(self, data: ex.Compared) -> list[ex.Table]:
         """Aims of one's own, exchanges, and the forms of the objective in each environment."""
-        own = columns_table("aims", data[OWN], f"Health: raw values, more is better. {ex.LUCK}")
-        swapped = columns_table(
+        own = ex.columns_table("aims", data[OWN], f"Health: raw values, more is better. {ex.LUCK}")
+        swapped = ex.columns_table(
             "aims, whose policy is exchanged",
             data[EXCHANGED],
             f"Health, policies learned under an aim of their own, with one agent's policy"
@@ -138,7 +123,7 @@ class MafeAims(ComparisonFigure):
             " better. The last two columns are shares of those who are ill when an episode ends.",
         )
         forms = [
-            columns_table(
+            ex.columns_table(
                 "form",
                 data[name],
                 f"{title(name)}: mean of the normalised rewards, and the largest of the mean"
@@ -149,7 +134,7 @@ class MafeAims(ComparisonFigure):
         ]
         return [own, swapped, *forms]
 
-    def panels(self, data: Compared) -> list[Panel]:
+    def panels(self, data: ex.Compared) -> list[ex.Panel]:
         """Largest disparity with bounds and with weights, environments in panels."""
         found = []
         for name in ENVIRONMENTS:
@@ -157,7 +142,7 @@ class MafeAims(ComparisonFigure):
             forms = sorted(data[name], key=lambda words: not words.startswith(BOUNDED))
             shown = {words: data[name][words] for words in forms}
             ylabel = "" if found else "largest normalised disparity"
-            found.append(Panel(shown, [WORST], title(name), ylabel))
+            found.append(ex.Panel(shown, [WORST], title(name), ylabel))
         return found
 
     def colour(self, label: str, index: int) -> str:
@@ -165,18 +150,19 @@ class MafeAims(ComparisonFigure):
         return style.POLICY_COLOURS[0 if label.startswith(BOUNDED) else 1]
 
 
-def _every_term(env: Environment, episodes: Sequence[Evaluation]) -> Columns:
+def _every_term(env: Environment, episodes: ex.Ends) -> ex.Columns:
     """Survival, and the mean of every term, disparities also as luck alone makes them."""
-    found: dict[str, PyTree] = {SURVIVED: survival(episodes)}
+    found = {SURVIVED: ex.survival(episodes)}
     for term in env.spec.terms:
         column = term.replace("_", " ")
-        found[column] = [np.mean(one.metrics[term]) for one in episodes]
+        found[column] = ex.means(episodes, term)
         if env.metrics[term].kind == "fair":
-            found[column + ex.BY_LUCK] = [one.nulls[term].mean(axis=0) for one in episodes]
-    return {name: np.array(values, np.float64) for name, values in found.items()}
+            luck = [one.nulls[term].mean(axis=0) for one in episodes]
+            found[column + ex.BY_LUCK] = np.array(luck, np.float64)
+    return found
 
 
-def exchanged(run: Run, other: Run, agent: str, episodes: int) -> Evaluation:
+def exchanged(run: ex.Run, other: ex.Run, agent: str, episodes: int) -> ex.Evaluation:
     """The policies of a run with one agent's of another in its place, in held-out episodes.
 
     Args:
@@ -189,10 +175,10 @@ def exchanged(run: Run, other: Run, agent: str, episodes: int) -> Evaluation:
     return ex.held_out(run.env, run.params, policies, run.config.seed, episodes, people=True)
 
 
-def _beds(episodes: Sequence[Evaluation]) -> Columns:
+def _beds(episodes: ex.Ends) -> ex.Columns:
     """Profit, coverage and mortality, and which of the ill are in a bed at the end."""
     found = {
-        name.replace("_", " "): np.array([np.mean(one.metrics[name]) for one in episodes])
+        name.replace("_", " "): ex.means(episodes, name)
         for name in ("profit", "insured_rate", "mortality_rate")
     }
     for words, insured in (("insured", 1.0), ("uninsured", 0.0)):
@@ -209,7 +195,7 @@ def in_bed(people: Mapping[str, np.ndarray], insured: float) -> float:
     return float(beds / (beds + ill)) if beds + ill else np.nan
 
 
-def _in_short(env: Environment, episodes: Sequence[Evaluation]) -> Columns:
+def _in_short(env: Environment, episodes: ex.Ends) -> ex.Columns:
     """Survival, mean normalised reward, and the largest of the mean normalised disparities.
 
     The latter also as luck alone makes it, and the largest of what each disparity is beyond luck.
@@ -217,11 +203,11 @@ def _in_short(env: Environment, episodes: Sequence[Evaluation]) -> Columns:
     fair = [term for term in env.spec.terms if env.metrics[term].kind == "fair"]
     alone = [Objective.weighted(env, {term: 1.0}) for term in fair]
     # shapes (terms, seeds) and (terms, seeds, permutations), never below 0
-    apart = -np.array([[ex.score(one, objective) for one in episodes] for objective in alone])
-    luck = -np.array([[ex.by_luck(one, env, [term]) for one in episodes] for term in fair])
+    apart = -np.array([ex.score(episodes, objective) for objective in alone])
+    luck = -np.array([ex.by_luck(episodes, env, [term]) for term in fair])
     return {
-        SURVIVED: survival(episodes),
-        REWARD: np.array([ex.score(one, Objective.frontier(env, 1.0)) for one in episodes]),
+        SURVIVED: ex.survival(episodes),
+        REWARD: ex.score(episodes, Objective.frontier(env, 1.0)),
         WORST: apart.max(axis=0),
         WORST + ex.BY_LUCK: luck.max(axis=0),
         EXCESS: ex.beyond(apart, luck).max(axis=0),

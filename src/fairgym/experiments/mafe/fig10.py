@@ -7,12 +7,9 @@ import numpy as np
 from jaxtyping import PyTree
 
 from fairgym.algorithms import log_keys
-from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.report.actions import mean_actions
 from fairgym.results.labels import words
-from fairgym.training import Evaluation
-from fairgym.training.run import Run
 
 ENVIRONMENTS = ("loan", "health", "education")
 RELIEF = {
@@ -27,7 +24,7 @@ DEFAULTS = "default_disparity"
 
 
 @ex.experiments.register("mafe-fig10")
-class MafeFig10(ex.TrainingExperiment):
+class MafeFig10(ex.Experiment):
     """Mean actions over training in three environments."""
 
     title = "What the agents do over training"
@@ -44,7 +41,7 @@ class MafeFig10(ex.TrainingExperiment):
 
     sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """The objective with all terms in three environments."""
         return {name: ex.run_config(name, size) for name in ENVIRONMENTS}
 
@@ -64,15 +61,16 @@ class MafeFig10(ex.TrainingExperiment):
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Directions that the paper tells of."""
         checks = [check for name, found in data.items() for check in CHECKS[name](**found)]
-        rows = []
+        actions = {}
         for name, found in data.items():
             runs = found["runs"]
             for agent, slug in log_keys.actions_in(runs[0].metrics[0]):
                 elements = {e.name: e for e in runs[0].env.action_space(agent).elements}
                 if elements[slug].of:
                     continue  # how a share is split further is in the figure
-                ends = (ex.iqm_text(end) for end in action_ends(runs, agent, slug))
-                rows.append([name, words(agent), elements[slug].title, *ends])
+                place = (name, words(agent), elements[slug].title)
+                ends = action_ends(runs, agent, slug)
+                actions[place] = {"first": ends[0], "last": ends[1]}
         caption = (
             "Mean actions of the learned policy, interquartile mean over seeds (95% interval)."
         )
@@ -81,12 +79,12 @@ class MafeFig10(ex.TrainingExperiment):
             figures={name: mean_actions(list(found["runs"])) for name, found in data.items()},
             caption="Lines and colours are means over seeds, bands run from the lowest to the"
             " highest seed.",
-            tables=[ex.Table(head, rows, caption), _default_table(data["loan"]["ends"])],
+            tables=[ex.columns_table(head, actions, caption), _default_table(data["loan"]["ends"])],
             checks=checks,
         )
 
 
-def _default_table(ends: Sequence[Evaluation]) -> ex.Table:
+def _default_table(ends: ex.Ends) -> ex.Table:
     values, luck = ex.disparity(ends, DEFAULTS)
     return ex.Table(
         ["loan", "of the learned policies", "by luck alone"],
@@ -96,19 +94,13 @@ def _default_table(ends: Sequence[Evaluation]) -> ex.Table:
     )
 
 
-def logged_ends(runs: Sequence[Run], *keys: str) -> np.ndarray:
-    """First and last of the mean of these logged numbers: shape (2, seeds)."""
-    curves = [np.mean([ex.logged(run, key) for key in keys], axis=0) for run in runs]
-    return np.array([ex.first_and_last(curve) for curve in curves]).T
-
-
-def action_ends(runs: Sequence[Run], agent: str, *elements: str) -> np.ndarray:
+def action_ends(runs: Sequence[ex.Run], agent: str, *elements: str) -> np.ndarray:
     """First and last of the mean of elements of an agent's action, all of them by default."""
     names = elements or runs[0].env.action_space(agent).names
-    return logged_ends(runs, *(log_keys.action(agent, name) for name in names))
+    return ex.logged_ends(runs, *(log_keys.action(agent, name) for name in names))
 
 
-def loan_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Check]:
+def loan_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     """Directions in loan; `ends` are measured under permutations of the groups.
 
     How much relief is forgiven and how much is paid out in a month were chosen by the relief, the
@@ -122,7 +114,7 @@ def loan_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Chec
         ex.Check.higher("loan: thresholds fall (by)", thresholds[0], thresholds[1]),
         ex.Check.above(
             f"loan: nearly everybody is admitted in the end (above {NEARLY_ALL})",
-            logged_ends(runs, log_keys.metric("admission_rate"))[1],
+            ex.logged_ends(runs, log_keys.metric("admission_rate"))[1],
             NEARLY_ALL,
             "calibrated",
         ),
@@ -135,7 +127,7 @@ def loan_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Chec
         ),
         ex.Check.above(
             "loan: some loans default (share of those that end)",
-            -logged_ends(runs, log_keys.metric("default_rate"))[1],
+            -ex.logged_ends(runs, log_keys.metric("default_rate"))[1],
             kind="calibrated",
         ),
         ex.Check.below(
@@ -147,7 +139,7 @@ def loan_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Chec
     ]
 
 
-def health_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Check]:
+def health_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     """Directions in health.
 
     Beds by people, and how far public health moves features, were chosen by the planner's largest
@@ -177,7 +169,7 @@ def health_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Ch
     ]
 
 
-def education_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex.Check]:
+def education_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     """Directions in education.
 
     Terms, salaries and tuition were chosen by the planner's shares.
@@ -186,8 +178,8 @@ def education_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex
         action_ends(runs, "planner", kind)[1]
         for kind in ("tertiary_education", "university", "diversity_incentives")
     )
-    salaries = [ex.logged(run, log_keys.action("university", "salaries")) for run in runs]
-    early = [np.mean(s[: max(1, len(s) // 4)]) for s in salaries]
+    salaries = ex.logged_curves(runs, log_keys.action("university", "salaries"))
+    early = salaries[:, : max(1, salaries.shape[1] // 4)].mean(axis=1)
     return [
         ex.Check.higher(
             "education: the planner gives tertiary education more than the university (by)",
@@ -205,7 +197,7 @@ def education_checks(runs: Sequence[Run], ends: Sequence[Evaluation]) -> list[ex
             "education: the university's share for salaries falls from the first quarter of the"
             " epochs (by)",
             early,
-            [ex.first_and_last(s)[1] for s in salaries],
+            ex.first_and_last(salaries)[1],
         ),
         *(
             ex.Check.higher(

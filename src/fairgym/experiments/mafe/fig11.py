@@ -8,13 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairgym.algorithms import log_keys
-from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._comparison import At, Claim, Columns, Compared, ComparisonFigure
-from fairgym.experiments._measurements import CAPTION, curve, curve_legend
-from fairgym.report import style
-from fairgym.training.evaluation import Evaluation
-from fairgym.training.run import Run
 
 FULL, SIMPLE = "loan", "loan_simple"
 # Name -> how it is written.
@@ -25,7 +19,7 @@ STEPS, CURVE, START, FINAL = "steps", "curve", "start", "final"
 
 
 @ex.experiments.register("mafe-fig11")
-class MafeFig11(ComparisonFigure):
+class MafeFig11(ex.ComparisonFigure):
     """Three algorithms, two environments, equally many environment steps."""
 
     title = "F-MACEM beside F-MAPPO and F-MADDPG"
@@ -40,27 +34,26 @@ class MafeFig11(ComparisonFigure):
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=10, episodes=15),
     }
     permutations = 0
-    caption = CAPTION
+    caption = ex.CAPTION
     claims = (
         *(
-            Claim(
+            ex.Claim(
                 f"loan: {ALGORITHMS[OURS]} scores above {ALGORITHMS[other]} (by)",
-                At(OURS, FINAL, FULL),
-                At(other, FINAL, FULL),
+                *ex.pair(OURS, other, FINAL, FULL),
             )
             for other in OTHERS
         ),
         *(
-            Claim(
+            ex.Claim(
                 f"simplified loan: {label} improves on its untrained policy (by)",
-                At(algorithm, FINAL, SIMPLE),
-                At(algorithm, START, SIMPLE),
+                ex.At(algorithm, FINAL, SIMPLE),
+                ex.At(algorithm, START, SIMPLE),
             )
             for algorithm, label in ALGORITHMS.items()
         ),
     )
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Three algorithms on two environments."""
         assert size.episodes is not None
         episodes = min(3 * size.episodes, 100)
@@ -71,46 +64,45 @@ class MafeFig11(ComparisonFigure):
             for algorithm in ALGORITHMS
         }
 
-    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
         """Learning curves, and scores before and after training in the same held-out episodes."""
         starts = [ex.untrained_run(run, ends[0].episodes) for run in runs]
-        curves = np.array([ex.logged(run, log_keys.OBJECTIVE) for run in runs])
+        curves = ex.logged_curves(runs, log_keys.OBJECTIVE)
         per_epoch = runs[0].config.algorithm_args["episodes_per_epoch"]
         assert isinstance(per_epoch, int)
         return {
             STEPS: np.arange(1, curves.shape[1] + 1) * per_epoch * runs[0].env.horizon,
             CURVE: curves,
-            START: np.array([ex.score(start, runs[0].objective) for start in starts]),
-            FINAL: np.array([ex.score(end, runs[0].objective) for end in ends]),
+            START: ex.score(starts, runs[0].objective),
+            FINAL: ex.score(ends, runs[0].objective),
         }
 
-    def tables(self, data: Compared) -> list[ex.Table]:
+    def tables(self, data: ex.Compared) -> list[ex.Table]:
         """Both systems in one."""
-        rows = [
-            [name.replace("_", " "), ALGORITHMS[a], ex.iqm_text(d[START]), ex.iqm_text(d[FINAL])]
+        found = {
+            (name.replace("_", " "), ALGORITHMS[algorithm]): one
             for name, algorithms in data.items()
-            for a, d in algorithms.items()
-        ]
+            for algorithm, one in algorithms.items()
+        }
         caption = (
             "Objective in held-out episodes, the same for all within a seed; interquartile mean"
             " over seeds (95% interval)."
         )
-        return [ex.Table(["environment", "algorithm", "untrained", "trained"], rows, caption)]
+        head = ["environment", "algorithm", "untrained", "trained"]
+        return [ex.columns_table(head, found, caption, [START, FINAL])]
 
-    def figures(self, data: Compared) -> dict[str, Figure]:
+    def figures(self, data: ex.Compared) -> dict[str, Figure]:
         """Learning curves."""
-        return {"": _plot(data)}
-
-
-@style.styled
-def _plot(data: Compared) -> Figure:
-    figure, axes = style.panels(len(data), 2, 3.0, legend_rows=1)
-    for panel, (name, algorithms) in zip(axes, data.items(), strict=True):
-        for index, (algorithm, label) in enumerate(ALGORITHMS.items()):
-            found = algorithms[algorithm]
-            curve(panel, found[STEPS], found[CURVE], index, label)
-        style.set_title(panel, "Loan" if name == FULL else "Simplified loan")
-        panel.set_xlabel("environment steps")
-    axes[0].set_ylabel("objective of the learned policy ↑")
-    curve_legend(figure, ALGORITHMS.values())
-    return figure
+        panels = [
+            ex.Curves(
+                {
+                    label: (algorithms[name][STEPS], algorithms[name][CURVE])
+                    for name, label in ALGORITHMS.items()
+                },
+                "environment steps",
+                title="Loan" if place == FULL else "Simplified loan",
+            )
+            for place, algorithms in data.items()
+        ]
+        panels[0] = panels[0]._replace(ylabel="objective of the learned policy ↑")
+        return {"": ex.curves_figure(panels, 2, 3.0)}

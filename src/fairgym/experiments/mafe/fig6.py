@@ -51,28 +51,32 @@ class Intervention:
     """One panel.
 
     Attributes:
-        name: What is done.
         environment: Name of the environment.
         baseline: Fixed joint policy of both arms, by its name in `env.spec.baselines`.
         indicator: Number that is looked at.
         what: Name of the indicator.
-        without: Arm without the intervention.
-        given: Arm with it.
         falls: True if the indicator is better when it is lower.
         running: True if it is summed over all steps so far (rates), False if it is of each step.
         kind: Kind of the check of its direction.
+        name: What is done.
+        without: Arm without the intervention.
+        given: Arm with it.
     """
 
-    name: str
     environment: str
     baseline: str
     indicator: Indicator
     what: str
-    without: Arm
-    given: Arm
     falls: bool = False
     running: bool = True
     kind: ex.Kind = "predicted"
+    name: str = ""
+    without: Arm = Arm()
+    given: Arm = Arm()
+
+    def of(self, name: str, without: Arm, given: Arm) -> "Intervention":
+        """The same with what is done."""
+        return dataclasses.replace(self, name=name, without=without, given=given)
 
 
 # ---------------------------------------------------------------- indicators
@@ -87,17 +91,15 @@ def _score(env: Any, params: Params, step: RecordedStep) -> tuple[Array, Array]:
 
 
 def _graduation(env: Any, params: Params, step: RecordedStep) -> tuple[Array, Array]:
-    return _graduates(step.components)
+    made = step.components
+    done = made.bachelors + made.masters + made.doctorates
+    classes = made.bachelor_class + made.master_class + made.doctorate_class
+    return jnp.sum(done), jnp.sum(classes)
 
 
 def _graduation_of_minority(env: Any, params: Params, step: RecordedStep) -> tuple[Array, Array]:
-    return _graduates(jax.tree.map(lambda x: x[1] if x.ndim else x, step.components))
-
-
-def _graduates(components: PyTree) -> tuple[Array, Array]:
-    done = components.bachelors + components.masters + components.doctorates
-    classes = components.bachelor_class + components.master_class + components.doctorate_class
-    return jnp.sum(done), jnp.sum(classes)
+    minority = jax.tree.map(lambda x: x[1] if x.ndim else x, step.components)
+    return _graduation(env, params, step.replace(components=minority))
 
 
 def _utility_of_minority(
@@ -121,38 +123,30 @@ def _utility_of_minority(
 
 # ---------------------------------------------------------------- interventions
 
+_MORTALITY = Intervention("health", "premium_half_no_planner", _mortality, "mortality", falls=True)
+_SCORE = Intervention(
+    "loan", "admit_all_no_relief", _score, "mean qualification score", running=False
+)
+_GRADUATION = Intervention("education", PLAUSIBLE, _graduation, "graduation rate")
+_OF_MINORITY = Intervention(
+    "education", PLAUSIBLE, _graduation_of_minority, "minority's graduation rate"
+)
+_UTILITY = Intervention(
+    "education",
+    PLAUSIBLE,
+    _utility_of_minority,
+    "utility of minority workers",
+    kind="by construction",  # the utility is defined to rise by the supplement
+)
+
 # Hospitals cost nothing in any arm, so that no insurer fails.
 _HEALTH = {"hospital_cost": 0.0}
 # Money is no object: what one thing costs is not missing elsewhere, and all are admitted.
 _RICH = {"reserve_at_start": 1e9, "seats_per_unit": "population"}
-# Salaries cost so little that any budget pays the highest supplement, or so much that none does.
-_CHEAP, _DEAR = {"max_salary": 1.0}, {"max_salary": 1e9}
 
 
-def _health(name: str, **params: float) -> Intervention:
-    baseline = "premium_half_no_planner"
-    arms = Arm(_HEALTH), Arm(_HEALTH | params)
-    return Intervention(name, "health", baseline, _mortality, "mortality", *arms, falls=True)
-
-
-def _loan(name: str, threshold: float) -> Intervention:
-    baseline = "admit_all_no_relief"
-    without, given = (
-        Arm(policy={"admissions": threshold, "debt_management": relief}) for relief in (0.0, 0.2)
-    )
-    what = "mean qualification score"
-    return Intervention(name, "loan", baseline, _score, what, without, given, running=False)
-
-
-def _education(
-    name: str,
-    without: Arm,
-    given: Arm,
-    indicator: Indicator = _graduation,
-    what: str = "graduation rate",
-    kind: ex.Kind = "predicted",
-) -> Intervention:
-    return Intervention(name, "education", PLAUSIBLE, indicator, what, without, given, kind=kind)
+def _lending(threshold: float, relief: float) -> Arm:
+    return Arm(policy={"admissions": threshold, "debt_management": relief})
 
 
 def _university(*shares: float) -> Arm:
@@ -160,35 +154,36 @@ def _university(*shares: float) -> Arm:
 
 
 INTERVENTIONS = (
-    _health("unlimited hospital beds", beds_at_start=1e6),
-    _health("universal insurance", illness_uninsured=0.0),
-    _health("unlimited public health", improve_shift=100.0),
-    _loan("20% relief, threshold 0.85", 0.85),
-    _loan("20% relief, everybody admitted", 0.0),
-    _education(
+    *(
+        _MORTALITY.of(name, Arm(_HEALTH), Arm(_HEALTH | changes))
+        for name, changes in (
+            ("unlimited hospital beds", {"beds_at_start": 1e6}),
+            ("universal insurance", {"illness_uninsured": 0.0}),
+            ("unlimited public health", {"improve_shift": 100.0}),
+        )
+    ),
+    _SCORE.of("20% relief, threshold 0.85", _lending(0.85, 0.0), _lending(0.85, 0.2)),
+    _SCORE.of("20% relief, everybody admitted", _lending(0.0, 0.0), _lending(0.0, 0.2)),
+    _GRADUATION.of(
         "unlimited tertiary money",
         Arm({"improve_shift": -100.0}),
         Arm({"improve_shift": 100.0}),
     ),
-    _education(
+    _GRADUATION.of(
         "full scholarships",
         _university(0.0, 0.3, 0.0, 0.0, 0.7),
         _university(0.0, 0.3, 0.5, 0.0, 0.2),
     ),
-    _education(
+    _OF_MINORITY.of(
         "mentors for the minority",
         _university(0.0, 0.3, 0.0, 0.0, 0.7),
         _university(0.0, 0.3, 0.0, 0.2, 0.5),
-        _graduation_of_minority,
-        "minority's graduation rate",
     ),
-    _education(
+    # salaries cost so little that any budget pays the highest supplement, or so much that none does
+    _UTILITY.of(
         "unlimited diversity money",
-        Arm(_DEAR),
-        Arm(_CHEAP),
-        _utility_of_minority,
-        "utility of minority workers",
-        "by construction",  # the utility is defined to rise by the supplement
+        Arm({"max_salary": 1e9}),
+        Arm({"max_salary": 1.0}),
     ),
 )
 
@@ -254,22 +249,21 @@ class MafeFig6(ex.Experiment):
 
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Each intervention's indicator at the end, paired by seed."""
-        checks, rows = [], []
+        checks, ends = [], {}
         for one, found in zip(INTERVENTIONS, data, strict=True):
             without, given = found["without"][:, -1], found["with"][:, -1]
             way = "lower" if one.falls else "higher"
             gain = (without, given) if one.falls else (given, without)
             statement = f"{one.environment}: {one.what} {way} with {one.name} (by)"
             checks.append(ex.Check.higher(statement, *gain, one.kind))
-            ends = [ex.iqm_text(values) for values in (without, given)]
-            rows.append([one.environment, one.name, one.what, *ends])
+            ends[one.environment, one.name, one.what] = {"without": without, "with": given}
         head = ["environment", "intervention", "indicator", "without", "with"]
         caption = "At the end of the episode, interquartile mean over seeds (95% interval)."
         return ex.Outcome(
             figures={"": _plot(data)},
             caption="Lines are means over seeds, bands one standard deviation over seeds;"
             " solid: without, dashed: with the intervention.",
-            tables=[ex.Table(head, rows, caption)],
+            tables=[ex.columns_table(head, ends, caption)],
             checks=checks,
         )
 

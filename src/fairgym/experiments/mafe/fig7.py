@@ -8,14 +8,9 @@ from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
 from fairgym.algorithms import log_keys
-from fairgym.config import RunConfig
 from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._comparison import survival
-from fairgym.experiments._measurements import CAPTION, curve, curve_legend
-from fairgym.report import style
 from fairgym.results.labels import title
-from fairgym.training import Evaluation
 
 ENVIRONMENTS = ("health", "loan", "education")
 ALL = "uniform"
@@ -27,9 +22,10 @@ NAMES = {"direct": "direct rewards", "fair": "fairness", "rate": "rates"}
 
 
 @ex.experiments.register("mafe-fig7")
-class MafeFig7(ex.TrainingExperiment):
+class MafeFig7(ex.ComparisonFigure):
     """Learning curves of the sum of direct, fairness and rate terms."""
 
+    caption = ex.CAPTION
     title = "Learning curves under three objectives"
     source = "MAFE, figures 4 and 7, section 6.2 and appendix D.2"
     claim = (
@@ -43,7 +39,7 @@ class MafeFig7(ex.TrainingExperiment):
 
     sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Three objectives in three environments, and two of them where failing may win."""
         runs = {
             f"{name}/{objective}": ex.run_config(name, size, objective)
@@ -56,8 +52,8 @@ class MafeFig7(ex.TrainingExperiment):
             for name in FRAGILE
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Environment -> objective -> kind -> sum of the terms of that kind.
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
+        """Kind -> sum of the terms of that kind.
 
         "curve" and "learned" are of the candidates and of the learned policy, (seeds, epochs);
         "whole" is the mean over the first's epochs, "final" of held-out episodes, (seeds,). Beside
@@ -65,54 +61,80 @@ class MafeFig7(ex.TrainingExperiment):
         the share of held-out episodes that do not fail, (seeds,), and "excess" of all terms'
         untrained and learned policies the fairness beyond luck, (2, seeds).
         """
-        assert size.held_out is not None
-        data: dict[str, PyTree] = {name: {} for name in ENVIRONMENTS}
-        for key, several in runs.items():
-            name, _, objective = key.partition("/")
-            env = several[0].env
-            logs = [ex.category_curves(run) for run in several]
-            ends = [ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
-            data[name][objective] = {
-                kind: {
-                    "curve": np.array([log[kind] for log in logs]),
-                    "learned": np.array([ex.logged(r, log_keys.term(kind)) for r in several]),
-                    "whole": np.array([log[kind].mean() for log in logs]),
-                    "final": np.array([ex.score(end, ex.category(env, kind)) for end in ends]),
-                    "terms": sum(env.metrics[name].kind == kind for name in env.spec.terms),
-                }
-                for kind in ex.KINDS
-            } | {
-                "luck": np.array([ex.by_luck(end, env) for end in ends]),
-                "survived": survival(ends),
-            }
-            if objective == ALL:
-                starts = [ex.untrained_run(run, size.held_out, ex.PERMUTATIONS) for run in several]
-                data[name][ALL]["excess"] = np.array([_beyond(f, env) for f in (starts, ends)])
-        return data
-
-    def conclude(self, data: PyTree) -> ex.Outcome:
-        """Improvement, the plateau in loan, and the differences between objectives."""
-        everything = _final_table(data)
-        data = {
-            name: {one: _with_excess(found[one]) for one in OBJECTIVES}
-            for name, found in data.items()
+        env = runs[0].env
+        found: dict[str, PyTree] = {
+            "luck": ex.by_luck(ends, env),
+            "survived": ex.survival(ends),
         }
-        apart, apart_whole = (
-            {name: differences(objectives, of) for name, objectives in data.items()}
-            for of in ("excess", "whole")
-        )
-        checks = [*_improvement(data), *_plateaus(data)]
-        for other in ("loan", "education"):
-            statement = f"the objectives differ more in {other} than in health (by)"
-            checks.append(ex.Check.higher(statement, apart[other], apart["health"]))
-        table = ex.Table(
+        for kind in ex.KINDS:
+            curve = ex.logged_curves(runs, log_keys.candidates(log_keys.term(kind)))
+            found[kind] = {
+                "curve": curve,
+                "learned": ex.logged_curves(runs, log_keys.term(kind)),
+                "whole": curve.mean(axis=1),
+                "final": ex.score(ends, ex.category(env, kind)),
+                "terms": sum(env.metrics[name].kind == kind for name in env.spec.terms),
+            }
+        if runs[0].config.objective == ALL:
+            starts = [ex.untrained_run(run, ends[0].episodes, self.permutations) for run in runs]
+            found["excess"] = np.array([_beyond(of, env) for of in (starts, ends)])
+        return found
+
+    def checks(self, data: PyTree) -> list[ex.Check]:
+        """Improvement, the plateau in loan, and the differences between objectives."""
+        apart = {name: differences(found) for name, found in _published(data).items()}
+        return [
+            *_improvement(data),
+            *_plateaus(data),
+            *(
+                ex.Check.higher(
+                    f"the objectives differ more in {other} than in health (by)",
+                    apart[other],
+                    apart["health"],
+                )
+                for other in ("loan", "education")
+            ),
+        ]
+
+    def tables(self, data: PyTree) -> list[ex.Table]:
+        """Final policies, differences between objectives, and other readings of the rates."""
+        published = _published(data)
+        apart = ex.Table(
             ["environment", "difference between objectives", "over whole curves"],
-            [[name, ex.mean_text(apart[name]), ex.mean_text(apart_whole[name])] for name in data],
+            [
+                [name, *(ex.mean_text(differences(found, of)) for of in ("excess", "whole"))]
+                for name, found in published.items()
+            ],
             "How much the objectives differ per term, as the notes define it, fairness beyond luck"
             " but for whole curves (95% jackknife interval).",
         )
-        tables = [everything, table, _readings_table(data)]
-        return ex.Outcome({"": _plot(data)}, CAPTION, tables, checks)
+        return [_final_table(data), apart, _readings_table(published)]
+
+    def figures(self, data: PyTree) -> dict[str, Figure]:
+        """Learning curves, environments below each other, kinds side by side."""
+        panels = [
+            ex.Curves(
+                {
+                    label: (range(1, len(values.T) + 1), values)
+                    for objective, label in OBJECTIVES.items()
+                    for values in [found[objective][kind]["curve"]]
+                },
+                "epoch",
+                "" if place else "sum of normalised terms",
+                f"{title(name)}: {NAMES[kind]} ↑",
+            )
+            for name, found in data.items()
+            for place, kind in enumerate(ex.KINDS)
+        ]
+        return {"": ex.curves_figure(panels, len(ex.KINDS), 2.3)}
+
+
+def _published(data: PyTree) -> dict[str, Any]:
+    """Numbers of the published objectives, with what is beyond luck of their final policies."""
+    return {
+        name: {objective: _with_excess(found[objective]) for objective in OBJECTIVES}
+        for name, found in data.items()
+    }
 
 
 def _improvement(data: PyTree) -> list[ex.Check]:
@@ -120,7 +142,7 @@ def _improvement(data: PyTree) -> list[ex.Check]:
     for name, objectives in data.items():
         for kind in ex.KINDS:
             found = objectives[ALL][kind]
-            first, last = ends_of(found["curve"])
+            first, last = ex.first_and_last(found["curve"])
             statement = f"{name}, all terms in the objective: improvement of {NAMES[kind]}"
             checks.append(ex.Check.higher(statement, last, first))
         statement = (
@@ -131,10 +153,9 @@ def _improvement(data: PyTree) -> list[ex.Check]:
     return checks
 
 
-def _beyond(episodes: Sequence[Evaluation], env: Environment) -> np.ndarray:
+def _beyond(episodes: ex.Ends, env: Environment) -> np.ndarray:
     """Fairness beyond luck, (seeds,)."""
-    scores = [ex.score(one, ex.category(env, "fair")) for one in episodes]
-    return ex.beyond(scores, [ex.by_luck(one, env) for one in episodes])
+    return ex.beyond(ex.score(episodes, ex.category(env, "fair")), ex.by_luck(episodes, env))
 
 
 def _with_excess(found: Mapping[str, PyTree]) -> dict[str, Any]:
@@ -150,7 +171,7 @@ def _plateaus(data: PyTree) -> list[ex.Check]:
     """Rates under objectives without rates: flat in education, lower in loan."""
     rises = {}
     for objective in (ALL, "direct"):
-        first, last = ends_of(data["education"][objective]["rate"]["curve"])
+        first, last = ex.first_and_last(data["education"][objective]["rate"]["curve"])
         rises[objective] = last - first
     statement = (
         "education: with direct rewards alone the rates do not improve (by less than a tenth of"
@@ -166,20 +187,15 @@ def _plateaus(data: PyTree) -> list[ex.Check]:
 
 def _final_table(data: PyTree) -> ex.Table:
     words = OBJECTIVES | {LITERAL: f"{OBJECTIVES['direct-fair']}, {LITERAL}"}
-    rows = [
-        [
-            name,
-            words[objective],
-            *(ex.iqm_text(found[kind]["final"]) for kind in ex.KINDS),
-            ex.luck_text(found["luck"]),
-            ex.iqm_text(found["survived"]),
-        ]
+    found = {
+        (name, words[objective]): {NAMES[kind]: own[kind]["final"] for kind in ex.KINDS}
+        | {f"fairness{ex.BY_LUCK}": own["luck"], "survived": own["survived"]}
         for name, objectives in data.items()
-        for objective, found in objectives.items()
-    ]
-    return ex.Table(
-        ["environment", "objective", *NAMES.values(), "fairness by luck alone", "survived"],
-        rows,
+        for objective, own in objectives.items()
+    }
+    return ex.columns_table(
+        ["environment", "objective", *next(iter(found.values()))],
+        found,
         "Sums of normalised terms of the final policies in held-out episodes, interquartile"
         f" mean over seeds (95% interval). {ex.LUCK} “Survived” is the share of the episodes that"
         " do not fail. In training failed episodes rank below all others, but for one line of loan"
@@ -192,7 +208,7 @@ def _readings_table(data: PyTree) -> ex.Table:
         [
             name,
             OBJECTIVES[objective],
-            *(ex.iqm_text(ends) for ends in ends_of(kinds["rate"]["learned"])),
+            *(ex.iqm_text(ends) for ends in ex.first_and_last(kinds["rate"]["learned"])),
             ex.iqm_text(kinds["rate"]["whole"]),
         ]
         for name, objectives in data.items()
@@ -204,11 +220,6 @@ def _readings_table(data: PyTree) -> ex.Table:
         "The rates in other readings: of the learned policy after the first epoch and in the"
         " last tenth of the epochs, and the mean of the plotted curve.",
     )
-
-
-def ends_of(curves: np.ndarray) -> np.ndarray:
-    """First and last of curves (seeds, epochs): shape (2, seeds)."""
-    return np.array([ex.first_and_last(curve) for curve in curves]).T
 
 
 def differences(objectives: Mapping[str, PyTree], of: str = "excess") -> np.ndarray:
@@ -232,20 +243,3 @@ def differences(objectives: Mapping[str, PyTree], of: str = "excess") -> np.ndar
     every = np.arange(ends[ex.KINDS[0]].shape[1])
     n = every.size
     return np.array([n * apart(every) - (n - 1) * apart(np.delete(every, i)) for i in every])
-
-
-@style.styled
-def _plot(data: PyTree) -> Figure:
-    figure, axes = style.panels(len(data) * len(ex.KINDS), len(ex.KINDS), 2.3, legend_rows=1)
-    places = [(name, kind) for name in data for kind in ex.KINDS]
-    for panel, (name, kind) in zip(axes, places, strict=True):
-        for index, (objective, label) in enumerate(OBJECTIVES.items()):
-            found = data[name][objective][kind]
-            epochs = np.arange(1, found["curve"].shape[1] + 1)
-            curve(panel, epochs, found["curve"], index, label)
-        style.set_title(panel, f"{title(name)}: {NAMES[kind]} ↑")
-        style.epoch_axis(panel)
-    for panel in axes[:: len(ex.KINDS)]:
-        panel.set_ylabel("sum of normalised terms")
-    curve_legend(figure, OBJECTIVES.values())
-    return figure

@@ -7,29 +7,17 @@ import numpy as np
 from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
-from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._comparison import (
-    At,
-    Claim,
-    Columns,
-    Compared,
-    ComparisonFigure,
-    Panel,
-    columns_table,
-)
 from fairgym.experiments.mafe._readings import COLUMNS, queue
 from fairgym.policies import Constant, fixed_policies
 from fairgym.report import style
-from fairgym.training.evaluation import Evaluation
-from fairgym.training.run import Run
 
 SCORE = "objective"
 FIXED, EVERY, SEARCH = "fixed policy", "all trained", "grid search"
 
 
 @ex.experiments.register("mafe-fig8")
-class MafeFig8(ComparisonFigure):
+class MafeFig8(ex.ComparisonFigure):
     """A fixed policy, each agent trained alone, all trained."""
 
     title = "One agent learning, and all of them"
@@ -48,9 +36,9 @@ class MafeFig8(ComparisonFigure):
     height = 3.0
     rotation = 0
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """The grid search, and all agents trained."""
-        search = RunConfig(
+        search = ex.RunConfig(
             "loan",
             environment_args={"population": size.people},
             algorithm="grid-search",
@@ -58,7 +46,7 @@ class MafeFig8(ComparisonFigure):
         )
         return {SEARCH: search, EVERY: ex.run_config("loan", size)}
 
-    def then(self, size: ex.Size, runs: ex.Runs) -> dict[str, RunConfig]:
+    def then(self, size: ex.Size, runs: ex.Runs) -> ex.Grid:
         """Each agent alone beside the fixed policy of the others."""
         fixed = fixed_policy(runs[SEARCH])
         return {
@@ -68,12 +56,11 @@ class MafeFig8(ComparisonFigure):
             for agent in fixed
         }
 
-    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
         """The objective, and the queue."""
-        score = np.array([ex.score(end, runs[0].objective) for end in ends])
-        return {SCORE: score, **queue(runs[0].env, ends)}
+        return {SCORE: ex.score(ends, runs[0].objective), **queue(runs[0].env, ends)}
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Compared:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> ex.Compared:
         """The fixed policy, each agent trained alone, and all of them."""
         assert size.held_out is not None
         every = runs[EVERY]
@@ -86,20 +73,20 @@ class MafeFig8(ComparisonFigure):
         learned = super().measure(size, {**alone, EVERY: every}, seeds)[""]
         return {"": {FIXED: self.numbers("", every, fixed), **learned}}
 
-    def checks(self, data: Compared) -> list[ex.Check]:
+    def checks(self, data: ex.Compared) -> list[ex.Check]:
         """All above each alone, each alone above none; paired by seed."""
         alone = [name for name in data[""] if name not in (FIXED, EVERY)]
         claims = [
-            Claim(f"{EVERY} scores above {name} (by)", At(EVERY, SCORE), At(name, SCORE))
+            ex.Claim(f"{EVERY} scores above {name} (by)", *ex.pair(EVERY, name, SCORE))
             for name in alone
         ]
         claims += [
-            Claim(f"{name} scores above the {FIXED} (by)", At(name, SCORE), At(FIXED, SCORE))
+            ex.Claim(f"{name} scores above the {FIXED} (by)", *ex.pair(name, FIXED, SCORE))
             for name in alone
         ]
         return [claim.check(data) for claim in claims]
 
-    def tables(self, data: Compared) -> list[ex.Table]:
+    def tables(self, data: ex.Compared) -> list[ex.Table]:
         """The objective, and who waits."""
         found = data[""]
         waits = [column for column in found[EVERY] if column != SCORE]
@@ -108,15 +95,15 @@ class MafeFig8(ComparisonFigure):
             " interquartile mean over seeds (95% interval)."
         )
         return [
-            columns_table("trained", found, caption, [SCORE]),
-            columns_table("trained", found, f"**Who waits.** {COLUMNS} {ex.LUCK}", waits),
+            ex.columns_table("trained", found, caption, [SCORE]),
+            ex.columns_table("trained", found, f"**Who waits.** {COLUMNS} {ex.LUCK}", waits),
         ]
 
-    def panels(self, data: Compared) -> list[Panel]:
+    def panels(self, data: ex.Compared) -> list[ex.Panel]:
         """The objective."""
-        return [Panel(data[""], [SCORE], "Loan: objective ↑", "score in held-out episodes")]
+        return [ex.Panel(data[""], [SCORE], "Loan: objective ↑", "score in held-out episodes")]
 
-    def figures(self, data: Compared) -> dict[str, Figure]:
+    def figures(self, data: ex.Compared) -> dict[str, Figure]:
         """Dots with some room at the sides."""
         (figure,) = super().figures(data).values()
         figure.axes[0].set_xlim(-0.5, len(data[""]) - 0.5)
@@ -128,7 +115,7 @@ class MafeFig8(ComparisonFigure):
         return fixed.get(label, style.POLICY_COLOURS[0])
 
 
-def fixed_policy(searches: Sequence[Run]) -> dict[str, Any]:
+def fixed_policy(searches: Sequence[ex.Run]) -> dict[str, Any]:
     """Fixed policy by agent: the median over grid searches, rounded; the queue is random.
 
     Args:

@@ -1,16 +1,14 @@
 """Cost of fairness: reward and fairness as the weight moves from one to the other."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import PyTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.fairness import Objective
@@ -22,19 +20,13 @@ ENVIRONMENTS = ("health", "loan", "education")
 MODERATE = 0.3  # the lambda up to which the trade-off is to be small
 SMALL = 0.1  # of the reward at lambda = 1
 LABEL_ROOM = 0.08  # of a panel's width and height
-# Column -> how it is written.
-MEASURED = {
-    "reward": ex.iqm_text,
-    "fairness": ex.iqm_text,
-    "luck": ex.luck_text,
-    "survived": ex.iqm_text,
-}
-HEAD = ["environment", "lambda", "reward", "fairness", "fairness by luck alone", "survived"]
+REWARD, FAIRNESS, SURVIVED = "reward", "fairness", "survived"
+LUCK = FAIRNESS + ex.BY_LUCK
 LOW = 0.1  # the lambda up to which it is shown what failing episodes win if they may
 
 
 @ex.experiments.register("mafe-fig9")
-class MafeFig9(ex.Experiment):
+class MafeFig9(ex.ComparisonFigure):
     """F-MACEM at weights lambda for rewards and 1 - lambda for fairness."""
 
     title = "The frontier of reward and fairness"
@@ -43,6 +35,11 @@ class MafeFig9(ex.Experiment):
         '"only a subtle trade-off between maximizing rewards and maintaining fairness"; "the most'
         " significant performance declines occur when the weight assigned to the fairness term"
         ' substantially exceeds that of the reward term"'
+    )
+    caption = (
+        "Points are interquartile means over seeds, joined in the order of lambda and labelled with"
+        " it where there is room; hollow ones are dominated: another point has more of both. Faint"
+        " dots are seeds."
     )
     sizes: ClassVar = {
         "paper": dataclasses.replace(
@@ -57,60 +54,42 @@ class MafeFig9(ex.Experiment):
         ),
     }
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Every lambda in three environments, and the lowest ones where failing may win."""
         assert size.weights is not None
         points = [(name, weight) for name in ENVIRONMENTS for weight in size.weights]
         literal: dict[str, Any] = {"algorithm_args": size.training() | {"failed_last": False}}
         return {f"{n}/{w:g}": ex.run_config(n, size, f"frontier:{w:g}") for n, w in points} | {
-            f"{n}/{w:g}/{LITERAL}": ex.run_config(n, size, f"frontier:{w:g}", **literal)
+            f"{n}/{w:g}, {LITERAL}": ex.run_config(n, size, f"frontier:{w:g}", **literal)
             for n, w in points
             if w <= LOW
         }
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Environment -> "weights", and "reward", "fairness" and so on, (weights, seeds).
-
-        "luck" is the fairness that luck alone leaves, (weights, seeds, permutations); "literal" is
-        all of this again for the weights at which failed episodes rank by their scores, too.
-        """
-        assert size.held_out is not None and size.weights is not None
-        episodes = size.held_out
-
-        def measured(name: str, ending: str, weights: Sequence[float]) -> dict[str, Any]:
-            found: dict[str, PyTree] = {column: [] for column in MEASURED}
-            for weight in weights:
-                several = runs[f"{name}/{weight:g}{ending}"]
-                env = several[0].env
-                ends = [ex.held_out_run(run, episodes, ex.PERMUTATIONS) for run in several]
-                fair = sum(env.metrics[term].kind == "fair" for term in env.spec.terms)
-                for key, objective in (("reward", 1.0), ("fairness", 0.0)):
-                    scores = [ex.score(end, Objective.frontier(env, objective)) for end in ends]
-                    found[key].append(scores)
-                found["luck"].append([ex.by_luck(end, env) / fair for end in ends])
-                found["survived"].append([1.0 - np.mean(end.terminated) for end in ends])
-            return {"weights": np.array(weights)} | {k: np.array(v) for k, v in found.items()}
-
-        low = [weight for weight in size.weights if weight <= LOW]
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
+        """Reward, fairness, this also by luck alone, and survival."""
+        env = runs[0].env
+        fair = sum(env.metrics[term].kind == "fair" for term in env.spec.terms)
         return {
-            name: measured(name, "", size.weights) | {"literal": measured(name, f"/{LITERAL}", low)}
-            for name in ENVIRONMENTS
+            REWARD: ex.score(ends, Objective.frontier(env, 1.0)),
+            FAIRNESS: ex.score(ends, Objective.frontier(env, 0.0)),
+            LUCK: ex.by_luck(ends, env) / fair,
+            SURVIVED: ex.survival(ends),
         }
 
-    def conclude(self, data: PyTree) -> ex.Outcome:
+    def checks(self, data: ex.Compared) -> list[ex.Check]:
         """Loss of reward at a moderate lambda, and at 0, and gain of fairness, per environment.
 
         Where most reward is lost is no prediction: at lambda 0 the objective does not see rewards.
         """
-        checks, rows = [], []
-        for name, found in data.items():
-            weights = found["weights"]
-            reward = {round(float(w), 6): r for w, r in zip(weights, found["reward"], strict=True)}
-            moderate = min(w for w in reward if w >= MODERATE)
+        checks = []
+        for name, labelled in data.items():
+            found = by_weight(labelled)
+            reward = {weight: one[REWARD] for weight, one in found.items()}
+            moderate = min(weight for weight in reward if weight >= MODERATE)
             above = reward[1.0] - reward[moderate]
-            excess = ex.beyond(found["fairness"], found["luck"])
-            ranks = excess.argsort(axis=0).argsort(axis=0)
-            places = (-weights).argsort().argsort()
+            excess = [ex.beyond(one[FAIRNESS], one[LUCK]) for one in found.values()]
+            ranks = np.argsort(excess, axis=0).argsort(axis=0)
+            places = np.argsort([-weight for weight in found]).argsort()
             fairer = [np.corrcoef(places, seed)[0, 1] for seed in ranks.T]
             checks += [
                 ex.Check.above(
@@ -130,24 +109,26 @@ class MafeFig9(ex.Experiment):
                     "by construction",
                 ),
             ]
-            rows += [
-                [name, f"{w:g}{words}", *(text(some[k][i]) for k, text in MEASURED.items())]
-                for some, words in ((found, ""), (found["literal"], f", {LITERAL}"))
-                for i, w in enumerate(some["weights"])
-            ]
+        return checks
+
+    def tables(self, data: ex.Compared) -> list[ex.Table]:
+        """Every point."""
         caption = (
             "Means of normalised rewards and of normalised disparities in held-out episodes, and"
             " the share of these episodes that do not fail; interquartile mean over seeds (95%"
             f" interval). {ex.LUCK}"
         )
-        return ex.Outcome(
-            figures={"": _plot(data)},
-            caption="Points are interquartile means over seeds, joined in the order of lambda and"
-            " labelled with it where there is room; hollow ones are dominated: another point has"
-            " more of both. Faint dots are seeds.",
-            tables=[ex.Table(HEAD, rows, caption)],
-            checks=checks,
-        )
+        head = ["environment", "lambda", REWARD, FAIRNESS, LUCK, SURVIVED]
+        return [ex.columns_table(head, ex.by_place(data), caption)]
+
+    def figures(self, data: ex.Compared) -> dict[str, Figure]:
+        """Reward over fairness, environments in panels."""
+        return {"": _plot({name: by_weight(found) for name, found in data.items()})}
+
+
+def by_weight(found: Mapping[str, ex.Columns]) -> dict[float, ex.Columns]:
+    """Weight -> columns, where failed episodes rank last."""
+    return {float(label): one for label, one in found.items() if LITERAL not in label}
 
 
 def dominated(*scores: np.ndarray) -> np.ndarray:
@@ -158,16 +139,17 @@ def dominated(*scores: np.ndarray) -> np.ndarray:
 
 
 @style.styled
-def _plot(data: PyTree) -> Figure:
+def _plot(data: Mapping[str, Mapping[float, ex.Columns]]) -> Figure:
     figure, axes = style.panels(len(data), 3, 3.2)
     for panel, (name, found) in zip(axes, data.items(), strict=True):
         colour = style.POLICY_COLOURS[0]
-        panel.plot(found["fairness"], found["reward"], "o", color=colour, alpha=0.25, ms=4, mew=0)
-        fairness, reward = (interquartile_mean(found[k], axis=1) for k in ("fairness", "reward"))
+        points = [np.array([one[k] for one in found.values()]) for k in (FAIRNESS, REWARD)]
+        panel.plot(*points, "o", color=colour, alpha=0.25, ms=4, mew=0)
+        fairness, reward = (interquartile_mean(values, axis=1) for values in points)
         panel.plot(fairness, reward, "-", color=colour, lw=1.2)
         for x, y, worse in zip(fairness, reward, dominated(fairness, reward), strict=True):
             panel.plot([x], [y], "o", color=colour, ms=5, mfc="white" if worse else colour)
-        _label(panel, fairness, reward, found["weights"])
+        _label(panel, fairness, reward, list(found))
         style.set_title(panel, title(name))
         panel.set_xlabel("fairness (0: parity)")
         panel.xaxis.set_major_locator(MaxNLocator(nbins=4))
@@ -175,7 +157,7 @@ def _plot(data: PyTree) -> Figure:
     return figure
 
 
-def _label(panel: Axes, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
+def _label(panel: Axes, x: np.ndarray, y: np.ndarray, weights: Sequence[float]) -> None:
     """Write its lambda beside each point, the ends first, where no other is in the way."""
     low, high = (np.array(v) for v in zip(panel.get_xlim(), panel.get_ylim(), strict=True))
     labelled: list[np.ndarray] = []

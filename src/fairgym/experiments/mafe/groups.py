@@ -9,18 +9,13 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 from matplotlib.figure import Figure
 
-from fairgym.config import RunConfig
 from fairgym.core import AnyPolicy, Params, by_group, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._comparison import ComparisonFigure, survival
-from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe._calibration import SYSTEMS, calibration
 from fairgym.fairness import Disparity
 from fairgym.policies import Flips, fixed_policies, group_flips
-from fairgym.report import style
 from fairgym.results.labels import title, words
-from fairgym.training import Evaluation, Run
 from fairgym.wrappers import EndsAfter
 
 BLIND = {"observe_group": False}
@@ -43,7 +38,7 @@ ALIKE = 0.05  # difference of two shares
 
 
 @ex.experiments.register("mafe-groups")
-class MafeGroups(ComparisonFigure):
+class MafeGroups(ex.ComparisonFigure):
     """F-MACEM with groups seen and hidden; flips, and the groups' core attribute over time."""
 
     title = "What agents make of a person's group"
@@ -56,10 +51,10 @@ class MafeGroups(ComparisonFigure):
         " group (Kleinberg et al. 2017)"
     )
     caption = (
-        f"{CAPTION} Means are of everybody of a group in all episodes that have not failed yet."
+        f"{ex.CAPTION} Means are of everybody of a group in all episodes that have not failed yet."
     )
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """All terms weighed alike, with groups seen and hidden."""
         return {
             f"{name}/{reading}": ex.run_config(
@@ -69,7 +64,7 @@ class MafeGroups(ComparisonFigure):
             for reading, arguments in readings.items()
         }
 
-    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> PyTree:
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
         """Numbers of a reading.
 
         "ends" by column are (seeds,), "luck" what luck alone makes of the disparities among them
@@ -157,7 +152,7 @@ class MafeGroups(ComparisonFigure):
 # ---------------------------------------------------------------- measuring
 
 
-def flips_of(run: Run) -> dict[str, tuple[float, list[float]]]:
+def flips_of(run: ex.Run) -> dict[str, tuple[float, list[float]]]:
     """Relative change by a flip, and mean change of each group, half through `STATES` episodes.
 
     Returns:
@@ -217,7 +212,9 @@ def course(
 
 
 def _measured(
-    runs: Sequence[Run], policies: Sequence[Mapping[str, AnyPolicy]], ends: Sequence[Evaluation]
+    runs: Sequence[ex.Run],
+    policies: Sequence[Mapping[str, AnyPolicy]],
+    ends: ex.Ends,
 ) -> dict[str, Any]:
     """Numbers of a reading, but for flips.
 
@@ -229,8 +226,8 @@ def _measured(
     env, episodes = runs[0].env, ends[0].episodes
     acting = [(r.env, r.params, p, r.config.seed) for r, p in zip(runs, policies, strict=True)]
     found = {
-        SCORE: np.array([ex.score(one, runs[0].objective) for one in ends]),
-        SURVIVED: survival(ends),
+        SCORE: ex.score(ends, runs[0].objective),
+        SURVIVED: ex.survival(ends),
     }
     luck = {}
     for name in env.spec.terms:
@@ -268,20 +265,18 @@ def _ends_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
 
 
 def _flips_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
-    rows = [
-        [
-            reading,
-            words(agent),
-            ex.iqm_text(values),
-            *(ex.iqm_text(by) for by in found["by_group"][agent].T),
-        ]
-        for reading, found in one["readings"].items()
-        for agent, values in found["flips"].items()
-    ]
     heads = [f"change for the {words(group)}" for group in one["groups"]]
-    return ex.Table(
+    found = {
+        (reading, words(agent)): {
+            "size of the change": values,
+            **dict(zip(heads, own["by_group"][agent].T, strict=True)),
+        }
+        for reading, own in one["readings"].items()
+        for agent, values in own["flips"].items()
+    }
+    return ex.columns_table(
         ["group", "agent", "size of the change", *heads],
-        rows,
+        found,
         f"**{title(name)}**, counterfactual flips: half through an episode the features that tell"
         " the group are, for one person at a time, those of somebody of the other group; change of"
         " the decision in standard deviations of the agent's decisions.",
@@ -293,22 +288,18 @@ def _calibration_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
     thirds = [
         f"{third} third, {group}" for third in ("lowest", "middle", "highest") for group in groups
     ]
-    rows = [
-        [
-            reading,
-            *(
-                ex.iqm_text(share[~np.isnan(share)])
-                for share in found["shares"].reshape(len(found["shares"]), -1).T
-            ),
-            ex.iqm_text(found["apart"]),
-            ex.luck_text(found["apart by luck"]),
-        ]
-        for reading, found in one["readings"].items()
-    ]
+    found = {}
+    for reading, own in one["readings"].items():
+        shares = own["shares"].reshape(len(own["shares"]), -1).T
+        found[reading] = {
+            **dict(zip(thirds, map(_known, shares), strict=True)),
+            "difference": own["apart"],
+            f"difference{ex.BY_LUCK}": own["apart by luck"],
+        }
     system = SYSTEMS[name]
-    return ex.Table(
+    return ex.columns_table(
         ["group", *thirds, "difference", "by luck alone"],
-        rows,
+        found,
         f"**{title(name)}**, calibration within groups: share of the people who have"
         f" {system.outcome}, by third of the {words(system.score)} with which they came, and the"
         " mean difference of the groups. “By luck alone” has the groups permuted within the thirds:"
@@ -317,34 +308,41 @@ def _calibration_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
 
 
 def _course_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
-    rows = []
-    for reading, found in one["readings"].items():
-        # seeds, groups, (first and last step); NaN where all episodes have failed by then
-        ends = np.asarray(found["course"])[:, :, [0, -1]]
-        apart = ends[:, 0] - ends[:, -1]
-        moments = [*ends.transpose(1, 2, 0).reshape(-1, len(ends)), *apart.T]
-        rows.append([reading, *(ex.iqm_text(values[~np.isnan(values)]) for values in moments)])
     groups = [words(group) for group in one["groups"]]
-    whose = [*groups, f"{groups[0]} less {groups[-1]}"]
-    return ex.Table(
-        ["group", *(f"{who}, {when} step" for who in whose for when in ("first", "last"))],
-        rows,
+    found = {}
+    for reading, own in one["readings"].items():
+        # groups, (first and last step), seeds; NaN where all episodes have failed by then
+        ends = np.moveaxis(np.asarray(own["course"])[:, :, [0, -1]], 0, -1)
+        whose = [*zip(groups, ends, strict=True)]
+        whose += [(f"{groups[0]} less {groups[-1]}", ends[0] - ends[-1])]
+        found[reading] = {
+            f"{who}, {when} step": _known(values)
+            for who, both in whose
+            for when, values in zip(("first", "last"), both, strict=True)
+        }
+    return ex.columns_table(
+        "group",
+        found,
         f"**{title(name)}**, delayed impact: mean {one['attribute']} of everybody of a group in the"
         " first and in the last step, in the episodes that have not failed by then.",
     )
 
 
-@style.styled
+def _known(values: np.ndarray) -> np.ndarray:
+    """Values of the seeds that have one."""
+    return values[~np.isnan(values)]
+
+
 def _plot(one: Mapping[str, PyTree]) -> Figure:
     """Delayed impact: the groups' core attribute over time, a panel for each group."""
-    readings, groups = one["readings"], one["groups"]
-    figure, axes = style.panels(len(groups), len(groups), 3.2, legend_rows=2, sharey=True)
-    for code, (panel, group) in enumerate(zip(axes, groups, strict=True)):
-        for place, (reading, found) in enumerate(readings.items()):
-            values = found["course"][:, code]
-            curve(panel, np.arange(values.shape[1]), values, place, reading)
-        style.set_title(panel, title(group))
-        panel.set_xlabel(f"time ({one['time_unit']})")
-    axes[0].set_ylabel(f"mean {one['attribute']}")
-    curve_legend(figure, readings)
-    return figure
+    courses = {reading: np.asarray(found["course"]) for reading, found in one["readings"].items()}
+    panels = [
+        ex.Curves(
+            {name: (range(own.shape[2]), own[:, code]) for name, own in courses.items()},
+            f"time ({one['time_unit']})",
+            "" if code else f"mean {one['attribute']}",
+            title(group),
+        )
+        for code, group in enumerate(one["groups"])
+    ]
+    return ex.curves_figure(panels, len(panels), 3.2, sharey=True)

@@ -5,22 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import PyTree
 
-from fairgym.config import RunConfig
 from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._comparison import (
-    At,
-    Claim,
-    Columns,
-    Compared,
-    ComparisonFigure,
-    Panel,
-    columns_table,
-)
 from fairgym.policies import fixed_policies
 from fairgym.results.labels import title, words
-from fairgym.training.evaluation import Evaluation
-from fairgym.training.run import Run
 from fairgym.utils import make
 
 LOANS, STILL, FULL = "bank_loans", "bank_loans, scores that stay", "loan"
@@ -43,7 +31,7 @@ GAPS = {GAP: TRUTH, BELIEVED: ESTIMATE}
 
 
 @ex.experiments.register("mafe-labels")
-class MafeLabels(ComparisonFigure):
+class MafeLabels(ex.ComparisonFigure):
     """Rules in bank_loans and F-MACEM in loan, with outcomes of their own loans alone."""
 
     title = "Selective labels"
@@ -58,55 +46,48 @@ class MafeLabels(ComparisonFigure):
     legend = (GAP, BELIEVED)
     # claims on the hopeful learner were stated after its profit had been seen
     claims = (
-        Claim(
+        ex.Claim(
             "bank_loans: the prior .6 of 2 loans earns less than knowing (by)",
-            At(KNOWING, PROFIT, LOANS),
-            At(HASTY, PROFIT, LOANS),
+            *ex.pair(KNOWING, HASTY, PROFIT, LOANS),
         ),
-        Claim(
+        ex.Claim(
             "bank_loans: the prior .6 of 10 loans earns less than knowing (by)",
-            At(KNOWING, PROFIT, LOANS),
-            At(WARY, PROFIT, LOANS),
+            *ex.pair(KNOWING, WARY, PROFIT, LOANS),
         ),
-        Claim(
+        ex.Claim(
             "bank_loans: the prior .6 of 10 loans refuses more of those who would repay than"
             " knowing (true positive rate lower by)",
-            At(KNOWING, RATE, LOANS),
-            At(WARY, RATE, LOANS),
+            *ex.pair(KNOWING, WARY, RATE, LOANS),
         ),
-        Claim(
+        ex.Claim(
             "bank_loans: the prior .9 of 20 loans earns more than .6 of 10 (by)",
-            At(HOPEFUL, PROFIT, LOANS),
-            At(WARY, PROFIT, LOANS),
+            *ex.pair(HOPEFUL, WARY, PROFIT, LOANS),
             "calibrated",
         ),
-        Claim(
+        ex.Claim(
             "bank_loans: it earns less than knowing and lending from the third score on (by)",
-            At(FARSIGHTED, PROFIT, LOANS),
-            At(HOPEFUL, PROFIT, LOANS),
+            *ex.pair(FARSIGHTED, HOPEFUL, PROFIT, LOANS),
             "calibrated",
         ),
-        Claim(
+        ex.Claim(
             "bank_loans, scores that stay: it earns less than knowing (by)",
-            At(KNOWING, PROFIT, STILL),
-            At(HOPEFUL, PROFIT, STILL),
+            *ex.pair(KNOWING, HOPEFUL, PROFIT, STILL),
             "calibrated",
         ),
-        Claim(
+        ex.Claim(
             "loan: trained on estimates, the true gap beyond luck is larger than trained on the"
             " truth (by)",
-            At(ON_ESTIMATES, GAP, FULL, beyond_luck=True),
-            At(ON_TRUTH, GAP, FULL, beyond_luck=True),
+            *ex.pair(ON_ESTIMATES, ON_TRUTH, GAP, FULL, beyond_luck=True),
         ),
-        Claim(
+        ex.Claim(
             "loan: trained on the truth, the bank believes in a gap that is not there (beyond"
             " luck, by)",
-            At(ON_TRUTH, BELIEVED, FULL, beyond_luck=True),
-            At(ON_TRUTH, GAP, FULL, beyond_luck=True),
+            ex.At(ON_TRUTH, BELIEVED, FULL, beyond_luck=True),
+            ex.At(ON_TRUTH, GAP, FULL, beyond_luck=True),
         ),
     )
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Profit and the gap between groups, as it is and as the bank estimates it."""
         arguments = {"population": size.people, "selective_labels": True}
         return {
@@ -114,34 +95,34 @@ class MafeLabels(ComparisonFigure):
             for label, gap in LEARNED.items()
         }
 
-    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
         """As of the rules."""
         return _columns(runs[0].env, ends)
 
-    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> Compared:
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> ex.Compared:
         """Rules of bank_loans, and what is learned in loan."""
         assert size.held_out is not None
         learned = super().measure(size, runs, seeds)[""]
         return {**rules_measured(size.held_out, seeds), FULL: learned}
 
-    def tables(self, data: Compared) -> list[ex.Table]:
+    def tables(self, data: ex.Compared) -> list[ex.Table]:
         """A table for each system."""
         return [_table(name, found) for name, found in data.items()]
 
-    def panels(self, data: Compared) -> list[Panel]:
+    def panels(self, data: ex.Compared) -> list[ex.Panel]:
         """True and believed gaps of every policy, systems in panels."""
         shown = {label: one for label, one in data[LOANS].items() if label != FARSIGHTED}
         return [
-            Panel(shown, [GAP, BELIEVED], title(LOANS), "gap of true positive rates ↓"),
-            Panel(data[FULL], [GAP, BELIEVED], title(FULL)),
+            ex.Panel(shown, [GAP, BELIEVED], title(LOANS), "gap of true positive rates ↓"),
+            ex.Panel(data[FULL], [GAP, BELIEVED], title(FULL)),
         ]
 
 
-def rules_measured(episodes: int, seeds: Sequence[int]) -> Compared:
+def rules_measured(episodes: int, seeds: Sequence[int]) -> ex.Compared:
     """Rules of bank_loans: environment -> rule -> column -> (seeds,); nothing is trained."""
     env = make(LOANS, selective_labels=True)
     moving = env.default_params
-    data: Compared = {}
+    data: ex.Compared = {}
     for name, start in ((LOANS, moving), (STILL, moving.replace(shift=0.0))):
         data[name] = {}
         for label, (rule, prior, weight) in RULES.items():
@@ -155,38 +136,33 @@ def rules_measured(episodes: int, seeds: Sequence[int]) -> Compared:
     return data
 
 
-def _columns(env: Environment, ends: Sequence[Evaluation]) -> Columns:
+def _columns(env: Environment, ends: ex.Ends) -> ex.Columns:
     """Numbers of one policy by column, (seeds,).
 
     Where people are counted one by one, what luck alone makes of a gap stands beside it, (seeds,
     permutations).
     """
-    found: dict[str, PyTree] = {}
-
-    def add(name: str, value: float | np.floating) -> None:
-        found.setdefault(name, []).append(float(value))
-
-    for one in ends:
-        add(PROFIT, np.mean(one.metrics["profit"]))
-        add(RATE, np.mean(one.metrics["tpr"]))
+    found = {PROFIT: ex.means(ends, "profit"), RATE: ex.means(ends, "tpr")}
     for gap, metric in GAPS.items():
         if all(metric in one.nulls for one in ends):
             found[gap], found[gap + ex.BY_LUCK] = ex.disparity(ends, metric)
         else:
-            found[gap] = [-np.mean(one.metrics[metric]) for one in ends]
-    for one in ends:
-        totals = one.totals
-        applied = np.asarray(
-            totals.applicants.sum(axis=2) if env.name == LOANS else totals.applied, np.float64
-        )
-        rates = np.asarray(totals.approved).sum(axis=0) / np.maximum(applied.sum(axis=0), 1.0)
-        for group, rate in zip(("1st", "2nd"), rates, strict=True):
-            add(f"lent, {group}", rate)
-        add("survived", 1.0 - np.mean(one.terminated))
-    return {name: np.array(values) for name, values in found.items()}
+            found[gap] = -ex.means(ends, metric)
+
+    def lent(totals: PyTree) -> np.ndarray:
+        applied = totals.applicants.sum(axis=2) if env.name == LOANS else totals.applied
+        everybody = np.asarray(applied, np.float64).sum(axis=0)
+        return np.asarray(totals.approved).sum(axis=0) / np.maximum(everybody, 1.0)
+
+    rates = np.array([lent(one.totals) for one in ends])
+    return found | {
+        "lent, 1st": rates[:, 0],
+        "lent, 2nd": rates[:, 1],
+        "survived": ex.survival(ends),
+    }
 
 
-def _table(name: str, found: dict[str, Columns]) -> ex.Table:
+def _table(name: str, found: dict[str, ex.Columns]) -> ex.Table:
     columns = list(next(iter(found.values())))
     head = [
         column.replace("1st", "advantaged").replace("2nd", "disadvantaged") for column in columns
@@ -196,4 +172,4 @@ def _table(name: str, found: dict[str, Columns]) -> ex.Table:
         " rates; lent is the share of a group's applicants who were approved."
     )
     luck = f" {ex.LUCK}" if any(column.endswith(ex.BY_LUCK) for column in columns) else ""
-    return columns_table([words(name), *head], found, caption + luck)
+    return ex.columns_table([words(name), *head], found, caption + luck)

@@ -17,16 +17,13 @@ from matplotlib.lines import Line2D
 
 from fairgym.algorithms import log_keys
 from fairgym.algorithms.f_mappo import FMappo
-from fairgym.config import RunConfig
 from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._comparison import ComparisonFigure
-from fairgym.experiments._measurements import CAPTION, curve, curve_legend, steps_per_epoch
 from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.results.labels import listed, title, words
 from fairgym.statistics.intervals import bootstrap_interval
-from fairgym.training import Evaluation, Run
+from fairgym.utils import make
 from fairgym.utils.registry import environments
 
 
@@ -94,7 +91,7 @@ def settings(algorithm: str, system: System, horizon: int) -> dict[str, Any]:
 
 
 @ex.experiments.register("mafe-learners")
-class MafeLearners(ComparisonFigure):
+class MafeLearners(ex.ComparisonFigure):
     """Six learners, three environments, equally many environment steps."""
 
     title = "Fairness-aware learners on loan, health and education"
@@ -110,11 +107,11 @@ class MafeLearners(ComparisonFigure):
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=5, episodes=16),
     }
     caption = (
-        f"{CAPTION} Faint dots are seeds, reward is normalised profit, “{UNFAIR}” the mean of the"
-        " normalised disparities."
+        f"{ex.CAPTION} Faint dots are seeds, reward is normalised profit, “{UNFAIR}” the mean of"
+        " the normalised disparities."
     )
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Six learners in three environments."""
         assert size.episodes is not None
         horizons = {name: environments.get(name).horizon for name in SYSTEMS}
@@ -131,48 +128,38 @@ class MafeLearners(ComparisonFigure):
                 )
         return found
 
-    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> PyTree:
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
         """Numbers of a learner.
 
         "steps" are (epochs,), "curves" (seeds, epochs) of the objective and of the disparity that
-        is looked after, "ends" (seeds,) of held-out episodes: `ends` by name, and "luck" (seeds,
+        is looked after, "ends" (seeds,) of held-out episodes: `ended` by name, and "luck" (seeds,
         permutations) what luck alone makes of those that are disparities.
         """
         disparity = SYSTEMS[place].disparity
-        gaps = np.array([-ex.logged(run, log_keys.metric(disparity)) for run in runs])
+        gaps = -ex.logged_curves(runs, log_keys.metric(disparity))
         return {
-            "steps": np.arange(1, gaps.shape[1] + 1) * steps_per_epoch(runs[0]),
+            "steps": np.arange(1, gaps.shape[1] + 1) * ex.steps_per_epoch(runs[0]),
             "curves": {
                 SCORE: np.array([logged_objective(run) for run in runs]),
                 disparity: gaps,
             },
-            **_ended(runs[0].env, ends),
+            **ended(runs[0].env, ends),
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Environment -> "metrics", the metrics by name, and "learners": learner -> numbers.
-
-        "untrained", those of the policies that F-MAPPO begins with, has no "steps" and "curves".
-        """
+        """Also "untrained": policies that F-MAPPO begins with, without "steps" and "curves"."""
         assert size.held_out is not None
-        data: dict[str, PyTree] = {}
-        for name, found in super().measure(size, runs, seeds).items():
+        data = super().measure(size, runs, seeds)
+        for name, found in data.items():
             several = runs[f"{name}/{MAPPO}"]
-            env = several[0].env
             starts = [ex.untrained_run(run, size.held_out, self.permutations) for run in several]
-            found[UNTRAINED] = _ended(env, starts)
-            first = [label for label in LEARNERS if label in found]
-            order = first[: first.index(MAPPO) + 1]  # the untrained are drawn after F-MAPPO
-            data[name] = {
-                "metrics": env.metrics,
-                "learners": {label: found[label] for label in (*order, UNTRAINED, *first)},
-            }
+            found[UNTRAINED] = ended(several[0].env, starts)
         return data
 
     def checks(self, data: PyTree) -> list[ex.Check]:
         """F-MACEM ahead on loan; less disparity than PPO, and nearly its reward."""
         of = {
-            name: {label: one["ends"] for label, one in found["learners"].items()}
+            name: {label: one["ends"] for label, one in found.items()}
             for name, found in data.items()
         }
         loan = of["loan"]
@@ -185,7 +172,7 @@ class MafeLearners(ComparisonFigure):
             plain = of[name][PPO]
             excess = {
                 label: ex.beyond(one["ends"][disparity], one["luck"][disparity])
-                for label, one in data[name]["learners"].items()
+                for label, one in data[name].items()
             }
             for label in FAIR:
                 statement = (
@@ -214,48 +201,42 @@ class MafeLearners(ComparisonFigure):
 # ---------------------------------------------------------------- measuring
 
 
-def ends(env: Environment, episodes: Evaluation) -> dict[str, float]:
-    """Numbers of a policy in its episodes, all but objective, reward and survival by metric.
+def ended(env: Environment, episodes: ex.Ends) -> dict[str, dict[str, np.ndarray]]:
+    """Numbers of policies in their episodes, all but objective, reward and survival by metric.
 
     Rates and disparities are as they are read: not negative, and means over the episodes in which
     they are defined; NaN where there is none. "all disparities" is the mean of the normalised ones.
 
     Args:
-        env: the environment.
-        episodes: an `Evaluation`.
+        env: The environment.
+        episodes: Held-out episodes of each seed.
+
+    Returns:
+        "ends" by name, (seeds,), and "luck", what luck alone makes of the disparities among them,
+        (seeds, permutations).
     """
     found = {
         SCORE: ex.score(episodes, Objective.half_direct(env)),
         REWARD: ex.score(episodes, Objective.direct(env)),
-        SURVIVED: 1.0 - float(np.mean(episodes.terminated)),
+        SURVIVED: ex.survival(episodes),
         UNFAIR: -ex.score(episodes, Objective.frontier(env, 0.0)),
     }
     for name, metric in env.metrics.items():
         if metric.kind != "direct":
-            known = metric.sign * episodes.metrics[name][episodes.defined[name]]
-            found[name] = float(np.mean(known)) if known.size else np.nan
-    return found
-
-
-def _ended(env: Environment, episodes: Sequence[Evaluation]) -> dict[str, dict[str, np.ndarray]]:
-    """Numbers at the end by name, and what luck alone makes of the disparities among them."""
+            known = [metric.sign * one.metrics[name][one.defined[name]] for one in episodes]
+            found[name] = np.array([np.mean(v) if v.size else np.nan for v in known], np.float64)
     fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
     luck = {name: ex.disparity(episodes, name)[1] for name in fair}
-    count = sum(name in env.spec.terms for name in fair)
-    luck[UNFAIR] = -np.array([ex.by_luck(one, env) for one in episodes]) / count
-    return {"ends": _by_name([ends(env, one) for one in episodes]), "luck": luck}
+    luck[UNFAIR] = -ex.by_luck(episodes, env) / sum(name in env.spec.terms for name in fair)
+    return {"ends": found, "luck": luck}
 
 
-def logged_objective(run: Run) -> np.ndarray:
+def logged_objective(run: ex.Run) -> np.ndarray:
     """The objective "half-direct" of the learned policy by epoch, whatever a run is trained on."""
     kinds = [run.env.metrics[name].kind for name in run.env.spec.terms]
     count = {kind: kinds.count(kind) for kind in ex.KINDS}
     direct, fair = (ex.logged(run, log_keys.term(k)) / count[k] for k in ("direct", "fair"))
     return 0.5 * direct + 0.5 * fair
-
-
-def _by_name(found: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
-    return {name: np.array([one[name] for one in found]) for name in found[0]}
 
 
 # ---------------------------------------------------------------- showing
@@ -264,9 +245,9 @@ def _by_name(found: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
 def _table(name: str, found: PyTree) -> ex.Table:
     """Measures in rows, since education has many; learners in columns."""
     looked_after = SYSTEMS[name].disparity
-    learners = {label: found["learners"][label] for label in (*LEARNERS, UNTRAINED)}
+    learners = {label: found[label] for label in (*LEARNERS, UNTRAINED)}
     rows = {SCORE: "objective ↑", REWARD: "normalised profit ↑"}
-    for metric, own in found["metrics"].items():
+    for metric, own in make(name).metrics.items():
         if own.kind != "direct":
             arrow = "↑" if own.sign > 0 else "↓"
             text = f"{words(metric)} {arrow}"
@@ -304,7 +285,7 @@ def _frontier(data: PyTree) -> Figure:
     for place, (name, found) in enumerate(data.items()):
         unfairness = SYSTEMS[name].disparity, UNFAIR
         for panel, unfair in zip(axes[place :: len(data)], unfairness, strict=True):
-            for label, one in found["learners"].items():
+            for label, one in found.items():
                 _cross(panel, one["ends"][unfair], one["ends"][REWARD], *looks[label])
             panel.set_xlabel(f"{words(unfair)} ↓")
         style.set_title(axes[place], title(name))
@@ -327,18 +308,19 @@ def _cross(panel: Axes, x: np.ndarray, y: np.ndarray, colour: str, marker: str) 
     panel.plot([across], [up], marker, color=colour, ms=6, zorder=4)
 
 
-@style.styled
 def _curves(data: PyTree) -> Figure:
-    figure, axes = style.panels(2 * len(data), len(data), 2.6, legend_rows=1)
-    for place, (name, found) in enumerate(data.items()):
-        for panel, row in zip(
-            axes[place :: len(data)], (SCORE, SYSTEMS[name].disparity), strict=True
-        ):
-            for index, label in enumerate(LEARNERS):
-                one = found["learners"][label]
-                curve(panel, one["steps"], one["curves"][row], index, label)
-            panel.set_ylabel(f"{words(row)} {'↑' if row == SCORE else '↓'}")
-            panel.set_xlabel("environment steps")
-        style.set_title(axes[place], title(name))
-    curve_legend(figure, LEARNERS)
-    return figure
+    """The objective above, the disparity that is looked after below; systems beside each other."""
+    found = []
+    for above in (True, False):
+        for name, one in data.items():
+            row = SCORE if above else SYSTEMS[name].disparity
+            learned = {label: one[label] for label in LEARNERS}
+            found.append(
+                ex.Curves(
+                    {label: (own["steps"], own["curves"][row]) for label, own in learned.items()},
+                    "environment steps",
+                    f"{words(row)} {'↑' if above else '↓'}",
+                    title(name) if above else "",
+                )
+            )
+    return ex.curves_figure(found, len(data), 2.6)

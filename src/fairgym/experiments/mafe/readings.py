@@ -14,10 +14,7 @@ from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
 from fairgym.algorithms import log_keys
-from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._comparison import At, Claim, Columns, ComparisonFigure, survival
-from fairgym.experiments._measurements import CAPTION, curve, curve_legend
 from fairgym.experiments.mafe import _readings
 from fairgym.experiments.mafe._readings import (
     CAPS,
@@ -35,12 +32,9 @@ from fairgym.experiments.mafe._readings import (
 )
 from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
 from fairgym.fairness import Objective
-from fairgym.report import style
 from fairgym.results.labels import capital, title
-from fairgym.training.evaluation import Evaluation
-from fairgym.training.run import Run
 
-Measure = Callable[[Sequence[Run], Sequence[Evaluation]], Columns]
+Measure = Callable[[Sequence[ex.Run], ex.Ends], ex.Columns]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,72 +59,66 @@ class Question:
 # ---------------------------------------------------------------- measures
 
 
-def means(episodes: Sequence[Evaluation], name: str) -> np.ndarray:
+def known_means(episodes: ex.Ends, name: str) -> np.ndarray:
     """Mean of a metric over the episodes in which it is defined, by seed; 0 without any."""
     return np.array([mean(one.metrics[name][one.defined[name]]) for one in episodes])
 
 
-def outcome(runs: Sequence[Run], episodes: Sequence[Evaluation]) -> Columns:
+def outcome(runs: Sequence[ex.Run], episodes: ex.Ends) -> ex.Columns:
     """Survival and sums of normalised terms, disparities also by luck alone."""
     env = runs[0].env
-    sums = {
-        f"{kind} terms": np.array([ex.score(found, ex.category(env, kind)) for found in episodes])
-        for kind in ex.KINDS
-    }
+    sums = {f"{kind} terms": ex.score(episodes, ex.category(env, kind)) for kind in ex.KINDS}
     return {
-        "survived": survival(episodes),
+        "survived": ex.survival(episodes),
         **sums,
-        f"fair terms{ex.BY_LUCK}": np.array([ex.by_luck(found, env) for found in episodes]),
+        f"fair terms{ex.BY_LUCK}": ex.by_luck(episodes, env),
     }
 
 
-def bank(runs: Sequence[Run], episodes: Sequence[Evaluation]) -> Columns:
+def bank(runs: Sequence[ex.Run], episodes: ex.Ends) -> ex.Columns:
     """Survival, normalised profit, admission, relief and default."""
-    env = runs[0].env
-    profit = Objective.direct(env)
     last = {name: action_ends(runs, "debt_management", name)[1] for name in RELIEF}
     return {
-        "survived": survival(episodes),
-        "profit": np.array([ex.score(found, profit) for found in episodes]),
-        "admitted": means(episodes, "admission_rate"),
+        "survived": ex.survival(episodes),
+        "profit": ex.score(episodes, Objective.direct(runs[0].env)),
+        "admitted": known_means(episodes, "admission_rate"),
         **{title(name): values for name, values in last.items()},
-        "default": -means(episodes, "default_rate"),
+        "default": -known_means(episodes, "default_rate"),
     }
 
 
-def waits(runs: Sequence[Run], episodes: Sequence[Evaluation]) -> Columns:
+def waits(runs: Sequence[ex.Run], episodes: ex.Ends) -> ex.Columns:
     """Waits as published and as those wait who are in the queue, and profit."""
     env = runs[0].env
-    profit = Objective.direct(env)
-    return queue(env, episodes) | {"profit": np.array([ex.score(one, profit) for one in episodes])}
+    return queue(env, episodes) | {"profit": ex.score(episodes, Objective.direct(env))}
 
 
-def school(runs: Sequence[Run], episodes: Sequence[Evaluation]) -> Columns:
+def school(runs: Sequence[ex.Run], episodes: ex.Ends) -> ex.Columns:
     """The planner's shares, the university's, and the share of salaries over training."""
     planner = ("tertiary_education", "university", "diversity_incentives")
-    salaries = [ex.logged(run, log_keys.action("university", "salaries")) for run in runs]
-    quarters = np.array([[np.mean(q) for q in np.array_split(one, 4)] for one in salaries]).T
+    salaries = ex.logged_curves(runs, log_keys.action("university", "salaries"))
+    quarters = [quarter.mean(axis=1) for quarter in np.array_split(salaries, 4, axis=1)]
     return {
-        "survived": survival(episodes),
+        "survived": ex.survival(episodes),
         **{title(kind): action_ends(runs, "planner", kind)[1] for kind in planner},
         **{f"salaries, quarter {n}": values for n, values in enumerate(quarters, start=1)},
         **{
             title(kind): action_ends(runs, "university", kind)[1]
             for kind in ("scholarships", "mentorship")
         },
-        "graduation": means(episodes, "graduation_rate"),
+        "graduation": known_means(episodes, "graduation_rate"),
     }
 
 
-def country(runs: Sequence[Run], episodes: Sequence[Evaluation]) -> Columns:
+def country(runs: Sequence[ex.Run], episodes: ex.Ends) -> ex.Columns:
     """Premium, the planner's shares, coverage, incidence and mortality."""
     kinds = ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
     return {
         "premium": action_ends(runs, "insurer", "premium")[1],
         **{title(kind): action_ends(runs, "planner", kind)[1] for kind in kinds},
-        "insured": means(episodes, "insured_rate"),
-        "incidence": -means(episodes, "incidence_rate"),
-        "mortality": -means(episodes, "mortality_rate"),
+        "insured": known_means(episodes, "insured_rate"),
+        "incidence": -known_means(episodes, "incidence_rate"),
+        "mortality": -known_means(episodes, "mortality_rate"),
     }
 
 
@@ -211,7 +199,7 @@ PUBLISHED, SEEN = QUEUES
 
 
 @ex.experiments.register("mafe-readings")
-class MafeReadings(ComparisonFigure):
+class MafeReadings(ex.ComparisonFigure):
     """Readings of what is left open, and what F-MACEM learns under each of them."""
 
     title = "Readings of what the paper leaves open"
@@ -222,30 +210,30 @@ class MafeReadings(ComparisonFigure):
         " rewards alone; how much of the relief is forgiven, how much a bank pays out in a month,"
         " whose wait counts and what a failed episode is worth is not said"
     )
-    caption = CAPTION
+    caption = ex.CAPTION
     claims = (
-        Claim(
+        ex.Claim(
             "loan: direct rewards alone admit fewer than all terms (by)",
-            At(CHOSEN, "admitted", "forgiveness"),
-            At(f"{CHOSEN_FORGIVEN:g} forgiven, direct", "admitted", "rewards"),
+            ex.At(CHOSEN, "admitted", "forgiveness"),
+            ex.At(f"{CHOSEN_FORGIVEN:g} forgiven, direct", "admitted", "rewards"),
         ),
-        Claim(
+        ex.Claim(
             "loan: an objective that sees the queue leaves less disparity beyond luck in it"
             " than the published wait (months, by)",
-            At(PUBLISHED, "queue disparity", "queues", beyond_luck=True),
-            At(SEEN, "queue disparity", "queues", beyond_luck=True),
+            ex.At(PUBLISHED, "queue disparity", "queues", beyond_luck=True),
+            ex.At(SEEN, "queue disparity", "queues", beyond_luck=True),
         ),
         *(
-            Claim(
+            ex.Claim(
                 f"{name}: more episodes survive if failed ones rank last (by)",
-                *(At(f"{name}, {words}", "survived", "failures") for words in LAST),
+                *(ex.At(f"{name}, {words}", "survived", "failures") for words in LAST),
                 kind="calibrated",  # banks were seen to fail otherwise
             )
             for name in ("loan", "education")
         ),
     )
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Every reading of every question."""
         assert size.people is not None
         return {
@@ -254,7 +242,7 @@ class MafeReadings(ComparisonFigure):
             for words, reading in question.readings(size.people).items()
         }
 
-    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> PyTree:
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
         """A reading's "columns" by name, and "checks": those of figure 10."""
         question, checks = QUESTIONS[place], CHECKS[runs[0].config.environment]
         return {
@@ -324,21 +312,28 @@ def _table(name: str, found: Mapping[str, PyTree]) -> ex.Table:
     )
 
 
-@style.styled
 def _plot(lent: Mapping[str, PyTree]) -> Figure:
     """Relief, default and profit over the forgiven share, a line for each payout cap."""
-    panels: dict[str, Callable[[PyTree], np.ndarray]] = {
+    shown: dict[str, Callable[[PyTree], np.ndarray]] = {
         "relief": _relief,
         "share of loans that default": lambda one: one["columns"]["default"],
         "normalised profit": lambda one: one["columns"]["profit"],
     }
-    figure, axes = style.panels(len(panels), len(panels), 3.0, legend_rows=1)
-    for panel, (words, measure) in zip(axes, panels.items(), strict=True):
-        for place, cap in enumerate(CAPS):
-            shares = FORGIVEN if cap == CHOSEN_CAP else WITH_CAPS
-            values = [measure(lent[lending_words(share, cap)]) for share in shares]
-            curve(panel, shares, np.transpose(values), place, f"{cap:.1%}")
-        style.set_title(panel, capital(words))
-        panel.set_xlabel("share of the relief that is forgiven")
-    curve_legend(figure, [f"{cap:.1%} of the people paid out a month" for cap in CAPS])
-    return figure
+
+    def over_shares(measure: Callable[[PyTree], np.ndarray], cap: float) -> PyTree:
+        shares = FORGIVEN if cap == CHOSEN_CAP else WITH_CAPS
+        values = [measure(lent[lending_words(share, cap)]) for share in shares]
+        return shares, np.transpose(values)
+
+    panels = [
+        ex.Curves(
+            {
+                f"{cap:.1%} of the people paid out a month": over_shares(measure, cap)
+                for cap in CAPS
+            },
+            "share of the relief that is forgiven",
+            title=capital(words),
+        )
+        for words, measure in shown.items()
+    ]
+    return ex.curves_figure(panels, len(panels), 3.0)

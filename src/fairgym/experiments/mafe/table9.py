@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from fairgym.bench import measure
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._measurements import dot
 from fairgym.report import style
 
 PUBLISHED = {"loan": 0.13, "health": 0.25, "education": 0.40}  # seconds per step
@@ -54,25 +53,21 @@ class MafeTable9(ex.Experiment):
             )
             for fast, slow in itertools.pairwise(PUBLISHED)
         ]
-        rows = []
-        for name, published in PUBLISHED.items():
-            for batch, seconds in data[name].items():
-                rows.append(
-                    [
-                        name,
-                        f"{batch}",
-                        f"{1e6 * published:,.0f}",
-                        ex.iqm_text(1e6 * seconds),
-                        ex.iqm_text(published / seconds),
-                    ]
-                )
+        found = {
+            (name, f"{batch}", f"{1e6 * published:,.0f}"): {
+                "µs per step": 1e6 * seconds,
+                "factor": published / seconds,
+            }
+            for name, published in PUBLISHED.items()
+            for batch, seconds in data[name].items()
+        }
         head = ["environment", "episodes together", "published µs", "µs per step", "factor"]
         caption = "Interquartile mean over measurements (95% interval)."
         return ex.Outcome(
             figures={"": _plot(data)},
             caption="Grey squares: published; diamonds: here, one episode; triangles: here, 100"
             " episodes together.",
-            tables=[ex.Table(head, rows, caption)],
+            tables=[ex.columns_table(head, found, caption)],
             checks=checks,
         )
 
@@ -84,7 +79,7 @@ def _plot(data: PyTree) -> Figure:
         panel.plot([place], [published], "s", color=style.BASELINE_COLOUR, ms=7)
         for index, batch in enumerate(BATCHES):
             colour = style.POLICY_COLOURS[index]
-            dot(panel, place, data[name][batch], colour, style.MARKERS[1 + index])
+            ex.dot(panel, place, data[name][batch], colour, style.MARKERS[1 + index])
     panel.set_yscale("log")
     panel.set_xticks(range(len(PUBLISHED)), list(PUBLISHED))
     panel.set_xlim(-0.5, len(PUBLISHED) - 0.5)

@@ -5,20 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairgym.algorithms import log_keys
-from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments._comparison import (
-    At,
-    Claim,
-    Columns,
-    Compared,
-    ComparisonFigure,
-    Panel,
-    columns_table,
-    survival,
-)
-from fairgym.training.evaluation import Evaluation
-from fairgym.training.run import Run
 from fairgym.utils import make
 
 COOPERATIVE, FAIR, MIXED = "cooperative", "both fair-minded", "fair and profit-minded"
@@ -39,7 +26,7 @@ SHARE = "applications to bank 1"
 
 
 @ex.experiments.register("mafe-two-banks")
-class TwoBanks(ComparisonFigure):
+class TwoBanks(ex.ComparisonFigure):
     """F-MACEM in loan with two banks, whose agents care for the same or for different things."""
 
     title = "Two banks in one pool"
@@ -52,58 +39,53 @@ class TwoBanks(ComparisonFigure):
     height = 4.0
     legend = tuple(bank.replace("_", " ") for bank in BANKS)
     claims = (
-        Claim(
+        ex.Claim(
             "one of each: the profit-minded bank earns more than the fair-minded one (by)",
-            At(MIXED, f"{SECOND}: profit"),
-            At(MIXED, f"{FIRST}: profit"),
+            ex.At(MIXED, f"{SECOND}: profit"),
+            ex.At(MIXED, f"{FIRST}: profit"),
         ),
-        Claim(
+        ex.Claim(
             "one of each: the fair-minded bank admits a larger share of its applicants (by)",
-            At(MIXED, f"{FIRST}: {ADMITTED}"),
-            At(MIXED, f"{SECOND}: {ADMITTED}"),
+            ex.At(MIXED, f"{FIRST}: {ADMITTED}"),
+            ex.At(MIXED, f"{SECOND}: {ADMITTED}"),
         ),
-        Claim(
+        ex.Claim(
             "one of each: the profit-minded bank posts the higher threshold (by)",
-            At(MIXED, f"{SECOND}: {THRESHOLD}"),
-            At(MIXED, f"{FIRST}: {THRESHOLD}"),
+            ex.At(MIXED, f"{SECOND}: {THRESHOLD}"),
+            ex.At(MIXED, f"{FIRST}: {THRESHOLD}"),
         ),
-        Claim(
+        ex.Claim(
             "one of each: more of the disadvantaged apply to the fair-minded bank (share above"
             " one half)",
-            At(MIXED, f"{SHARE}, disadvantaged"),
+            ex.At(MIXED, f"{SHARE}, disadvantaged"),
             0.5,
         ),
-        Claim(
+        ex.Claim(
             "profit-minded banks earn more together than cooperative ones (by)",
-            At(SELFISH, TOGETHER),
-            At(COOPERATIVE, TOGETHER),
+            *ex.pair(SELFISH, COOPERATIVE, TOGETHER),
         ),
-        Claim(
+        ex.Claim(
             "cooperative banks admit a larger share of those who apply (by)",
-            At(COOPERATIVE, ADMITTED),
-            At(SELFISH, ADMITTED),
+            *ex.pair(COOPERATIVE, SELFISH, ADMITTED),
         ),
-        Claim(
+        ex.Claim(
             "admission rates of the groups are further apart beyond luck in the pool of"
             " profit-minded banks than in that of cooperative ones (by)",
-            At(SELFISH, GAP, beyond_luck=True),
-            At(COOPERATIVE, GAP, beyond_luck=True),
+            *ex.pair(SELFISH, COOPERATIVE, GAP, beyond_luck=True),
         ),
-        Claim(
+        ex.Claim(
             "profit-minded banks give more relief where people choose by terms than where they"
             " choose at random (by)",
-            At(SELFISH, RELIEF),
-            At(AT_RANDOM, RELIEF),
+            *ex.pair(SELFISH, AT_RANDOM, RELIEF),
         ),
-        Claim(
+        ex.Claim(
             "and admit a larger share (by)",
-            At(SELFISH, ADMITTED),
-            At(AT_RANDOM, ADMITTED),
+            *ex.pair(SELFISH, AT_RANDOM, ADMITTED),
             "calibrated",  # it was seen in quick runs before it was claimed
         ),
     )
 
-    def grid(self, size: ex.Size) -> dict[str, RunConfig]:
+    def grid(self, size: ex.Size) -> ex.Grid:
         """Objectives from shared to opposed; profit alone also where nobody looks at terms."""
         arguments = {"population": size.people, "banks": len(BANKS)}
         env = make("loan", **arguments)
@@ -127,7 +109,7 @@ class TwoBanks(ComparisonFigure):
             )
         return found
 
-    def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
+    def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
         """Numbers of the pool and of each bank; also before people who do not choose."""
         # the same policies: those who stay away come too
         anybody = [
@@ -141,17 +123,17 @@ class TwoBanks(ComparisonFigure):
             for run in runs
         ]
         return _columns(runs, ends) | {
-            f"{bank}: {ANYBODY}": _mean(anybody, f"{bank}_admission_rate") for bank in BANKS
+            f"{bank}: {ANYBODY}": ex.means(anybody, f"{bank}_admission_rate") for bank in BANKS
         }
 
-    def tables(self, data: Compared) -> list[ex.Table]:
+    def tables(self, data: ex.Compared) -> list[ex.Table]:
         """The pool, and each bank."""
         columns = list(data[""][COOPERATIVE])
         of_bank = [column for column in columns if column.startswith(BANKS)]
         of_pool = [column for column in columns if column not in of_bank]
         caption = f"Interquartile means over seeds (stratified bootstrap 95% intervals). {ex.LUCK}"
         return [
-            columns_table(
+            ex.columns_table(
                 ["objectives", *(column.replace("_", " ") for column in own)],
                 data[""],
                 f"{words} {caption}",
@@ -167,27 +149,26 @@ class TwoBanks(ComparisonFigure):
             )
         ]
 
-    def panels(self, data: Compared) -> list[Panel]:
+    def panels(self, data: ex.Compared) -> list[ex.Panel]:
         """Each bank's profit, admissions and relief, by objectives."""
         profit = {"profit": "profit (thousand dollars) ↑"}
         shown = profit | {ADMITTED: "share admitted", RELIEF: RELIEF}
         return [
-            Panel(data[""], [f"{bank}: {column}" for bank in BANKS], ylabel=label)
+            ex.Panel(data[""], [f"{bank}: {column}" for bank in BANKS], ylabel=label)
             for column, label in shown.items()
         ]
 
 
-def _columns(runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
+def _columns(runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
     """Numbers of one kind of objectives by column, (seeds,); with luck (seeds, permutations)."""
 
     def mean(metric: str, sign: float = 1.0) -> np.ndarray:
-        return sign * _mean(ends, metric)
+        return sign * ex.means(ends, metric)
 
     def learned(agent: str) -> np.ndarray:
         """Mean action over groups at the end of the training."""
         keys = [log_keys.action(agent, name) for name in runs[0].env.action_space(agent).names]
-        curves = [np.mean([ex.logged(run, key) for key in keys], axis=0) for run in runs]
-        return np.array([ex.first_and_last(curve)[1] for curve in curves])
+        return ex.logged_ends(runs, *keys)[1]
 
     def applied(bank: str) -> np.ndarray:
         """Applications by seed and group."""
@@ -196,7 +177,7 @@ def _columns(runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
             np.float64,
         )
 
-    def apart(column: str, metric: str) -> Columns:
+    def apart(column: str, metric: str) -> ex.Columns:
         """A disparity, and what luck alone makes of it; what is undefined counts as parity."""
         luck = np.array([one.nulls[metric].mean(axis=0) for one in ends])
         return {column: mean(metric, -1.0), column + ex.BY_LUCK: -luck}
@@ -213,7 +194,7 @@ def _columns(runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
         RELIEF: np.mean(list(relief.values()), axis=0),
         f"{SHARE}, advantaged": shares[:, 0],
         f"{SHARE}, disadvantaged": shares[:, 1],
-        "survived": survival(ends),
+        "survived": ex.survival(ends),
     }
     for bank in BANKS:
         found |= {
@@ -225,8 +206,3 @@ def _columns(runs: Sequence[Run], ends: Sequence[Evaluation]) -> Columns:
             f"{bank}: {RELIEF}": relief[bank],
         }
     return found
-
-
-def _mean(ends: Sequence[Evaluation], metric: str) -> np.ndarray:
-    """Mean of a metric over each seed's episodes, (seeds,)."""
-    return np.array([np.mean(one.metrics[metric]) for one in ends])

@@ -90,7 +90,7 @@ def test_an_opponent_is_given_what_we_run(quick):
     for workload, line in zip(given, found, strict=True):
         assert line.environment == "loan" and line.population == 60
         assert line.person_steps_per_s == pytest.approx(60 * line.steps_per_s)
-        assert line.speedup > 0 and line.compile_s > 0.05
+        assert line.speedup and line.speedup > 0 and line.compile_s > 0.05
         assert workload.env.population == 60 and workload.warm_up == 2
         assert set(workload.actions) == set(workload.env.agents)
     first, other = (given[1].policies(place)["disbursement"] for place in (0, 7))

@@ -216,10 +216,10 @@ class TestOfGroups:
     [Direct("profit"), RATE, Disparity(RATE), WorstGroup(RATE), GroupRatio(RATE), Gini(RATE)],
 )
 def test_metrics_are_small_values(metric):
+    assert len({metric, dataclasses.replace(metric)}) == 1
     assert isinstance(metric, Metric)
     kinds = {"Direct": "direct", "Disparity": "fair", "Gini": "fair"}
     assert metric.kind == kinds.get(type(metric).__name__, "rate")
-    assert len({metric, dataclasses.replace(metric)}) == 1
     seen = totals([1, 3], [4, 4], 2.0)
     compiled = jax.jit(lambda h, t, p: metric.value(totals(h, t, p)))
     assert compiled(seen.hits, seen.tries, seen.profit) == metric.value(seen)

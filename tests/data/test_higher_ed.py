@@ -3,7 +3,7 @@ import pytest
 
 from fairgym.core.errors import FairgymError
 from fairgym.data import describe, load_population, sources
-from fairgym.data.importers import _labels, higher_ed, importer_modules
+from fairgym.data.importers import higher_ed, importer_modules
 from fairgym.data.importers.higher_ed import import_higher_ed
 from fairgym.data.populations import education
 
@@ -336,7 +336,7 @@ def test_broken_extracts_leave_the_old_import(write, tmp_path, home):
     ],
 )
 def test_labels_of_loans(label, dollars):
-    assert _labels.dollars(label) == dollars
+    assert higher_ed.dollars(label) == dollars
 
 
 @pytest.mark.parametrize(
@@ -358,5 +358,5 @@ def test_labels_of_races(label, race):
 
 
 def test_grades_out_of_range_are_not_understood():
-    assert _labels.grade("90 - 100") is None and _labels.grade("no grades") is None
+    assert higher_ed.grade("90 - 100") is None and higher_ed.grade("no grades") is None
     assert higher_ed.division("mid-atlantic") == 1 and higher_ed.division("europe") is None

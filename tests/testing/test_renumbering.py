@@ -13,8 +13,7 @@ from toys import Toy, ToyState
 from fairgym.core import Struct, person_index
 from fairgym.testing import ConformanceError
 from fairgym.testing._compare import Case
-from fairgym.testing._population import numbering
-from fairgym.testing._renumbering import renumbered
+from fairgym.testing._population import numbering, renumbered
 
 
 def test_renumbering_moves_people_and_relabels_references():

@@ -26,7 +26,7 @@ from fairgym.core import (
 )
 from fairgym.fairness import Direct
 from fairgym.policies import Function
-from fairgym.testing._renumbering import renumbered
+from fairgym.testing._population import renumbered
 from fairgym.wrappers import AutoReset, EndsAfter, augmented
 
 KEY = jax.random.key(2)

@@ -1,6 +1,5 @@
 """The core: environments, spaces, components, policies and rollouts."""
 
-from fairgym.core.allocation import Allocation, apportion
 from fairgym.core.choices import Discrete, OneEntity, option_logits
 from fairgym.core.components import (
     ComponentInfo,
@@ -36,7 +35,7 @@ from fairgym.core.policy import AnyPolicy, Policy, RecurrentPolicy, decide, firs
 from fairgym.core.recording import RecordedStep, record
 from fairgym.core.rollout import Episode, rollout
 from fairgym.core.selection import fill_places, highest, sample_rows
-from fairgym.core.shares import Shares
+from fairgym.core.shares import Allocation, Shares, apportion
 from fairgym.core.spaces import ActionSpace, Element, per_group
 from fairgym.core.struct import PopulationState, State, Struct, person_index
 from fairgym.core.unit import PerEntity, Unit

@@ -1,7 +1,7 @@
 """The base of action spaces: what an agent decides, with the elements it declares.
 
-The spaces are in modules by family: numbers in [0, 1] (`unit`), shares of budgets (`shares`),
-units divided over places (`allocation`) and choices among options (`choices`). A space knows how
+The spaces are in modules by family: numbers in [0, 1] (`unit`), shares of budgets and units divided
+over places (`shares`) and choices among options (`choices`). A space knows how
 actions are sampled, checked and clipped, how a network's outputs become an action (`from_logits`),
 and how actions are averaged (`counted`), so that nobody needs to ask which kind of space it is.
 `clip` brings any array of the right shape into the space; environments call it inside `step`, so

@@ -1,6 +1,6 @@
 """The simplified loan environment: one decision event per applicant (MAFE, appendix D.6)."""
 
 from fairgym.environments.loan_simple.environment import LoanSimple
-from fairgym.environments.loan_simple.types import LoanSimpleParams
+from fairgym.environments.loan_simple.steps import LoanSimpleParams
 
 __all__ = ["LoanSimple", "LoanSimpleParams"]

@@ -41,7 +41,7 @@ from fairgym.environments.loan.declarations import (
 from fairgym.environments.loan.steps import book
 from fairgym.environments.loan.types import DATA_COLUMNS, LoanComponents
 from fairgym.environments.loan_simple import steps
-from fairgym.environments.loan_simple.types import (
+from fairgym.environments.loan_simple.steps import (
     LoanSimpleNoise,
     LoanSimpleParams,
     LoanSimpleState,

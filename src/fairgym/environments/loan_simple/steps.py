@@ -1,4 +1,4 @@
-"""The steps of the simplified loan environment, in the order of MAFE, appendix D.6.
+"""State, noise, parameters and steps of the simplified loan environment (MAFE, appendix D.6).
 
 Each function is a numbered step of the card, and returns what later steps need.
 `LoanSimple.transition` calls them; the formulas come first, the books are in `loan`'s steps.
@@ -9,15 +9,57 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Struct
+from fairgym.core import Struct, fraction, param, person_index
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan.dynamics import monthly_rate, scheduled_installment
-from fairgym.environments.loan_simple.types import (
-    LoanSimpleNoise,
-    LoanSimpleParams,
-    LoanSimpleState,
-)
+from fairgym.environments.loan.params import BankParams
+from fairgym.environments.loan.types import BankState
+
+
+class LoanSimpleState(BankState):
+    """The bank and its people.
+
+    Attributes:
+        applicants: rows of those who apply in this step; their stage says so too.
+    """
+
+    applicants: Int[Array, " applicants"] = person_index()
+
+
+class LoanSimpleNoise(Struct):
+    """The randomness of one step, each number uniform in [0, 1).
+
+    Attributes:
+        outcome: decides whether a loan is repaid.
+        tie: orders approved people of equal priority.
+        lot: samples the next step's applicants.
+    """
+
+    outcome: Float[Array, " people"]
+    tie: Float[Array, " people"]
+    lot: Float[Array, " people"]
+
+
+class LoanSimpleParams(BankParams):
+    """Parameters of the simplified loan environment; every field may be vmapped over.
+
+    Appendix D.6 of MAFE publishes no numbers of its own: those of the full environment are kept
+    (table 8, with their source), the others are documented choices, see the environment's card.
+    """
+
+    relief_effect: float = param(
+        25.0,
+        "gain in the log-odds of repaying per unit of relief share"
+        " (from the full environment, see the card)",
+        low=0.0,
+        high=1000.0,
+    )
+    share_paid_before_default: float = fraction(
+        0.4,
+        "share of its installments that a loan pays before it defaults (by default the mean over"
+        " the defaulted loans of the population's data)",
+    )
 
 
 class Applicants(Struct):

@@ -153,7 +153,10 @@ def _figure(name: str, one: Captioned, call: Sequence[Any]) -> str:
             about = "The last point of each line; all are in the CSV file."
         shown = list(last.values())
     head = ["panel", "series", "x", "value", "low", "high", "unit"]
-    cells = [["" if row[name] is None else escaped(row[name]) for name in head] for row in shown]
+    cells = [
+        ["" if row[name] is None else escaped(row[name]).removesuffix(".0") for name in head]
+        for row in shown
+    ]
     for cell, row in zip(cells, shown, strict=True):
         cell[0] += f"<small>{escaped(row['of'])}</small>" if row["of"] else ""
     folders, episodes, seed, schemes = call

@@ -12,8 +12,7 @@ from matplotlib.lines import Line2D
 from fairgym.core import Environment
 from fairgym.report import style
 from fairgym.report.drawn import keep
-from fairgym.report.tables import group_rates_of
-from fairgym.results.estimates import Result
+from fairgym.results.estimates import Result, group_rates_of
 from fairgym.results.gaps import compared_rates
 from fairgym.results.labels import (
     MetricLabel,

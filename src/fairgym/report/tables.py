@@ -1,14 +1,13 @@
 """Tables of the groups, and of further parts of the people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from fairgym.core import Environment
-from fairgym.fairness import Rate
 from fairgym.report.measured import Measured
 from fairgym.report.template import escaped, estimate_cell, noted, table, wrapped
-from fairgym.results.estimates import Result, cumulative_rates
+from fairgym.results.estimates import Result, group_rates_of
 from fairgym.results.gaps import gaps_of
 from fairgym.results.labels import (
     axis_of,
@@ -33,13 +32,6 @@ from fairgym.training.courses import few
 from fairgym.training.evaluation import ENOUGH
 
 # ---------------------------------------------------------------- groups
-
-
-def group_rates_of(result: Result, rate: Rate, parts: Sequence[str]) -> list[Estimate]:
-    """Each part's rate over whole episodes, with its interval; of many parts three (`few`)."""
-    every = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in result.evaluations]
-    columns = [few(rates, parts)[0] for rates in every]
-    return [estimate([column[:, i] for column in columns]) for i in range(columns[0].shape[1])]
 
 
 def part_rates_of(

@@ -15,7 +15,7 @@ from fairgym.results.numbers import Estimate, estimate, ratio
 from fairgym.statistics.comparisons import Null, null_of
 from fairgym.statistics.intervals import paired_interval
 from fairgym.statistics.survival import WaitCourse, still_waiting
-from fairgym.training.courses import Course, courses
+from fairgym.training.courses import Course, courses, few
 from fairgym.training.evaluation import Evaluation
 
 
@@ -137,6 +137,13 @@ def cumulative_rates(trace: PyTree, rate: Rate, discount: float = 1.0) -> np.nda
 def rate_values(result: Result, rate: Rate, code: int) -> list[np.ndarray]:
     """One group's rate over whole episodes, per evaluation; NaN where undefined."""
     return [cumulative_rates(e.trace, rate, e.discount)[:, -1, code] for e in result.evaluations]
+
+
+def group_rates_of(result: Result, rate: Rate, parts: Sequence[str]) -> list[Estimate]:
+    """Each part's rate over whole episodes, with its interval; of many parts three (`few`)."""
+    every = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in result.evaluations]
+    columns = [few(rates, parts)[0] for rates in every]
+    return [estimate([column[:, i] for column in columns]) for i in range(columns[0].shape[1])]
 
 
 def group_means(evaluations: Sequence[Evaluation], rate: Rate) -> list[float]:

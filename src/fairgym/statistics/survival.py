@@ -24,9 +24,9 @@ def wait_ages(horizon: int) -> np.ndarray:
 def still_waiting(counts: Iterable[tuple[np.ndarray, np.ndarray]]) -> WaitCourse:
     """Share of those who begin to wait that still does after a time, by the product-limit method.
 
-    Everybody counts for as long as they were seen to wait: of those who reach an age early enough
-    for the next one to be seen, the share that reaches it, multiplied up. Those who wait already
-    when an episode begins count from the next age on.
+    Everybody counts for as long as they were seen to wait. The shares are multiplied up that
+    reach the next age, of those who reach an age early enough for the next one to be seen. Those
+    who wait already when an episode begins count from the next age on.
 
     Args:
         counts: for each sample of episodes how many people have waited for just this long,

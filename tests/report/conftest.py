@@ -30,6 +30,7 @@ from fairgym.core import (
 )
 from fairgym.fairness import Disparity, Objective, Rate
 from fairgym.report import write_report
+from fairgym.report.figures import plot_all
 from fairgym.report.grouping import RunGroup
 from fairgym.report.measured import Measured, measure_all
 from fairgym.results.estimates import Result
@@ -85,16 +86,20 @@ def seeds(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def _page(seeds, tmp_path_factory):
-    """The page of these seeds, and what was measured for it."""
-    out, kept = tmp_path_factory.mktemp("report") / "page.html", []
+    """The page of these seeds, what was measured for it, and its figures."""
+    out, kept = tmp_path_factory.mktemp("report") / "page.html", {}
 
-    def keep(*given):
-        kept.append(measure_all(*given))
-        return kept[0]
+    def keeping(function):
+        def keep(*given):
+            kept[function] = function(*given)
+            return kept[function]
+
+        return keep
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fairgym.report.write.measure_all", keep)
-        return write_report([seeds], out, episodes=4), kept[0]
+        for function in (measure_all, plot_all):
+            patch.setattr(f"fairgym.report.write.{function.__name__}", keeping(function))
+        return write_report([seeds], out, episodes=4), kept[measure_all], kept[plot_all]
 
 
 @pytest.fixture(scope="session")
@@ -186,6 +191,12 @@ def made_up_page() -> Callable[..., Measured]:
         return Measured(groups, learned, baselines, baselines[0])
 
     return make
+
+
+@pytest.fixture(scope="session")
+def figures(_page):
+    """The figures of that page by name."""
+    return {name: one.figure for name, one in _page[2].items()}
 
 
 class Counted(Components):

@@ -142,6 +142,7 @@ def test_print_breaks_pages_between_rows_and_figures_and_hides_nothing():
     assert css["print", "h2", "break-after"] == "avoid"
     assert ("print", "figure svg", "max-height") in css
     assert not any(name == "display" and value == "none" for (*_, name), value in css.items())
+    assert css["print", "details::details-content", "content-visibility"] == "visible", "unfolded"
 
 
 # ---------------------------------------------------------------- paper
@@ -199,5 +200,7 @@ def test_the_pdf_has_every_column(tmp_path):
     shown = [row for part in cells_of(page()) for row in part]
     for name in (*POLICIES, *REGIONS, "disparity"):
         assert all(printed[word] for word in name.split()), name
+    settings = [text for text in printed if "894f6ce1f4c5" in text]
+    assert settings, "what is folded is printed"
     million = sum(cell.count("million") for row in shown for cell in row)
     assert printed["million"] == million > 20

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from panels import drawn_lines, told_lines
 from stand_ins import on_paper, stand_in
 
 import fairgym
@@ -35,7 +36,7 @@ from fairgym.fairness import (
     Scheme,
     StakeholderFirst,
 )
-from fairgym.report import group_rates, scheme_curves, status_curves, write_report
+from fairgym.report import group_rates, numbers_of, scheme_curves, status_curves, write_report
 from fairgym.report.actions import line_panels, map_panels
 from fairgym.report.findings import action_sentences
 from fairgym.report.grouping import RunGroup
@@ -196,6 +197,7 @@ def test_a_line_per_policy_and_a_panel_per_scheme(baked, course):
         "Seldom ↑",
         "Balance ↑",
     ]
+    assert told_lines(numbers_of(figure)) == drawn_lines(figure)
     learned, fixed = figure.axes[0].lines
     np.testing.assert_allclose(
         np.asarray(learned.get_ydata()), course["welfare"].scores.mean(axis=0)
@@ -206,6 +208,7 @@ def test_a_line_per_policy_and_a_panel_per_scheme(baked, course):
 def test_a_line_per_stakeholder_and_a_panel_per_status(baked):
     figure = status_curves([Result("baker", True, (baked,))], Bakery())
     assert len(figure.axes) == 2
+    assert told_lines(numbers_of(figure)) == drawn_lines(figure)
     lines = figure.axes[0].lines
     assert [line.get_label() for line in lines] == ["ann", "ben", "cy"]
     for person, line in enumerate(lines):
@@ -293,6 +296,7 @@ def test_a_page_on_people_who_are_told_apart(folder):
     assert titles["stakeholders"] == "Status per person"
     for words in ("Gini welfare of", "Welfare", "A scheme is", "share of the steps", "person 2"):
         assert words in page
+    assert "--episodes 2 --seed 1 --scheme gini" in page and "schemes=['gini']" in page
     assert "present goes from" not in page  # the mean of three people is no finding
 
 

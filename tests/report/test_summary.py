@@ -240,7 +240,7 @@ def test_no_wait_is_better_where_another_share_is_served(env, made_up_evaluation
         assert "better in wait of those paid out (3.00 months instead of 8.00)" in line
 
 
-def test_a_few_seeds_that_disagree_are_told_one_by_one(env, made_up_evaluation):
+def test_a_few_seeds_that_are_too_few_to_tell_are_told_one_by_one(env, made_up_evaluation):
     def result(*seeds: tuple[tuple[float, float], float]) -> Result:
         made = [
             admitting(env, made_up_evaluation, a, b + np.array([0.0, 0.1, 0.2, 0.3]))
@@ -251,11 +251,15 @@ def test_a_few_seeds_that_disagree_are_told_one_by_one(env, made_up_evaluation):
     base = Result("base", False, (admitting(env, made_up_evaluation, (0.5, 0.5)),))
     apart = result(((0.75, 0.5), 3.0), ((0.4, 0.6), -3.0))
     (line,) = [x for x in verdicts.overall(apart, base, env, False) if "profit" in x]
-    assert "too few seeds to tell, as they differ: profit (3,150, −2,850 by seed instead of" in line
+    assert "too few seeds to tell: profit (3,150, −2,850 by seed instead of" in line
     assert verdicts.gap_sentence(apart, env) == (
-        "With the learned policy the seeds differ, and 2 are too few to tell who is worse off, in"
-        " admission rate (the disadvantaged by 25.0 points, the advantaged by 20.0 points)."
+        "With the learned policy 2 seeds are too few to tell who is worse off in admission rate (the disadvantaged by 25.0 points, the advantaged by 20.0 points)."
     )
+    # each of two seeds is clearly worse, and the interval over both holds 0 all the same
+    worse = result(((0.75, 0.5), -3.0), ((0.52, 0.5), -30.0))
+    (line,) = [x for x in verdicts.overall(worse, base, env, False) if "profit" in x]
+    assert "too few seeds to tell: profit (−2,850, −29,850 by seed instead of" in line
+    assert "(the disadvantaged by 25.0 and 2.00 points)" in verdicts.gap_sentence(worse, env)
     alike = result(((0.75, 0.5), 3.0), ((0.74, 0.5), 3.1))
     (line,) = [x for x in verdicts.overall(alike, base, env, False) if "profit" in x]
     assert "better in profit (3,200 dollars instead of 150)" in line and "seed" not in line

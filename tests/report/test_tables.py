@@ -10,11 +10,13 @@ import jax
 import numpy as np
 import pytest
 from matplotlib.patches import StepPatch
+from panels import drawn_lines, told_lines
 from stand_ins import stand_in
 
 import fairgym
 from fairgym.report import findings, tables, template
 from fairgym.report.distributions import core_attribute_distribution
+from fairgym.report.drawn import numbers_of
 from fairgym.report.episodes import group_rates, part_curves
 from fairgym.report.style import GROUP_DASHES, INK, group_line
 from fairgym.results.estimates import Result, best
@@ -267,6 +269,7 @@ def test_each_part_of_the_people_has_its_stages_and_standing(country, pair):
 def test_curves_of_the_parts_of_the_people(country, pair):
     ((mine, _),) = pair.pairs
     figure = part_curves(list(mine.evaluations), country, "place")
+    assert told_lines(numbers_of(figure)) == drawn_lines(figure)
     panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
     assert list(panels)[:4] == ["Risk", "Well", "Waiting", "In hospital"]
     town, village, desert = panels["Risk"].get_lines()

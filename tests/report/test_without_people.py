@@ -117,6 +117,7 @@ def written(folder: Path, compares: bool, breaks: float = 0.0) -> Path:
     """The page of a run in such sites; whether the alarm breaks is a number of one program."""
     known = pytest.MonkeyPatch()
     known.setitem(environments._things, "sites", Sites)
+    known.setattr("fairgym.report.write.png", lambda figure: b"")
     config = RunConfig(
         "sites",
         environment_args={"compares": compares},

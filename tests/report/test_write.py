@@ -58,9 +58,10 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def both(seeds, other):
-    """The page of two configurations, in its default place; without pictures beside it."""
+    """The page of two configurations, in its default place; without pictures."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairgym.report.write.png", lambda figure: b"")
+        patch.setattr("fairgym.report.html.inline_svg", lambda *_: "")
         path = write_report([seeds, other], episodes=4)
     assert path == seeds / "report.html"
     return path.read_text(encoding="utf-8")

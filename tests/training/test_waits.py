@@ -10,7 +10,9 @@ import pytest
 from tiers import in_tiers
 
 import fairgym
+from fairgym.core import decide
 from fairgym.policies import fixed_policies
+from fairgym.statistics.survival import wait_ages
 from fairgym.training import evaluate
 from fairgym.training._measuring import medians
 
@@ -31,39 +33,74 @@ def test_medians_are_those_of_numpy():
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("world", in_tiers(WORLDS, "loan"))
-def test_who_waits_and_how_long_at_every_moment(world):
-    """Of each group and of everybody, from the stages and from when people began to wait."""
+@pytest.fixture(scope="module", params=in_tiers(WORLDS, "loan"))
+def lived(request):
+    """An environment, its policies, two episodes measured, and plain rollouts of the same."""
+    world = request.param
     env = fairgym.make(world if world == "health" else "loan", **WORLDS[world])
-    since, code = "ill_since" if world == "health" else "waiting_since", 1
-    assert env.spec.stages[code] == "waiting" and set(env.spec.waits) == {"waiting"}
+    since = "ill_since" if world == "health" else "waiting_since"
     policies = fixed_policies(env, next(iter(env.spec.baselines.values())))
     key = jax.random.key(3)
-    found = evaluate(env, env.default_params, policies, key, 2, trace=True)
-    waits = found.waits["waiting"]
-    shape = (2, env.horizon + 1, len(env.spec.groups) + 1)
-    assert waits["share"].shape == waits["median"].shape == shape
+    given = (env, env.default_params, policies, key, 2)
+    found = evaluate(*given, trace=True, people_episodes=2)
 
     @jax.jit
-    def states(key):
+    def rolled(key):
         def watch(state):
             return state.stage, getattr(state, since), state.group
 
-        return fairgym.rollout(env, env.default_params, policies, key, watch=watch).watched
+        return fairgym.rollout(env, env.default_params, policies, key, watch=watch)
 
-    several = 0
-    for episode, own in enumerate(jax.random.split(key, 2)):
-        stage, began, group = map(np.asarray, states(own))
+    episodes = [(own, rolled(own)) for own in jax.random.split(key, 2)]
+    return env, policies, given, found, episodes
+
+
+def test_who_waits_and_how_long_at_every_moment(lived):
+    """Of each group and of everybody, from the stages and from when people began to wait."""
+    env, _, given, found, episodes = lived
+    code = env.spec.stages.index("waiting")
+    assert code == 1 and set(env.spec.waits) == {"waiting"}
+    waits = found.waits["waiting"]
+    shape = (2, env.horizon + 1, len(env.spec.groups) + 1)
+    assert waits["share"].shape == waits["median"].shape == shape
+    several = longest = 0
+    for episode, (_, rollout) in enumerate(episodes):
+        stage, began, group = map(np.asarray, rollout.watched)
         for moment in range(found.lengths[episode] + 1):
             for part in range(len(env.spec.groups) + 1):
                 of_part = (group[moment] == part) | (part == len(env.spec.groups))
                 there = of_part & (stage[moment] == code)
-                expected = np.median(moment - began[moment][there]) if there.any() else 0.0
-                several += len(set(began[moment][there])) > 1
+                so_far = moment - began[moment][there]
+                expected = np.median(so_far) if there.any() else 0.0
+                several += len(set(so_far)) > 1
                 assert waits["median"][episode, moment, part] == expected
                 share = there.sum() / max(of_part.sum(), 1)
                 assert waits["share"][episode, moment, part] == pytest.approx(share)
+                if part < len(env.spec.groups):
+                    counts = [(so_far == age).sum() for age in wait_ages(env.horizon)]
+                    assert waits["reached"][episode, moment, part].tolist() == counts
+                longest = max(longest, *so_far, 0)
         for rows in waits.values():
             assert (rows[episode, found.lengths[episode] + 1 :] == 0.0).all()
-    assert several > 20
-    assert evaluate(env, env.default_params, policies, key, 2).waits == {}
+    assert several > 20 and longest > 3
+    bare = evaluate(*given)
+    assert bare.waits == bare.orders == {}
+
+
+def test_orders_are_what_policies_do_after_the_last_step(lived):
+    """Numbers that agents would set for each person, and what they observe of each."""
+    env, policies, _, found, episodes = lived
+    assert set(found.orders) == {a for a in env.agents if env.action_space(a).per_entity}
+    for episode, (key, rollout) in enumerate(episodes):
+        observed = env.observe(rollout.final_state, env.default_params)
+        for agent, order in found.orders.items():
+            seen = observed[agent]
+            there = np.asarray(seen.mask)
+            np.testing.assert_array_equal(order["mask"][episode], there)
+            features = np.asarray(seen.features)
+            assert order["features"][episode].shape == features.shape
+            np.testing.assert_allclose(
+                order["features"][episode, there], features[there], rtol=1e-5, atol=1e-6
+            )
+            action = np.asarray(decide(policies[agent], seen, key, None)[0])
+            np.testing.assert_allclose(order["action"][episode, there], action[there], rtol=1e-5)

@@ -78,22 +78,25 @@ def numbers_of(figure: Figure) -> list[dict[str, object]]:
         figure: one that a function of `fairgym.report` has drawn.
 
     Returns:
-        "panel", "of" (the line below its title), "series", "axis" (what x is), "x", "value",
-        "low" and "high" (ends of the interval or band, None without one), "unit".
+        "panel", "of" (the line below its title), "series", "axis" (what x is, "" for a word), "x",
+        "value", "low" and "high" (ends of the interval or band, None without one), "unit".
     """
     rows = []
     for one in _DRAWN.get(figure, []):
         title, below = _TITLES.get(one.axes, ("", ""))
+        axis, unit = one.axes.get_xlabel(), one.axes.get_ylabel()
+        if isinstance(one.x, str):  # values are drawn along x where y has no unit
+            axis, unit = "", unit or axis.partition("\n")[0]
         numbers = {n: float(getattr(one, n)) for n in ("value", "low", "high")}
         rows.append(
             {
                 "panel": title,
                 "of": below,
                 "series": one.series.replace("\n", " "),
-                "axis": _one_line(one.axes.get_xlabel()),
+                "axis": _one_line(axis),
                 "x": one.x if isinstance(one.x, str) else float(f"{one.x:.6g}"),
                 **{n: float(f"{x:.6g}") if math.isfinite(x) else None for n, x in numbers.items()},
-                "unit": _one_line(one.axes.get_ylabel()),
+                "unit": _one_line(unit),
             }
         )
     return rows

@@ -143,11 +143,22 @@ def _sections(page: Measured, drawn: Mapping[str, str]) -> dict[str, tuple[str, 
 def _figure(name: str, one: Captioned, call: Sequence[Any]) -> str:
     """A figure with its caption, its numbers as a table and as CSV, and how to make it again."""
     rows = numbers_of(one.figure)
-    cells = [["" if x is None else escaped(x) for x in row.values()] for row in rows]
-    shown, about = cells, ""
-    if len(cells) > MOST_ROWS:
-        last = {tuple(row[:3]): row for row in cells}
-        shown, about = list(last.values()), "The last point of each line; all are in the CSV file."
+    shown, about = rows, ""
+    if len(rows) > MOST_ROWS:
+        last = {}
+        for row in rows:
+            word = row["x"] if isinstance(row["x"], str) else ""
+            last[row["panel"], row["of"], row["series"], word] = row
+        if len(last) < len(rows):
+            about = "The last point of each line; all are in the CSV file."
+        shown = list(last.values())
+    head = ["panel", "series", "x", "value", "low", "high", "unit"]
+    cells = [
+        ["" if row[name] is None else escaped(row[name]).removesuffix(".0") for name in head]
+        for row in shown
+    ]
+    for cell, row in zip(cells, shown, strict=True):
+        cell[0] += f"<small>{escaped(row['of'])}</small>" if row["of"] else ""
     folders, episodes, seed, schemes = call
     options = f"--episodes {episodes} --seed {seed}" + "".join(f" --scheme {s}" for s in schemes)
     command = f"fairgym report {shlex.join(folders)} {options}"
@@ -166,7 +177,7 @@ def _figure(name: str, one: Captioned, call: Sequence[Any]) -> str:
         f" figures/{name}.csv beside this page.</p><pre>{escaped(command)}</pre>"
         f"<pre>{escaped(code)}</pre>"
         + (noted(about) if about else "")
-        + table(list(rows[0]) if rows else [""], shown, "results", headings=3),
+        + table(head, cells, "results", headings=2),
     )
     drawing = inline_svg(one.figure, name, one.heading)
     return (

@@ -92,6 +92,8 @@ def group_outcomes(results: Sequence[Result], env: Environment) -> Figure:
         limits = limits_of(own, info[rate.numerator].nonnegative)
         for place, result in zip(_places(results), results, strict=True):
             values = group_rates_of(result, rate, rate_parts(env, rate))
+            if not any(np.isfinite(value.mean) for value in values):
+                values = values[:1]  # the word "undefined" once
             apart = 0.5 / max(1, len(values))
             for code, value in enumerate(values):
                 look = {"color": style.group_colour(code), "marker": "o"}

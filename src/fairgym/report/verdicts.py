@@ -33,7 +33,7 @@ _KINDS = (
     "better in",
     "no clear difference in",
     "not comparable, as not equally many come to the end of it:",
-    "too few seeds to tell, as they differ:",
+    "too few seeds to tell:",
     "too rarely defined to compare:",
 )
 
@@ -178,11 +178,8 @@ def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
     if clear:
         parts.append(f"Who is worse off {name}, on average: {'; '.join(clear)}")
     if apart:
-        seeds = len(result.evaluations)
-        start = "seeds" if parts else f"{capital(name)} the seeds"
-        parts.append(
-            f"{start} differ, and {seeds} are too few to tell who is worse off, in {listed(apart)}"
-        )
+        seeds = f"{len(result.evaluations)} seeds are too few to tell who is worse off in"
+        parts.append(f"{'' if parts else f'{capital(name)} '}{seeds} {listed(apart)}")
     if unclear:
         start = (
             "nobody clearly in" if parts else f"{capital(name)} no group is clearly worse off in"
@@ -192,19 +189,18 @@ def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
 
 
 def _gaps_by_seed(result: Result, env: Environment, name: str) -> str:
-    """Who is worse off by how much with each of a few seeds; "" where they do not disagree."""
+    """Who is worse off by how much with each of a few seeds; "" where it is clear with none."""
     if not 1 < len(result.evaluations) <= FEW_SEEDS:
         return ""
     sizes: dict[str, list[str]] = {}
-    clear, unit = set(), ""
+    clear, unit = False, ""
     for evaluation in result.evaluations:
         rate = next(rate for rate in gaps_of(env, [evaluation]) if rate.name == name)
         pair = rate.widest
         group, unit = rate.worse_off(pair), "points" if rate.unit == "share" else rate.unit
         sizes.setdefault(group, []).append(number_in(abs(pair.gap.mean), rate.unit))
-        if pair.gap.clear:
-            clear.add(group)
-    if len(clear) == 0 or len(sizes) == 1:
+        clear = clear or pair.gap.clear
+    if not clear:
         return ""
     return ", ".join(f"{those(g)} by {listed(each)} {unit}".rstrip() for g, each in sizes.items())
 

@@ -253,7 +253,8 @@ def test_a_few_seeds_that_are_too_few_to_tell_are_told_one_by_one(env, made_up_e
     (line,) = [x for x in verdicts.overall(apart, base, env, False) if "profit" in x]
     assert "too few seeds to tell: profit (3,150, −2,850 by seed instead of" in line
     assert verdicts.gap_sentence(apart, env) == (
-        "With the learned policy 2 seeds are too few to tell who is worse off in admission rate (the disadvantaged by 25.0 points, the advantaged by 20.0 points)."
+        "With the learned policy 2 seeds are too few to tell who is worse off in admission rate"
+        " (the disadvantaged by 25.0 points, the advantaged by 20.0 points)."
     )
     # each of two seeds is clearly worse, and the interval over both holds 0 all the same
     worse = result(((0.75, 0.5), -3.0), ((0.52, 0.5), -30.0))

@@ -364,7 +364,7 @@ def test_objectives_of_a_banks_own():
         assert (f"{bank}_admission_rate" in own) == (role == "admissions")
     metrics = ENV.metrics
     assert metrics["bank_1_profit"].normaliser == metrics["profit"].normaliser / 2
-    assert metrics["bank_2_wait_disparity"].rate.title == "Bank 2 wait"
+    assert metrics["bank_2_wait_disparity"].rate.title == "Bank 2 wait of those paid out"
     assert metrics["wait_disparity"].rate.title == "Wait of those paid out"
 
 

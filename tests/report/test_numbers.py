@@ -234,6 +234,12 @@ def test_whom_a_priority_favours_is_spearmans_correlation(crowd):
     (told,) = findings.order_sentences(learned, env, False)
     assert told.startswith("Disbursement: when an episode ends, priority is ")
     told, strong = words(told), {n: r for n, r in found.items() if abs(r) >= findings.FAVOURS}
+    # of features that say the same the first one is told
+    strong = {
+        n: r
+        for n, r in strong.items()
+        if n == next(m for m in strong if number(strong[m]) == number(r))
+    }
     first = sorted(strong, key=lambda name: -abs(strong[name]))[: findings.MOST_FEATURES]
     for name in first:
         way = "a higher" if strong[name] > 0.0 else "a lower"

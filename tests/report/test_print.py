@@ -141,7 +141,8 @@ def test_print_breaks_pages_between_rows_and_figures_and_hides_nothing():
         assert css["print", selector, "break-inside"] == "avoid"
     assert css["print", "h2", "break-after"] == "avoid"
     assert ("print", "figure svg", "max-height") in css
-    assert not any(name == "display" and value == "none" for (*_, name), value in css.items())
+    hidden = {key[1] for key, value in css.items() if key[2] == "display" and value == "none"}
+    assert hidden == {".numbers"}, "a figure's numbers and code are for the screen"
     assert css["print", "details::details-content", "content-visibility"] == "visible", "unfolded"
 
 

@@ -99,14 +99,14 @@ def order_sentences(result: Result, env: Environment, several: bool) -> list[str
     found = []
     for agent in env.agents:
         correlations = order_correlations(result, env, agent)
-        told = sorted(correlations.items(), key=lambda item: -abs(item[1]))[:MOST_FEATURES]
-        parts = [
-            f"{'a higher' if r > 0 else 'a lower'} {words(name)} ({number(r)})"
-            for name, r in told
-            if abs(r) >= FAVOURS
-        ]
         if not correlations:
             continue
+        told = {number(r): name for name, r in reversed(correlations.items()) if abs(r) >= FAVOURS}
+        order = sorted(told.items(), key=lambda item: -abs(correlations[item[1]]))
+        parts = [  # of two features that say the same, such as both ends of a range, the first
+            f"{'a higher' if correlations[name] > 0 else 'a lower'} {words(name)} ({r})"
+            for r, name in order[:MOST_FEATURES]
+        ]
         what = words(env.action_space(agent).elements[0].label)
         where = f" with “{result.name}”" if several else ""
         start = f"{title(agent)}{where}: when an episode ends, {what} is"

@@ -53,7 +53,7 @@ td {{ overflow-wrap: anywhere; }}
 small {{ color: var(--muted); font-size: 0.85em; font-weight: 400; display: block; }}
 details {{ margin: 0.8rem 0; }}
 summary {{ cursor: pointer; font-weight: 600; }}
-figure + details > summary {{ font-weight: 400; font-size: 0.93rem; color: var(--muted); }}
+.numbers > summary {{ font-weight: 400; font-size: 0.93rem; color: var(--muted); }}
 nav {{ margin: 1.2rem 0; max-width: 46rem; }}
 a {{ color: inherit; }}
 pre {{ overflow-x: auto; font-size: 0.85rem; border: 1px solid var(--grid); padding: 0.6rem; }}
@@ -80,6 +80,7 @@ pre {{ overflow-x: auto; font-size: 0.85rem; border: 1px solid var(--grid); padd
   thead th:first-child {{ width: 20%; }}
   .groups thead th:nth-child(2) {{ width: 14%; }}
   details::details-content {{ content-visibility: visible; }}
+  .numbers {{ display: none; }}  /* a figure's numbers are for the screen */
 }}
 </style>
 </head>

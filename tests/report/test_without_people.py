@@ -174,7 +174,7 @@ def test_a_failure_comes_first_and_is_not_bold(tmp_path):
         " after 2 of 4 hours. Its other numbers count the time until then: they do not compare"
         " with those of policies that go on to the end."
     )
-    assert second.startswith("Who is worse off with the learned policy, on average: found rate: ")
+    assert second.startswith("Worse off with the learned policy, on average: ")
     assert not any("compared with" in line for line in lines), "a policy that failed"
     assert last.startswith("By the objective the learned policy reaches ")
     assert last.endswith("for the baseline, “sleep”; it failed, so that the two do not compare.")

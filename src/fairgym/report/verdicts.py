@@ -1,5 +1,6 @@
 """Sentences on what a policy achieves beside a baseline: for everybody, for groups, who waits."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from fairgym.results.labels import (
     those,
     words,
 )
-from fairgym.results.numbers import Estimate, estimate, interval, number_in, number_told
+from fairgym.results.numbers import Estimate, estimate, interval, number_in, number_told, told
 from fairgym.statistics.intervals import paired_interval
 from fairgym.statistics.survival import common_end, left_after, served_within
 
@@ -161,14 +162,19 @@ def _start(result: Result, rule: Result, several: bool) -> str:
 
 def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
     """Which group is worse off in what with a policy, by how much; "" if no rates are compared."""
-    clear, unclear, apart = [], [], []
+    clear: dict[str, list[str]] = {}
+    unclear, apart = [], []
     for rate in gaps_of(env, result.evaluations):
         if rate_parts(env, env.metrics[rate.name].rate) != env.spec.groups:
             continue
-        unit, pair = "" if rate.unit in ("", "share") else f" {rate.unit}", rate.widest
+        pair = rate.widest
         if pair.gap.clear:
-            chance = f" ({rate.test_text})" if rate.test else ""
-            clear.append(f"{small(rate.title)}: {rate.text(pair)}{unit}{chance}")
+            size = told(pair.gap.times(math.copysign(1.0, pair.gap.mean)), rate.unit, points=True)
+            group, chance = rate.worse_off(pair), f" ({rate.test_text})" if rate.test else ""
+            other = next(name for name in pair.names if name != group)
+            against = f" against {those(other)}" if len(rate.pairs) > 1 else ""
+            text = f"{small(rate.title)} by {size}{against}{chance}"
+            clear.setdefault(group, []).append(text)
         elif by_seed := _gaps_by_seed(result, env, rate.name):
             apart.append(f"{small(rate.title)} ({by_seed})")
         elif np.isfinite(pair.gap.low):
@@ -176,14 +182,15 @@ def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
     name = f"with {who(result)}"
     parts = []
     if clear:
-        parts.append(f"Who is worse off {name}, on average: {'; '.join(clear)}")
+        each = [f"{those(group)} in {listed(of)}" for group, of in clear.items()]
+        parts.append(f"Worse off {name}, on average: {'; '.join(each)}")
     if apart:
         seeds = f"{len(result.evaluations)} seeds are too few to tell who is worse off in"
         parts.append(f"{'' if parts else f'{capital(name)} '}{seeds} {listed(apart)}")
     if unclear:
-        start = (
-            "nobody clearly in" if parts else f"{capital(name)} no group is clearly worse off in"
-        )
+        start = "nobody clearly in"
+        if not parts:
+            start = f"{capital(name)} no group is clearly worse off in"
         parts.append(f"{start} {listed(unclear)}")
     return f"{'; '.join(parts)}." if parts else ""
 

@@ -880,7 +880,17 @@ def test_nobody_is_better_by_failing(mean, fails, verdict):
 
     def cell(difference):
         row = Row(quantity, {}, {"other": difference})
-        return evaluate_module._difference_cell(row, "other", fails)
+        return evaluate_module._difference_cell(row, "other", fails, None)
 
     assert cell(Estimate(mean, mean - 0.1, mean + 0.1)).endswith(f"] {verdict}")
     assert cell(Estimate(mean, -2.0, 2.0)).endswith("], unclear")
+
+
+@pytest.mark.parametrize(("low", "verdict"), [(0.1, "not comparable"), (-0.1, "better")])
+def test_no_wait_is_called_better_where_another_share_is_served(low, verdict):
+    """Waits of those who are served say nothing where fewer of the people are."""
+    wait = Quantity("measure", "wait_disparity", "Wait", "", "months", -1, lambda _: np.zeros(4))
+    share = Quantity("measure", "served_rate", "Served", "", "share", 1, lambda _: np.zeros(4))
+    served = Row(share, {}, {"other": Estimate(0.2, low, 0.3)})
+    row = Row(wait, {}, {"other": Estimate(-3.0, -4.0, -2.0)})
+    assert evaluate_module._difference_cell(row, "other", 0.0, served).endswith(f"] {verdict}")

@@ -235,11 +235,8 @@ def test_whom_a_priority_favours_is_spearmans_correlation(crowd):
     assert told.startswith("Disbursement: when an episode ends, priority is ")
     told, strong = words(told), {n: r for n, r in found.items() if abs(r) >= findings.FAVOURS}
     # of features that say the same the first one is told
-    strong = {
-        n: r
-        for n, r in strong.items()
-        if n == next(m for m in strong if number(strong[m]) == number(r))
-    }
+    told_once = {r: n for n, r in reversed(strong.items())}
+    strong = {n: strong[n] for n in told_once.values()}
     first = sorted(strong, key=lambda name: -abs(strong[name]))[: findings.MOST_FEATURES]
     for name in first:
         way = "a higher" if strong[name] > 0.0 else "a lower"

@@ -18,10 +18,12 @@ from fairgym.report import findings, tables, template
 from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.drawn import numbers_of
 from fairgym.report.episodes import group_rates, part_curves
+from fairgym.report.grouping import RunGroup
 from fairgym.report.style import GROUP_DASHES, INK, group_line
 from fairgym.results.estimates import Result, best
 from fairgym.results.numbers import number
 from fairgym.training import Evaluation, evaluate, load
+from fairgym.training.run import Run
 
 GROUP = np.array([0, 0, 0, 1, 1, 2, 2, 3])
 PLACE = np.array([0, 0, 1, 1, 1, 1, 0, 0])  # nobody lives in the desert
@@ -289,7 +291,7 @@ def test_curves_of_the_parts_of_the_people(country, pair):
 
 def on(page, env):
     """The page, in an environment."""
-    return dataclasses.replace(page, groups=[types.SimpleNamespace(env=env)])
+    return dataclasses.replace(page, groups=[RunGroup("", (stand_in(Run, env=env),))])
 
 
 def test_sections_of_the_page(country, pair):

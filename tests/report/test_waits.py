@@ -85,15 +85,15 @@ def test_the_table_tells_how_long_waits_last(clinic):
     content = wait_section({"mine": result("mine")}, clinic, "waiting")
     rows = {heading: row[1:] for heading, (row,) in rows_of(content).items()}
     # North, East, South, West, everybody; all are followed for three months at most
-    assert rows["Still waiting after 3 months"] == [
+    assert rows["Waits of 3 months or longer"] == [
         "0",
         *["undefined"] * 2,
         "100",
         number(100 * 25 / 115),
     ]
-    for part in ("a quarter", "half", "three quarters"):
-        ends = rows[f"Until {part} no longer"]
-        assert ends[:4] == ["3", "undefined", "undefined", "over 3"] and ends[4] == "3"
+    for part in ("A quarter of waits", "Half of waits", "Three quarters"):
+        ends = rows[f"{part} end within"]  # last seen to wait for two months
+        assert ends == ["2", "undefined", "undefined", "over 3", "2"]
     assert "leaves these people out" in content
 
 
@@ -104,12 +104,12 @@ def test_lines_are_of_everybody_and_stop_where_an_episode_does(clinic):
     assert share.get_title(loc="left") == "People who are waiting"
     for line in share.get_lines():
         np.testing.assert_allclose(np.asarray(line.get_xdata()), range(6))
-        np.testing.assert_allclose(np.asarray(line.get_ydata()), [0, 0.1, 0.15, 0.2, 0.4, 0.5])
+        np.testing.assert_allclose(np.asarray(line.get_ydata()), [0, 10, 15, 20, 40, 50])
     for line in median.get_lines():
         np.testing.assert_allclose(np.asarray(line.get_xdata()), range(1, 6))
         # nobody has waited longer than a step before the third in the second episode
         np.testing.assert_allclose(np.asarray(line.get_ydata()), [0, 1, (4 + 3) / 2, 6, 8])
-    assert (share.get_ylabel(), median.get_ylabel()) == ("share of people", "months")
+    assert (share.get_ylabel(), median.get_ylabel()) == ("% of people", "months")
     assert [len(panel.collections) for panel in figure.axes] == [0, 1, 1], (
         "bands of the learned one"
     )

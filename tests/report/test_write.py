@@ -118,7 +118,7 @@ def test_who_is_worse_off_stands_beside_permuted_groups(written):
 def test_those_who_still_wait_are_told(written):
     page = Page(written.read_text(encoding="utf-8"))
     assert "waiting" in page.names and "Who is waiting, and for how long" in page.text
-    assert "Median of their times so far" in page.text and "Until half no longer" in page.text
+    assert "Median of their times so far" in page.text and "Half of waits end within" in page.text
 
 
 def test_pictures_stand_beside_the_page(written):

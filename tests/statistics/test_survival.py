@@ -11,7 +11,7 @@ from fairgym.statistics.survival import (
     FEW,
     common_end,
     left_after,
-    served_within,
+    quantile,
     still_waiting,
     wait_ages,
 )
@@ -135,7 +135,7 @@ def test_nobody_waits():
     course = still_waiting([(np.zeros((2, 11, 11)), np.array([10, 4]))])
     np.testing.assert_array_equal(course[0], [0])
     assert common_end([course]) == 0 and np.isnan(left_after(course, 1))
-    assert served_within(course, 0.5) == np.inf
+    assert quantile(course, 0.5) == (np.inf, np.inf)
     someone = still_waiting([(counted([Spell(0, 0, 11)] * FEW, [10], 10), np.array([10]))])
     assert common_end([course, someone]) == someone[0][-1] == 10
     assert common_end([]) == 0
@@ -157,13 +157,15 @@ def test_a_share_is_reached_in_spite_of_rounding():
         for age, people in enumerate((2 * half, *ends, half)):
             waiting[0, age, age] = people
         course = still_waiting([(waiting, np.array([horizon]))])
-        assert served_within(course, 0.5) == np.argmax(np.diag(waiting[0]) <= half)
+        end = np.argmax(np.diag(waiting[0]) <= half) - 1  # last seen to wait the step before
+        assert quantile(course, 0.5) == (end, end)
 
 
 def test_quantiles_and_what_is_left():
     course = np.array([0, 1, 2, 3, 5]), np.array([1.0, 0.9, 0.7, 0.5, 0.3])
-    assert [served_within(course, share) for share in (0.1, 0.25, 0.5, 0.6)] == [1, 2, 3, 5]
-    assert served_within(course, 0.75) == np.inf
+    found = [quantile(course, share) for share in (0.1, 0.25, 0.5, 0.6)]
+    assert found == [(0, 0), (1, 1), (2, 2), (3, 4)], "who is last seen at an age waited as long"
+    assert quantile(course, 0.75) == (np.inf, np.inf)
     assert left_after(course, 3) == 0.5 and left_after(course, 5) == 0.3
     assert np.isnan(left_after(course, 4)) and np.isnan(left_after(course, 6))
     shorter = np.array([1, 2, 3]), np.array([1.0, 0.4, 0.2])

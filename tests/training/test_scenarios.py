@@ -231,7 +231,7 @@ def test_the_beds_that_a_region_has_are_told_beside_the_average_that_is_set(simu
     average, beds = changes(type(simulated)("health", built, {}, "a", 0), built[1])
     assert (average.section, average.what) == ("params", "beds at start, South")
     # free beds are as many at the start, and not told again
-    assert (beds.section, beds.what, beds.unit) == ("start", "beds south at the start", "beds")
+    assert (beds.section, beds.what, beds.unit) == ("start", "beds, South: at the start", "beds")
     for told, one, given in zip(
         (beds.old, beds.new), built, (average.old, average.new), strict=True
     ):

@@ -37,7 +37,7 @@ class Setting:
         """The parameters, some of them changed.
 
         Args:
-            changes: numbers by name, as `fairgym.training.with_params` takes them, or parameters;
+            changes: numbers by name, as `fairgym.config.with_params` takes them, or parameters;
                 None for none.
 
         Raises:

@@ -134,7 +134,7 @@ def log_gaps(env: Environment, totals: Components) -> dict[str, Array]:
     """Signed gaps of the rates that disparities compare ("gap/DISPARITY/GROUP").
 
     The rate of a group less that of the first one, as a mean over the episodes in which the
-    disparity is defined; 0 without one.
+    disparity is defined; NaN without one, which logs tell as null.
 
     Args:
         env: the environment.
@@ -146,7 +146,9 @@ def log_gaps(env: Environment, totals: Components) -> dict[str, Array]:
             rates = jax.vmap(metric.rate.per_group)(totals)
             known = jax.vmap(metric.defined)(totals)
             gaps = jnp.where(known[:, None], rates[:, 1:] - rates[:, :1], 0.0)
-            means = ratio(jnp.sum(gaps, axis=0), jnp.sum(known.astype(jnp.float32)))
+            count = jnp.sum(known.astype(jnp.float32))
+            # a gap of 0 would read as parity
+            means = jnp.where(count > 0.0, ratio(jnp.sum(gaps, axis=0), count), jnp.nan)
             parts = metric.rate.parts_in(env.spec)[1:]
             log |= {log_keys.gap(name, p): x for p, x in zip(parts, means, strict=True)}
     return log

@@ -169,7 +169,7 @@ def changes_table(simulation: Simulation) -> Table:
 def _value(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    return f"{value:,.6g}"
+    return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:,.6g}"
 
 
 def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
@@ -193,7 +193,7 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
         rows += [_cells(simulation.reference, row) for row in several]
     first = "reference" if others else "mean [95% interval]"
     columns = [others] if len(others) < 2 else [[name] for name in others]
-    for place, names in enumerate(columns, 2):
+    for place, names in enumerate(columns if rows else (), 2):
         title = "What follows" + (f" with “{names[0]}”" if len(columns) > 1 else "")
         cells = [
             row if len(row) == 1 else [*row[:2], *row[place : place + len(names)]] for row in rows

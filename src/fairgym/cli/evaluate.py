@@ -115,7 +115,7 @@ def print_tables(comparison: Comparison, setting: str = "") -> None:
     show(Table(["", *columns], means, caption, title))
     show_undefined(rows, episodes)
     if len(columns) > 1:
-        show(_difference_table(rows, columns, reference))
+        show(_difference_table(rows, columns, reference, run.env))
     show_gaps(run.env, columns)
     if run.env.spec.schemes:
         show(_scheme_table(run.env, columns))
@@ -126,33 +126,40 @@ def _mean_cell(row: Row, name: str) -> str:
     return f"{interval(row.means[name], row.quantity.unit)}{star}"
 
 
-def _difference_table(rows: Sequence[Row], columns: Columns, reference: str) -> Table:
+def _difference_table(
+    rows: Sequence[Row], columns: Columns, reference: str, env: Environment
+) -> Table:
     """Mean differences from the first policy, and which of the two is better."""
     fails = {name: np.mean([one.terminated for one in found]) for name, found in columns.items()}
-    cells = [
-        [
-            row.label,
-            *(
-                _difference_cell(row, name, float(fails[name] - fails[reference]))
-                for name in row.differences
-            ),
-        ]
-        for row in rows
-    ]
+    by_name = {row.quantity.name: row for row in rows}
+    served = {}  # measure that only counts those who are served -> the share that is
+    for name, other in env.spec.finished_only.items():
+        rate = getattr(env.metrics[other], "rate", None)
+        share = next((n for n, metric in env.metrics.items() if metric == rate), None)
+        if share is not None:
+            served[name] = by_name[share]
+    more = {name: float(fails[name] - fails[reference]) for name in columns}
+    cells = []
+    for row in rows:
+        share = served.get(row.quantity.name)
+        told = (_difference_cell(row, name, more[name], share) for name in row.differences)
+        cells.append([row.label, *told])
     caption = (
         "mean difference [95% interval]; better or worse where the interval leaves out 0, which can"
         " be so although the intervals above overlap, and by failing where the better side fails"
         " more often; only episodes count in which both are defined; points are percentage points"
     )
+    if served:
+        caption += "; not comparable: of the served only, where another share of people is served"
     title = f"Differences from {reference}, episode by episode"
     return Table(["", *rows[0].differences], cells, caption, title)
 
 
-def _difference_cell(row: Row, name: str, fails: float) -> str:
+def _difference_cell(row: Row, name: str, fails: float, served: Row | None) -> str:
     """As in "+1.20 points [+0.40, +2.00] better".
 
     Neither side is called better than one that fails less often; `fails` is how much more of the
-    episodes this one fails in.
+    episodes this one fails in. Nor where the share of those served, who alone count, differs.
     """
     gap = row.differences[name]
     text = difference_text(gap, row.quantity.unit)
@@ -161,6 +168,8 @@ def _difference_cell(row: Row, name: str, fails: float) -> str:
     better = gap.mean * row.quantity.better > 0.0
     if row.quantity.name != FAILED and fails != 0.0 and (fails > 0.0) == better:
         return f"{text} by failing"
+    if served is not None and served.differences[name].clear:
+        return f"{text} not comparable"
     return f"{text} {'better' if better else 'worse'}"
 
 

@@ -20,7 +20,7 @@ _NARROW = 100  # columns of an output that says nothing of its width
 class Output:
     """Flags of results for programs and spreadsheets."""
 
-    json: bool = flag(False, "Print the results as JSON: raw numbers, with the unit of each.")
+    json: bool = flag(False, "Print the results as JSON, numbers with their unit.")
     csv: str | None = flag(
         None, "Write the results to a table, .csv or .parquet: the same numbers.", metavar="FILE"
     )

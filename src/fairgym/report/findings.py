@@ -101,10 +101,10 @@ def order_sentences(result: Result, env: Environment, several: bool) -> list[str
         correlations = order_correlations(result, env, agent)
         if not correlations:
             continue
-        told = {number(r): name for name, r in reversed(correlations.items()) if abs(r) >= FAVOURS}
-        order = sorted(told.items(), key=lambda item: -abs(correlations[item[1]]))
+        told = {r: name for name, r in reversed(correlations.items()) if abs(r) >= FAVOURS}
+        order = sorted(told.items(), key=lambda item: -abs(item[0]))
         parts = [  # of two features that say the same, such as both ends of a range, the first
-            f"{'a higher' if correlations[name] > 0 else 'a lower'} {words(name)} ({r})"
+            f"{'a higher' if r > 0 else 'a lower'} {words(name)} ({number(r)})"
             for r, name in order[:MOST_FEATURES]
         ]
         what = words(env.action_space(agent).elements[0].label)

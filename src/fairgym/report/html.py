@@ -208,7 +208,8 @@ def _subtitle(page: Measured) -> str:
 
 def result_table(results: Sequence[Result], env: Environment) -> str:
     """Every metric of every policy with its interval; the best of each row in bold."""
-    rows = [_result_row(metric, results) for metric in metric_labels(env)]
+    partial = env.spec.finished_only
+    rows = [_result_row(one, results, one.name in partial) for one in metric_labels(env)]
     ended = [result.ended_early for result in results]
     cells = [f"{early} of {count}" for early, count in ended]
     early = f"Episodes that failed<small>{escaped(env.spec.failure)}; ↓ lower is better</small>"
@@ -225,10 +226,10 @@ def result_table(results: Sequence[Result], env: Environment) -> str:
     )
 
 
-def _result_row(metric: MetricLabel, results: Sequence[Result]) -> list[str]:
+def _result_row(metric: MetricLabel, results: Sequence[Result], partial: bool) -> list[str]:
     values = [result.estimate(metric) for result in results]
     own = any(value.episodes == 0 for value in values)
-    leading = set() if own else _leading(metric, results)
+    leading = set() if own or partial else _leading(metric, results)
     cells = []
     for i, value in enumerate(values):
         if not value.episodes:
@@ -243,7 +244,7 @@ def _result_row(metric: MetricLabel, results: Sequence[Result]) -> list[str]:
     shown, _ = people_unit(metric.unit)
     unit = f"{shown}, " if shown else ""
     way = f"{metric.arrow} {metric.better}"
-    way += "; each policy by its own objective" if own else ""
+    way += "; each policy by its own objective" if own else "; of the served only" * partial
     return [f"{escaped(metric.title)}<small>{escaped(unit + way)}</small>", *cells]
 
 

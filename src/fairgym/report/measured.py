@@ -163,10 +163,12 @@ def measure_all(
     one_aim = len({group.aim for group in groups}) == 1
     shown: dict[str, Result] = {}
     for group in groups:
-        for rule in baselines[group.name]:
-            name = f"{rule.name} ({group.world})" if group.world else rule.name
+        where = f" ({group.world})" if group.world else ""  # of several worlds
+        named = [dataclasses.replace(r, name=r.name + where) for r in baselines[group.name]]
+        baselines[group.name] = named
+        for rule in named:
             scored = rule.evaluations if one_aim else [e.scored_by(None) for e in rule.evaluations]
-            shown.setdefault(name, Result(name, False, tuple(scored), rule.world))
+            shown.setdefault(rule.name, dataclasses.replace(rule, evaluations=tuple(scored)))
     ordered = [learned[group.name] for group in groups]
     rules = [baselines[group.name] for group in groups]
     return Measured(list(groups), ordered, rules, list(shown.values()))

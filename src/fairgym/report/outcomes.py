@@ -101,7 +101,8 @@ def group_outcomes(results: Sequence[Result], env: Environment) -> Figure:
                 shown = value.within(*limits).times(factor)
                 _dot(panel, at, shown, look, groups[code], result.name)
         style.set_title(panel, rate_title(env, name))
-        panel.set_xlabel(f"{unit}\n{'← better' if rate.sign < 0 else 'better →'}")
+        way = "← better" if rate.sign < 0 else "better →"
+        panel.set_xlabel(f"{unit}\n{'of the served only' if name in finished else way}")
         _policies_below(panel, results, names)
     style.top_legend(figure, handles)
     return figure

@@ -115,20 +115,21 @@ def wait_curves(results: Sequence[Result], env: Environment, stage: str) -> Figu
     everybody = range(len(env.spec.groups))
     for result, look in zip(results, looks, strict=True):
         ages, left = waits_of(result.evaluations, stage, everybody)
-        curve(first, ages, left, label=result.name, **look)
+        curve(first, ages, 100.0 * left, label=result.name, **look)
     style.set_title(first, "Of those who begin to wait")
-    style.set_ylabel(first, "share still waiting")
+    style.set_ylabel(first, "% still waiting")
     first.set_xlabel(f"{env.spec.time_unit} since they began")
-    first.set_ylim(-0.03, 1.03)
+    first.set_ylim(-3.0, 103.0)
     panels = {
-        "share": (f"People who are {words(stage)}", "share of people"),
+        "share": (f"People who are {words(stage)}", "% of people"),
         "median": ("Median of their times so far", env.spec.time_unit),
     }
     for panel, (column, (heading, unit)) in zip(axes, panels.items(), strict=True):
         for result, look in zip(results, looks, strict=True):
             of_all = np.concatenate(wait_courses(result, stage)[column])[:, :, -1]
             known = np.isfinite(of_all).any(axis=0)
-            steps, shown = np.flatnonzero(known), of_all[:, known]
+            steps = np.flatnonzero(known)
+            shown = of_all[:, known] * (100.0 if column == "share" else 1.0)
             band = _band(result, shown)
             curve(panel, steps, np.nanmean(shown, axis=0), *band, label=result.name, **look)
         style.set_title(panel, heading)

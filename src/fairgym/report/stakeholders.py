@@ -9,7 +9,7 @@ from fairgym.report.template import escaped, estimate_cell, noted, table, wrappe
 from fairgym.results.estimates import Result, courses_of, wait_courses, waits_of
 from fairgym.results.labels import capital, listed, scheme_title, words
 from fairgym.results.numbers import estimate, interval, limits_of, number_in
-from fairgym.statistics.survival import WaitCourse, common_end, left_after, served_within
+from fairgym.statistics.survival import WaitCourse, common_end, left_after, quantile
 from fairgym.training.courses import StatusVector, few, status_vectors
 
 
@@ -63,15 +63,15 @@ def status_table(status: Mapping[str, Sequence[np.ndarray]], vector: StatusVecto
 
 
 _NOTE = (
-    "Still waiting and months: of those who begin to wait the share that still does after a time,"
-    " and how long it takes until a quarter, half and three quarters no longer do, over all"
-    " episodes; those who wait at an episode's end count for as long as they were seen to wait"
-    " (Kaplan-Meier). Then the people who wait when an episode ends, as a share of all, and the"
-    " median of the times that they have waited so far; brackets hold the 95% interval of the mean"
-    " over episodes, of medians over those in which somebody waits. A measure that counts a wait"
-    " when it ends leaves these people out: by it a policy which lets some wait for ever is quick."
+    "Lengths of waits: those who wait at an episode's end count for as long as they were seen to"
+    " wait (Kaplan-Meier), over all episodes; a wait ends when somebody no longer waits, served or"
+    " for another reason, such as a cure or death in health. Then the people who wait when an"
+    " episode ends, as a share of all, and the median of the times that they have waited so far;"
+    " brackets hold the 95% interval of the mean over episodes, of medians over those in which"
+    " somebody waits. A measure that counts a wait when it ends leaves these people out: by it a"
+    " policy which lets some wait for ever is quick."
 )
-_QUARTERS = {0.25: "a quarter no longer", 0.5: "half no longer", 0.75: "three quarters no longer"}
+_QUARTERS = {0.25: "A quarter of waits end", 0.5: "Half of waits end", 0.75: "Three quarters end"}
 
 
 def wait_section(results: Mapping[str, Result], env: Environment, stage: str) -> str:
@@ -111,24 +111,23 @@ def _course_rows(
         name: [waits_of(one.evaluations, stage, own) for own in (*([i] for i in codes), codes)]
         for name, one in results.items()
     }
-    last = common_end([course for several in courses.values() for course in several])
+    last = common_end([several[-1] for several in courses.values()])
     unit, rows = env.spec.time_unit, []
     for i, (name, several) in enumerate(courses.items()):
         left = [number_in(left_after(course, last), "share") for course in several]
-        heading = f"Still waiting after {last} {escaped(unit)}<small>%</small>"
+        heading = f"Waits of {last} {escaped(unit)} or longer<small>%</small>"
         rows.append([None if i else heading, wrapped(name), *left])
     for share, text in _QUARTERS.items():
         for i, (name, several) in enumerate(courses.items()):
-            found = [served_within(course, share) for course in several]
-            cells = [
-                f"{x:.0f}" if np.isfinite(x) else _never(course)
-                for x, course in zip(found, several, strict=True)
-            ]
-            heading = f"Until {text}<small>{escaped(unit)} of waiting</small>"
+            cells = [_steps(course, share) for course in several]
+            heading = f"{text} within<small>{escaped(unit)}</small>"
             rows.append([None if i else heading, wrapped(name), *cells])
     return rows
 
 
-def _never(course: WaitCourse) -> str:
-    """A quantile that is not reached: as long as people were followed, or undefined for nobody."""
+def _steps(course: WaitCourse, share: float) -> str:
+    """A quantile: one number, two that it lies between, or how long people were followed."""
+    low, high = quantile(course, share)
+    if np.isfinite(high):
+        return f"{high:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
     return f"over {course[0][-1]}" if len(course[0]) > 1 else "undefined"

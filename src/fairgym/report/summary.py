@@ -1,10 +1,11 @@
 """First lines of a report: what failed, who decided, and what came out for whom, in plain words."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 import numpy as np
 
-from fairgym.config.differences import plain, small
+from fairgym.config.differences import as_text, plain, small
 from fairgym.core import Environment
 from fairgym.report.grouping import RunGroup
 from fairgym.report.measured import Measured
@@ -61,7 +62,7 @@ def in_short(page: Measured) -> list[str]:
         rule = best(rules)
         found.append(gap_sentence(result, group.env, several))
         verdicts.append(verdict(result, rules))
-        if rule is not None and len(page.groups) <= MOST and not result.ended_early[0]:
+        if len(page.groups) <= MOST and _comparable(rule, result):
             found += wait_sentences(result, rule, group.env, several)
             found += overall(result, rule, group.env, several)
     found += verdicts
@@ -70,12 +71,17 @@ def in_short(page: Measured) -> list[str]:
     return [sentence for sentence in found + rules_failed if sentence]
 
 
+def _comparable(rule: Result | None, result: Result) -> TypeGuard[Result]:
+    """False without a baseline, and where one of the two failed: times then differ."""
+    return rule is not None and not (result.ended_early[0] or rule.ended_early[0])
+
+
 def by_group(page: Measured) -> list[str]:
     """Sentences on what changes for each group, and on who is worse off with the baselines."""
     several, found = len(page.groups) > 1, []
     for group, result, rules in zip(page.groups, page.learned, page.baselines, strict=True):
         rule = best(rules)
-        if rule is not None and len(page.groups) <= MOST and not result.ended_early[0]:
+        if len(page.groups) <= MOST and _comparable(rule, result):
             found += [*for_groups(result, rule, group.env, several), gap_sentence(rule, group.env)]
     return [sentence for sentence in dict.fromkeys(found) if sentence]
 
@@ -104,14 +110,13 @@ def failures(groups: Sequence[RunGroup], learned: Sequence[Result]) -> list[str]
 def rule_failures(page: Measured) -> list[str]:
     """Sentences on baselines that ended episodes early: one per world."""
     found, seen = [], set()
-    for group, rules in zip(page.groups, page.baselines, strict=True):
+    for rules in page.baselines:
         failed = [(rule, *rule.ended_early) for rule in rules if rule.ended_early[0]]
         if not failed or rules[0].world in seen:
             continue
         seen.add(rules[0].world)
-        where = f" ({group.world})" if group.world else ""
         names = [f"“{rule.name}” in {_of(early, count)}" for rule, early, count in failed]
-        found.append(f"Baselines that failed{where}: {', '.join(names)}.")
+        found.append(f"Baselines that failed: {', '.join(names)}.")
     return found
 
 
@@ -158,7 +163,8 @@ def setting(page: Measured) -> list[str]:
 
 def _aim(groups: Sequence[RunGroup]) -> str:
     """The objective in words."""
-    if len({group.aim for group in groups}) > 1:
+    configs = [group.runs[0].config for group in groups]
+    if len({as_text((one.objective, one.objectives, one.bounds)) for one in configs}) > 1:
         return "a score, the objective, of which each configuration has its own"
     run = groups[0].runs[0]
     objective, named = run.objective, run.config.objective

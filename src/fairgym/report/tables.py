@@ -89,6 +89,8 @@ def group_table(results: Mapping[str, Result], env: Environment, axis: str = "")
         shown = metric_label(env, disparity)
         unit = metric.rate.unit_in(env.spec.component_info)
         way = "↓ lower is better" if metric.rate.sign < 0 else "↑ higher is better"
+        if disparity in env.spec.finished_only:
+            way = "of the served only"
         about = escaped(f"{people_unit(unit)[0]}, {way}")
         heading = f"{escaped(rate_title(env, disparity))}<small>{about}</small>"
         limits = limits_of(unit, env.spec.component_info[metric.rate.numerator].nonnegative)
@@ -210,7 +212,7 @@ def null_table(results: Mapping[str, Result], env: Environment, partition: str =
             rate = gaps[policy].get(name)
             behind = ["", ""]
             if rate is not None:
-                behind = [rate.text(rate.widest), rate.test_text.removeprefix("p = ")]
+                behind = [rate.widest_text, rate.test_text.removeprefix("p = ")]
             own = [] if partition else [estimate_cell(behind[0]), behind[1]]
             rows.append([None if i else heading, label, *own, *cells])
     if not rows:
@@ -225,7 +227,8 @@ def null_table(results: Mapping[str, Result], env: Environment, partition: str =
         chance = f"{chance[:-2]}, for these seeds; intervals allow for further ones. "
     if not some:
         head, rows = ["", "policy", "worse off"], [row[:3] for row in rows]
-        return table(head, rows, "results", headings=2) + noted(signed)
+        untested = "There is no permutation test of sums that are counted by group only."
+        return table(head, rows, "results", headings=2) + noted(f"{signed}{untested}")
     note = (
         f"{'' if partition else signed + chance}The disparity is a mean of single episodes, in"
         " which unevenness from one to the next and systematic gap are together; permuted is the"

@@ -25,7 +25,7 @@ from fairgym.results.labels import (
 )
 from fairgym.results.numbers import Estimate, estimate, interval, number_in, number_told, told
 from fairgym.statistics.intervals import paired_interval
-from fairgym.statistics.survival import common_end, left_after, served_within
+from fairgym.statistics.survival import common_end, left_after, quantile
 
 FEW_SEEDS = 4  # so few that each is told where they disagree
 
@@ -35,7 +35,7 @@ _KINDS = (
     "no clear difference in",
     "not comparable, as not equally many come to the end of it:",
     "too few seeds to tell:",
-    "too rarely defined to compare:",
+    "too few episodes to compare:",
 )
 
 
@@ -54,11 +54,15 @@ def verdict(result: Result, rules: Sequence[Result]) -> str:
             f"By the objective {who(result)} reaches {numbers} for {which}, “{rule.name}”. One"
             " episode says nothing of chance."
         )
-    if result.ended_early[0]:
+    failed = {"it": result.ended_early[0], "every baseline": rule.ended_early[0]}
+    if any(failed.values()):
+        which_failed = " and ".join(name for name, early in failed.items() if early)
         return (
-            f"By the objective {who(result)} reaches {numbers} for {which}, “{rule.name}”; it"
-            " failed, so that the two do not compare."
+            f"By the objective {who(result)} reaches {numbers} for {which}, “{rule.name}”;"
+            f" {which_failed} failed, so that the two do not compare."
         )
+    if gap.mean == gap.low == gap.high == 0.0:
+        return f"By the objective {who(result)} does as {which}, “{rule.name}”, does: {numbers}."
     way = "neither clearly better nor clearly worse"
     if gap.clear:
         way = "better" if gap.mean > 0 else "worse"
@@ -138,7 +142,8 @@ def for_groups(result: Result, rule: Result, env: Environment, several: bool) ->
             same = True
             if other := of_groups.get(finished.get(name, "")):
                 served, beside = (rate_values(one, other, code) for one in (result, rule))
-                same = not Estimate(*paired_interval(served, beside)).clear
+                pairs = [(served, beside), *(([one], beside) for one in served)]
+                same = not any(Estimate(*paired_interval(*pair)).clear for pair in pairs)
             what, unit = small(rate_title(env, name)), rate.unit_in(env.spec.component_info)
             lines.append(_Line(what, ours, theirs, unit, rate.sign < 0, same))
         start = f"For {those(group)}, {_start(result, rule, several)}"
@@ -168,7 +173,8 @@ def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
         if rate_parts(env, env.metrics[rate.name].rate) != env.spec.groups:
             continue
         pair = rate.widest
-        if pair.gap.clear:
+        # where the test finds nothing, a narrow interval alone does not tell
+        if pair.gap.clear and (rate.test is None or rate.test.p <= 0.05):
             size = told(pair.gap.times(math.copysign(1.0, pair.gap.mean)), rate.unit, points=True)
             group, chance = rate.worse_off(pair), f" ({rate.test_text})" if rate.test else ""
             other = next(name for name in pair.names if name != group)
@@ -220,7 +226,7 @@ def wait_sentences(result: Result, rule: Result, env: Environment, several: bool
         last = common_end(courses)
         if any(len(ages) == 1 for ages, _ in courses):  # with one of them hardly anybody waits
             continue
-        halves = [served_within(course, 0.5) for course in courses]
+        halves = [_steps(quantile(course, 0.5)[1], last, env.spec.time_unit) for course in courses]
         left = [number_in(left_after(course, last), "share") for course in courses]
         seeds = ""
         if 1 < len(result.evaluations) <= FEW_SEEDS:
@@ -229,9 +235,9 @@ def wait_sentences(result: Result, rule: Result, env: Environment, several: bool
             seeds = f" (by seed {', '.join(told)})"
         unit = env.spec.time_unit
         found.append(
-            f"Of all waits half end within {_steps(halves[0], last, unit)} with {who(result)} and"
-            f" {_steps(halves[1], last, unit)} with “{rule.name}”; {left[0]}%{seeds} and {left[1]}%"
-            f" last longer than {_span(last, unit)}."
+            f"Of all waits half end within {halves[0]} with {who(result)} and {halves[1]} with"
+            f" “{rule.name}”, however they end; {left[0]}%{seeds} and {left[1]}% last"
+            f" {_span(last, unit)} or longer."
         )
     return found
 

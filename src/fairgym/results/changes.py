@@ -1,7 +1,7 @@
 """Settings in which scenarios differ, old and new."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import equinox as eqx
@@ -13,6 +13,7 @@ from fairgym.config.differences import words
 from fairgym.config.settings import environment_settings
 from fairgym.core import Entities
 from fairgym.training.scenarios import Built, Simulation
+from fairgym.utils.changes import slug
 
 STARTS = 8  # episodes whose starts are averaged
 
@@ -45,7 +46,7 @@ def changes(simulation: Simulation, one: Built) -> list[Change]:
         if old != new:
             found.append(Change("environment_args", words(setting.name), "", old, new))
     found += _changed_params(base, one)
-    started = _changed_start(base, one) if found else []
+    started = _changed_start(base, one, found) if found else []
     return found + started + _changed_policies(base, one)
 
 
@@ -66,15 +67,18 @@ def _changed_params(base: Built, one: Built) -> list[Change]:
     return found
 
 
-def _changed_start(base: Built, one: Built) -> list[Change]:
+def _changed_start(base: Built, one: Built, told: Sequence[Change]) -> list[Change]:
     """What settings come to: a number of beds per average region in each of the regions."""
-    old, found = _at_start(base), {}
+    old: dict[tuple[str, str], float] = _at_start(base)
+    found: dict[tuple[object, object], Change] = {(one.old, one.new): one for one in told}
     for (name, unit), after in _at_start(one).items():
         before = old.get((name, unit), after)
         if not math.isclose(before, after, rel_tol=1e-6):
-            told = Change("start", f"{words(name)} at the start", unit, before, after)
-            found.setdefault((before, after), told)  # free beds, where all of them are
-    return list(found.values())
+            part = next((g for g in base.env.spec.groups if name.endswith(f"_{slug(g)}")), "")
+            what = words(name.removesuffix(f"_{slug(part)}")) + (f", {words(part)}" if part else "")
+            change = Change("start", f"{what}: at the start", unit, before, after)
+            found.setdefault((before, after), change)  # free beds, where all of them are
+    return [change for change in found.values() if change.section == "start"]
 
 
 def _at_start(built: Built) -> dict[tuple[str, str], float]:

@@ -11,7 +11,7 @@ from fairgym.core import Environment
 from fairgym.data import standardised_mean_difference
 from fairgym.fairness import Rate
 from fairgym.results.labels import OBJECTIVE, MetricLabel
-from fairgym.results.numbers import Estimate, estimate, ratio
+from fairgym.results.numbers import Estimate, estimate, gaps_without_rounding, ratio
 from fairgym.statistics.comparisons import Null, null_of
 from fairgym.statistics.intervals import paired_interval
 from fairgym.statistics.survival import WaitCourse, still_waiting
@@ -43,7 +43,8 @@ class Result:
                 values, defined = evaluation.objective, True
                 values = np.zeros(0) if values is None else values
             else:
-                values = evaluation.metrics[metric.name]
+                rates = evaluation.rates.get(metric.name)
+                values = gaps_without_rounding(evaluation.metrics[metric.name], rates)
                 defined = evaluation.defined[metric.name]
             found.append(metric.shown(np.where(np.asarray(defined), np.asarray(values), np.nan)))
         return found

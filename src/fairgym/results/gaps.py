@@ -91,7 +91,7 @@ class RateGaps:
     def widest_text(self) -> str:
         """Who is worse off in the pair that is furthest apart, and against whom."""
         pair = self.widest
-        if not pair.gap.clear:
+        if not pair.gap.clear or len(self.pairs) == 1:
             return self.text(pair)
         other = next(name for name in pair.names if name != self.worse_off(pair))
         return f"{self.text(pair)}, against {those(other)}"

@@ -80,6 +80,19 @@ def rounded_away(value: "Estimate", size: float) -> "Estimate":
     return value.times(0.0) if max(known, default=math.inf) < ROUNDING * size else value
 
 
+def gaps_without_rounding(values: np.ndarray, rates: np.ndarray | None) -> np.ndarray:
+    """Disparities per episode; 0 where one is but rounding of the rates that it compares.
+
+    Args:
+        values: the disparities.
+        rates: the groups' rates, (episodes, groups), NaN where undefined; None if not known.
+    """
+    if rates is None or not rates.size:
+        return values
+    largest = np.nanmax(np.abs(rates), axis=1, initial=0.0)
+    return np.where(np.abs(values) < ROUNDING * largest, 0.0, values)
+
+
 def magnitude(value: float) -> tuple[float, str]:
     """Scale of a large number: (1e6, "million"), (1e9, "billion"), or (1.0, "")."""
     sizes = ((1e9, "billion"), (1e6, "million"))

@@ -16,7 +16,7 @@ from fairgym.results.labels import (
     metric_label,
     rate_title,
 )
-from fairgym.results.numbers import in_plain_unit, limits_of, ratio
+from fairgym.results.numbers import gaps_without_rounding, in_plain_unit, limits_of, ratio
 from fairgym.training.evaluation import Evaluation
 
 FAILED, LENGTH = "failed", "length"
@@ -113,7 +113,8 @@ def _measure(env: Environment, name: str) -> Quantity:
     unit, factor = in_plain_unit(label.unit)
 
     def values(evaluation: Evaluation) -> np.ndarray:
-        shown = factor * label.shown(evaluation.metrics[name])
+        raw = gaps_without_rounding(evaluation.metrics[name], evaluation.rates.get(name))
+        shown = factor * label.shown(raw)
         return np.where(evaluation.defined[name], shown, np.nan)
 
     better, limits = -1 if label.flipped else 1, label.limits

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairgym.core import FairgymError
 from fairgym.data.store import need
-from fairgym.utils.files import require_path, require_writable, write_whole
+from fairgym.utils.files import make_folder, require_path, require_writable, write_whole
 
 SCHEMA, VERSION = "fairgym results", 1  # of what `--json` prints
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # first letters of what is calculated
@@ -86,6 +86,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
         path: A file that `require_table` takes; what is missing is an empty cell, or null.
         rows: The rows.
     """
+    make_folder(path.parent)
     if path.suffix == ".csv":
         write_whole(path, csv_text(rows).encode())
         return

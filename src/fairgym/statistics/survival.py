@@ -65,8 +65,19 @@ def left_after(course: WaitCourse, time: int) -> float:
     return float(left[ages == time][0]) if time in ages else np.nan
 
 
-def served_within(course: WaitCourse, share: float) -> float:
-    """Steps after which a share of those who began to wait no longer does; infinity if never."""
+def quantile(course: WaitCourse, share: float) -> tuple[float, float]:
+    """Steps that a share of all waits do not exceed, as the two ends between which these lie.
+
+    Those who are last seen to wait at an age are served with a wait of just this age, so that waits
+    end between an age and the step before the next one. Infinity where too few waits end.
+
+    Args:
+        course: as `still_waiting` returns it.
+        share: share of the waits, above 0.
+    """
     ages, left = course
     reached = left <= 1.0 - share + 1e-9  # a product of ratios, each of them rounded
-    return float(ages[np.argmax(reached)]) if reached.any() else np.inf
+    if not reached.any():
+        return np.inf, np.inf
+    place = int(np.argmax(reached))
+    return float(ages[place - 1]), float(ages[place] - 1)

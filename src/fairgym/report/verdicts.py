@@ -235,7 +235,7 @@ def wait_sentences(result: Result, rule: Result, env: Environment, several: bool
             seeds = f" (by seed {', '.join(told)})"
         unit = env.spec.time_unit
         found.append(
-            f"Of all waits half end within {halves[0]} with {who(result)} and {halves[1]} with"
+            f"Of all waits half end {halves[0]} with {who(result)} and {halves[1]} with"
             f" “{rule.name}”, however they end; {left[0]}%{seeds} and {left[1]}% last"
             f" {_span(last, unit)} or longer."
         )
@@ -247,7 +247,9 @@ def _span(steps: float, unit: str) -> str:
 
 
 def _steps(within: float, last: int, unit: str) -> str:
-    return _span(within, unit) if np.isfinite(within) else f"more than {_span(last, unit)}"
+    if not np.isfinite(within):
+        return f"after more than {_span(last, unit)}"
+    return f"within {_span(within, unit)}" if within else "at once"
 
 
 def _sorted_line(start: str, lines: Iterable[_Line]) -> str:

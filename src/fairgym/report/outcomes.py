@@ -65,8 +65,8 @@ def group_outcomes(results: Sequence[Result], env: Environment) -> Figure:
 
     Returns:
         A figure: a panel for each rate, a row in it for each policy, and in that a point with its
-        95% interval for each group; of many groups or people those with the lowest, the middle and
-        the highest rate.
+        95% interval for each group; of many groups or people the lowest rate, the mean and the
+        highest.
     """
     compared, finished = compared_rates(env), env.spec.finished_only
     # who is served stands before how long those who are served wait for it

@@ -42,7 +42,7 @@ _SCHEME = (
     " of those concerned has got so far, which is their status. Higher is better.",
 )
 _INTERVALS = (
-    "Brackets hold a 95% interval: a range made so that it holds the true mean 95 times in 100. It"
+    "Brackets hold a 95% interval, made so that it holds the true mean 95 times in 100. It"
     " allows for chance in the episodes, and in training where there are several seeds."
     " Policies are compared episode by episode: two are said to differ when the 95% interval of the"
     " mean difference leaves out 0, which can be so although their own brackets overlap."

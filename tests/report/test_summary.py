@@ -60,7 +60,7 @@ def test_every_word_is_explained(page):
     words = plain(page.partition('id="words"')[2].partition("</details>")[0])
     for word in ("policy", "baseline", "episode", "objective", "epoch", "disparity"):
         assert re.search(rf"\bAn? {word} is ", words), word
-    assert "a seed is" in words and "95% interval: a range" in words and "leaves out 0" in words
+    assert "a seed is" in words and "95% interval, made so" in words and "leaves out 0" in words
     assert "do not overlap" not in page
 
 

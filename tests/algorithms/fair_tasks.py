@@ -1,4 +1,4 @@
-"""Small tasks in which what pays is unfair, and foresight of them."""
+"""Small tasks in which what pays is unfair, and their expected components."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -85,7 +85,7 @@ class Desk(Tiny, Environment[DeskState, Params, Decided]):
                 "long_term": Windowed(Distance("standing"), 1),
                 "long_term_window": Windowed(Distance("standing"), 10),
             },
-            foresee=self._foresee,
+            expected_components=self._expected_components,
         )
 
     @cached_property
@@ -109,7 +109,7 @@ class Desk(Tiny, Environment[DeskState, Params, Decided]):
         found = self._components(state.group, actions["clerk"], state.standing)
         return DeskState(state.time + 1, noise, found.standing), found, jnp.array(False)
 
-    def _foresee(self, observations: Any, actions: Any, params: Any) -> Decided:
+    def _expected_components(self, observations: Any, actions: Any, params: Any) -> Decided:
         group = observations["clerk"].features[0, 0].astype(jnp.int32)
         return self._components(group, actions["clerk"], jnp.zeros((2, 2)))
 
@@ -163,7 +163,7 @@ class Depot(Still[Sent]):
             components=Sent,
             metrics={"unevenness": LargestDeviation("sent")},
             measures=self._measures,
-            foresee=self._foresee,
+            expected_components=self._expected_components,
         )
 
     @property
@@ -178,9 +178,13 @@ class Depot(Still[Sent]):
     def transition(
         self, noise: Any, state: StillState, actions: Any, params: Any
     ) -> tuple[StillState, Sent, Bool[Array, ""]]:
-        return StillState(state.time + 1), self._foresee({}, actions, params), jnp.array(False)
+        return (
+            StillState(state.time + 1),
+            self._expected_components({}, actions, params),
+            jnp.array(False),
+        )
 
-    def _foresee(self, observations: Any, actions: Any, params: Any) -> Sent:
+    def _expected_components(self, observations: Any, actions: Any, params: Any) -> Sent:
         return Sent(sent=actions["driver"].astype(jnp.float32))
 
 

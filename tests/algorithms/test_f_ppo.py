@@ -51,10 +51,10 @@ def memory_of(measure, env, **sums):
 
 
 def massage_by(env, measure, memory, agent, seen, logits, raw, threshold):
-    """Massaging by what the environment foresees after what has happened."""
+    """Massaging by what the environment expects after what has happened."""
 
     def unfairness(action):
-        expected = env.spec.foresee({agent: seen}, {agent: action}, None)
+        expected = env.spec.expected_components({agent: seen}, {agent: action}, None)
         return -measure.value_after(measure.remaining(memory), expected)
 
     return massage(env.action_space(agent), seen, logits, raw, threshold, unfairness)
@@ -364,7 +364,7 @@ def test_signals_begin_anew_with_every_episode():
         (
             Bandit(),
             {"short_term": "points", "long_term": "points"},
-            "but bandit does not foresee what actions come to; it takes an environment with",
+            "but bandit declares no expected components; it takes an environment with",
         ),
         (
             Office(),

@@ -49,9 +49,9 @@ def stepped(learner, state, key):
 @eqx.filter_jit
 def remembering(env, objective, key, happened, memory):
     """A step under the same noise from a world that remembers something else, rewarded as usual."""
-    before = AugmentedState(happened.before.state.world, memory)
+    before = AugmentedState(happened.before.state.env_state, memory)
     _, end = AutoReset(env).step_autoreset(key, before, {"server": happened.action}, PARAMS)
-    judged = {n: j.replace(status=memory) for n, j in happened.before.judged[0].items()}
+    judged = {n: j.replace(status=memory) for n, j in happened.before.scheme_states[0].items()}
     _, reward = objective.step(judged, end.components)
     after = env.observe(end.final_state, PARAMS)["server"]
     return env.observe(before, PARAMS)["server"], after, reward, end.final_state.memory
@@ -99,10 +99,10 @@ def test_the_table_is_that_of_a_plain_rewrite():
     state, values, epsilon = begun(TABULAR, objective=MIXED), {}, {}
     time, counts, limit = 0, (0, 0), SHOP.horizon
     for number in range(40):
-        present = tuple(np.asarray(state.world.state.world.present).tolist())
+        present = tuple(np.asarray(state.world.state.env_state.present).tolist())
         state, _, happened, _ = stepped(TABULAR, state, jax.random.key(number))
         action, time = int(happened.action), time + 1
-        following = tuple(np.asarray(happened.after.state.world.present).tolist())
+        following = tuple(np.asarray(happened.after.state.env_state.present).tolist())
         epsilon[present, counts] = max(0.95 * epsilon.get((present, counts), 1.0), 0.2)
         others = [tuple(np.add(counts, o)) for o in itertools.product((0, 1, 2), repeat=2)]
         factor = 0.0 if time == limit else 0.99

@@ -112,10 +112,12 @@ def test_worlds_are_stacked_and_empty_without_schemes():
     keys = jax.random.split(KEY, 3)
     objectives = (("heater", Objective.direct(ENV)),)
     world = first_worlds(ENV, ENV.default_params, objectives, {}, keys)
-    assert world.judged == ({},) and world.hidden == {}
+    assert world.scheme_states == ({},) and world.hidden == {}
     objectives = (("heater", Objective(ENV.metrics, {"course": 1.0}, schemes=ENV.spec.schemes)),)
     world = first_worlds(ENV, ENV.default_params, objectives, {"guest": Alternating()}, keys)
-    assert world.judged[0]["course"].status.shape == (3, 2) and world.hidden["guest"].shape == (3,)
+    assert world.scheme_states[0]["course"].status.shape == (3, 2) and world.hidden[
+        "guest"
+    ].shape == (3,)
 
 
 LEARNERS = {

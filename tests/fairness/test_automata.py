@@ -72,10 +72,14 @@ def test_the_product_is_a_memory_that_the_status_is_a_function_of(automata):
     @jax.jit
     @jax.vmap
     def course(word):
-        def update(judged, letter):
-            judged = scheme.update(judged, Letter(letter))
-            accepts = product.accepting(judged.status)
-            return judged, (scheme.status_of(judged), accepts, scheme.score(judged))
+        def update(scheme_state, letter):
+            scheme_state = scheme.update(scheme_state, Letter(letter))
+            accepts = product.accepting(scheme_state.status)
+            return scheme_state, (
+                scheme.status_of(scheme_state),
+                accepts,
+                scheme.score(scheme_state),
+            )
 
         return lax.scan(update, scheme.initial(Letter(word[0])), word)[1]
 

@@ -95,9 +95,9 @@ class Rows(Components):
 def fold(schemes, trace):
     """Step by step, as learners do: memories at the end, and the reward of each step."""
 
-    def step(judged, row):
-        after = {name: scheme.update(judged[name], row) for name, scheme in schemes.items()}
-        gains = {name: s.gain(judged[name], after[name]) for name, s in schemes.items()}
+    def step(scheme_state, row):
+        after = {name: scheme.update(scheme_state[name], row) for name, scheme in schemes.items()}
+        gains = {name: s.gain(scheme_state[name], after[name]) for name, s in schemes.items()}
         return after, gains
 
     first = jax.tree.map(lambda x: x[0], trace)
@@ -131,7 +131,7 @@ def ways(request):
         stakeholders=stakeholders,
         steps=steps,
     )
-    judged, gains = jax.jit(lambda trace: fold(schemes, trace))(episode.trace)
+    scheme_state, gains = jax.jit(lambda trace: fold(schemes, trace))(episode.trace)
     # made-up counts, most of them few, of any length beside those of the episode: one program
     rng = np.random.default_rng(1)
     often = rng.choice([0.2, 1.0, 4.0], (12, 1, len(stakeholders)))
@@ -146,7 +146,7 @@ def ways(request):
         "schemes": schemes,
         "rollout": {name: s.score(episode.memories[name]) for name, s in schemes.items()},
         "learner": {name: gains[name].sum() for name in schemes},
-        "judged": {name: s.score(judged[name]) for name, s in schemes.items()},
+        "scheme_state": {name: s.score(scheme_state[name]) for name, s in schemes.items()},
         "trace": jax.tree.map(lambda x: x[0], found),
         "table": jax.tree.map(lambda x: x[1], found),
         "plain": {component: counts[: int(episode.length)]},
@@ -160,14 +160,16 @@ def test_a_rollout_a_learner_a_trace_and_a_table_give_the_same_score(ways, name)
     """And that of plain NumPy; the episode hands out enough for every filter."""
     expected = plain_schemes.scores(ways["schemes"][name], ways["plain"])
     assert ways["rows"] > 24
-    for way in ("rollout", "judged"):
+    for way in ("rollout", "scheme_state"):
         np.testing.assert_allclose(ways[way][name], expected[-1], rtol=ALIKE, atol=ALIKE)
     np.testing.assert_allclose(ways["learner"][name], expected[-1], rtol=ALIKE, atol=1e-4)
     for way in ("trace", "table"):
         score, scores = ways[way][name]
         np.testing.assert_allclose(scores[: len(expected)], expected, rtol=ALIKE, atol=ALIKE)
         assert float(score) == float(scores[len(expected) - 1]) == float(scores[-1])
-    assert float(ways["rollout"][name]) == pytest.approx(float(ways["judged"][name]), rel=1e-6)
+    assert float(ways["rollout"][name]) == pytest.approx(
+        float(ways["scheme_state"][name]), rel=1e-6
+    )
     assert float(ways["trace"][name][0]) == float(ways["table"][name][0])
 
 

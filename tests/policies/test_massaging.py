@@ -147,13 +147,15 @@ def test_what_cannot_be_massaged_is_refused(changes, message):
         massaged(bank, bank.default_params, **given)
 
 
-def test_an_environment_without_foresight_or_measures_is_refused():
+def test_an_environment_without_expected_components_or_measures_is_refused():
     shop = fairgym.make("doughnut", population=3, horizon=5)
     learned = equivariant(shop, jax.random.key(0))
     with pytest.raises(FairgymError, match="one of: none, since doughnut has no measures"):
         massaged(shop, shop.default_params, learned, 0.5)
     measure = Windowed(shop.metrics["handed_out"], 3)
-    with pytest.raises(FairgymError, match="'server', but doughnut does not foresee what"):
+    with pytest.raises(
+        FairgymError, match="'server', but doughnut declares no expected components"
+    ):
         massaged(shop, shop.default_params, learned, 0.5, measure)
     loans = fairgym.make("loan_simple", population=10, horizon=5)
     with pytest.raises(FairgymError, match="it takes an agent that chooses an option or divides"):

@@ -24,7 +24,7 @@ def test_runs_are_gathered_by_configuration(made_up_run):
     assert [len(group.runs) for group in groups] == [2, 1]
     assert [group.label for group in groups] == ["objective uniform", "objective direct"]
     assert groups[0].series("objective").mean.tolist() == [2.0]
-    assert groups[0].aim != groups[1].aim and groups[0].world == groups[1].world == ""
+    assert groups[0].aim != groups[1].aim and groups[0].environment == groups[1].environment == ""
     assert group_runs(runs[:2])[0].label == ""
     assert group_runs([runs[0], runs[0]])[0].runs == (runs[0],)
 
@@ -34,7 +34,7 @@ def test_labels_say_what_was_set_not_what_follows(made_up_run):
     runs = [made_up_run(0, [1.0], environment_args=shape) for shape in shapes]
     groups = group_runs(runs)
     assert [group.label for group in groups] == ["population 500", "population 1,000"]
-    assert [group.world for group in groups] == ["population 500", "population 1,000"]
+    assert [group.environment for group in groups] == ["population 500", "population 1,000"]
     fixed = [
         made_up_run(0, [1.0], fixed={"admissions": [0.0, 0.5]}),
         made_up_run(0, [1.0], fixed={}),
@@ -47,7 +47,10 @@ def test_other_data_is_another_configuration(made_up_run):
     runs = [made_up_run(seed, [1.0]) for seed in (0, 1)]
     for run, checksum in zip(runs, ("a" * 64, "b" * 64), strict=True):
         run.provenance["data_checksum"] = checksum
-    assert [group.world for group in group_runs(runs)] == ["data " + "a" * 12, "data " + "b" * 12]
+    assert [group.environment for group in group_runs(runs)] == [
+        "data " + "a" * 12,
+        "data " + "b" * 12,
+    ]
 
 
 def test_configurations_that_differ_in_much_go_by_their_folders(made_up_run):

@@ -202,7 +202,7 @@ def test_bold_are_the_best_and_those_that_may_be_as_good(env, made_up_evaluation
     failed = result("d", 50, 51, 52, 53, terminated=np.array([False, False, True, False]))
     assert len(best_of([failed, best, apart], env, "Profit")) == 1
     assert best_of([failed], env, "Profit") == []
-    elsewhere = result("e", 30, 30, 30, 31, world="other")  # other people: not to be compared
+    elsewhere = result("e", 30, 30, 30, 31, environment="other")  # other people: not to be compared
     assert len(best_of([best, apart, elsewhere], env, "Profit")) == 2
 
 

@@ -223,10 +223,10 @@ def test_luck_is_what_permutations_make():
     rows = [row(a, 0, s, float(np.sin(7 * a + 3 * s))) for a in range(4) for s in range(5)]
     (one, seeds) = effects(rows, NAMES, ["score"]).shares
     assert one.factor == "a" and seeds.factor == "seeds"
-    assert one.luck == pytest.approx(3 / 19, abs=0.02)
-    assert one.bound > one.luck and math.isnan(seeds.bound)
+    assert one.null_mean == pytest.approx(3 / 19, abs=0.02)
+    assert one.bound > one.null_mean and math.isnan(seeds.bound)
     (few, _) = effects(runs((0, 0, 1, 1, 2), [3.0, 1.0, 4.0, 1.5, 9.0]), NAMES, ["score"]).shares
-    assert few.luck == pytest.approx(2 / 4)
+    assert few.null_mean == pytest.approx(2 / 4)
     clear = sum(
         effects(runs([a for a in range(4) for _ in range(5)], y), NAMES, ["score"]).shares[0].clear
         for y in np.random.default_rng(5).normal(size=(200, 20)).tolist()

@@ -55,7 +55,7 @@ def test_policies_are_measured_once_per_seed_and_setting(runs):
         *("longer", "only left", "random"),
     ], "baselines are run once for each environment"
     first, direct, longer = found
-    assert first.world == direct.world != longer.world
+    assert first.environment == direct.environment != longer.environment
     assert [len(one.evaluations) for one in first.policies] == [2, 1, 1]
     assert [one.learned for one in first.policies] == [True, False, False]
     assert first.policies[0].runs == tuple(runs["both seeds"])

@@ -116,7 +116,7 @@ def test_the_world_is_the_one_inside_and_the_memory_its_fold():
         np.testing.assert_array_equal(seen["heater"].features[:, 1], sums * [1, 1, 0])
         np.testing.assert_array_equal(seen["heater"].context, seen_inside["heater"].context)
         assert bool(env.observation_space("heater").contains(seen["heater"]))
-        assert eqx.tree_equal(state.world, world) and state.time == number
+        assert eqx.tree_equal(state.env_state, world) and state.time == number
         np.testing.assert_array_equal(state.memory, sums)
         key = jax.random.fold_in(KEY, number)
         action = {"heater": jax.random.uniform(key, (3,))}
@@ -131,12 +131,12 @@ def test_any_memory_can_be_shown_in_a_world():
     env, params = augmented(House(), "heat"), House().default_params
     state = env.initial_state(KEY, params)
     others = jnp.arange(12.0).reshape(4, 3)
-    shown = jax.vmap(lambda memory: env.show(state.world, memory, params)["heater"])(others)
+    shown = jax.vmap(lambda memory: env.show(state.env_state, memory, params)["heater"])(others)
     np.testing.assert_array_equal(shown.features[:, :2, 1], others[:, :2])
     one = env.observe(state.replace(memory=others[1]), params)["heater"]
     assert eqx.tree_equal(one, jax.tree.map(lambda x: x[1], shown))
     later = state.replace(time=jnp.int32(3), memory=others[1])
-    assert later.time == later.world.time == 3 and later.memory is not state.memory
+    assert later.time == later.env_state.time == 3 and later.memory is not state.memory
 
 
 def test_a_memory_of_groups_is_context_of_all_agents():
@@ -148,13 +148,13 @@ def test_a_memory_of_groups_is_context_of_all_agents():
         names = [feature.name for feature in env.observation_space(agent).context]
         assert names == ["time", "sum_first", "sum_second"]
         np.testing.assert_array_equal(seen[agent].context, [0.0, 3.0, 5.0])
-    assert eqx.tree_equal(env.people(state), inside.people(state.world))
-    assert eqx.tree_equal(env.census(state), inside.census(state.world))
+    assert eqx.tree_equal(env.people(state), inside.people(state.env_state))
+    assert eqx.tree_equal(env.census(state), inside.census(state.env_state))
     assert env.name == "toy" and env.unwrapped is inside and env.population == 10
     order = jnp.arange(10)[::-1]
     there = renumbered(state, order)
-    assert eqx.tree_equal(there.world, renumbered(state.world, order))
-    assert there.memory is state.memory and not eqx.tree_equal(there.world, state.world)
+    assert eqx.tree_equal(there.env_state, renumbered(state.env_state, order))
+    assert there.memory is state.memory and not eqx.tree_equal(there.env_state, state.env_state)
 
 
 def test_a_policy_of_the_memory_takes_turns():

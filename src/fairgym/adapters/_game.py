@@ -33,7 +33,7 @@ class Play(Struct):
     Attributes:
         state: state of the environment.
         step: number of steps made.
-        judged: per playing agent, memories of the schemes that are rewarded.
+        scheme_states: per playing agent, memories of the schemes that are rewarded.
         hidden: hidden states of the fixed agents that have one, by name.
         totals: sums of the components so far in a row, with `lost` exact to float32 rounding: two
             arrays in place of dozens, which Python would hand over in every step.
@@ -44,7 +44,7 @@ class Play(Struct):
 
     state: PyTree
     step: Int[Array, ""]
-    judged: tuple[dict[str, PyTree], ...]
+    scheme_states: tuple[dict[str, PyTree], ...]
     hidden: dict[str, PyTree]
     totals: Float[Array, " numbers"]
     lost: Float[Array, " numbers"]
@@ -99,7 +99,7 @@ class Game:
         return Play(
             state=self.env.initial_state(reset_key, params),
             step=jnp.int32(0),
-            judged=tuple(objective.initial(nothing) for objective in self._rewarded),
+            scheme_states=tuple(objective.initial(nothing) for objective in self._rewarded),
             hidden=first_hidden(policies),
             totals=ravel_pytree(nothing)[0],
             lost=ravel_pytree(nothing)[0],
@@ -131,7 +131,7 @@ class Game:
         state, components, failed = env.advance(noise, play.state, taken, params)
         steps = [
             objective.step(judged, components, env.horizon)
-            for objective, judged in zip(self._rewarded, play.judged, strict=True)
+            for objective, judged in zip(self._rewarded, play.scheme_states, strict=True)
         ]
         rewards = tuple(reward for _, reward in steps)
         if self.vector_rewards:
@@ -142,7 +142,7 @@ class Game:
         play = play.replace(
             state=state,
             step=play.step + 1,
-            judged=tuple(after for after, _ in steps),
+            scheme_states=tuple(after for after, _ in steps),
             hidden=hidden,
             totals=totals,
             lost=lost,

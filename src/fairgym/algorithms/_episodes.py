@@ -121,9 +121,9 @@ def log_metrics(
         mean = jnp.mean(jax.vmap(metric.normalised)(totals))
         key = log_keys.term(metric.kind)
         log[key] = log.get(key, 0.0) + mean
-    for name, judged in (memories or {}).items():
+    for name, scheme_states in (memories or {}).items():
         scheme = env.spec.schemes[name]
-        score = jnp.mean(jax.vmap(scheme.score)(judged))
+        score = jnp.mean(jax.vmap(scheme.score)(scheme_states))
         log[log_keys.metric(name)] = score
         key = log_keys.term("scheme")
         log[key] = log.get(key, 0.0) + score / scheme.normaliser

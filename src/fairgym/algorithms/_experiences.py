@@ -92,7 +92,7 @@ def with_counterfactuals(
     env = augmented_envs(state.env)[0]
     memory: Any = env.memory  # of people, whose statuses it tells
     (agent, objective), params = state.objectives[0], state.params
-    world, world_after = happened.before.state.world, happened.after.state.world
+    world, world_after = happened.before.state.env_state, happened.after.state.env_state
     # chosen before the outcome is looked at, as theorem 5.7 demands
     memories, kept = _chosen(memory, happened.before.state.memory, key, offsets, most)
     after = jax.vmap(lambda m: memory.update(m, happened.components))(memories)
@@ -130,7 +130,7 @@ def counterfactual_reward(
     """Reward of a step whose stakeholder status was another one: W(U) with B as it happened."""
     reward = objective.step_reward(happened.components)
     for name, scheme in objective.weighed_schemes.items():
-        own = scheme.reward(status, happened.after.judged[0][name].counts)
+        own = scheme.reward(status, happened.after.scheme_states[0][name].counts)
         reward = reward + objective.weights[name] * own * (1 / scheme.normaliser)
     return reward
 
@@ -247,10 +247,13 @@ def _looks_back(when: Any, like: PyTree) -> bool:
 
 def _tells(memory: PyTree, scheme: Any, like: PyTree) -> bool:
     """True if W of the memory's status is W of the scheme's, along steps with random components."""
-    remembered, judged = memory.initial(like), scheme.initial(like)
+    remembered, scheme_states = memory.initial(like), scheme.initial(like)
     for row in _random_rows(like):
-        remembered, judged = memory.update(remembered, row), scheme.update(judged, row)
-        u, true = memory.status(remembered), scheme.status.status(judged.status)
+        remembered, scheme_states = (
+            memory.update(remembered, row),
+            scheme.update(scheme_states, row),
+        )
+        u, true = memory.status(remembered), scheme.status.status(scheme_states.status)
         if u.shape != true.shape:
             return False
         found, due = (scheme.reward(x, jnp.array(True)) for x in (u, true))

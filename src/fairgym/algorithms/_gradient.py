@@ -32,8 +32,8 @@ from fairgym.algorithms._episodes import (
 from fairgym.algorithms._networks import Networks
 from fairgym.algorithms._worlds import (
     World,
-    first_judged,
     first_worlds,
+    initial_scheme_states,
     scan_state,
     spread_over_devices,
     where,
@@ -92,17 +92,20 @@ class GradientState(TrainState):
         """
         state, end = AutoReset(self.env).step_autoreset(key, world.state, actions, self.params)
         steps = [
-            objective.step(judged, end.components, self.env.horizon, multipliers)
-            for (_, objective), judged, multipliers in zip(
-                self.objectives, world.judged, self.multipliers, strict=True
+            objective.step(scheme_states, end.components, self.env.horizon, multipliers)
+            for (_, objective), scheme_states, multipliers in zip(
+                self.objectives, world.scheme_states, self.multipliers, strict=True
             )
         ]
-        first = first_judged(self.env, self.params, self.objectives), first_hidden(self.fixed)
-        judged, hidden = where(end.done, first, (tuple(after for after, _ in steps), hidden))
+        first = (
+            initial_scheme_states(self.env, self.params, self.objectives),
+            first_hidden(self.fixed),
+        )
+        scheme_states, hidden = where(end.done, first, (tuple(after for after, _ in steps), hidden))
         rewards = jnp.stack([reward for _, reward in steps])
         if failure_penalty:
             rewards -= failure_penalty * end.terminated
-        return World(state, judged, hidden), end, rewards
+        return World(state, scheme_states, hidden), end, rewards
 
 
 StateT = TypeVar("StateT", bound=GradientState)

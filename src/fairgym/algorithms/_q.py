@@ -36,9 +36,9 @@ from fairgym.algorithms._experiences import (
 )
 from fairgym.algorithms._worlds import (
     World,
-    first_judged,
     first_world,
     fixed_actions,
+    initial_scheme_states,
     scan_state,
     where,
 )
@@ -293,8 +293,8 @@ class QLearner(Epochs[StateT]):
         following, end = AutoReset(state.env).step_autoreset(
             key, before.state, actions, state.params
         )
-        judged, reward = state.objective.step(before.judged[0], end.components)
-        after = World(end.final_state, (judged,), hidden)
+        scheme_states, reward = state.objective.step(before.scheme_states[0], end.components)
+        after = World(end.final_state, (scheme_states,), hidden)
         happened = Happened(
             before=before,
             after=after,
@@ -305,6 +305,9 @@ class QLearner(Epochs[StateT]):
             reward=reward,
             ends=end.terminated if self.bootstrap_truncated else end.done,
         )
-        first = first_judged(state.env, state.params, state.objectives), first_hidden(state.fixed)
-        world = World(following, *where(end.done, first, ((judged,), hidden)))
+        first = (
+            initial_scheme_states(state.env, state.params, state.objectives),
+            first_hidden(state.fixed),
+        )
+        world = World(following, *where(end.done, first, ((scheme_states,), hidden)))
         return state.replace(world=world), happened, end.done

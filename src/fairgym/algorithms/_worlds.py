@@ -45,18 +45,18 @@ class World(Struct):
 
     Attributes:
         state: state of the environment.
-        judged: per trained agent, memories of the schemes that its objective weighs.
+        scheme_states: per trained agent, memories of the schemes that its objective weighs.
         hidden: hidden states of the agents that are not trained and have one, by name.
         watched: memories of the measures that the learner looks at in every step, by name.
     """
 
     state: PyTree
-    judged: tuple[dict[str, PyTree], ...]
+    scheme_states: tuple[dict[str, PyTree], ...]
     hidden: dict[str, PyTree]
     watched: dict[str, PyTree] = eqx.field(default_factory=dict)
 
 
-def first_judged(
+def initial_scheme_states(
     env: Environment, params: Params, objectives: Sequence[tuple[str, Objective]]
 ) -> tuple[dict[str, PyTree], ...]:
     """Memories of the schemes that objectives weigh, at the start of an episode.
@@ -80,11 +80,11 @@ def first_worlds(
     keys: Key[Array, " worlds"],
 ) -> World:
     """Worlds at the start of an episode, one for each key, stacked along a first axis."""
-    memories = first_judged(env, params, objectives), first_hidden(fixed)
-    judged, hidden = jax.tree.map(
+    memories = initial_scheme_states(env, params, objectives), first_hidden(fixed)
+    scheme_states, hidden = jax.tree.map(
         lambda x: jnp.broadcast_to(x, (len(keys), *jnp.shape(x))), memories
     )
-    return World(state=first_states(env, params, keys), judged=judged, hidden=hidden)
+    return World(state=first_states(env, params, keys), scheme_states=scheme_states, hidden=hidden)
 
 
 @eqx.filter_jit
@@ -97,7 +97,7 @@ def first_world(
 ) -> World:
     """A world at the start of an episode."""
     state = env.initial_state(key, params)
-    return World(state, first_judged(env, params, objectives), first_hidden(fixed))
+    return World(state, initial_scheme_states(env, params, objectives), first_hidden(fixed))
 
 
 def sample_people(

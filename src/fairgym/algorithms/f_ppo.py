@@ -151,8 +151,10 @@ class FPpo(Watching, Ppo):
                     turn.key, turn.world.state, everybody, turn.params
                 )[1]
                 return -measure.value_after(remaining, step.components)
-            assert env.spec.foresee is not None
-            expected = env.spec.foresee({turn.agent: turn.seen}, {turn.agent: action}, turn.params)
+            assert env.spec.expected_components is not None
+            expected = env.spec.expected_components(
+                {turn.agent: turn.seen}, {turn.agent: action}, turn.params
+            )
             return -measure.value_after(remaining, expected)
 
         tau, space = self.tau(turn.carried[ROUNDS]), env.action_space(turn.agent)

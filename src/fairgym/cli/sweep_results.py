@@ -232,7 +232,7 @@ def print_effects(arguments: Sequence[str]) -> None:
             "measure": share.measure,
             "setting": share.factor,
             "share": share.share,
-            "null_mean": share.luck,
+            "null_mean": share.null_mean,
             "null_bound": share.bound,
             "p": share.p,
             "least_p": share.least_p,

@@ -216,9 +216,9 @@ class EnvironmentSpec:
             "module:function", the name of an option, one number, one number per element of the
             action, or numbers by the names of the elements (`fairgym.policies.fixed_policies`
             builds them). By default random actions of all agents.
-        foresee: Function of (observations, actions, params) that returns the expected components
-            of a step, as far as what the agents see tells them, and 0 for the others. None where
-            nothing can be foreseen.
+        expected_components: Function of (observations, actions, params) that returns the
+            expected components of a step given what the agents observe; those that cannot be
+            expected are 0. None if the environment has no such function.
         stages: Names of the stages that a person can be in, by stage code.
         core_attribute: Key of `people` whose distribution shows the groups' starting points.
         waits: Stage in which people wait -> the key of `people` with the whole steps that they
@@ -253,7 +253,7 @@ class EnvironmentSpec:
     default_objective: str = "uniform"
     benefit: str = ""
     baselines: Mapping[str, Mapping[str, object]] = dataclasses.field(default_factory=dict)
-    foresee: Callable[[PyTree, Mapping[str, Array], PyTree], PyTree] | None = None
+    expected_components: Callable[[PyTree, Mapping[str, Array], PyTree], PyTree] | None = None
     stages: tuple[str, ...] = ()
     core_attribute: str = ""
     waits: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -30,8 +30,8 @@ from fairgym.fairness.metrics import Direct, Metric, Rate, metric_classes
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import (
     Extended,
-    Judged,
     Scheme,
+    SchemeState,
     StakeholderFirst,
     TimepointFirst,
     unfairness,
@@ -57,7 +57,6 @@ __all__ = [
     "GeneralisedGini",
     "Gini",
     "GroupRatio",
-    "Judged",
     "LargestDeviation",
     "LargestGap",
     "Last",
@@ -73,6 +72,7 @@ __all__ = [
     "RelaxedParity",
     "Reset",
     "Scheme",
+    "SchemeState",
     "StakeholderFirst",
     "Status",
     "Sum",

@@ -113,7 +113,7 @@ class StakeholderFirst:
         return 0.0 - jnp.sum(self.overall(memory) ** 2)
 
 
-class Judged(Struct):
+class SchemeState(Struct):
     """Memory of a scheme.
 
     Attributes:
@@ -196,7 +196,7 @@ class Scheme:
 
     # ---------------------------------------------------------------- as a memory
 
-    def initial(self, like: Components) -> Judged:
+    def initial(self, like: Components) -> SchemeState:
         """The memory before the first step.
 
         Args:
@@ -208,30 +208,30 @@ class Scheme:
         like = jax.tree.map(lambda x: jnp.zeros(jnp.shape(x), jnp.float32), like)
         status = self.status.initial(like)
         size = jax.eval_shape(self.status.status, status).shape[0]
-        return Judged(
+        return SchemeState(
             status=status,
             when=self.when.initial(like),
             counts=jnp.array(False),
             extended=self.extended.initial(size),
         )
 
-    def update(self, judged: Judged, components: Components) -> Judged:
+    def update(self, scheme_state: SchemeState, components: Components) -> SchemeState:
         """The memory after a step."""
-        status = self.status.update(judged.status, components)
-        when = self.when.update(judged.when, components)
+        status = self.status.update(scheme_state.status, components)
+        when = self.when.update(scheme_state.when, components)
         counts = self.when.passes(when)
-        extended = self.extended.update(judged.extended, self.status.status(status), counts)
-        return Judged(status=status, when=when, counts=counts, extended=extended)
+        extended = self.extended.update(scheme_state.extended, self.status.status(status), counts)
+        return SchemeState(status=status, when=when, counts=counts, extended=extended)
 
     # ---------------------------------------------------------------- scores and rewards
 
-    def score(self, judged: Judged) -> Float[Array, ""]:
+    def score(self, scheme_state: SchemeState) -> Float[Array, ""]:
         """Fairness score of the steps so far (definition 4.7); 0 before the first assessment."""
-        return self.extended.score(judged.extended)
+        return self.extended.score(scheme_state.extended)
 
-    def status_of(self, judged: Judged) -> Float[Array, " stakeholders"]:
+    def status_of(self, scheme_state: SchemeState) -> Float[Array, " stakeholders"]:
         """The status vector U of the steps so far."""
-        return self.status.status(judged.status)
+        return self.status.status(scheme_state.status)
 
     @property
     def reward_like(self) -> bool:
@@ -263,7 +263,7 @@ class Scheme:
             )
         return jnp.where(counts, self.extended.aggregation(status), 0.0)
 
-    def gain(self, before: Judged, after: Judged) -> Float[Array, ""]:
+    def gain(self, before: SchemeState, after: SchemeState) -> Float[Array, ""]:
         """Reward of a step: the change of the score.
 
         The rewards of an episode add up to its score, whatever the scheme; of a reward-like one it
@@ -309,10 +309,10 @@ class Scheme:
             length: number of steps made; after them all stays as it was.
         """
 
-        def step(judged: Judged, row: PyTree) -> tuple[Judged, tuple[Array, Array]]:
+        def step(scheme_state: SchemeState, row: PyTree) -> tuple[SchemeState, tuple[Array, Array]]:
             components, number = row
-            after = self.update(judged, components)
-            after = jax.tree.map(lambda a, b: jnp.where(number < length, a, b), after, judged)
+            after = self.update(scheme_state, components)
+            after = jax.tree.map(lambda a, b: jnp.where(number < length, a, b), after, scheme_state)
             return after, (self.score(after), self.status_of(after))
 
         rows = jax.tree.leaves(trace)[0].shape[0]

@@ -53,9 +53,9 @@ def massaged(
     That environment is `env` with what is left of the measure's window in its state, which
     massaging looks at; its steps, components and metrics are the same. `rollout`, `record` and
     `fairgym.evaluate` take both as any others. What comes of an action is what the decision-maker
-    can expect (`EnvironmentSpec.foresee`). A policy sees what it saw before, and the action that is
-    massaged is the one that it takes: of a learned policy the most probable one, or what is drawn
-    by `sampled` ones, as in training. Those without logits, such as rules, act as they did.
+    can expect (`EnvironmentSpec.expected_components`). Observations do not change. The action that
+    is massaged is the one that the policy takes: the mode of a learned policy, or the sample of a
+    `sampled` one, as in training. Policies without logits, such as rules, act as before.
 
     Args:
         env: the environment.
@@ -66,7 +66,8 @@ def massaged(
 
     Raises:
         FairgymError: a threshold or measure that is none; no policy that can be massaged, an agent
-            that neither chooses an option nor divides units, or an environment without `foresee`.
+            that neither chooses an option nor divides units, or an environment without
+            `expected_components`.
 
     Examples:
         >>> import jax
@@ -109,7 +110,7 @@ def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
     Args:
         env: the environment.
         agent: the agent.
-        oracle: True if outcomes are known, so that they need not be foreseen.
+        oracle: True if outcomes are known, so that none has to be expected.
     """
     space = env.action_space(agent)
     if not (space.discrete or isinstance(space, Allocation)):
@@ -117,10 +118,10 @@ def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
             f"massage is asked of {agent!r}, who decides {space.takes}; it takes an agent"
             " that chooses an option or divides units"
         )
-    if not oracle and env.spec.foresee is None:
+    if not oracle and env.spec.expected_components is None:
         raise FairgymError(
-            f"massage is asked of {agent!r}, but {env.name} does not foresee what actions come to;"
-            " it takes an environment with `foresee`"
+            f"massage is asked of {agent!r}, but {env.name} declares no expected"
+            " components; it takes an environment with `expected_components`"
         )
 
 
@@ -236,11 +237,11 @@ class Massaged(eqx.Module):
         seen = self.env.without_memory(observation)
         space, logits = inside.action_space(self.agent), self.policy.logits(seen)
 
-        foresee = inside.spec.foresee
-        assert foresee is not None  # `massaged` refuses such an environment
+        expected_components = inside.spec.expected_components
+        assert expected_components is not None  # `massaged` refuses such an environment
 
         def unfairness(action: Array) -> Float[Array, ""]:
-            expected = foresee({self.agent: seen}, {self.agent: action}, self.params)
+            expected = expected_components({self.agent: seen}, {self.agent: action}, self.params)
             return -measure.value_after(remaining, expected)
 
         raw = self.policy(seen, key) if space.discrete else logits

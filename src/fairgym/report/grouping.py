@@ -20,13 +20,13 @@ class RunGroup:
     Attributes:
         label: difference of the configuration from the others shown; "" if it is the only one.
         runs: one run per seed, in the order given.
-        world: difference of its environment, parameters and data; "" if all groups share them.
+        environment: what differs in its environment, parameters and data; "" if nothing does.
         aim: environment and objective, as text that is equal for equal ones.
     """
 
     label: str
     runs: tuple[Run, ...]
-    world: str = ""
+    environment: str = ""
     aim: str = ""
 
     @property
@@ -124,10 +124,10 @@ def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
             label if labels.count(label) == 1 else f"{label} ({i + 1})"
             for i, label in enumerate(labels)
         ]
-    worlds = labels_of([part_of(f, WORLD) for f in flat])
+    environments = labels_of([part_of(f, WORLD) for f in flat])
     return [
-        RunGroup(label, tuple(group), world, as_text(part_of(f, AIM)))
-        for label, group, world, f in zip(labels, groups, worlds, flat, strict=True)
+        RunGroup(label, tuple(group), environment, as_text(part_of(f, AIM)))
+        for label, group, environment, f in zip(labels, groups, environments, flat, strict=True)
     ]
 
 

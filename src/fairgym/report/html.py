@@ -249,13 +249,13 @@ def _result_row(metric: MetricLabel, results: Sequence[Result], partial: bool) -
 
 
 def _leading(metric: MetricLabel, results: Sequence[Result]) -> set[int]:
-    """Places of the best policies of each world: none that failed, all that may be as good."""
+    """Places of each environment's best policies, none that failed, and of all as good."""
     found = set()
-    for world in {result.world for result in results}:
+    for environment in {result.environment for result in results}:
         means = {
             i: float(result.estimate(metric).mean)
             for i, result in enumerate(results)
-            if result.world == world and not result.ended_early[0]
+            if result.environment == environment and not result.ended_early[0]
         }
         means = {i: mean for i, mean in means.items() if np.isfinite(mean)}
         if not means:

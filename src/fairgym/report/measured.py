@@ -80,8 +80,8 @@ class Measured:
 
     @property
     def references(self) -> Mapping[str, Mapping[str, float]]:
-        """The baselines' metrics as the program counts them, if the settings share a world."""
-        if len({group.world for group in self.groups}) > 1:
+        """The baselines' metrics in the program's units, if all settings share an environment."""
+        if len({group.environment for group in self.groups}) > 1:
             return {}
         labels = metric_labels(self.env)
         return {  # `shown` turns a value round and back
@@ -156,14 +156,14 @@ def measure_all(
     )
     learned, baselines = {}, {}
     for comparison in comparisons:
-        world = comparison.world
-        rules = [_result(rule, world) for rule in comparison.baselines]
+        environment = comparison.environment
+        rules = [_result(rule, environment) for rule in comparison.baselines]
         for one in comparison.learned:
-            learned[one.name], baselines[one.name] = _result(one, world), rules
+            learned[one.name], baselines[one.name] = _result(one, environment), rules
     one_aim = len({group.aim for group in groups}) == 1
     shown: dict[str, Result] = {}
     for group in groups:
-        where = f" ({group.world})" if group.world else ""  # of several worlds
+        where = f" ({group.environment})" if group.environment else ""  # of several environments
         named = [dataclasses.replace(r, name=r.name + where) for r in baselines[group.name]]
         baselines[group.name] = named
         for rule in named:
@@ -174,5 +174,5 @@ def measure_all(
     return Measured(list(groups), ordered, rules, list(shown.values()))
 
 
-def _result(one: Compared, world: str) -> Result:
-    return Result(one.title, one.learned, one.evaluations, world)
+def _result(one: Compared, environment: str) -> Result:
+    return Result(one.title, one.learned, one.evaluations, environment)

@@ -108,13 +108,13 @@ def failures(groups: Sequence[RunGroup], learned: Sequence[Result]) -> list[str]
 
 
 def rule_failures(page: Measured) -> list[str]:
-    """Sentences on baselines that ended episodes early: one per world."""
+    """Sentences on baselines that ended episodes early: one per environment."""
     found, seen = [], set()
     for rules in page.baselines:
         failed = [(rule, *rule.ended_early) for rule in rules if rule.ended_early[0]]
-        if not failed or rules[0].world in seen:
+        if not failed or rules[0].environment in seen:
             continue
-        seen.add(rules[0].world)
+        seen.add(rules[0].environment)
         names = [f"“{rule.name}” in {_of(early, count)}" for rule, early, count in failed]
         found.append(f"Baselines that failed: {', '.join(names)}.")
     return found

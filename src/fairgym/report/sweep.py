@@ -171,7 +171,7 @@ def effect_table(found: Effects, measures: Sequence[str]) -> str:
             if share is not None:
                 text = f"{share.share:.2f}"
                 if np.isfinite(share.p):
-                    text += f" [{share.luck:.2f}, p {share.p:.2g}]" + "†" * share.undecidable
+                    text += f" [{share.null_mean:.2f}, p {share.p:.2g}]" + "†" * share.undecidable
             bold = share is not None and share.clear
             line.append(f'<span class="best">{text}</span>' if bold else text)
         lines.append(line)

@@ -27,13 +27,13 @@ class Result:
         name: name of the configuration or the baseline.
         learned: False for a baseline.
         evaluations: one per seed that it was trained with; one for a baseline.
-        world: text that is equal for policies that met the same episodes.
+        environment: text that is equal for policies that met the same episodes.
     """
 
     name: str
     learned: bool
     evaluations: tuple[Evaluation, ...]
-    world: str = ""
+    environment: str = ""
 
     def values(self, metric: MetricLabel) -> list[np.ndarray]:
         """Per evaluation the shown value of every episode; NaN where undefined."""

@@ -31,8 +31,8 @@ class Share(NamedTuple):
             settings that change together are one. Or "seeds", for runs with equal settings, and
             "all others together", for effects of three settings and more.
         share: Sum of squares as a share of all of it.
-        luck: Mean of the share under permutations of the runs; NaN for the last two, as are those
-            that follow.
+        null_mean: Mean of the share under permutations of the runs; NaN for the last two, as are
+            those that follow.
         bound: Share that 95% of the permutations do not exceed.
         p: Share of the permutations, the runs as they are among them, with a share at least as
             large: the p-value of a permutation test.
@@ -42,7 +42,7 @@ class Share(NamedTuple):
     measure: str
     factor: str
     share: float
-    luck: float = math.nan
+    null_mean: float = math.nan
     bound: float = math.nan
     p: float = math.nan
     least_p: float = math.nan

@@ -70,9 +70,9 @@ def census(case: Case) -> None:
 def numbering(case: Case) -> None:
     """Numbering the people differently changes their places in the results, and nothing else.
 
-    State and noise are renumbered alike (`renumbered`), and both worlds run in lockstep under
+    State and noise are renumbered alike (`renumbered`), and both copies run in lockstep under
     policies that do not see the order. Their actions are rounded, so that there are ties. Where an
-    agent chooses one of the people, the same person is chosen in both worlds: of two who look
+    agent chooses one of the people, the same person is chosen in both copies: of two who look
     alike a policy would take the first. Not of environments whose people are not `exchangeable`.
     """
     env: Any = case.env
@@ -148,7 +148,8 @@ def renumbered(tree: PyTree, order: Any) -> PyTree:
     Arrays are reordered along the axis that their struct declares as "people", as in
     `Float[Array, " people"]` or `dict[str, Float[Array, " people"]]`, and no others, however long.
     The values of `fairgym.core.person_index` fields become the new numbers of the same people. In
-    an augmented environment the world is renumbered; a memory of nothing yet is the same for all.
+    an augmented environment the environment's state is renumbered; an empty memory is the same
+    for all.
 
     Args:
         tree: a struct, such as the state at the start, or a dict, tuple or list of structs.
@@ -159,7 +160,7 @@ def renumbered(tree: PyTree, order: Any) -> PyTree:
     """
     order = np.asarray(order)
     if isinstance(tree, AugmentedState):
-        return tree.replace(world=renumbered(tree.world, order))
+        return tree.replace(env_state=renumbered(tree.env_state, order))
     return _walk(tree, None, order, type(tree).__name__)
 
 

@@ -13,7 +13,7 @@ from fairgym.training.run import Run
 
 # Parts of a configuration that the episodes of a baseline depend on, and those that only its
 # score does.
-_WORLD = ("environment", "environment_args", "params")
+_ENVIRONMENT = ("environment", "environment_args", "params")
 _AIM = ("objective", "objectives", "bounds")
 
 
@@ -47,13 +47,13 @@ class Comparison:
     """Policies measured in one setting: one environment, discount and objective.
 
     Attributes:
-        world: text that is equal for equal environments and discounts; comparisons that share it
-            have the same baselines, scored by different objectives.
+        environment: text that is equal for equal environments and discounts; comparisons that share
+            it have the same baselines, scored by different objectives.
         learned: learned policies, one entry per configuration.
         baselines: the environment's fixed policies.
     """
 
-    world: str
+    environment: str
     learned: tuple[Compared, ...]
     baselines: tuple[Compared, ...]
 
@@ -113,23 +113,23 @@ def compare(
         settings.setdefault(_setting(runs[0]), []).append((title, runs, acting))
     shared: dict[str, tuple[Compared, ...]] = {}
     comparisons = []
-    for (world, _), named in settings.items():
+    for (environment, _), named in settings.items():
         learned = []
         for name, runs, acting in named:
             say(name)
             found = tuple(measured(run, *one) for run, one in zip(runs, acting, strict=True))
             learned.append(Compared(name, tuple(runs), found))
         first = named[0][1][0]
-        if world in shared:
-            baselines = tuple(_rescored(one, first.objective) for one in shared[world])
+        if environment in shared:
+            baselines = tuple(_rescored(one, first.objective) for one in shared[environment])
         else:
             baselines = ()
             for name, specification in baselines_of(first.env, random=random).items():
                 say(Compared(name, (), ()).title)
                 found = measured(first, first.env, fixed_policies(first.env, specification))
                 baselines += (Compared(name, (), (found,)),)
-            shared[world] = baselines
-        comparisons.append(Comparison(world, tuple(learned), baselines))
+            shared[environment] = baselines
+        comparisons.append(Comparison(environment, tuple(learned), baselines))
     return comparisons
 
 
@@ -147,10 +147,10 @@ def _acting(run: Run, sample: bool, massage: bool) -> tuple[Environment, Mapping
 
 def _setting(run: Run) -> tuple[str, str]:
     config = run.config.as_json()
-    world = {name: config[name] for name in _WORLD} | {"discount": run.discount}
-    world["metrics"] = [*run.env.metrics, *run.env.spec.schemes]
+    environment = {name: config[name] for name in _ENVIRONMENT} | {"discount": run.discount}
+    environment["metrics"] = [*run.env.metrics, *run.env.spec.schemes]
     aim = {name: config[name] for name in _AIM}
-    return json.dumps(world, sort_keys=True), json.dumps(aim, sort_keys=True)
+    return json.dumps(environment, sort_keys=True), json.dumps(aim, sort_keys=True)
 
 
 def _rescored(one: Compared, objective: Objective | dict[str, Objective]) -> Compared:

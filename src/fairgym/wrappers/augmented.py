@@ -49,28 +49,28 @@ class ShownMemory(Memory, Protocol):
 class AugmentedState(Struct):
     """State (s, m) of a memory-augmented environment.
 
-    It shows what every state has, and `replace` passes other names on to the world.
+    It shows what every state has, and `replace` passes other names on to that of the environment.
 
     Attributes:
-        world: state of the environment inside.
+        env_state: state of the environment inside.
         memory: the memory of the steps so far.
     """
 
-    world: PyTree
+    env_state: PyTree
     memory: PyTree
 
     def __getattr__(self, name: str) -> Any:
-        """What the world has: its time, groups, stages, ..."""
-        if name.startswith("__") or name in ("world", "memory"):
+        """What the environment's state has: its time, groups, stages, ..."""
+        if name.startswith("__") or name in ("env_state", "memory"):
             raise AttributeError(f"AugmentedState has no {name!r}")
-        return getattr(self.world, name)
+        return getattr(self.env_state, name)
 
     def replace(self, **changes: PyTree) -> "AugmentedState":
-        """A copy with some fields changed, of this struct or of the world."""
-        inside = {n: x for n, x in changes.items() if n not in ("world", "memory")}
-        world = changes.get("world", self.world)
+        """A copy with some fields changed, of this struct or of the environment's state."""
+        inside = {n: x for n, x in changes.items() if n not in ("env_state", "memory")}
+        env_state = changes.get("env_state", self.env_state)
         return AugmentedState(
-            world=world.replace(**inside) if inside else world,
+            env_state=env_state.replace(**inside) if inside else env_state,
             memory=changes.get("memory", self.memory),
         )
 
@@ -147,11 +147,11 @@ class Augmented(Wrapper):
         require_agent(self, agent)
         return self._spaces[agent]
 
-    def show(self, world: PyTree, memory: PyTree, params: Params) -> Observations:
-        """Observation of each agent in a world that is remembered in this way, or any other.
+    def show(self, env_state: PyTree, memory: PyTree, params: Params) -> Observations:
+        """Observation of each agent in a state, with this memory or any other.
 
         Args:
-            world: state of the environment inside.
+            env_state: state of the environment inside.
             memory: a memory, counterfactual or not.
             params: as `default_params`.
         """
@@ -166,12 +166,12 @@ class Augmented(Wrapper):
                 f"the memory shows {columns.shape[-1]} numbers and declares {len(features)}"
                 " features; it takes one of each"
             )
-        seen = self.env.observe(world, params)
+        seen = self.env.observe(env_state, params)
         return {agent: _beside(seen[agent], columns, axis) for agent in self.env.agents}
 
     def observe(self, state: AugmentedState, params: Params) -> Observations:
         """Observation of each agent, the memory included."""
-        return self.show(state.world, state.memory, params)
+        return self.show(state.env_state, state.memory, params)
 
     def without_memory(self, observation: Entities) -> Entities:
         """The observation of the environment inside, from one of this environment."""
@@ -182,24 +182,26 @@ class Augmented(Wrapper):
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What the environment inside declares; what it foresees does not need the memory."""
+        """What the environment inside declares; its expected components do not need the memory."""
         inside = self.env.spec
-        if inside.foresee is None:
+        if inside.expected_components is None:
             return inside
-        return dataclasses.replace(inside, foresee=self._foresee)
+        return dataclasses.replace(inside, expected_components=self._expected_components)
 
-    def _foresee(self, observations: Observations, actions: Actions, params: Params) -> PyTree:
-        """The expected components of a step, as the environment inside foresees them."""
-        assert self.env.spec.foresee is not None
+    def _expected_components(
+        self, observations: Observations, actions: Actions, params: Params
+    ) -> PyTree:
+        """The expected components of a step, by the environment inside."""
+        assert self.env.spec.expected_components is not None
         inside = {agent: self.without_memory(seen) for agent, seen in observations.items()}
-        return self.env.spec.foresee(inside, actions, params)
+        return self.env.spec.expected_components(inside, actions, params)
 
     # ------------------------------------------------------------------ dynamics
 
     def initial_state(self, key: PRNGKeyArray, params: Params) -> AugmentedState:
         """State at the start of an episode, of which nothing is remembered yet."""
         return AugmentedState(
-            world=self.env.initial_state(key, params),
+            env_state=self.env.initial_state(key, params),
             memory=self.memory.initial(no_components(self.env, params)),
         )
 
@@ -207,12 +209,14 @@ class Augmented(Wrapper):
         self, noise: PyTree, state: AugmentedState, actions: Actions, params: Params
     ) -> tuple[AugmentedState, Components, Bool[Array, ""]]:
         """One step of the environment inside, and of the memory."""
-        world, components, terminated = self.env.transition(noise, state.world, actions, params)
+        env_state, components, terminated = self.env.transition(
+            noise, state.env_state, actions, params
+        )
         counts = components
-        if getattr(state.world, "by_person", False):
+        if getattr(state.env_state, "by_person", False):
             counts = in_groups(self.env, components, state.group)
         memory = self.memory.update(state.memory, counts)
-        return AugmentedState(world=world, memory=memory), components, terminated
+        return AugmentedState(env_state=env_state, memory=memory), components, terminated
 
     # ------------------------------------------------------------------ people, where there are any
 
@@ -223,15 +227,15 @@ class Augmented(Wrapper):
 
     def people(self, state: AugmentedState) -> dict[str, Float[Array, " population"]]:
         """Every feature of every person by name."""
-        return self._inside.people(state.world)
+        return self._inside.people(state.env_state)
 
     def counting_people(self, state: AugmentedState) -> AugmentedState:
         """The state from which on components are counted person by person."""
-        return state.replace(world=self._inside.counting_people(state.world))
+        return state.replace(env_state=self._inside.counting_people(state.env_state))
 
     def census(self, state: AugmentedState) -> dict[str, Int[Array, " groups"]]:
         """Number of people per stage (key) and group (entry)."""
-        return self._inside.census(state.world)
+        return self._inside.census(state.env_state)
 
 
 def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:

@@ -296,7 +296,7 @@ SENT = np.arange(8)
 
 @pytest.fixture(scope="module")
 def drawn():
-    """Incidents at each of the rates for evenly spaced numbers, and finds foreseen there."""
+    """Incidents at each of the rates for evenly spaced numbers, and expected finds there."""
 
     @jax.jit
     def run(uniform, sent):
@@ -342,7 +342,7 @@ def test_expected_finds_are_exact(drawn):
         np.testing.assert_allclose(found[:, column], known, atol=1e-4, err_msg=str(rate))
 
 
-def test_what_is_foreseen_is_the_mean_over_the_noise():
+def test_expected_components_is_the_mean_over_the_noise():
     """Where the incidents that are seen tell the rates; five of the eight steps have been."""
     env = fairgym.make("attention")
     params = env.default_params
@@ -354,22 +354,22 @@ def test_what_is_foreseen_is_the_mean_over_the_noise():
         steps = (jnp.arange(8) < 5).astype(jnp.float32)[:, None]
         rates = jnp.array([7.0, 5.0, 1.0, 0.0, 2.0])
         sent = steps * jnp.array([6.0, 0.0, 0.0, 0.0, 0.0])
-        nothing = env.spec.foresee(env.observe(state, params), action, params)
+        nothing = env.spec.expected_components(env.observe(state, params), action, params)
         state = state.replace(rates=rates, occurred=steps * rates, sent=sent)
-        foreseen = env.spec.foresee(env.observe(state, params), action, params)
+        expected = env.spec.expected_components(env.observe(state, params), action, params)
 
         def drawn(key):
             return env.transition(env.noise(key, params), state, action, params)[1]
 
-        return nothing, foreseen, jax.vmap(drawn)(keys)
+        return nothing, expected, jax.vmap(drawn)(keys)
 
-    nothing, foreseen, found = jax.tree.map(
+    nothing, expected, found = jax.tree.map(
         np.asarray, run(jax.random.split(jax.random.key(1), 4000))
     )
     for name in env.spec.component_info:
         each = getattr(found, name).astype(float)
         error = each.std(axis=0) / len(each) ** 0.5
-        apart = np.abs(each.mean(axis=0) - getattr(foreseen, name))
+        apart = np.abs(each.mean(axis=0) - getattr(expected, name))
         assert np.all(apart <= 5 * error + 1e-5), name
     assert not nothing.occurred.any() and nothing.sent.tolist() == [3.0, 0.0, 2.0, 1.0, 0.0]
 

@@ -1,4 +1,4 @@
-"""Bank loans against NumPy, ml-fairness-gym's documented cases, and what the bank foresees."""
+"""Bank loans against NumPy, ml-fairness-gym's documented cases, and what the bank expects."""
 
 import jax
 import jax.numpy as jnp
@@ -277,7 +277,7 @@ class TestFairnessGym:
         np.testing.assert_allclose(balance @ moved, balance, atol=1e-6)
 
 
-def test_what_is_foreseen_is_the_mean():
+def test_expected_components_is_the_mean():
     """Of each score, group and decision, over many noises."""
     count, params = 4096, PARAMS.replace(loan=2.0, interest=0.8)
     even = jnp.full((2, 7), 1 / 7)
@@ -286,16 +286,16 @@ def test_what_is_foreseen_is_the_mean():
     def both(key):
         def one(case):
             s, a = state_of(case // 7 % 2, case % 7, even), case // 14
-            foreseen = ENV.spec.foresee(ENV.observe(s, params), {"bank": a}, params)
+            expected_now = ENV.spec.expected_components(ENV.observe(s, params), {"bank": a}, params)
             noise = jax.vmap(lambda k: ENV.noise(k, params))(jax.random.split(key, count))
             made = jax.vmap(lambda n: ENV.transition(n, s, {"bank": a}, params)[1])(noise)
-            return foreseen, made
+            return expected_now, made
 
         return jax.vmap(one)(jnp.arange(28, dtype=jnp.int32))
 
-    foreseen, made = jax.tree.map(lambda x: np.asarray(x, np.float64), both(jax.random.key(1)))
+    expected_now, made = jax.tree.map(lambda x: np.asarray(x, np.float64), both(jax.random.key(1)))
     for name in ENV.spec.component_info:
-        expected, found = getattr(foreseen, name), getattr(made, name)
+        expected, found = getattr(expected_now, name), getattr(made, name)
         if name in ("score_shares", "cash"):
             assert not expected.any()
             continue
@@ -304,7 +304,7 @@ def test_what_is_foreseen_is_the_mean():
     repayment = np.tile(REPAYMENT, 4)
     approved = np.arange(28) // 14
     profit = approved * (2.0 * 0.8 * repayment - 2.0 * (1 - repayment))
-    np.testing.assert_allclose(foreseen.profit, profit, atol=1e-6)
+    np.testing.assert_allclose(expected_now.profit, profit, atol=1e-6)
 
 
 # ---------------------------------------------------------------- declarations

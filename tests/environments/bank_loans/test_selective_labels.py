@@ -179,7 +179,7 @@ def test_measures_of_learners_are_what_a_bank_can_know():
     assert list(ENV.spec.baselines) == ["threshold", "learned_threshold", "everybody", "random"]
 
 
-def test_what_is_foreseen_follows_the_estimates():
+def test_expected_components_follows_the_estimates():
     state = ENV.initial_state(jax.random.key(0), PARAMS)
     state = state.replace(
         score=jnp.int32(2),
@@ -190,7 +190,7 @@ def test_what_is_foreseen_follows_the_estimates():
     guess = (2 + 0.7 * 4) / (6 + 4)  # of score 3, whose chance is .45
     for action in (0, 1):
         seen = ENV.observe(state, PARAMS)
-        made = ENV.spec.foresee(seen, {"bank": jnp.int32(action)}, PARAMS)
+        made = ENV.spec.expected_components(seen, {"bank": jnp.int32(action)}, PARAMS)
         np.testing.assert_allclose(made.estimated_would_repay, [0.0, guess], rtol=1e-6)
         np.testing.assert_allclose(made.successful, [0.0, guess * action], rtol=1e-6)
         np.testing.assert_allclose(made.profit, action * (2 * guess - 1), atol=1e-6)

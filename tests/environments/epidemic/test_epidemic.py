@@ -1,4 +1,4 @@
-"""The epidemic against NumPy, its foresight, and what hand-written agents reach in it."""
+"""The epidemic against NumPy, its expected components, and what hand-written agents reach in it."""
 
 import jax
 import jax.numpy as jnp
@@ -213,10 +213,10 @@ def test_the_same_network_with_other_numbers():
         np.testing.assert_array_equal(getattr(counted, name), getattr(again[1], name), name)
 
 
-# ------------------------------------------------------------------------- foresight
+# ------------------------------------------------------------------------- expected components
 
 
-def test_foreseen_components_are_the_means():
+def test_expected_components_are_the_means():
     """Over 4,000 noises, for a vaccine given to somebody in each state of health, and to nobody."""
     env = fairgym.make("epidemic", **SMALL, model="SEIR", shows_time=True)
     params = env.default_params.replace(**ALL_NUMBERS)
@@ -227,24 +227,26 @@ def test_foreseen_components_are_the_means():
         state = env.initial_state(keys[0], params).replace(stage=stage)
 
         def of(action):
-            foreseen = env.spec.foresee(env.observe(state, params), {"clinic": action}, params)
+            expected = env.spec.expected_components(
+                env.observe(state, params), {"clinic": action}, params
+            )
             noises = jax.vmap(lambda key: env.noise(key, params))(keys)
             found = jax.vmap(lambda n: env.transition(n, state, {"clinic": action}, params)[1])(
                 noises
             )
-            return foreseen, found
+            return expected, found
 
         return jax.vmap(of)(actions)
 
     actions = jnp.int32([2, 3, 4, 6, 7])
-    foreseen, found = run(jax.random.split(jax.random.key(1), 4000), actions)
+    expected, found = run(jax.random.split(jax.random.key(1), 4000), actions)
     for name in env.spec.component_info:
         rows = np.asarray(getattr(found, name), float)
         error = rows.std(axis=1) / np.sqrt(rows.shape[1])
-        apart = np.abs(rows.mean(axis=1) - np.asarray(getattr(foreseen, name)))
+        apart = np.abs(rows.mean(axis=1) - np.asarray(getattr(expected, name)))
         assert (apart <= 5 * error + 1e-5).all(), name
-    assert foreseen.vaccinated.tolist() == [[1, 0], [0, 1], [0, 1], [0, 1], [0, 0]]
-    assert np.ptp(np.asarray(foreseen.newly_infected)[:, 1]) > 0.1, "a cure protects contacts"
+    assert expected.vaccinated.tolist() == [[1, 0], [0, 1], [0, 1], [0, 1], [0, 0]]
+    assert np.ptp(np.asarray(expected.newly_infected)[:, 1]) > 0.1, "a cure protects contacts"
 
 
 def test_waning_immunity_is_the_harder_variant():

@@ -107,7 +107,7 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
                 "proportional": {"dispatcher": "proportional"},
                 "random": {"dispatcher": "random"},
             },
-            foresee=self._foresee,
+            expected_components=self._expected_components,
         )
 
     @property
@@ -235,7 +235,7 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
         )
         return state, components, jnp.array(False)
 
-    def _foresee(
+    def _expected_components(
         self, observations: Observations, actions: Actions, params: AttentionParams
     ) -> AttentionComponents:
         """All components; the rate of a site is taken to be its mean number of incidents.

@@ -94,7 +94,7 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
             # a loan is what people apply for
             benefit="approved",
             baselines=baseline_policies(self.informed, self.selective_labels),
-            foresee=self._foresee,
+            expected_components=self._expected_components,
         )
 
     @property
@@ -212,7 +212,7 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
         )
         return state, components, cash < params.loan
 
-    def _foresee(
+    def _expected_components(
         self,
         observations: Mapping[str, Entities],
         actions: Mapping[str, Array],
@@ -221,7 +221,7 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
         """The expected components of a step: the bank knows how often a score repays.
 
         With selective labels it knows its estimates. The score distributions and the cash after the
-        step are not foreseen.
+        step have no expected value.
         """
         seen = observations["bank"].features[0]
         score, group = jnp.round(seen[0]).astype(jnp.int32) - 1, jnp.round(seen[1])

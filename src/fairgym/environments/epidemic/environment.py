@@ -194,7 +194,7 @@ class Epidemic(
             core_attribute="degree",
             # a person's number is a place in the network
             exchangeable=False,
-            foresee=self._foresee,
+            expected_components=self._expected_components,
         )
 
     @property
@@ -313,9 +313,9 @@ class Epidemic(
         """States of health after a step of the disease."""
         return steps.spread(stage, fate, self.contact_matrix, params, len(self._stages))
 
-    # ---------------------------------------------------------------- foresight
+    # ---------------------------------------------------------------- expected components
 
-    def _foresee(
+    def _expected_components(
         self,
         observations: dict[str, Entities],
         actions: Mapping[str, Array],
@@ -331,4 +331,6 @@ class Epidemic(
         states = len(self._stages)
         stage = jnp.argmax(observations["clinic"].features[:, :states], axis=1).astype(jnp.int32)
         given = jnp.arange(self.population) == actions["clinic"]
-        return steps.foreseen(stage, given, self.community, self.contact_matrix, params, states)
+        return steps.expected_components(
+            stage, given, self.community, self.contact_matrix, params, states
+        )

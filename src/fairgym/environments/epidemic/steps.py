@@ -160,7 +160,7 @@ def counted(
     )
 
 
-def foreseen(
+def expected_components(
     stage: Int[Array, " people"],
     given: Bool[Array, " people"],
     community: Int[np.ndarray, " people"],

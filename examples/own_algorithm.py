@@ -18,7 +18,7 @@ import fairgym
 from fairgym import algorithms as fa
 from fairgym.core import param
 from fairgym.fairness import Objective
-from fairgym.policies import equivariant, split_learned
+from fairgym.policies import equivariant, split_trainable
 from fairgym.testing import check_algorithm
 
 
@@ -28,12 +28,12 @@ class EvolutionState(fa.TrainState):
 
     Attributes:
         mean: the learned parameters: agent -> policy with only its learned arrays.
-        skeleton: the policies without their learned arrays.
+        static: the static part of the policies.
         optimiser: state of Adam.
     """
 
     mean: dict[str, Any]
-    skeleton: dict[str, Any]
+    static: dict[str, Any]
     optimiser: Any
 
 
@@ -64,15 +64,15 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
         fields = fa.init_fields(key, env, objective, params, fixed)
         # folded: the key itself is what the updates split theirs from
         made = equivariant(env, jax.random.fold_in(key, 1), self.hidden, params=fields["params"])
-        mean, skeleton = split_learned({agent: made[agent] for agent, _ in fields["objectives"]})
+        mean, static = split_trainable({agent: made[agent] for agent, _ in fields["objectives"]})
         optimiser = self._optimiser.init(mean)
-        return EvolutionState(**fields, mean=mean, skeleton=skeleton, optimiser=optimiser)
+        return EvolutionState(**fields, mean=mean, static=static, optimiser=optimiser)
 
     def policies(self, state):
         return self._policies(state, state.mean)
 
-    def _policies(self, state, learned):
-        policies = eqx.combine(learned, state.skeleton) | state.fixed
+    def _policies(self, state, trainable):
+        policies = eqx.combine(trainable, state.static) | state.fixed
         return {agent: policies[agent] for agent in state.env.agents}
 
     # 4. The next state and what to log. Put on all devices, as an epoch leaves it: compiled once.
@@ -93,7 +93,7 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
         episodes = fa.run_candidates(
             state.env,
             state.params,
-            lambda learned: self._policies(state, learned),
+            lambda trainable: self._policies(state, trainable),
             candidates,
             jnp.tile(jax.random.split(episode_key, self.pairs), 2),
         )
@@ -108,8 +108,8 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
                 lambda z, w=weights, s=scale: s * jnp.tensordot(w, z, 1), noise[agent]
             )
         change, optimiser = self._optimiser.update(gradient, state.optimiser)
-        learned = {"mean": optax.apply_updates(state.mean, change), "optimiser": optimiser}
-        state = state.replace(**learned, key=next_key, updates=state.updates + 1)
+        trainable = {"mean": optax.apply_updates(state.mean, change), "optimiser": optimiser}
+        state = state.replace(**trainable, key=next_key, updates=state.updates + 1)
         # the log is that of the learned policies in episodes of their own
         keys = jax.random.split(mean_key, self.evaluation_episodes)
         measured = fa.run_episodes(state.env, state.params, self.policies(state), keys)

@@ -66,10 +66,10 @@ class TrainState(Struct):
         now, later = jax.random.split(jax.random.wrap_key_data(self.key))
         return now, jax.random.key_data(later)
 
-    def with_fixed(self, learned: Mapping[str, AnyPolicy]) -> dict[str, AnyPolicy]:
+    def with_fixed(self, trained: Mapping[str, AnyPolicy]) -> dict[str, AnyPolicy]:
         """Policies of all agents in acting order: these of the trained ones, and the fixed ones."""
-        everybody = {**learned, **self.fixed}
-        return {agent: everybody[agent] for agent in self.env.agents}
+        policies = {**trained, **self.fixed}
+        return {agent: policies[agent] for agent in self.env.agents}
 
 
 @runtime_checkable

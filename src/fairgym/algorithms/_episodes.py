@@ -214,7 +214,7 @@ def survived(episodes: Episode) -> Float[Array, ""]:
 
 
 def explained_variance(
-    error: Float[Array, "worlds steps values"], target: Float[Array, "worlds steps values"]
+    error: Float[Array, "envs steps values"], target: Float[Array, "envs steps values"]
 ) -> Float[Array, " values"]:
     """Share of the variance of targets that the critic foresaw; `error` is what it did not."""
     return 1.0 - jnp.var(error, (0, 1)) / (jnp.var(target, (0, 1)) + 1e-8)

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.algorithms._algorithm import TrainState
-from fairgym.algorithms._worlds import World
+from fairgym.algorithms._rollouts import RolloutState
 from fairgym.core import Entities, Environment, FairgymError, Params, Struct, no_components
 from fairgym.fairness import Objective
 from fairgym.wrappers.augmented import Augmented
@@ -27,24 +27,24 @@ COMPARED_STEPS = 24
 LARGEST_OFFSET = 1_000_000
 
 
-class Happened(Struct):
+class Transition(Struct):
     """One step of the world.
 
     Attributes:
         before: the world before the step.
         after: the world after it, before a reset.
-        seen: the trained agent's observation before the step.
-        seen_after: its observation after the step, before a reset.
+        observation: the trained agent's observation before the step.
+        next_observation: its observation after the step, before a reset.
         action: its action.
         components: components of the step.
         reward: its reward.
         ends: True if nothing comes after this step.
     """
 
-    before: World
-    after: World
-    seen: Entities
-    seen_after: Entities
+    before: RolloutState
+    after: RolloutState
+    observation: Entities
+    next_observation: Entities
     action: Int[Array, ""]
     components: PyTree
     reward: Float[Array, ""]
@@ -55,16 +55,16 @@ class Experiences(Struct):
     """Experiences (x, a, r, x') of one step: what happened first, then counterfactual ones.
 
     Attributes:
-        seen: observations x.
-        seen_after: observations x'.
+        observation: observations x.
+        next_observation: observations x'.
         action: the action a, of all of them.
         reward: rewards r.
         discount: factor of the value of x': gamma, or 0 where nothing comes after; of all of them.
         kept: mask of the experiences to learn from.
     """
 
-    seen: Entities
-    seen_after: Entities
+    observation: Entities
+    next_observation: Entities
     action: Int[Array, ""]
     reward: Float[Array, " experiences"]
     discount: Float[Array, ""]
@@ -73,7 +73,7 @@ class Experiences(Struct):
 
 def with_counterfactuals(
     state: TrainState,
-    happened: Happened,
+    transition: Transition,
     real: Experiences,
     key: PRNGKeyArray,
     offsets: tuple[int, ...],
@@ -83,7 +83,7 @@ def with_counterfactuals(
 
     Args:
         state: the training state, before the step is learned from.
-        happened: the step.
+        transition: the step.
         real: the experience of it.
         key: a JAX key, for sampling among too many memories.
         offsets: offsets of the counterfactual memories from the true one.
@@ -92,23 +92,25 @@ def with_counterfactuals(
     env = augmented_envs(state.env)[0]
     memory: Any = env.memory  # of people, whose statuses it tells
     (agent, objective), params = state.objectives[0], state.params
-    world, world_after = happened.before.state.env_state, happened.after.state.env_state
+    env_state, next_env_state = transition.before.state.env_state, transition.after.state.env_state
     # chosen before the outcome is looked at, as theorem 5.7 demands
-    memories, kept = _chosen(memory, happened.before.state.memory, key, offsets, most)
-    after = jax.vmap(lambda m: memory.update(m, happened.components))(memories)
+    memories, kept = _chosen(memory, transition.before.state.memory, key, offsets, most)
+    after = jax.vmap(lambda m: memory.update(m, transition.components))(memories)
 
     def shown(state: PyTree, memories: PyTree) -> PyTree:
         return jax.vmap(lambda m: env.show(state, m, params)[agent])(memories)
 
     statuses = jax.vmap(memory.status)(after)
-    rewards = jax.vmap(lambda u: counterfactual_reward(objective, happened, u))(statuses)
-    parts = (shown(world, memories), shown(world_after, after), rewards, kept)
-    seen, seen_after, reward, kept = jax.tree.map(
+    rewards = jax.vmap(lambda u: counterfactual_reward(objective, transition, u))(statuses)
+    parts = (shown(env_state, memories), shown(next_env_state, after), rewards, kept)
+    observation, next_observation, reward, kept = jax.tree.map(
         lambda first, others: jnp.concatenate([first, others]),
-        (real.seen, real.seen_after, real.reward, real.kept),
+        (real.observation, real.next_observation, real.reward, real.kept),
         parts,
     )
-    return real.replace(seen=seen, seen_after=seen_after, reward=reward, kept=kept)
+    return real.replace(
+        observation=observation, next_observation=next_observation, reward=reward, kept=kept
+    )
 
 
 def _chosen(
@@ -125,12 +127,12 @@ def _chosen(
 
 
 def counterfactual_reward(
-    objective: Objective, happened: Happened, status: Float[Array, " stakeholders"]
+    objective: Objective, transition: Transition, status: Float[Array, " stakeholders"]
 ) -> Float[Array, ""]:
     """Reward of a step whose stakeholder status was another one: W(U) with B as it happened."""
-    reward = objective.step_reward(happened.components)
+    reward = objective.step_reward(transition.components)
     for name, scheme in objective.weighed_schemes.items():
-        own = scheme.reward(status, happened.after.scheme_states[0][name].counts)
+        own = scheme.reward(status, transition.after.scheme_states[0][name].counts)
         reward = reward + objective.weights[name] * own * (1 / scheme.normaliser)
     return reward
 

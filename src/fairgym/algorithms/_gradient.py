@@ -30,9 +30,9 @@ from fairgym.algorithms._episodes import (
     run_episodes,
 )
 from fairgym.algorithms._networks import Networks
-from fairgym.algorithms._worlds import (
-    World,
-    first_worlds,
+from fairgym.algorithms._rollouts import (
+    RolloutState,
+    initial_rollout_states,
     initial_scheme_states,
     scan_state,
     spread_over_devices,
@@ -40,7 +40,7 @@ from fairgym.algorithms._worlds import (
 )
 from fairgym.core import AnyPolicy, Environment, Params, first_hidden, param
 from fairgym.core.batching import map_episodes, replicated
-from fairgym.policies import split_learned
+from fairgym.policies import split_trainable
 from fairgym.wrappers import AutoReset, StepOutcome
 
 
@@ -48,16 +48,16 @@ class GradientState(TrainState):
     """The training state of a gradient learner.
 
     Attributes:
-        worlds: copies of the environment in which experience is collected, stacked.
+        rollouts: the running copies of the environment, stacked.
         multipliers: per trained agent, one multiplier per bound of its objective.
-        learned: the learned arrays of actors and critic.
-        skeleton: the same networks without them.
+        trainable: the trainable arrays of actors and critic.
+        static: the static part of the same networks.
     """
 
-    worlds: World
+    rollouts: RolloutState
     multipliers: tuple[Float[Array, "..."], ...]
-    learned: PyTree
-    skeleton: PyTree
+    trainable: PyTree
+    static: PyTree
 
     @property
     def trained(self) -> tuple[str, ...]:
@@ -67,20 +67,20 @@ class GradientState(TrainState):
     @property
     def networks(self) -> Networks:
         """Actors and critic."""
-        return eqx.combine(self.learned, self.skeleton)
+        return eqx.combine(self.trainable, self.static)
 
-    def go_on(
+    def step(
         self,
-        world: World,
+        rollout: RolloutState,
         actions: Mapping[str, Array],
         hidden: PyTree,
         key: PRNGKeyArray,
         failure_penalty: float,
-    ) -> tuple[World, StepOutcome, Float[Array, " agents"]]:
+    ) -> tuple[RolloutState, StepOutcome, Float[Array, " agents"]]:
         """One step of a world, and a new episode where one ends with it.
 
         Args:
-            world: the world before the step.
+            rollout: the rollout state before the step.
             actions: the actions of all agents.
             hidden: hidden states of the agents that are not trained, after the step.
             key: a JAX key.
@@ -90,11 +90,11 @@ class GradientState(TrainState):
             `(world, outcome, rewards)`: the world to go on from, what the step came to, and the
             reward of each trained agent for it (equation 5, and the gains of fairness schemes).
         """
-        state, end = AutoReset(self.env).step_autoreset(key, world.state, actions, self.params)
+        state, end = AutoReset(self.env).step_autoreset(key, rollout.state, actions, self.params)
         steps = [
             objective.step(scheme_states, end.components, self.env.horizon, multipliers)
             for (_, objective), scheme_states, multipliers in zip(
-                self.objectives, world.scheme_states, self.multipliers, strict=True
+                self.objectives, rollout.scheme_states, self.multipliers, strict=True
             )
         ]
         first = (
@@ -105,7 +105,7 @@ class GradientState(TrainState):
         rewards = jnp.stack([reward for _, reward in steps])
         if failure_penalty:
             rewards -= failure_penalty * end.terminated
-        return World(state, scheme_states, hidden), end, rewards
+        return RolloutState(state, scheme_states, hidden), end, rewards
 
 
 StateT = TypeVar("StateT", bound=GradientState)
@@ -199,26 +199,26 @@ class GradientLearner(Epochs[StateT]):
         env, numbers, objectives = fields["env"], fields["params"], fields["objectives"]
         trained = tuple(agent for agent, _ in objectives)
         # folded first: the two keys that updates split from this one are not used for anything else
-        net_key, world_key = jax.random.split(jax.random.fold_in(key, 2))
-        learned, skeleton = split_learned(self._networks(env, numbers, trained, net_key))
+        net_key, env_key = jax.random.split(jax.random.fold_in(key, 2))
+        trainable, static = split_trainable(self._networks(env, numbers, trained, net_key))
         return fields | {
-            "worlds": first_worlds(
+            "rollouts": initial_rollout_states(
                 env,
                 numbers,
                 objectives,
                 fields["fixed"],
-                jax.random.split(world_key, self.num_envs),
+                jax.random.split(env_key, self.num_envs),
             ),
             "multipliers": tuple(o.initial_multipliers() for _, o in objectives),
-            "learned": learned,
-            "skeleton": skeleton,
+            "trainable": trainable,
+            "static": static,
         }
 
     def _collect(
         self, state: StateT, run: Callable[[tuple[PyTree, PRNGKeyArray]], PyTree], key: PRNGKeyArray
     ) -> PyTree:
         """`run((world, key))` for every world, each result left on its device."""
-        items = (state.worlds, jax.random.split(key, self.num_envs))
+        items = (state.rollouts, jax.random.split(key, self.num_envs))
         found = map_episodes(run, items, self.vmap_size or None)
         return spread_over_devices(found, self.num_envs)
 
@@ -246,11 +246,11 @@ class GradientLearner(Epochs[StateT]):
 
 
 def apply_gradients(
-    optimiser: optax.GradientTransformation, gradient: PyTree, state: PyTree, learned: PyTree
+    optimiser: optax.GradientTransformation, gradient: PyTree, state: PyTree, trainable: PyTree
 ) -> tuple[PyTree, PyTree]:
     """Learned arrays and state of the optimiser after one gradient step."""
     change, state = optimiser.update(gradient, state)
-    return jax.tree.map(jnp.add, learned, change), state
+    return jax.tree.map(jnp.add, trainable, change), state
 
 
 __all__ = ["GradientLearner", "GradientState", "apply_gradients"]

@@ -6,7 +6,7 @@ from jax import lax
 from jaxtyping import Array, Float, PyTree
 
 from fairgym.algorithms._gradient import GradientState
-from fairgym.algorithms._worlds import Step
+from fairgym.algorithms._rollouts import Step
 from fairgym.core import Entities, Struct
 from fairgym.policies.exploration import entropy, gaussian_entropy, log_probability
 
@@ -24,9 +24,9 @@ class Batch(Struct):
     """
 
     steps: Step
-    advantage: Float[Array, "worlds steps agents"]
-    returns: Float[Array, "worlds steps values"]
-    before: dict[str, Float[Array, "worlds steps"]]
+    advantage: Float[Array, "envs steps agents"]
+    returns: Float[Array, "envs steps values"]
+    before: dict[str, Float[Array, "envs steps"]]
 
 
 class Moments(Struct):
@@ -51,7 +51,7 @@ class Moments(Struct):
         spread = jnp.sqrt(jnp.maximum(self.square / weight - mean**2, 1e-6))
         return jnp.where(known, mean, 0.0), jnp.where(known, spread, 1.0)
 
-    def after(self, returns: Float[Array, "worlds steps values"]) -> "Moments":
+    def after(self, returns: Float[Array, "envs steps values"]) -> "Moments":
         """The moments with the returns of a round."""
         keep, axes = VALUE_DECAY, (0, 1)
         return Moments(
@@ -67,7 +67,7 @@ class PpoState(GradientState):
     Attributes:
         log_std: per trained agent, log standard deviation of its exploration, one number per
             element of the action (one in all for per-person actions, none for choices).
-        optimiser: state of Adam over `learned` and `log_std`.
+        optimiser: state of Adam over `trainable` and `log_std`.
         moments: running moments of the returns of each value.
         carried: what the terms carry from round to round.
     """
@@ -79,10 +79,10 @@ class PpoState(GradientState):
 
 
 def standardised(
-    values: Float[Array, "worlds steps"],
-    weight: Float[Array, "worlds steps"],
+    values: Float[Array, "envs steps"],
+    weight: Float[Array, "envs steps"],
     total: Float[Array, ""],
-) -> Float[Array, "worlds steps"]:
+) -> Float[Array, "envs steps"]:
     """Values less their weighted mean, over their weighted standard deviation.
 
     Args:
@@ -98,7 +98,7 @@ def standardised(
 def generalised_advantages(
     rewards: Float[Array, "steps agents"],
     values: Float[Array, "steps agents"],
-    following: Float[Array, "steps agents"],
+    next_values: Float[Array, "steps agents"],
     last: Float[Array, " steps"],
     done: Float[Array, " steps"],
     gamma: float | Float[Array, " agents"],
@@ -112,7 +112,7 @@ def generalised_advantages(
     Args:
         rewards: r, of each step and agent.
         values: V, of what was seen before each step.
-        following: V', of what was seen after it, before a new episode.
+        next_values: V', of what was seen after it, before a new episode.
         last: 1 where nothing comes after the step.
         done: 1 where the next row is of another episode.
         gamma: discount factor, or one for each column.
@@ -120,34 +120,36 @@ def generalised_advantages(
     """
 
     def back(later: Array, now: tuple[Array, ...]) -> tuple[Array, Array]:
-        reward, value, following, last, done = now
-        delta = reward + gamma * (1.0 - last) * following - value
+        reward, value, next_value, last, done = now
+        delta = reward + gamma * (1.0 - last) * next_value - value
         advantage = delta + gamma * gae_lambda * (1.0 - done) * later
         return advantage, advantage
 
-    rows = (rewards, values, following, last, done)
+    rows = (rewards, values, next_values, last, done)
     return lax.scan(back, jnp.zeros_like(rewards[0]), rows, reverse=True)[1]
 
 
 def explored_log_probability(
     actor: PyTree, log_std: Array, steps: Step, agent: str
-) -> Float[Array, "worlds steps"]:
+) -> Float[Array, "envs steps"]:
     """Log-probability of one agent's explored actions, for each world and step."""
 
-    def one(seen: Entities, explored: Array) -> Array:
-        return log_probability(actor.space, actor.logits(seen), log_std, explored, seen.mask)
+    def one(observation: Entities, explored: Array) -> Array:
+        return log_probability(
+            actor.space, actor.logits(observation), log_std, explored, observation.mask
+        )
 
     return jax.vmap(jax.vmap(one))(steps.observations[agent], steps.actions[agent])
 
 
 def mean_entropy(
-    actor: PyTree, log_std: Array, steps: Step, agent: str, weight: Float[Array, "worlds steps"]
+    actor: PyTree, log_std: Array, steps: Step, agent: str, weight: Float[Array, "envs steps"]
 ) -> Float[Array, ""]:
     """Entropy of one agent's exploration, in the mean over steps where they differ in it."""
     if not actor.space.discrete:
         return gaussian_entropy(log_std)
 
-    def one(seen: Entities) -> Array:
-        return entropy(actor.space, actor.logits(seen), log_std, seen.mask)
+    def one(observation: Entities) -> Array:
+        return entropy(actor.space, actor.logits(observation), log_std, observation.mask)
 
     return jnp.sum(weight * jax.vmap(jax.vmap(one))(steps.observations[agent]))

@@ -29,15 +29,15 @@ from fairgym.algorithms._episodes import log_episodes
 from fairgym.algorithms._experiences import (
     LARGEST_OFFSET,
     Experiences,
-    Happened,
+    Transition,
     check_agent,
     check_memory,
     with_counterfactuals,
 )
-from fairgym.algorithms._worlds import (
-    World,
-    first_world,
+from fairgym.algorithms._rollouts import (
+    RolloutState,
     fixed_actions,
+    initial_rollout_state,
     initial_scheme_states,
     scan_state,
     where,
@@ -62,10 +62,10 @@ class QState(TrainState):
     """The training state of a Q-learner; subclasses add what they learn.
 
     Attributes:
-        world: the world that it acts in.
+        rollout: the rollout that it acts in.
     """
 
-    world: World
+    rollout: RolloutState
 
     @property
     def agent(self) -> str:
@@ -152,8 +152,10 @@ class QLearner(Epochs[StateT]):
         if self.counterfactuals:
             check_memory(self.name, env, numbers, objectives[0][1], self.offsets)
         # folded first: the two keys that updates split from this one are not used for anything else
-        world_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
-        fields["world"] = first_world(env, numbers, objectives, fields["fixed"], world_key)
+        env_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
+        fields["rollout"] = initial_rollout_state(
+            env, numbers, objectives, fields["fixed"], env_key
+        )
         return self._begin(fields, start_key)
 
     def policies(self, state: StateT) -> dict[str, AnyPolicy]:
@@ -178,7 +180,7 @@ class QLearner(Epochs[StateT]):
         """The greedy policy."""
         raise NotImplementedError
 
-    def _epsilon(self, state: StateT, seen: Entities) -> Float[Array, ""]:
+    def _epsilon(self, state: StateT, observation: Entities) -> Float[Array, ""]:
         """Probability of a random action in this observation."""
         raise NotImplementedError
 
@@ -194,21 +196,28 @@ class QLearner(Epochs[StateT]):
 
     # ---------------------------------------------------------------- what a subclass may change
 
-    def _experiences(self, state: StateT, happened: Happened, key: PRNGKeyArray) -> Experiences:
+    def _experiences(self, state: StateT, transition: Transition, key: PRNGKeyArray) -> Experiences:
         """Experiences to learn from: what happened, and would have with another memory."""
-        alone = (happened.seen, happened.seen_after, happened.reward, jnp.array(True))
-        seen, after, reward, kept = jax.tree.map(lambda x: x[None], alone)
+        alone = (
+            transition.observation,
+            transition.next_observation,
+            transition.reward,
+            jnp.array(True),
+        )
+        observation, after, reward, kept = jax.tree.map(lambda x: x[None], alone)
         real = Experiences(
-            seen=seen,
-            seen_after=after,
-            action=happened.action,
+            observation=observation,
+            next_observation=after,
+            action=transition.action,
             reward=reward,
-            discount=jnp.where(happened.ends, 0.0, self.gamma),
+            discount=jnp.where(transition.ends, 0.0, self.gamma),
             kept=kept,
         )
         if not self.counterfactuals:
             return real
-        return with_counterfactuals(state, happened, real, key, self.offsets, self.counterfactuals)
+        return with_counterfactuals(
+            state, transition, real, key, self.offsets, self.counterfactuals
+        )
 
     def _ended(self, state: StateT, done: Bool[Array, ""]) -> StateT:
         """The state after a step with which an episode may have ended."""
@@ -252,19 +261,21 @@ class QLearner(Epochs[StateT]):
         """One step: act, look at what happened, learn."""
         act_key, step_key, learn_key = jax.random.split(key, 3)
         experience_key, learn_key = jax.random.split(learn_key)
-        seen = state.env.observe(state.world.state, state.params)
-        epsilon = self._epsilon(state, seen[state.agent])
-        logits = self._policy(state).logits(seen[state.agent])
-        actions, hidden = self._actions(state, seen, epsilon, logits, act_key)
-        state, happened, done = self._advance(state, seen[state.agent], actions, hidden, step_key)
-        batch = self._experiences(state, happened, experience_key)
+        observations = state.env.observe(state.rollout.state, state.params)
+        epsilon = self._epsilon(state, observations[state.agent])
+        logits = self._policy(state).logits(observations[state.agent])
+        actions, hidden = self._actions(state, observations, epsilon, logits, act_key)
+        state, transition, done = self._advance(
+            state, observations[state.agent], actions, hidden, step_key
+        )
+        batch = self._experiences(state, transition, experience_key)
         state, losses = self._learn(state, batch, learn_key)
-        return self._ended(state, done), losses | {log_keys.STEP_REWARD: happened.reward}
+        return self._ended(state, done), losses | {log_keys.STEP_REWARD: transition.reward}
 
     def _actions(
         self,
         state: StateT,
-        seen: Mapping[str, Entities],
+        observations: Mapping[str, Entities],
         epsilon: Float[Array, ""],
         logits: Float[Array, " options"],
         key: PRNGKeyArray,
@@ -276,30 +287,32 @@ class QLearner(Epochs[StateT]):
         # a choice of logits, so that the action is the result of a single reduction: the compiler
         # would repeat a cheaper choice wherever it is used, and so read tables again
         logits = jnp.where(jax.random.uniform(coin_key) < epsilon, sampled, logits)
-        action = space.from_logits(logits, seen[state.agent].mask)
-        others, hidden = fixed_actions(state.env, state.fixed, seen, fixed_key, state.world)
+        action = space.from_logits(logits, observations[state.agent].mask)
+        others, hidden = fixed_actions(
+            state.env, state.fixed, observations, fixed_key, state.rollout
+        )
         return others | {state.agent: action}, hidden
 
     def _advance(
         self,
         state: StateT,
-        seen: Entities,
+        observation: Entities,
         actions: Mapping[str, Array],
         hidden: dict[str, PyTree],
         key: PRNGKeyArray,
-    ) -> tuple[StateT, Happened, Bool[Array, ""]]:
+    ) -> tuple[StateT, Transition, Bool[Array, ""]]:
         """Make a step in the world: the state, what happened, and whether the episode ended."""
-        before = state.world
-        following, end = AutoReset(state.env).step_autoreset(
+        before = state.rollout
+        next_state, end = AutoReset(state.env).step_autoreset(
             key, before.state, actions, state.params
         )
         scheme_states, reward = state.objective.step(before.scheme_states[0], end.components)
-        after = World(end.final_state, (scheme_states,), hidden)
-        happened = Happened(
+        after = RolloutState(end.final_state, (scheme_states,), hidden)
+        transition = Transition(
             before=before,
             after=after,
-            seen=seen,
-            seen_after=state.env.observe(end.final_state, state.params)[state.agent],
+            observation=observation,
+            next_observation=state.env.observe(end.final_state, state.params)[state.agent],
             action=actions[state.agent],
             components=end.components,
             reward=reward,
@@ -309,5 +322,5 @@ class QLearner(Epochs[StateT]):
             initial_scheme_states(state.env, state.params, state.objectives),
             first_hidden(state.fixed),
         )
-        world = World(following, *where(end.done, first, ((scheme_states,), hidden)))
-        return state.replace(world=world), happened, end.done
+        rollout = RolloutState(next_state, *where(end.done, first, ((scheme_states,), hidden)))
+        return state.replace(rollout=rollout), transition, end.done

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
-from fairgym.algorithms._worlds import spread_over_devices
+from fairgym.algorithms._rollouts import spread_over_devices
 from fairgym.core import Struct
 
 
@@ -41,19 +41,19 @@ class ReplayBuffer(Ring):
     PLACES: ClassVar[int] = 1
 
     @classmethod
-    def empty(cls, like: PyTree, worlds: int, places: int) -> "ReplayBuffer":
+    def empty(cls, like: PyTree, envs: int, places: int) -> "ReplayBuffer":
         """A buffer without rows.
 
         Args:
             like: a pytree of shapes and dtypes, as of one row (`jax.eval_shape`).
-            worlds: number of worlds.
+            envs: number of environments.
             places: number of rows of each that it can hold.
         """
-        rows = jax.tree.map(lambda x: jnp.zeros((worlds, places, *x.shape), x.dtype), like)
+        rows = jax.tree.map(lambda x: jnp.zeros((envs, places, *x.shape), x.dtype), like)
         return cls(rows=rows, added=jnp.int32(0))
 
     @property
-    def worlds(self) -> int:
+    def envs(self) -> int:
         """Number of worlds."""
         return jax.tree.leaves(self.rows)[0].shape[0]
 
@@ -73,7 +73,7 @@ class ReplayBuffer(Ring):
         return ReplayBuffer(
             rows=jax.tree.map(
                 lambda x, new: lax.dynamic_update_slice_in_dim(x, new, place, axis=1),
-                spread_over_devices(self.rows, self.worlds),
+                spread_over_devices(self.rows, self.envs),
                 rows,
             ),
             added=self.added + steps,
@@ -90,7 +90,7 @@ class ReplayBuffer(Ring):
             `(rows, following)` with axes (worlds, size, ...).
         """
         # counted back from the newest row, which nothing has followed yet
-        back = jax.random.randint(key, (self.worlds, size), 2, self.held + 1)
+        back = jax.random.randint(key, (self.envs, size), 2, self.held + 1)
         places = (self.added - back) % self.places
 
         def at(places: Array) -> PyTree:

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from fairgym.algorithms._worlds import World, where
+from fairgym.algorithms._rollouts import RolloutState, where
 from fairgym.core import Entities, Environment, FairgymError, Params, no_components, param
 from fairgym.fairness import Windowed
 from fairgym.fairness.memories import LARGEST_PERIOD
@@ -25,9 +25,9 @@ class Turn(NamedTuple):
     Attributes:
         carried: what the learner keeps from round to round.
         params: the environment's parameters.
-        world: the world before the step.
+        rollout: the rollout state before the step.
         agent: the agent.
-        seen: what it acts on.
+        observation: what it acts on.
         logits: outputs of its network.
         raw: what was explored.
         actions: actions of the agents that are not trained, and of those that acted before.
@@ -36,9 +36,9 @@ class Turn(NamedTuple):
 
     carried: Carried
     params: Params
-    world: World
+    rollout: RolloutState
     agent: str
-    seen: Entities
+    observation: Entities
     logits: Array
     raw: Array
     actions: Mapping[str, Array]
@@ -94,23 +94,33 @@ class Terms:
         like = no_components(env, params)
         return {name: measure.initial(like) for name, measure in self.measures.items()}
 
-    def watch(
-        self, env: Environment, params: Params, before: World, after: World, end: StepOutcome
-    ) -> tuple[World, dict[str, Array]]:
+    def measure_step(
+        self,
+        env: Environment,
+        params: Params,
+        before: RolloutState,
+        after: RolloutState,
+        end: StepOutcome,
+    ) -> tuple[RolloutState, dict[str, Array]]:
         """The world after a step with what is watched in it, and the signals of the step."""
-        watched: dict[str, PyTree] = {}
+        measure_states: dict[str, PyTree] = {}
         signals = {name: getattr(end.components, own) for name, own in self.components.items()}
         for name, measure in self.measures.items():
-            watched[name] = measure.update(before.watched[name], end.components)
-            now, then = measure.value(watched[name]), measure.value(before.watched[name])
+            measure_states[name] = measure.update(before.measure_states[name], end.components)
+            now, then = (
+                measure.value(measure_states[name]),
+                measure.value(before.measure_states[name]),
+            )
             signals[name] = -now
             # before the first step of an episode nothing is known that could have changed
             signals[gain_of(name)] = jnp.where(before.state.time == 0, 0.0, now - then)
-        return after.replace(watched=where(end.done, self.first(env, params), watched)), signals
+        return after.replace(
+            measure_states=where(end.done, self.first(env, params), measure_states)
+        ), signals
 
     def sums(
-        self, carried: Carried, rewards: Float[Array, "worlds steps agents"], signals: Signals
-    ) -> Float[Array, "worlds steps values"]:
+        self, carried: Carried, rewards: Float[Array, "envs steps agents"], signals: Signals
+    ) -> Float[Array, "envs steps values"]:
         """Terms of the sums that the critic values: rewards, and what is valued beside them."""
         parts = [signals[name] for name in self.valued]
         parts = [x if x.ndim == rewards.ndim else x[..., None] for x in parts]
@@ -119,7 +129,7 @@ class Terms:
 
 
 @dataclasses.dataclass(frozen=True)
-class Watching:
+class FairnessMeasures:
     """Hyperparameters of learners that watch measures, beside those of PPO.
 
     Attributes:
@@ -180,7 +190,7 @@ SCALE = (
 )
 
 
-def scaled(values: Float[Array, "worlds steps"], scale: str) -> Float[Array, "worlds steps"]:
+def scaled(values: Float[Array, "envs steps"], scale: str) -> Float[Array, "envs steps"]:
     """Advantages, or a term beside them, as `scale` says; what is equal everywhere is 0."""
     if scale == "none":
         return values

@@ -11,14 +11,22 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.algorithms._algorithm import algorithms
-from fairgym.algorithms._terms import SCALE, SHORT_TERM, Signals, Terms, Watching, gain_of, scaled
+from fairgym.algorithms._terms import (
+    SCALE,
+    SHORT_TERM,
+    FairnessMeasures,
+    Signals,
+    Terms,
+    gain_of,
+    scaled,
+)
 from fairgym.algorithms.ppo import Ppo
 from fairgym.core import Environment, param
 
 
 @algorithms.register("a-ppo")
 @dataclasses.dataclass(frozen=True)
-class APpo(Watching, Ppo):
+class APpo(FairnessMeasures, Ppo):
     """Hyperparameters of A-PPO, beside those of PPO; the defaults are those of bank_loans.
 
     The advantage is A + b1 min(0, w - D) + b2 min(0, -dD), the last term where D > w alone: D is
@@ -35,8 +43,8 @@ class APpo(Watching, Ppo):
         return Terms(self.measures(env), shape=self._penalised)
 
     def _penalised(
-        self, advantage: Float[Array, "worlds steps"], signals: Signals
-    ) -> Float[Array, "worlds steps"]:
+        self, advantage: Float[Array, "envs steps"], signals: Signals
+    ) -> Float[Array, "envs steps"]:
         """Advantages with both terms."""
         unfair, gain = signals[SHORT_TERM], signals[gain_of(SHORT_TERM)]
         value = jnp.minimum(0.0, self.tolerance - unfair)

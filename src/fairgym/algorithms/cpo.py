@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import algorithms
 from fairgym.algorithms._on_policy import Batch, PpoState, explored_log_probability, mean_entropy
-from fairgym.algorithms._terms import SHORT_TERM, Terms, Watching
+from fairgym.algorithms._terms import SHORT_TERM, FairnessMeasures, Terms
 from fairgym.algorithms.ppo import Ppo
 from fairgym.core import Entities, Environment, FairgymError, option_logits, param
 
@@ -74,7 +74,7 @@ def constrained_step(
 
 @algorithms.register("cpo")
 @dataclasses.dataclass(frozen=True)
-class Cpo(Watching, Ppo):
+class Cpo(FairnessMeasures, Ppo):
     """Hyperparameters of CPO, beside those of PPO; it trains one agent.
 
     The cost of a step is short-term unfairness after it. `learning_rate`, `update_epochs`,
@@ -110,10 +110,10 @@ class Cpo(Watching, Ppo):
         return Terms(measures, valued=(SHORT_TERM,), values=1)
 
     def _loss(
-        self, learned: PyTree, state: PpoState, batch: Batch
+        self, trainable: PyTree, state: PpoState, batch: Batch
     ) -> tuple[Array, dict[str, Array]]:
         """The critic's error alone: the actor makes steps of its own."""
-        nets = eqx.combine(learned[0], state.skeleton)
+        nets = eqx.combine(trainable[0], state.static)
         values = jax.vmap(jax.vmap(nets.critic))(batch.steps.observations, batch.steps.present)
         error = jnp.mean(optax.huber_loss(values, batch.returns))
         return error, {log_keys.VALUE_ERROR: error}
@@ -134,12 +134,12 @@ class Cpo(Watching, Ppo):
         """
         (agent,) = state.trained
         steps, before = batch.steps, batch.before[agent]
-        actor = state.learned.actors[agent]
+        actor = state.trainable.actors[agent]
         start, restored = ravel_pytree((actor, state.log_std[agent]))
         acts = steps.acts[agent].astype(jnp.float32)
         total = jnp.maximum(jnp.sum(acts), 1.0)
 
-        def mean(values: Float[Array, "worlds steps"]) -> Float[Array, ""]:
+        def mean(values: Float[Array, "envs steps"]) -> Float[Array, ""]:
             return jnp.sum(acts * values) / total
 
         own, cost = (x - mean(x) for x in jnp.moveaxis(batch.advantage, 2, 0))
@@ -148,19 +148,23 @@ class Cpo(Watching, Ppo):
 
         def policy(numbers: Array) -> tuple[PyTree, Array]:
             arrays, log_std = restored(numbers)
-            return eqx.combine(arrays, state.skeleton.actors[agent]), log_std
+            return eqx.combine(arrays, state.static.actors[agent]), log_std
 
         def surrogate(numbers: Array, advantage: Array) -> Array:
             network, log_std = policy(numbers)
             now = explored_log_probability(network, log_std, steps, agent)
             return mean(jnp.exp(now - before) * advantage)
 
-        seen = steps.observations[agent]
-        old = jax.lax.stop_gradient(_outputs(*policy(start), seen))
+        observations = steps.observations[agent]
+        old = jax.lax.stop_gradient(_outputs(*policy(start), observations))
 
         def divergence(numbers: Array) -> Array:
             network, log_std = policy(numbers)
-            return mean(_divergence(network.space, old, _outputs(network, log_std, seen), seen))
+            return mean(
+                _divergence(
+                    network.space, old, _outputs(network, log_std, observations), observations
+                )
+            )
 
         slope = jax.grad(divergence)
 
@@ -191,8 +195,8 @@ class Cpo(Watching, Ppo):
         size = jnp.where(jnp.any(fine), sizes[jnp.argmax(fine)], 0.0)
         arrays, log_std = restored(start + size * step)
         log_std = jnp.minimum(log_std, math.log(self.max_std))
-        learned = eqx.tree_at(lambda nets: nets.actors[agent], state.learned, arrays)
-        state = state.replace(learned=learned, log_std={agent: log_std})
+        trainable = eqx.tree_at(lambda nets: nets.actors[agent], state.trainable, arrays)
+        state = state.replace(trainable=trainable, log_std={agent: log_std})
         apart, (network, after) = divergence(start + size * step), policy(start + size * step)
         return state, {
             "step_size": size,
@@ -202,14 +206,14 @@ class Cpo(Watching, Ppo):
         }
 
 
-def _outputs(network: PyTree, log_std: Array, seen: Entities) -> tuple[Array, Array]:
+def _outputs(network: PyTree, log_std: Array, observations: Entities) -> tuple[Array, Array]:
     """Outputs of a network for each step, and its log standard deviations."""
-    return jax.vmap(jax.vmap(network.logits))(seen), log_std
+    return jax.vmap(jax.vmap(network.logits))(observations), log_std
 
 
 def _divergence(
-    space: Any, old: PyTree, new: PyTree, seen: Entities
-) -> Float[Array, "worlds steps"]:
+    space: Any, old: PyTree, new: PyTree, observations: Entities
+) -> Float[Array, "envs steps"]:
     """Kullback-Leibler divergence of new exploration from the old one."""
     (old_logits, old_std), (logits, std) = old, new
     if space.discrete:
@@ -219,7 +223,7 @@ def _divergence(
             after = jax.nn.log_softmax(option_logits(space, logits, mask))
             return jnp.sum(jnp.exp(before) * (before - after))
 
-        return jax.vmap(jax.vmap(of_step))(old_logits, logits, seen.mask)
+        return jax.vmap(jax.vmap(of_step))(old_logits, logits, observations.mask)
     variance = jnp.exp(2.0 * old_std) + (logits - old_logits) ** 2
     each = std - old_std + 0.5 * variance * jnp.exp(-2.0 * std) - 0.5
     return jnp.sum(each, axis=-1)

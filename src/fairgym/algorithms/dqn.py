@@ -22,7 +22,7 @@ from fairgym.algorithms._gradient import apply_gradients
 from fairgym.algorithms._q import QLearner, QState
 from fairgym.algorithms._replay import ExperienceBuffer
 from fairgym.core import Entities, Environment, FairgymError, Struct, check_shape, param
-from fairgym.policies import split_learned
+from fairgym.policies import split_trainable
 from fairgym.policies.coding import Inputs
 from fairgym.policies.flat import FlatNetwork
 
@@ -34,27 +34,27 @@ class Row(Struct):
 
     Attributes:
         inputs: inputs of the network for the observation x.
-        inputs_after: inputs for the observation x'.
+        next_inputs: inputs for the observation x'.
         action: the action.
         reward: the reward.
         discount: factor of the value of x'.
-        ahead: the value of x', max_a' Q(x', a') by the target network.
+        next_value: the value of x', max_a' Q(x', a') by the target network.
     """
 
     inputs: Float[Array, "... inputs"]
-    inputs_after: Float[Array, "... inputs"]
+    next_inputs: Float[Array, "... inputs"]
     action: Int[Array, "..."]
     reward: Float[Array, "..."]
     discount: Float[Array, "..."]
-    ahead: Float[Array, "..."]
+    next_value: Float[Array, "..."]
 
 
 class DqnState(QState):
     """The training state of DQN.
 
     Attributes:
-        learned: the learned arrays of the network.
-        skeleton: the network without them.
+        trainable: the trainable arrays of the network.
+        static: the static part of the network.
         target: arrays of the target network.
         optimiser: state of Adam.
         buffer: the replay buffer.
@@ -62,8 +62,8 @@ class DqnState(QState):
         gradient_steps: number of gradient steps so far.
     """
 
-    learned: PyTree
-    skeleton: PyTree
+    trainable: PyTree
+    static: PyTree
     target: PyTree
     optimiser: PyTree
     buffer: ExperienceBuffer
@@ -153,22 +153,22 @@ class Dqn(QLearner[DqnState]):
         self, fields: dict[str, Any], network: PyTree, buffer: ExperienceBuffer
     ) -> DqnState:
         """The state before the first update, with a network that has learned nothing."""
-        learned, skeleton = split_learned(network)
+        trainable, static = split_trainable(network)
         return DqnState(
             **fields,
-            learned=learned,
-            skeleton=skeleton,
-            target=jax.tree.map(jnp.copy, learned),
-            optimiser=self._optimiser.init(learned),
+            trainable=trainable,
+            static=static,
+            target=jax.tree.map(jnp.copy, trainable),
+            optimiser=self._optimiser.init(trainable),
             buffer=buffer,
             epsilon=jnp.float32(self.epsilon_start),
             gradient_steps=jnp.int32(0),
         )
 
     def _policy(self, state: DqnState) -> PyTree:
-        return eqx.combine(state.learned, state.skeleton)
+        return eqx.combine(state.trainable, state.static)
 
-    def _epsilon(self, state: DqnState, seen: Entities) -> Float[Array, ""]:
+    def _epsilon(self, state: DqnState, observation: Entities) -> Float[Array, ""]:
         return state.epsilon
 
     def _mean_epsilon(self, state: DqnState) -> Float[Array, ""]:
@@ -182,41 +182,41 @@ class Dqn(QLearner[DqnState]):
         self, state: DqnState, batch: Experiences, key: PRNGKeyArray
     ) -> tuple[DqnState, dict[str, Array]]:
         """Remember the experiences, and make a gradient step once there are enough."""
-        network: FlatNetwork = state.skeleton
-        after = jax.vmap(network.inputs)(batch.seen_after)
+        network: FlatNetwork = state.static
+        after = jax.vmap(network.inputs)(batch.next_observation)
         rows = Row(
-            inputs=jax.vmap(network.inputs)(batch.seen),
-            inputs_after=after,
+            inputs=jax.vmap(network.inputs)(batch.observation),
+            next_inputs=after,
             action=jnp.broadcast_to(batch.action, batch.reward.shape),
             reward=batch.reward,
             discount=jnp.broadcast_to(batch.discount, batch.reward.shape),
-            ahead=self._ahead(state, state.target, after),
+            next_value=self._next_values(state, state.target, after),
         )
         state = state.replace(buffer=state.buffer.add(rows, batch.kept))
-        now = (state.learned, state.optimiser)
-        (learned, optimiser), error = lax.cond(
+        now = (state.trainable, state.optimiser)
+        (trainable, optimiser), error = lax.cond(
             state.buffer.held >= self._enough,
             lambda: self._descend(state, key),
             lambda: (now, jnp.float32(0.0)),
         )
         steps = state.gradient_steps + (state.buffer.held >= self._enough)
-        state = state.replace(learned=learned, optimiser=optimiser, gradient_steps=steps)
+        state = state.replace(trainable=trainable, optimiser=optimiser, gradient_steps=steps)
         return self._with_target(state, steps > 0), {"value_error": error}
 
     def _descend(self, state: DqnState, key: PRNGKeyArray) -> tuple[PyTree, Float[Array, ""]]:
         """One gradient step on the mean squared error of a sample."""
         rows: Row = state.buffer.sample(key, self.batch_size)
-        target = rows.reward + rows.discount * rows.ahead
+        target = rows.reward + rows.discount * rows.next_value
 
-        def loss(learned: PyTree) -> Array:
-            network: FlatNetwork = eqx.combine(learned, state.skeleton)
+        def loss(trainable: PyTree) -> Array:
+            network: FlatNetwork = eqx.combine(trainable, state.static)
             values = jax.vmap(network.outputs)(rows.inputs)
             # a product, whose derivative is one too, instead of places in memory
             chosen = jax.nn.one_hot(rows.action, values.shape[1], dtype=values.dtype)
             return jnp.mean((jnp.sum(values * chosen, axis=1) - target) ** 2)
 
-        error, gradient = jax.value_and_grad(loss)(state.learned)
-        return apply_gradients(self._optimiser, gradient, state.optimiser, state.learned), error
+        error, gradient = jax.value_and_grad(loss)(state.trainable)
+        return apply_gradients(self._optimiser, gradient, state.optimiser, state.trainable), error
 
     def _with_target(self, state: DqnState, begun: Bool[Array, ""]) -> DqnState:
         """The state with the network copied into the target network, every so many steps.
@@ -225,20 +225,20 @@ class Dqn(QLearner[DqnState]):
         experiences and not computed for each sample.
         """
         due = begun & (state.gradient_steps % self.target_network_frequency == 0)
-        ahead = lax.cond(
+        next_value = lax.cond(
             due,
-            lambda: self._ahead(state, state.learned, state.buffer.rows.inputs_after),
-            lambda: state.buffer.rows.ahead,
+            lambda: self._next_values(state, state.trainable, state.buffer.rows.next_inputs),
+            lambda: state.buffer.rows.next_value,
         )
         target = jax.tree.map(
-            lambda new, old: jnp.where(due, new, old), state.learned, state.target
+            lambda new, old: jnp.where(due, new, old), state.trainable, state.target
         )
-        rows = state.buffer.rows.replace(ahead=ahead)
+        rows = state.buffer.rows.replace(next_value=next_value)
         return state.replace(target=target, buffer=state.buffer.replace(rows=rows))
 
-    def _ahead(
+    def _next_values(
         self, state: DqnState, arrays: PyTree, inputs: Float[Array, "rows inputs"]
     ) -> Float[Array, " rows"]:
         """Largest Q of each of these observations, by the network with these arrays."""
-        network: FlatNetwork = eqx.combine(arrays, state.skeleton)
+        network: FlatNetwork = eqx.combine(arrays, state.static)
         return jnp.max(jax.vmap(network.outputs)(inputs), axis=1)

@@ -20,7 +20,7 @@ from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import LARGEST_WIDTH, MOST_EPISODES, algorithms
 from fairgym.algorithms._gradient import apply_gradients
 from fairgym.algorithms._replay import ExperienceBuffer
-from fairgym.algorithms._worlds import World, first_world
+from fairgym.algorithms._rollouts import RolloutState, initial_rollout_state
 from fairgym.algorithms.dqn import LARGEST_BUFFER, Dqn, DqnState
 from fairgym.core import FairgymError, Struct, param
 from fairgym.policies.coding import Inputs
@@ -116,14 +116,16 @@ class Drqn(Dqn):
         """One episode in a new world, and gradient steps after it."""
         # folded: the keys themselves are those of the steps
         start_key, learn_key = jax.random.split(jax.random.fold_in(keys[0], 1))
-        world = first_world(state.env, state.params, state.objectives, state.fixed, start_key)
-        state, sequence = self._episode(state.replace(world=world), keys)
+        rollout = initial_rollout_state(
+            state.env, state.params, state.objectives, state.fixed, start_key
+        )
+        state, sequence = self._episode(state.replace(rollout=rollout), keys)
         one = jax.tree.map(lambda x: x[None], sequence)
         state = state.replace(buffer=state.buffer.add(one, jnp.ones((1,), bool)))
         state = self._ended(state, jnp.array(True))
         begun = state.buffer.held >= max(1, self._enough // state.env.horizon)
 
-        now = (state.learned, state.target, state.optimiser, state.gradient_steps)
+        now = (state.trainable, state.target, state.optimiser, state.gradient_steps)
 
         def learn() -> PyTree:
             learn_keys = jax.random.split(learn_key, self.gradient_steps)
@@ -132,43 +134,45 @@ class Drqn(Dqn):
             return after, jnp.mean(errors)
 
         wait = now, jnp.float32(0.0)
-        (learned, target, optimiser, steps), error = lax.cond(begun, learn, lambda: wait)
+        (trainable, target, optimiser, steps), error = lax.cond(begun, learn, lambda: wait)
         log = {
             "value_error": error,
             log_keys.STEP_REWARD: jnp.sum(sequence.reward) / jnp.sum(sequence.lived),
         }
         return state.replace(
-            learned=learned, target=target, optimiser=optimiser, gradient_steps=steps
+            trainable=trainable, target=target, optimiser=optimiser, gradient_steps=steps
         ), log
 
     def _episode(self, state: DqnState, keys: Key[Array, " steps"]) -> tuple[DqnState, Sequence]:
         """One episode from its start; after an early end come steps that are masked."""
-        network: RecurrentNetwork = eqx.combine(state.learned, state.skeleton)
+        network: RecurrentNetwork = eqx.combine(state.trainable, state.static)
 
         def step(
-            carry: tuple[World, Array, Array], key: Key[Array, ""]
-        ) -> tuple[tuple[World, Array, Array], PyTree]:
-            world, remembered, alive = carry
+            carry: tuple[RolloutState, Array, Array], key: Key[Array, ""]
+        ) -> tuple[tuple[RolloutState, Array, Array], PyTree]:
+            rollout, remembered, alive = carry
             act_key, step_key = jax.random.split(key)
-            now = state.replace(world=world)
-            seen = state.env.observe(world.state, state.params)
-            inputs = network.inputs(seen[state.agent])
+            now = state.replace(rollout=rollout)
+            observations = state.env.observe(rollout.state, state.params)
+            inputs = network.inputs(observations[state.agent])
             logits, remembered = network.outputs(inputs, remembered)
-            actions, hidden = self._actions(now, seen, state.epsilon, logits, act_key)
-            now, happened, done = self._advance(now, seen[state.agent], actions, hidden, step_key)
-            discount = jnp.where(happened.ends, 0.0, self.gamma)
-            reward = jnp.where(alive, happened.reward, 0.0)
-            after = network.inputs(happened.seen_after)
-            row = (inputs, after, happened.action, reward, discount, alive)
-            return (now.world, remembered, alive & ~done), row
+            actions, hidden = self._actions(now, observations, state.epsilon, logits, act_key)
+            now, transition, done = self._advance(
+                now, observations[state.agent], actions, hidden, step_key
+            )
+            discount = jnp.where(transition.ends, 0.0, self.gamma)
+            reward = jnp.where(alive, transition.reward, 0.0)
+            after = network.inputs(transition.next_observation)
+            row = (inputs, after, transition.action, reward, discount, alive)
+            return (now.rollout, remembered, alive & ~done), row
 
-        start = (state.world, network.initial(), jnp.array(True))
-        (world, _, _), rows = lax.scan(step, start, keys)
+        start = (state.rollout, network.initial(), jnp.array(True))
+        (rollout, _, _), rows = lax.scan(step, start, keys)
         inputs, after, action, reward, discount, lived = rows
         last = jnp.sum(lived) - 1
         # after an early end the input is the last observation, which nothing is learned from
         inputs = jnp.concatenate([inputs, after[-1:]]).at[last + 1].set(after[last])
-        return state.replace(world=world), Sequence(inputs, action, reward, discount, lived)
+        return state.replace(rollout=rollout), Sequence(inputs, action, reward, discount, lived)
 
     # ---------------------------------------------------------------- learning
 
@@ -176,16 +180,16 @@ class Drqn(Dqn):
         self, state: DqnState, now: tuple[PyTree, PyTree, PyTree, Array], key: PRNGKeyArray
     ) -> tuple[tuple[PyTree, PyTree, PyTree, Array], Float[Array, ""]]:
         """One gradient step on the mean squared error of a sample of episodes."""
-        learned, target, optimiser, steps = now
+        trainable, target, optimiser, steps = now
         episodes = -(-self.batch_size // state.env.horizon)
         rows: Sequence = state.buffer.sample(key, episodes)
 
         def values(arrays: PyTree) -> Float[Array, "episodes steps_and_one options"]:
-            network: RecurrentNetwork = eqx.combine(arrays, state.skeleton)
+            network: RecurrentNetwork = eqx.combine(arrays, state.static)
             return jax.vmap(network.unrolled)(rows.inputs)
 
-        ahead = jnp.max(values(target)[:, 1:], axis=2)
-        due = rows.reward + rows.discount * ahead
+        next_value = jnp.max(values(target)[:, 1:], axis=2)
+        due = rows.reward + rows.discount * next_value
 
         def loss(arrays: PyTree) -> Array:
             found = values(arrays)[:, :-1]
@@ -193,9 +197,9 @@ class Drqn(Dqn):
             error = (jnp.sum(found * chosen, axis=2) - due) ** 2
             return jnp.sum(jnp.where(rows.lived, error, 0.0)) / jnp.sum(rows.lived)
 
-        error, gradient = jax.value_and_grad(loss)(learned)
-        learned, optimiser = apply_gradients(self._optimiser, gradient, optimiser, learned)
+        error, gradient = jax.value_and_grad(loss)(trainable)
+        trainable, optimiser = apply_gradients(self._optimiser, gradient, optimiser, trainable)
         steps = steps + 1
         copied = steps % self.target_network_frequency == 0
-        target = jax.tree.map(lambda new, old: jnp.where(copied, new, old), learned, target)
-        return (learned, target, optimiser, steps), error
+        target = jax.tree.map(lambda new, old: jnp.where(copied, new, old), trainable, target)
+        return (trainable, target, optimiser, steps), error

@@ -79,8 +79,8 @@ class ElbertPo(Ppo):
         rate, agents, groups = self.rate(env), len(trained), len(env.spec.groups)
 
         def combined(
-            signals: Signals, advantage: Float[Array, "worlds steps values"]
-        ) -> Float[Array, "worlds steps agents"]:
+            signals: Signals, advantage: Float[Array, "envs steps values"]
+        ) -> Float[Array, "envs steps agents"]:
             """A - 2 alpha b sum_g db/dr_g (A_U_g / B_g - U_g A_B_g / B_g^2), r_g = U_g / B_g."""
             own, of_benefit, of_demand = jnp.split(advantage, [agents, agents + groups], axis=2)
             # sums over an episode that lasts to its horizon, from the steps of all worlds

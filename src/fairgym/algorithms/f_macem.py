@@ -43,7 +43,7 @@ from fairgym.algorithms._episodes import (
 )
 from fairgym.core import AnyPolicy, Episode, param
 from fairgym.core.batching import replicated
-from fairgym.policies import equivariant, split_learned
+from fairgym.policies import equivariant, split_trainable
 
 
 class FMacemState(TrainState):
@@ -52,13 +52,13 @@ class FMacemState(TrainState):
     Attributes:
         mean: mean of the learned parameters: agent -> policy with only its learned arrays.
         spread: standard deviation, same structure.
-        skeleton: the policies without their learned arrays (standardisation, shapes).
+        static: the static part of the policies (standardisation, shapes).
         multipliers: per trained agent, one multiplier per bound of its objective.
     """
 
     mean: dict[str, PyTree]
     spread: dict[str, PyTree]
-    skeleton: dict[str, PyTree]
+    static: dict[str, PyTree]
     multipliers: tuple[Float[Array, "..."], ...]
 
 
@@ -129,12 +129,12 @@ class FMacem(Epochs[FMacemState]):
         """A standard normal distribution (times `init_std`) around zero parameters."""
         env, objectives = fields["env"], fields["objectives"]
         policies = equivariant(env, key, self.hidden, pooled=self.pooled, params=fields["params"])
-        learned, skeleton = split_learned({agent: policies[agent] for agent, _ in objectives})
+        trainable, static = split_trainable({agent: policies[agent] for agent, _ in objectives})
         return FMacemState(
             **fields,
-            mean=jax.tree.map(jnp.zeros_like, learned),
-            spread=jax.tree.map(lambda x: jnp.full_like(x, self.init_std), learned),
-            skeleton=skeleton,
+            mean=jax.tree.map(jnp.zeros_like, trainable),
+            spread=jax.tree.map(lambda x: jnp.full_like(x, self.init_std), trainable),
+            static=static,
             multipliers=tuple(o.initial_multipliers() for _, o in objectives),
         )
 
@@ -142,8 +142,8 @@ class FMacem(Epochs[FMacemState]):
         """The mean policy of each trained agent, and the fixed ones."""
         return self._policies(state, state.mean)
 
-    def _policies(self, state: FMacemState, learned: PyTree) -> dict[str, AnyPolicy]:
-        return state.with_fixed(eqx.combine(learned, state.skeleton))
+    def _policies(self, state: FMacemState, trainable: PyTree) -> dict[str, AnyPolicy]:
+        return state.with_fixed(eqx.combine(trainable, state.static))
 
     def update(self, state: FMacemState) -> tuple[FMacemState, dict[str, Array]]:
         """One epoch: sample, run, rank, fit, and measure the new mean."""
@@ -206,7 +206,7 @@ class FMacem(Epochs[FMacemState]):
         return run_candidates(
             state.env,
             state.params,
-            lambda learned: self._policies(state, learned),
+            lambda trainable: self._policies(state, trainable),
             candidates,
             keys,
             discount=self.discount,

@@ -17,10 +17,10 @@ from fairgym.algorithms._terms import (
     LONG_TERM,
     SCALE,
     SHORT_TERM,
+    FairnessMeasures,
     Signals,
     Terms,
     Turn,
-    Watching,
     as_explored,
     gain_of,
     scaled,
@@ -37,7 +37,7 @@ FIRST_THRESHOLD = 0.01  # of the exponential schedule
 
 @algorithms.register("f-ppo")
 @dataclasses.dataclass(frozen=True)
-class FPpo(Watching, Ppo):
+class FPpo(FairnessMeasures, Ppo):
     """Hyperparameters of F-PPO, beside those of PPO; defaults are those of bank_loans.
 
     Without massaging it is F-PPO-L of the paper's figure 2, with `regularise` 0 its short-term half
@@ -142,27 +142,27 @@ class FPpo(Watching, Ppo):
     def _massaged(self, env: Environment, turn: Turn) -> Array:
         """The fairer action in place of the explored one, if their probabilities are near."""
         measure = self.measures(env)[SHORT_TERM]
-        remaining = measure.remaining(turn.world.watched[SHORT_TERM])
+        remaining = measure.remaining(turn.rollout.measure_states[SHORT_TERM])
 
         def unfairness(action: Array) -> Float[Array, ""]:
             if self.oracle:
-                everybody = {**turn.actions, turn.agent: action}
+                actions = {**turn.actions, turn.agent: action}
                 step = AutoReset(env).step_autoreset(
-                    turn.key, turn.world.state, everybody, turn.params
+                    turn.key, turn.rollout.state, actions, turn.params
                 )[1]
                 return -measure.value_after(remaining, step.components)
             assert env.spec.expected_components is not None
             expected = env.spec.expected_components(
-                {turn.agent: turn.seen}, {turn.agent: action}, turn.params
+                {turn.agent: turn.observation}, {turn.agent: action}, turn.params
             )
             return -measure.value_after(remaining, expected)
 
         tau, space = self.tau(turn.carried[ROUNDS]), env.action_space(turn.agent)
-        return massage(space, turn.seen, turn.logits, turn.raw, tau, unfairness)
+        return massage(space, turn.observation, turn.logits, turn.raw, tau, unfairness)
 
     def _regularised(
-        self, advantage: Float[Array, "worlds steps"], signals: Signals
-    ) -> Float[Array, "worlds steps"]:
+        self, advantage: Float[Array, "envs steps"], signals: Signals
+    ) -> Float[Array, "envs steps"]:
         """A + lambda R (equation 4), with R of equation 7."""
         gain = signals[gain_of(LONG_TERM)]
         unfair = signals[SHORT_TERM] > self.delta

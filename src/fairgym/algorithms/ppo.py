@@ -37,8 +37,8 @@ from fairgym.algorithms._on_policy import (
     mean_entropy,
     standardised,
 )
+from fairgym.algorithms._rollouts import RolloutState, Step, acting, fixed_actions, observe_sampled
 from fairgym.algorithms._terms import Terms, Turn
-from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
 from fairgym.core import Environment, FairgymError, Params, check_shape, param
 from fairgym.policies.exploration import act, explore, init_log_std
 
@@ -141,13 +141,15 @@ class Ppo(GradientLearner[PpoState]):
         env, trained = fields["env"], tuple(agent for agent, _ in fields["objectives"])
         terms = self.terms(env, trained)
         first = terms.first(env, fields["params"])
-        watched = jax.tree.map(lambda x: jnp.broadcast_to(x, (self.num_envs, *x.shape)), first)
+        measure_states = jax.tree.map(
+            lambda x: jnp.broadcast_to(x, (self.num_envs, *x.shape)), first
+        )
         log_std = {agent: init_log_std(env.action_space(agent), self.init_std) for agent in trained}
         zeros = jnp.zeros((len(trained) + terms.values,))
         return PpoState(
-            **fields | {"worlds": fields["worlds"].replace(watched=watched)},
+            **fields | {"rollouts": fields["rollouts"].replace(measure_states=measure_states)},
             log_std=log_std,
-            optimiser=self._optimiser.init((fields["learned"], log_std)),
+            optimiser=self._optimiser.init((fields["trainable"], log_std)),
             moments=Moments(zeros, zeros, jnp.zeros(())),
             carried=dict(terms.start),
         )
@@ -170,46 +172,56 @@ class Ppo(GradientLearner[PpoState]):
 
     # ---------------------------------------------------------------- experience
 
-    def _run(self, state: PpoState, item: tuple[World, PRNGKeyArray]) -> tuple[World, Step, PyTree]:
+    def _run(
+        self, state: PpoState, item: tuple[RolloutState, PRNGKeyArray]
+    ) -> tuple[RolloutState, Step, PyTree]:
         """Run one world: the world after `num_steps` steps, these, and the last observations."""
-        (world, key), actors, terms = item, state.networks.actors, self._terms(state)
+        (rollout, key), actors, terms = item, state.networks.actors, self._terms(state)
 
-        def observe(world: World, key: PRNGKeyArray) -> PyTree:
-            return observe_sampled(state.env, state.params, world.state, key, self.sampled_people)
+        def observe(rollout: RolloutState, key: PRNGKeyArray) -> PyTree:
+            return observe_sampled(state.env, state.params, rollout.state, key, self.sampled_people)
 
-        def step(world: World, key: PRNGKeyArray) -> tuple[World, Step]:
-            seen_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
-            seen = observe(world, seen_key)
-            everybody = seen.everybody
-            actions, hidden = fixed_actions(state.env, state.fixed, everybody, fixed_key, world)
+        def step(rollout: RolloutState, key: PRNGKeyArray) -> tuple[RolloutState, Step]:
+            observe_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
+            observations = observe(rollout, observe_key)
+            actions, hidden = fixed_actions(
+                state.env, state.fixed, observations.full, fixed_key, rollout
+            )
             explored = {}
             keys = jax.random.split(act_key, len(actors))
             for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
-                own = seen.to_act_on(agent, actor.space)
+                own = observations.to_act_on(agent, actor.space)
                 space, log_std = actor.space, state.log_std[agent]
                 logits = actor.logits(own)
                 raw = explore(space, logits, log_std, own.mask, agent_key)
-                turn = (state.carried, state.params, world, agent, own, logits, raw, actions)
+                turn = (state.carried, state.params, rollout, agent, own, logits, raw, actions)
                 raw = terms.act(Turn(*turn, step_key))
                 actions[agent] = act(space, raw, own.mask)
-                explored[agent] = space.at_rows(raw, seen.rows[agent])
-            acts = {agent: acting(state.env, agent, world.state) for agent in actors}
-            after, end, rewards = state.go_on(
-                world, actions, hidden, step_key, self.failure_penalty
+                explored[agent] = space.at_rows(raw, observations.rows[agent])
+            acts = {agent: acting(state.env, agent, rollout.state) for agent in actors}
+            after, end, rewards = state.step(
+                rollout, actions, hidden, step_key, self.failure_penalty
             )
-            after, signals = terms.watch(state.env, state.params, world, after, end)
-            ahead = None
+            after, signals = terms.measure_step(state.env, state.params, rollout, after, end)
+            next_observation = None
             if self.bootstrap_truncated:
-                final = observe(world.replace(state=end.final_state), seen_key)
-                ahead = final.samples, final.present, end.terminated
+                final = observe(rollout.replace(state=end.final_state), observe_key)
+                next_observation = final.samples, final.present, end.terminated
             return after, Step(
-                seen.samples, seen.present, explored, acts, rewards, end.done, ahead, signals
+                observations.samples,
+                observations.present,
+                explored,
+                acts,
+                rewards,
+                end.done,
+                next_observation,
+                signals,
             )
 
         last_key, key = jax.random.split(key)
-        world, steps = lax.scan(step, world, jax.random.split(key, self.num_steps))
-        last = observe(world, last_key)
-        return world, steps, (last.samples, last.present)
+        rollout, steps = lax.scan(step, rollout, jax.random.split(key, self.num_steps))
+        last = observe(rollout, last_key)
+        return rollout, steps, (last.samples, last.present)
 
     # ---------------------------------------------------------------- learning
 
@@ -233,36 +245,36 @@ class Ppo(GradientLearner[PpoState]):
     ) -> tuple[PpoState, Batch, dict[str, Array]]:
         """Run every world: the state after it, what is to be learned from, and what to log."""
         terms, agents = self._terms(state), len(state.trained)
-        worlds, steps, last = self._collect(state, functools.partial(self._run, state), key)
+        rollouts, steps, last = self._collect(state, functools.partial(self._run, state), key)
 
         # values, advantages, returns: axes (worlds, steps, values)
         mean, spread = state.moments.scale
-        seen = jax.tree.map(
+        critic_inputs = jax.tree.map(
             lambda x, end: jnp.concatenate([x, end[:, None]], axis=1),
             (steps.observations, steps.present),
             last,
         )
         value_of = jax.vmap(jax.vmap(state.networks.critic))
-        values = value_of(*seen) * spread + mean
-        following, done = values[:, 1:], steps.done.astype(jnp.float32)
+        values = value_of(*critic_inputs) * spread + mean
+        next_values, done = values[:, 1:], steps.done.astype(jnp.float32)
         last = done
-        if steps.ahead is not None:
-            *final, terminated = steps.ahead
-            following = jnp.where(
-                steps.done[..., None], value_of(*final) * spread + mean, following
+        if steps.next_observation is not None:
+            *final, terminated = steps.next_observation
+            next_values = jnp.where(
+                steps.done[..., None], value_of(*final) * spread + mean, next_values
             )
             last = terminated.astype(jnp.float32)
         values = values[:, :-1]
         gamma: Any = self.gamma
         if terms.undiscounted:
             gamma = jnp.concatenate([jnp.full((agents,), gamma), jnp.ones((terms.values,))])
-            whole = jnp.arange(following.shape[2]) >= agents
-            following = jnp.where(whole & (done[..., None] > 0.0), 0.0, following)
+            whole = jnp.arange(next_values.shape[2]) >= agents
+            next_values = jnp.where(whole & (done[..., None] > 0.0), 0.0, next_values)
         estimate = functools.partial(
             generalised_advantages, gamma=gamma, gae_lambda=self.gae_lambda
         )
         sums = terms.sums(state.carried, steps.rewards, steps.signals)
-        advantage = jax.vmap(estimate)(sums, values, following, last, done)
+        advantage = jax.vmap(estimate)(sums, values, next_values, last, done)
         returns = advantage + values
         state = state.replace(moments=state.moments.after(returns))
         mean, spread = state.moments.scale
@@ -271,13 +283,13 @@ class Ppo(GradientLearner[PpoState]):
             for agent, actor in state.networks.actors.items()
         }
         batch = Batch(
-            steps=steps.replace(ahead=None),
+            steps=steps.replace(next_observation=None),
             advantage=terms.combine(steps.signals, advantage),
             returns=(returns - mean) / spread,
             before=before,
         )
         explained = jnp.mean(explained_variance(advantage, returns)[:agents])
-        return state.replace(worlds=worlds), batch, {log_keys.EXPLAINED_VARIANCE: explained}
+        return state.replace(rollouts=rollouts), batch, {log_keys.EXPLAINED_VARIANCE: explained}
 
     def _improve(
         self, state: PpoState, batch: Batch, key: PRNGKeyArray
@@ -290,25 +302,25 @@ class Ppo(GradientLearner[PpoState]):
         parts = orders[:, : size * self.num_minibatches].reshape(-1, size)
 
         def descend(carry: PyTree, part: Array) -> tuple[PyTree, dict[str, Array]]:
-            learned, log_std, optimiser = carry
+            trainable, log_std, optimiser = carry
             (_, losses), gradient = jax.value_and_grad(self._loss, has_aux=True)(
-                (learned, log_std), state, jax.tree.map(lambda x: x[:, part], batch)
+                (trainable, log_std), state, jax.tree.map(lambda x: x[:, part], batch)
             )
-            (learned, log_std), optimiser = apply_gradients(
-                self._optimiser, gradient, optimiser, (learned, log_std)
+            (trainable, log_std), optimiser = apply_gradients(
+                self._optimiser, gradient, optimiser, (trainable, log_std)
             )
             log_std = jax.tree.map(lambda x: jnp.minimum(x, math.log(self.max_std)), log_std)
-            return (learned, log_std, optimiser), losses
+            return (trainable, log_std, optimiser), losses
 
-        carry = (state.learned, state.log_std, state.optimiser)
-        (learned, log_std, optimiser), losses = lax.scan(descend, carry, parts)
-        return state.replace(learned=learned, log_std=log_std, optimiser=optimiser), losses
+        carry = (state.trainable, state.log_std, state.optimiser)
+        (trainable, log_std, optimiser), losses = lax.scan(descend, carry, parts)
+        return state.replace(trainable=trainable, log_std=log_std, optimiser=optimiser), losses
 
     def _loss(
-        self, learned: PyTree, state: PpoState, batch: Batch
+        self, trainable: PyTree, state: PpoState, batch: Batch
     ) -> tuple[Array, dict[str, Array]]:
         """The clipped surrogate of each agent, the critic's error, the entropy bonus."""
-        nets, log_std = eqx.combine(learned[0], state.skeleton), learned[1]
+        nets, log_std = eqx.combine(trainable[0], state.static), trainable[1]
         steps, before, terms = batch.steps, batch.before, self._terms(state)
         surrogate = bonus = clipped_share = apart = jnp.float32(0.0)
         for index, agent in enumerate(state.trained):

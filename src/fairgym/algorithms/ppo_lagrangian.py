@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fairgym.algorithms._algorithm import algorithms
-from fairgym.algorithms._terms import SHORT_TERM, Carried, Signals, Terms, Watching
+from fairgym.algorithms._terms import SHORT_TERM, Carried, FairnessMeasures, Signals, Terms
 from fairgym.algorithms.ppo import Ppo
 from fairgym.core import Environment, param
 
@@ -19,7 +19,7 @@ MULTIPLIER = "cost_multiplier"
 
 @algorithms.register("ppo-lagrangian")
 @dataclasses.dataclass(frozen=True)
-class PpoLagrangian(Watching, Ppo):
+class PpoLagrangian(FairnessMeasures, Ppo):
     """Hyperparameters of PPO-Lagrangian, beside those of PPO.
 
     The reward of a step is (r - m D) / (1 + m), with D short-term unfairness after the step and m
@@ -37,8 +37,8 @@ class PpoLagrangian(Watching, Ppo):
         return Terms(self.measures(env), start=start, reward=self._priced, learn=self._raised)
 
     def _priced(
-        self, carried: Carried, rewards: Float[Array, "worlds steps agents"], signals: Signals
-    ) -> Float[Array, "worlds steps agents"]:
+        self, carried: Carried, rewards: Float[Array, "envs steps agents"], signals: Signals
+    ) -> Float[Array, "envs steps agents"]:
         """Rewards less the price of unfairness."""
         price = carried[MULTIPLIER]
         return (rewards - price * signals[SHORT_TERM][..., None]) / (1.0 + price)

@@ -77,8 +77,8 @@ class TabularQ(QLearner[TabularQState]):
     def _policy(self, state: TabularQState) -> Table:
         return state.table
 
-    def _epsilon(self, state: TabularQState, seen: Entities) -> Float[Array, ""]:
-        return state.epsilon[state.table.code.index(seen)[0]]
+    def _epsilon(self, state: TabularQState, observation: Entities) -> Float[Array, ""]:
+        return state.epsilon[state.table.code.index(observation)[0]]
 
     def _mean_epsilon(self, state: TabularQState) -> Float[Array, ""]:
         """Mean over the observations that made it smaller, which is what meeting them does."""
@@ -97,9 +97,9 @@ class TabularQ(QLearner[TabularQState]):
         and done in place, else the compiler copies the table at every step.
         """
         values, code = state.table.values, state.table.code
-        index, known = jax.vmap(code.index)(batch.seen)
-        following, reached = jax.vmap(code.index)(batch.seen_after)
-        target = batch.reward + batch.discount * jnp.max(values[following], axis=1)
+        index, known = jax.vmap(code.index)(batch.observation)
+        next_index, reached = jax.vmap(code.index)(batch.next_observation)
+        target = batch.reward + batch.discount * jnp.max(values[next_index], axis=1)
         error = target - values[index, batch.action]
         change = jnp.where(batch.kept & known & reached, self.learning_rate * error, 0.0)
         table = Table(values.at[index, batch.action].add(change), code, state.table.space)

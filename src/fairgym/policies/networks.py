@@ -232,14 +232,14 @@ def equivariant(
     }
 
 
-def split_learned(policies: PyTree) -> tuple[PyTree, PyTree]:
+def split_trainable(policies: PyTree) -> tuple[PyTree, PyTree]:
     """Split policies into learned arrays and the rest (`equinox.combine` joins them again).
 
     Arrays of floats are learned, except those of a `Standardiser`.
     """
-    learned = jax.tree.map(
+    trainable = jax.tree.map(
         lambda leaf: not isinstance(leaf, Standardiser) and eqx.is_inexact_array(leaf),
         policies,
         is_leaf=lambda leaf: isinstance(leaf, Standardiser),
     )
-    return eqx.partition(policies, learned, is_leaf=lambda leaf: isinstance(leaf, Standardiser))
+    return eqx.partition(policies, trainable, is_leaf=lambda leaf: isinstance(leaf, Standardiser))

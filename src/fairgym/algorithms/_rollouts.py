@@ -35,25 +35,25 @@ from fairgym.fairness import Objective
 
 
 @eqx.filter_jit
-def first_states(env: Environment, params: Params, keys: Key[Array, " worlds"]) -> PyTree:
+def first_states(env: Environment, params: Params, keys: Key[Array, " envs"]) -> PyTree:
     """States at the start of an episode, one for each key."""
     return jax.vmap(lambda key: env.initial_state(key, params))(keys)
 
 
-class World(Struct):
+class RolloutState(Struct):
     """A copy of the environment in which experience is collected.
 
     Attributes:
         state: state of the environment.
         scheme_states: per trained agent, memories of the schemes that its objective weighs.
         hidden: hidden states of the agents that are not trained and have one, by name.
-        watched: memories of the measures that the learner looks at in every step, by name.
+        measure_states: states of the fairness measures that the learner uses, by name.
     """
 
     state: PyTree
     scheme_states: tuple[dict[str, PyTree], ...]
     hidden: dict[str, PyTree]
-    watched: dict[str, PyTree] = eqx.field(default_factory=dict)
+    measure_states: dict[str, PyTree] = eqx.field(default_factory=dict)
 
 
 def initial_scheme_states(
@@ -72,32 +72,34 @@ def initial_scheme_states(
     return tuple(objective.initial(like) for _, objective in objectives)
 
 
-def first_worlds(
+def initial_rollout_states(
     env: Environment,
     params: Params,
     objectives: Sequence[tuple[str, Objective]],
     fixed: Mapping[str, AnyPolicy],
-    keys: Key[Array, " worlds"],
-) -> World:
+    keys: Key[Array, " envs"],
+) -> RolloutState:
     """Worlds at the start of an episode, one for each key, stacked along a first axis."""
     memories = initial_scheme_states(env, params, objectives), first_hidden(fixed)
     scheme_states, hidden = jax.tree.map(
         lambda x: jnp.broadcast_to(x, (len(keys), *jnp.shape(x))), memories
     )
-    return World(state=first_states(env, params, keys), scheme_states=scheme_states, hidden=hidden)
+    return RolloutState(
+        state=first_states(env, params, keys), scheme_states=scheme_states, hidden=hidden
+    )
 
 
 @eqx.filter_jit
-def first_world(
+def initial_rollout_state(
     env: Environment,
     params: Params,
     objectives: Sequence[tuple[str, Objective]],
     fixed: Mapping[str, AnyPolicy],
     key: PRNGKeyArray,
-) -> World:
+) -> RolloutState:
     """A world at the start of an episode."""
     state = env.initial_state(key, params)
-    return World(state, initial_scheme_states(env, params, objectives), first_hidden(fixed))
+    return RolloutState(state, initial_scheme_states(env, params, objectives), first_hidden(fixed))
 
 
 def sample_people(
@@ -141,8 +143,8 @@ class Step(Struct):
         acts: whether a trained agent acted at all in this step.
         rewards: rewards of the trained agents.
         done: whether the episode ended with this step.
-        ahead: what the critic sees after the step, before a reset, and whether the episode failed
-            with it; None for a learner that takes the value after any end for 0.
+        next_observation: what the critic observes after the step, before a reset, and whether the
+            episode failed with it; None for a learner that takes the value after any end for 0.
         signals: further numbers of the step by name, of learners that look at more than rewards.
     """
 
@@ -152,47 +154,47 @@ class Step(Struct):
     acts: dict[str, Bool[Array, "..."]]
     rewards: Float[Array, "... agents"]
     done: Bool[Array, "..."]
-    ahead: PyTree = None
+    next_observation: PyTree = None
     signals: dict[str, Float[Array, "..."]] = eqx.field(default_factory=dict)
 
 
-class Seen(Struct):
+class SampledObservations(Struct):
     """Observations of all agents, by name of agent, and samples of them.
 
     Attributes:
-        everybody: the observations.
+        full: the observations.
         samples: the same of samples of the people.
         rows: the rows of the samples.
         present: see `Step`.
     """
 
-    everybody: dict[str, Entities]
+    full: dict[str, Entities]
     samples: dict[str, Entities]
     rows: dict[str, Int[Array, " sample"]]
     present: Float[Array, " all_agents"]
 
     def to_act_on(self, agent: str, space: Any) -> Entities:
         """The observation that a learning agent acts on: everybody if it scores people."""
-        return (self.everybody if space.per_entity else self.samples)[agent]
+        return (self.full if space.per_entity else self.samples)[agent]
 
 
 def observe_sampled(
-    env: Environment, params: Params, world: PyTree, key: PRNGKeyArray, sampled_people: int
-) -> Seen:
+    env: Environment, params: Params, env_state: PyTree, key: PRNGKeyArray, sampled_people: int
+) -> SampledObservations:
     """Observe a world, with samples of at most `sampled_people` persons."""
-    everybody = env.observe(world, params)
+    full = env.observe(env_state, params)
     keys = jax.random.split(key, len(env.agents))
     samples, rows = {}, {}
     for agent, agent_key in zip(env.agents, keys, strict=True):
         size = 0 if env.action_space(agent).chooses_row else sampled_people
-        samples[agent], rows[agent] = sample_people(everybody[agent], agent_key, size)
-    present = [jnp.mean(everybody[agent].mask.astype(jnp.float32)) for agent in env.agents]
-    return Seen(dict(everybody), samples, rows, jnp.stack(present))
+        samples[agent], rows[agent] = sample_people(full[agent], agent_key, size)
+    present = [jnp.mean(full[agent].mask.astype(jnp.float32)) for agent in env.agents]
+    return SampledObservations(dict(full), samples, rows, jnp.stack(present))
 
 
-def acting(env: Environment, agent: str, world: PyTree) -> Bool[Array, ""]:
+def acting(env: Environment, agent: str, env_state: PyTree) -> Bool[Array, ""]:
     """True if the agent acts in this step, in a world with this state."""
-    return world.time % env.spec.periods.get(agent, 1) == 0
+    return env_state.time % env.spec.periods.get(agent, 1) == 0
 
 
 def fixed_actions(
@@ -200,7 +202,7 @@ def fixed_actions(
     fixed: Mapping[str, AnyPolicy],
     observations: Mapping[str, Entities],
     key: PRNGKeyArray,
-    world: Any,
+    rollout: Any,
 ) -> tuple[dict[str, Array], dict[str, PyTree]]:
     """Actions of the agents that are not trained, and their next hidden states, by name.
 
@@ -209,17 +211,17 @@ def fixed_actions(
         fixed: the policies of these agents, with or without a hidden state.
         observations: observations of all agents.
         key: a JAX key.
-        world: a `World`, or what else has a `state` with a time and `hidden` states.
+        rollout: a `RolloutState`, or what else has a `state` with a time and `hidden` states.
     """
     keys = jax.random.split(key, len(env.agents))
-    actions, hidden = {}, dict(world.hidden)
+    actions, hidden = {}, dict(rollout.hidden)
     for agent, agent_key in zip(env.agents, keys, strict=True):
         if agent not in fixed:
             continue
         before = hidden.get(agent)
         actions[agent], after = decide(fixed[agent], observations[agent], agent_key, before)
         if agent in hidden:
-            hidden[agent] = where(acting(env, agent, world.state), after, before)
+            hidden[agent] = where(acting(env, agent, rollout.state), after, before)
     return actions, hidden
 
 
@@ -253,10 +255,10 @@ def scan_state(
     return eqx.combine(arrays, rest), found
 
 
-def spread_over_devices(tree: PyTree, worlds: int) -> PyTree:
+def spread_over_devices(tree: PyTree, envs: int) -> PyTree:
     """Keep the first axis (worlds) on the devices that collected them, so that all work."""
     mesh = episode_mesh()
-    if worlds % mesh.size:
+    if envs % mesh.size:
         return tree
     sharding = NamedSharding(mesh, PartitionSpec("episodes"))
     return jax.tree.map(lambda x: lax.with_sharding_constraint(x, sharding), tree)

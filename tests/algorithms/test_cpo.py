@@ -160,9 +160,9 @@ def test_far_from_the_limit_it_is_a_step_along_the_natural_gradient():
             Toy(population=8, horizon=5, places=3),
             {"network": "equivariant"}
             | dict.fromkeys(("short_term", "long_term"), "treated_disparity"),
-            "cpo would train .* with equivariant networks; it takes one agent and flat networks",
+            "cpo would train .* with equivariant networks; it trains one agent with flat networks",
         ),
-        (Desk(), {"short_term": "x"}, "short_term is 'x', which desk does not measure"),
+        (Desk(), {"short_term": "x"}, "short_term is 'x', which desk does not have"),
     ],
 )
 def test_what_cannot_be_learned_is_refused(env, settings, message):

@@ -358,9 +358,9 @@ def test_signals_begin_anew_with_every_episode():
 @pytest.mark.parametrize(
     ("env", "settings", "message"),
     [
-        (Bandit(), {}, "short_term is 'short_term', which bandit does not measure; it takes: poi"),
-        (DESK, {"long_term": ""}, "long_term is '', which desk does not measure; it takes: sho"),
-        (DESK, {"long_term": "x"}, "long_term is 'x', which desk does not measure; it takes: sho"),
+        (Bandit(), {}, "short_term is 'short_term', which bandit does not have; it takes: poi"),
+        (DESK, {"long_term": ""}, "long_term is '', which desk does not have; it takes: sho"),
+        (DESK, {"long_term": "x"}, "long_term is 'x', which desk does not have; it takes: sho"),
         (
             Bandit(),
             {"short_term": "points", "long_term": "points"},

@@ -1,13 +1,12 @@
-"""Environments that run on, episode after episode, and their observations by learners.
+"""Rollouts that collect experience across episodes, and the observations of learners.
 
-A world is the state of an environment in which experience is collected; `AutoReset` begins a new
-episode in it after each one that ends.
+`AutoReset` starts a new episode after each one that ends, so a rollout continues.
 
-Of a crowd the learners see a sample of at most `sampled_people` persons, drawn anew at every
-step: what they learn from are means over the people present, of which a sample's mean is an
-unbiased estimate. An agent with a per-person action still scores everybody; an agent with a
-group-level action acts, while it learns, on the sample. The learned policies see everybody, and so
-does an agent that chooses one of the people, while it learns as well.
+In large populations learners observe a sample of at most `sampled_people` persons, redrawn at every
+step. They learn from means over the people present, of which a sample's mean is an unbiased
+estimate. During training, an agent with a per-person action still scores everybody, an agent with a
+group-level action acts on the sample, and an agent that chooses one of the people observes all of
+them. The learned policies observe everybody.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,18 +35,18 @@ from fairgym.fairness import Objective
 
 @eqx.filter_jit
 def first_states(env: Environment, params: Params, keys: Key[Array, " envs"]) -> PyTree:
-    """States at the start of an episode, one for each key."""
+    """Return environment states at the start of an episode, one for each key."""
     return jax.vmap(lambda key: env.initial_state(key, params))(keys)
 
 
 class RolloutState(Struct):
-    """A copy of the environment in which experience is collected.
+    """State of one environment from which experience is collected.
 
     Attributes:
-        state: state of the environment.
-        scheme_states: per trained agent, memories of the schemes that its objective weighs.
-        hidden: hidden states of the agents that are not trained and have one, by name.
-        measure_states: states of the fairness measures that the learner uses, by name.
+        state: Environment state.
+        scheme_states: Per trained agent, states of its objective's fairness schemes.
+        hidden: Hidden states of fixed policies that have one, by name of agent.
+        measure_states: States of the learner's fairness measures, by name.
     """
 
     state: PyTree
@@ -59,12 +58,12 @@ class RolloutState(Struct):
 def initial_scheme_states(
     env: Environment, params: Params, objectives: Sequence[tuple[str, Objective]]
 ) -> tuple[dict[str, PyTree], ...]:
-    """Memories of the schemes that objectives weigh, at the start of an episode.
+    """Return the states of the objectives' fairness schemes at the start of an episode.
 
     Args:
-        env: the environment.
-        params: its parameters.
-        objectives: pairs (agent, objective).
+        env: The environment.
+        params: Its parameters.
+        objectives: Pairs (agent, objective).
     """
     if not any(objective.weighed_schemes for _, objective in objectives):
         return tuple({} for _ in objectives)  # without tracing a step
@@ -79,7 +78,7 @@ def initial_rollout_states(
     fixed: Mapping[str, AnyPolicy],
     keys: Key[Array, " envs"],
 ) -> RolloutState:
-    """Worlds at the start of an episode, one for each key, stacked along a first axis."""
+    """Return rollout states at the start of an episode, one for each key, stacked."""
     memories = initial_scheme_states(env, params, objectives), first_hidden(fixed)
     scheme_states, hidden = jax.tree.map(
         lambda x: jnp.broadcast_to(x, (len(keys), *jnp.shape(x))), memories
@@ -97,7 +96,7 @@ def initial_rollout_state(
     fixed: Mapping[str, AnyPolicy],
     key: PRNGKeyArray,
 ) -> RolloutState:
-    """A world at the start of an episode."""
+    """Return a rollout state at the start of an episode."""
     state = env.initial_state(key, params)
     return RolloutState(state, initial_scheme_states(env, params, objectives), first_hidden(fixed))
 
@@ -105,15 +104,15 @@ def initial_rollout_state(
 def sample_people(
     observation: Entities, key: PRNGKeyArray, size: int
 ) -> tuple[Entities, Int[Array, " sample"]]:
-    """A systematic sample of the people present: everybody, if they are no more than `size`.
+    """Draw a systematic sample of the people present: everybody, if at most `size` are present.
 
     Args:
-        observation: observation of one agent.
-        key: a JAX key.
-        size: largest size of the sample; 0 keeps everybody.
+        observation: Observation of one agent.
+        key: A JAX key.
+        size: Maximum size of the sample; 0 keeps everybody.
 
     Returns:
-        The same observation with the rows of the sample only, and these rows.
+        The observation restricted to the sampled rows, and these row numbers.
     """
     capacity = observation.mask.shape[0]
     if size == 0 or capacity <= size:
@@ -131,21 +130,20 @@ def sample_people(
 
 
 class Step(Struct):
-    """One step of one world as a learner sees it; dictionaries by name of agent.
+    """One step of one env in the learner's form; dictionaries are keyed by name of agent.
 
     Attributes:
-        observations: observations of all agents, samples of their people (F-MADDPG: as it stores
-            them).
-        present: share of the places in an agent's observation (not of the sample) that hold a
-            person, for each agent in acting order.
-        actions: actions of the trained agents on the people of their samples, as the learner
-            counts them (PPO: what was explored).
-        acts: whether a trained agent acted at all in this step.
-        rewards: rewards of the trained agents.
-        done: whether the episode ended with this step.
-        next_observation: what the critic observes after the step, before a reset, and whether the
-            episode failed with it; None for a learner that takes the value after any end for 0.
-        signals: further numbers of the step by name, of learners that look at more than rewards.
+        observations: Observations of all agents, with sampled people (F-MADDPG: in stored form).
+        present: Share of rows in an agent's full observation that hold a person, for each agent in
+            acting order.
+        actions: Actions of the trained agents on the sampled people, in the learner's form (PPO:
+            explored logits or options).
+        acts: Whether a trained agent acted in this step.
+        rewards: Rewards of the trained agents.
+        done: Whether the episode ended with this step.
+        next_observation: Inputs of the critic after the step, before a reset, and whether the
+            episode terminated; None for learners whose value after any end is 0.
+        signals: Additional numbers of the step by name, for learners that use more than rewards.
     """
 
     observations: dict[str, PyTree]
@@ -159,13 +157,13 @@ class Step(Struct):
 
 
 class SampledObservations(Struct):
-    """Observations of all agents, by name of agent, and samples of them.
+    """Full and sampled observations of all agents, by name of agent.
 
     Attributes:
-        full: the observations.
-        samples: the same of samples of the people.
-        rows: the rows of the samples.
-        present: see `Step`.
+        full: Observations of everybody.
+        samples: Observations of the sampled people.
+        rows: Row numbers of the sampled people.
+        present: See `Step`.
     """
 
     full: dict[str, Entities]
@@ -174,14 +172,14 @@ class SampledObservations(Struct):
     present: Float[Array, " all_agents"]
 
     def to_act_on(self, agent: str, space: Any) -> Entities:
-        """The observation that a learning agent acts on: everybody if it scores people."""
+        """Return the observation to act on during training: the full one for per-person actions."""
         return (self.full if space.per_entity else self.samples)[agent]
 
 
 def observe_sampled(
     env: Environment, params: Params, env_state: PyTree, key: PRNGKeyArray, sampled_people: int
 ) -> SampledObservations:
-    """Observe a world, with samples of at most `sampled_people` persons."""
+    """Observe an environment state, with samples of at most `sampled_people` persons."""
     full = env.observe(env_state, params)
     keys = jax.random.split(key, len(env.agents))
     samples, rows = {}, {}
@@ -193,7 +191,7 @@ def observe_sampled(
 
 
 def acting(env: Environment, agent: str, env_state: PyTree) -> Bool[Array, ""]:
-    """True if the agent acts in this step, in a world with this state."""
+    """Return True if the agent acts in this environment state."""
     return env_state.time % env.spec.periods.get(agent, 1) == 0
 
 
@@ -204,14 +202,14 @@ def fixed_actions(
     key: PRNGKeyArray,
     rollout: Any,
 ) -> tuple[dict[str, Array], dict[str, PyTree]]:
-    """Actions of the agents that are not trained, and their next hidden states, by name.
+    """Return actions and next hidden states of the fixed policies, by name of agent.
 
     Args:
-        env: the environment.
-        fixed: the policies of these agents, with or without a hidden state.
-        observations: observations of all agents.
-        key: a JAX key.
-        rollout: a `RolloutState`, or what else has a `state` with a time and `hidden` states.
+        env: The environment.
+        fixed: The fixed policies, with or without a hidden state.
+        observations: Observations of all agents.
+        key: A JAX key.
+        rollout: A `RolloutState`, or any object with a `state` and `hidden` states.
     """
     keys = jax.random.split(key, len(env.agents))
     actions, hidden = {}, dict(rollout.hidden)
@@ -226,7 +224,7 @@ def fixed_actions(
 
 
 def where(condition: Bool[Array, ""], one: PyTree, other: PyTree) -> PyTree:
-    """Arrays of one pytree if the condition holds, else those of another of its structure."""
+    """Return the arrays of one pytree if the condition holds, otherwise those of the other."""
     return jax.tree.map(lambda x, y: jnp.where(condition, x, y), one, other)
 
 
@@ -235,15 +233,15 @@ def scan_state(
     state: PyTree,
     keys: Key[Array, " steps"],
 ) -> tuple[PyTree, PyTree]:
-    """`lax.scan` over keys of a function of a state that is not arrays alone.
+    """Apply `lax.scan` over keys to a function whose state has static parts.
 
     Args:
-        function: `function(state, key) -> (state, found)`, which changes nothing but arrays.
-        state: a pytree, such as a `TrainState`.
+        function: `function(state, key) -> (state, output)`; it may change only arrays.
+        state: A pytree, such as a `TrainState`.
         keys: JAX keys, one per step.
 
     Returns:
-        The last state, and what was found, stacked along a first axis.
+        The last state, and the outputs stacked along a first axis.
     """
     arrays, rest = eqx.partition(state, eqx.is_array)
 
@@ -256,7 +254,7 @@ def scan_state(
 
 
 def spread_over_devices(tree: PyTree, envs: int) -> PyTree:
-    """Keep the first axis (worlds) on the devices that collected them, so that all work."""
+    """Shard the first axis (envs) over all devices, if their number divides it."""
     mesh = episode_mesh()
     if envs % mesh.size:
         return tree

@@ -1,9 +1,9 @@
 """Deep Q-networks: Q-learning with a network, a replay buffer and a target network.
 
 Mnih et al. 2015, https://doi.org/10.1038/nature14236. The defaults are those of the baselines Full,
-Min and Reset of Alamdari et al. 2024 (https://arxiv.org/abs/2312.04772), table 1, and where it is
-silent those of their code: Adam, the mean squared error, inputs in bits, one gradient step at each
-step once the replay buffer is full, a target network that is copied now and then.
+Min and Reset of Alamdari et al. 2024 (https://arxiv.org/abs/2312.04772), table 1. What the table
+leaves open follows their code: Adam, mean squared error, binary inputs, one gradient step at each
+environment step once the replay buffer is full, and a target network that is copied periodically.
 """
 
 import dataclasses
@@ -33,12 +33,12 @@ class Row(Struct):
     """One experience in the replay buffer.
 
     Attributes:
-        inputs: inputs of the network for the observation x.
-        next_inputs: inputs for the observation x'.
-        action: the action.
-        reward: the reward.
-        discount: factor of the value of x'.
-        next_value: the value of x', max_a' Q(x', a') by the target network.
+        inputs: Inputs of the network for the observation x.
+        next_inputs: Inputs of the network for the observation x'.
+        action: The action.
+        reward: The reward.
+        discount: Factor of the value of x'.
+        next_value: Value of x', max_a' Q(x', a') of the target network.
     """
 
     inputs: Float[Array, "... inputs"]
@@ -53,13 +53,13 @@ class DqnState(QState):
     """The training state of DQN.
 
     Attributes:
-        trainable: the trainable arrays of the network.
-        static: the static part of the network.
-        target: arrays of the target network.
-        optimiser: state of Adam.
-        buffer: the replay buffer.
-        epsilon: probability of a random action.
-        gradient_steps: number of gradient steps so far.
+        trainable: Trainable parameters of the network.
+        static: Static part of the network.
+        target: Parameters of the target network.
+        optimiser: State of Adam.
+        buffer: The replay buffer.
+        epsilon: Probability of a random action.
+        gradient_steps: Number of gradient steps so far.
     """
 
     trainable: PyTree
@@ -74,47 +74,48 @@ class DqnState(QState):
 @algorithms.register("dqn")
 @dataclasses.dataclass(frozen=True)
 class Dqn(QLearner[DqnState]):
-    """Hyperparameters of DQN, which is measured after each episode's worth of steps."""
+    """Hyperparameters of DQN. It is evaluated each time it has made the steps of one episode."""
 
     name: ClassVar[str] = "dqn"
 
     gamma: float = 0.95
     epsilon_decay: float = param(
         0.999,
-        "Factor of the probability of a random action after each episode; 0.998 comes to the "
-        "smallest one after 805 episodes.",
+        "Decay factor of the probability of a random action, per episode; 0.998 reaches the "
+        "minimum after 805 episodes.",
         low=0,
         high=1,
     )
     episodes_per_epoch: int = param(
-        10, "Whole episodes' worth of environment steps in each epoch.", low=1, high=MOST_EPISODES
+        10,
+        "Environment steps per epoch, in units of the episode length.",
+        low=1,
+        high=MOST_EPISODES,
     )
     hidden: tuple[int, ...] = param(
-        (32, 16, 8), "Number of units of each hidden layer.", low=1, high=LARGEST_WIDTH
+        (32, 16, 8), "Units of each hidden layer.", low=1, high=LARGEST_WIDTH
     )
     input_code: Literal["scaled", "binary"] = param(
         "binary",
-        '"binary" writes features with a number of values in bits; "scaled" divides all by '
-        "their ranges.",
+        'Input encoding: "binary" encodes features with a finite number of values in bits; '
+        '"scaled" divides all features by their ranges.',
     )
-    learning_rate: float = param(1e-4, "Adam's learning rate.", low=0, above=True)
-    buffer_size: int = param(
-        400, "Number of experiences that the replay buffer holds.", low=1, high=LARGEST_BUFFER
-    )
+    learning_rate: float = param(1e-4, "Learning rate of Adam.", low=0, above=True)
+    buffer_size: int = param(400, "Replay buffer size, in experiences.", low=1, high=LARGEST_BUFFER)
     batch_size: int = param(
         64,
-        "Number of experiences sampled from it for each gradient step.",
+        "Experiences sampled for each gradient step.",
         low=1,
         high=LARGEST_BUFFER,
     )
     learning_starts: int | None = param(
         None,
-        "Number of experiences in the replay buffer before learning starts; none: when it is full.",
+        "Experiences in the replay buffer before learning starts; none: a full buffer.",
         low=1,
     )
     target_network_frequency: int = param(
         1_000,
-        "Number of gradient steps between two copies of the network into the target network.",
+        "Gradient steps between updates of the target network.",
         low=1,
     )
 
@@ -125,7 +126,7 @@ class Dqn(QLearner[DqnState]):
             check_shape("learning_starts", self.learning_starts, 1, self.buffer_size)
         if self.buffer_size <= self.counterfactuals:
             raise FairgymError(
-                f"buffer_size is {self.buffer_size}; it takes more than the counterfactuals of a"
+                f"buffer_size is {self.buffer_size}; it takes more than the counterfactuals per"
                 f" step, {self.counterfactuals}"
             )
 
@@ -138,7 +139,7 @@ class Dqn(QLearner[DqnState]):
 
     @property
     def _enough(self) -> int:
-        """Number of experiences in the replay buffer with which learning starts."""
+        """Number of experiences in the replay buffer at which learning starts."""
         return self.buffer_size if self.learning_starts is None else self.learning_starts
 
     def _begin(self, fields: dict[str, Any], key: PRNGKeyArray) -> DqnState:
@@ -152,7 +153,7 @@ class Dqn(QLearner[DqnState]):
     def _with_network(
         self, fields: dict[str, Any], network: PyTree, buffer: ExperienceBuffer
     ) -> DqnState:
-        """The state before the first update, with a network that has learned nothing."""
+        """Return the initial training state with an untrained network."""
         trainable, static = split_trainable(network)
         return DqnState(
             **fields,
@@ -181,7 +182,7 @@ class Dqn(QLearner[DqnState]):
     def _learn(
         self, state: DqnState, batch: Experiences, key: PRNGKeyArray
     ) -> tuple[DqnState, dict[str, Array]]:
-        """Remember the experiences, and make a gradient step once there are enough."""
+        """Store the experiences, and make a gradient step once there are enough."""
         network: FlatNetwork = state.static
         after = jax.vmap(network.inputs)(batch.next_observation)
         rows = Row(
@@ -204,14 +205,14 @@ class Dqn(QLearner[DqnState]):
         return self._with_target(state, steps > 0), {"value_error": error}
 
     def _descend(self, state: DqnState, key: PRNGKeyArray) -> tuple[PyTree, Float[Array, ""]]:
-        """One gradient step on the mean squared error of a sample."""
+        """Make one gradient step on the mean squared error of a sample."""
         rows: Row = state.buffer.sample(key, self.batch_size)
         target = rows.reward + rows.discount * rows.next_value
 
         def loss(trainable: PyTree) -> Array:
             network: FlatNetwork = eqx.combine(trainable, state.static)
             values = jax.vmap(network.outputs)(rows.inputs)
-            # a product, whose derivative is one too, instead of places in memory
+            # a product, whose gradient is a product too, is faster than indexing
             chosen = jax.nn.one_hot(rows.action, values.shape[1], dtype=values.dtype)
             return jnp.mean((jnp.sum(values * chosen, axis=1) - target) ** 2)
 
@@ -219,10 +220,10 @@ class Dqn(QLearner[DqnState]):
         return apply_gradients(self._optimiser, gradient, state.optimiser, state.trainable), error
 
     def _with_target(self, state: DqnState, begun: Bool[Array, ""]) -> DqnState:
-        """The state with the network copied into the target network, every so many steps.
+        """Return the state with the target network updated, if an update is due.
 
-        Values of x' by the target network change with it alone, so that they are kept with the
-        experiences and not computed for each sample.
+        The stored values of x' change only with the target network, so they are updated with it
+        instead of being computed for each sample.
         """
         due = begun & (state.gradient_steps % self.target_network_frequency == 0)
         next_value = lax.cond(
@@ -239,6 +240,6 @@ class Dqn(QLearner[DqnState]):
     def _next_values(
         self, state: DqnState, arrays: PyTree, inputs: Float[Array, "rows inputs"]
     ) -> Float[Array, " rows"]:
-        """Largest Q of each of these observations, by the network with these arrays."""
+        """Return the largest Q value for each row of inputs, with the given parameters."""
         network: FlatNetwork = eqx.combine(arrays, state.static)
         return jnp.max(jax.vmap(network.outputs)(inputs), axis=1)

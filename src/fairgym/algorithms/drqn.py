@@ -1,9 +1,9 @@
-"""Deep recurrent Q-networks: DQN whose network remembers the episode by itself.
+"""Deep recurrent Q-networks: DQN with a recurrent network that remembers the episode.
 
-Hausknecht and Stone 2015, https://arxiv.org/abs/1507.06527. The baseline RNN of Alamdari et al.
-2024, appendix A.4. What is replayed is whole episodes, from a hidden state of zero at their start
-("bootstrapped sequential updates"), so that the hidden state in training is the one that the policy
-has when it acts.
+Hausknecht and Stone 2015, https://arxiv.org/abs/1507.06527; the baseline RNN of Alamdari et al.
+2024, appendix A.4. The replay buffer holds whole episodes, replayed from a hidden state of zero
+("bootstrapped sequential updates"). So the hidden state in training is the same as when the policy
+acts.
 """
 
 import dataclasses
@@ -31,11 +31,11 @@ class Sequence(Struct):
     """One episode in the replay buffer.
 
     Attributes:
-        inputs: inputs of the network for each observation, the last one included.
-        action: the actions.
-        reward: the rewards.
-        discount: factors of the values of the observations after the steps.
-        lived: mask of the steps that the episode had.
+        inputs: Inputs of the network for each observation, including the last one.
+        action: Actions.
+        reward: Rewards.
+        discount: Discount factors of the next values.
+        lived: Mask of the steps before the episode ended.
     """
 
     inputs: Float[Array, "... steps_and_one inputs"]
@@ -48,40 +48,40 @@ class Sequence(Struct):
 @algorithms.register("drqn")
 @dataclasses.dataclass(frozen=True)
 class Drqn(Dqn):
-    """Hyperparameters of DRQN, beside those of DQN."""
+    """Hyperparameters of DRQN, in addition to those of DQN."""
 
     name: ClassVar[str] = "drqn"
-    # no hyperparameters here: what it remembers is no memory of the environment
+    # constants here: its hidden state is not a memory of the environment
     offsets: ClassVar[tuple[int, ...]] = ()  # pyright: ignore[reportIncompatibleVariableOverride]
     counterfactuals: ClassVar[int] = 0  # pyright: ignore[reportIncompatibleVariableOverride]
 
     hidden: tuple[int, ...] = param(
-        (32, 16), "Number of units of each layer below the GRU.", low=1, high=LARGEST_WIDTH
+        (32, 16), "Units of each layer below the GRU.", low=1, high=LARGEST_WIDTH
     )
-    recurrent_units: int = param(256, "Size of the GRU's hidden state.", low=1, high=LARGEST_WIDTH)
+    recurrent_units: int = param(256, "Hidden state size of the GRU.", low=1, high=LARGEST_WIDTH)
     learning_rate: float = 2e-3
     buffer_size: int = param(
         1_000,
-        "Number of steps that the replay buffer holds, in whole episodes.",
+        "Replay buffer size in steps; the buffer holds whole episodes.",
         low=1,
         high=LARGEST_BUFFER,
     )
     batch_size: int = param(
         256,
-        "Number of steps for each gradient step, in whole episodes (rounded up).",
+        "Steps sampled for each gradient step, rounded up to whole episodes.",
         low=1,
         high=LARGEST_BUFFER,
     )
     target_network_frequency: int = 100
     learning_starts: int | None = param(
         None,
-        "Number of steps in the replay buffer before learning starts; none: when it is full.",
+        "Steps in the replay buffer before learning starts; none: a full buffer.",
         low=1,
     )
     gradient_steps: int = param(
         10,
-        "Number of gradient steps after each episode. With one for each environment step, as "
-        "DQN makes them, training takes hours.",
+        "Gradient steps after each episode. With one per environment step, as in DQN, training "
+        "takes hours.",
         low=1,
         high=MOST_EPISODES,
     )
@@ -113,8 +113,8 @@ class Drqn(Dqn):
     def _round(
         self, state: DqnState, keys: Key[Array, " steps"]
     ) -> tuple[DqnState, dict[str, Array]]:
-        """One episode in a new world, and gradient steps after it."""
-        # folded: the keys themselves are those of the steps
+        """Run one episode from a new initial state, then make gradient steps."""
+        # fold_in: the keys themselves are used by the steps
         start_key, learn_key = jax.random.split(jax.random.fold_in(keys[0], 1))
         rollout = initial_rollout_state(
             state.env, state.params, state.objectives, state.fixed, start_key
@@ -144,7 +144,7 @@ class Drqn(Dqn):
         ), log
 
     def _episode(self, state: DqnState, keys: Key[Array, " steps"]) -> tuple[DqnState, Sequence]:
-        """One episode from its start; after an early end come steps that are masked."""
+        """Run one episode from its start; steps after an early end are masked."""
         network: RecurrentNetwork = eqx.combine(state.trainable, state.static)
 
         def step(
@@ -170,7 +170,7 @@ class Drqn(Dqn):
         (rollout, _, _), rows = lax.scan(step, start, keys)
         inputs, after, action, reward, discount, lived = rows
         last = jnp.sum(lived) - 1
-        # after an early end the input is the last observation, which nothing is learned from
+        # after an early end, the next input is the final observation
         inputs = jnp.concatenate([inputs, after[-1:]]).at[last + 1].set(after[last])
         return state.replace(rollout=rollout), Sequence(inputs, action, reward, discount, lived)
 
@@ -179,7 +179,7 @@ class Drqn(Dqn):
     def _descend_sequences(
         self, state: DqnState, now: tuple[PyTree, PyTree, PyTree, Array], key: PRNGKeyArray
     ) -> tuple[tuple[PyTree, PyTree, PyTree, Array], Float[Array, ""]]:
-        """One gradient step on the mean squared error of a sample of episodes."""
+        """Make one gradient step on the mean squared error of a sample of episodes."""
         trainable, target, optimiser, steps = now
         episodes = -(-self.batch_size // state.env.horizon)
         rows: Sequence = state.buffer.sample(key, episodes)

@@ -1,15 +1,15 @@
 """F-MADDPG: multi-agent DDPG with fairness in the reward of every step (MAFE, appendix D.6).
 
 Lowe et al., "Multi-Agent Actor-Critic for Mixed Cooperative-Competitive Environments" (2017),
-https://arxiv.org/abs/1706.02275: each agent's deterministic policy climbs a Q-function that sees
-all observations and all actions (`CentralCritic`), learned off-policy from a replay buffer with
-target networks (Lillicrap et al. 2016, https://arxiv.org/abs/1509.02971). Exploration is Gaussian
-noise on the actions. The reward of a step is equation (5).
+https://arxiv.org/abs/1706.02275. Each agent's deterministic policy ascends a Q-function of all
+observations and actions (`CentralCritic`), learned off-policy from a replay buffer with target
+networks (Lillicrap et al. 2016, https://arxiv.org/abs/1509.02971). Exploration is Gaussian noise on
+the actions. The reward of a step is equation (5).
 
-Rewards are divided by their standard deviation in the buffer and by the square root of the number
-of steps that a value reaches over, so that values vary by about 1 whatever the objective. They are
-not centred: that would change what an early end is worth. With a bounded objective the buffer holds
-rewards with the multipliers of the time when they were collected.
+Rewards are divided by their standard deviation in the buffer and by the square root of the
+effective horizon, so the standard deviation of values is about 1 for any objective. They are not
+centred, because that would change the value of an early end. With a bounded objective, the buffer
+holds rewards with the multipliers at collection time.
 """
 
 import dataclasses
@@ -38,9 +38,9 @@ class FMaddpgState(GradientState):
     """The training state of F-MADDPG.
 
     Attributes:
-        targets: target networks: arrays as `trainable`, which they follow slowly.
-        optimisers: states of Adam, of actors and critic.
-        buffer: the last steps of every world.
+        targets: Target networks, a moving average of `trainable`.
+        optimisers: States of Adam, for actors and critic.
+        buffer: The last steps of every env.
     """
 
     targets: PyTree
@@ -51,41 +51,41 @@ class FMaddpgState(GradientState):
 @algorithms.register("f-maddpg")
 @dataclasses.dataclass(frozen=True)
 class FMaddpg(GradientLearner[FMaddpgState]):
-    """Hyperparameters of F-MADDPG, beside those of `GradientLearner`."""
+    """Hyperparameters of F-MADDPG, in addition to those of `GradientLearner`."""
 
     num_steps: int = 25
-    failure_penalty: float = 100.0  # as much as the objective of a hundred steps
+    failure_penalty: float = 100.0  # the objective of a hundred steps
     critic_hidden: int = 64
-    gradient_steps: int = param(8, "Number of gradient steps in each round.", low=1)
+    gradient_steps: int = param(8, "Gradient steps per round.", low=1)
     batch_size: int = param(
         512,
-        "Number of steps sampled from the replay buffer for each gradient step, the same "
-        "number of each environment.",
+        "Steps sampled from the replay buffer for each gradient step, equally many from each "
+        "environment.",
         low=1,
     )
-    buffer_size: int = param(
-        20_000, "Number of steps that the replay buffer holds, of all environments together.", low=1
-    )
+    buffer_size: int = param(20_000, "Replay buffer size in steps, over all environments.", low=1)
     learning_starts: int = param(
         4_000,
-        "Number of steps with uniform actions, of all environments together, before learning "
-        "starts.",
+        "Steps with uniformly random actions before learning starts, over all environments.",
         low=0,
     )
-    learning_rate: float = param(5e-3, "Adam's learning rate for the critic.", low=0, above=True)
+    learning_rate: float = param(5e-3, "Learning rate of Adam for the critic.", low=0, above=True)
     actor_learning_rate: float = param(
-        1e-3, "Adam's learning rate for the policies.", low=0, above=True
+        1e-3, "Learning rate of Adam for the policies.", low=0, above=True
     )
     tau: float = param(
-        0.01, "Share of the way that the target networks move in each gradient step.", low=0, high=1
+        0.01,
+        "Target network update rate: weight of the new parameters in each gradient step.",
+        low=0,
+        high=1,
     )
     exploration_std: float = param(
         0.3, "Standard deviation of the exploration noise, in units of the action.", low=0
     )
     logit_penalty: float = param(
         1e-3,
-        "Weight of the mean square of what a policy's sigmoid or softmax is applied to, "
-        "against saturation.",
+        "Weight of the mean squared logits of a policy, to prevent saturation of its sigmoid or "
+        "softmax.",
         low=0,
     )
 
@@ -93,13 +93,13 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         """Check the ranges."""
         super().__post_init__()
         most = 2**31 - 1
-        check_shape("num_steps", self.num_steps, 2, most)  # learned from with the one after it
+        check_shape("num_steps", self.num_steps, 2, most)  # pairs of consecutive steps are sampled
         check_shape("batch_size", self.batch_size, self.num_envs, most)
         check_shape("buffer_size", self.buffer_size, 2 * self.num_envs * self.num_steps, most)
 
     @property
     def places(self) -> int:
-        """Number of steps of each world that the replay buffer holds: whole rounds."""
+        """Capacity of the replay buffer in steps per env: whole rounds."""
         return self.buffer_size // (self.num_envs * self.num_steps) * self.num_steps
 
     def _optimiser(self, rate: float) -> PyTree:
@@ -110,10 +110,10 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         return self._optimiser(self.actor_learning_rate), self._optimiser(self.learning_rate)
 
     def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> FMaddpgState:
-        """Networks near the middle of every action, worlds at their start, an empty buffer.
+        """Return the initial training state, with an empty buffer.
 
         Raises:
-            FairgymError: a trained agent chooses among options.
+            FairgymError: A trained agent has discrete actions.
         """
         fields = self._with_networks(fields, key)
         trainable, first = fields["trainable"], GradientState(**fields)
@@ -137,8 +137,8 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         for agent in trained:
             if env.action_space(agent).discrete:
                 raise FairgymError(
-                    f"F-MADDPG takes agents whose actions are numbers, along which it follows the"
-                    f" critic's gradient; {agent!r} chooses among options: train it with another"
+                    f"F-MADDPG trains agents with continuous actions, since it follows the critic's"
+                    f" gradient; the actions of {agent!r} are discrete: train it with another"
                     f" algorithm, such as f-mappo, or give it a fixed policy"
                 )
         sizes = self.hidden, self.critic_hidden
@@ -150,7 +150,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
     def _step(
         self, state: GradientState, rollout: RolloutState, key: Array, uniform: Array
     ) -> tuple[RolloutState, Step]:
-        """One step of one world with noisy, or with uniform, actions."""
+        """Make one step of one env with noisy or uniformly random actions."""
         actors = state.networks.actors
         observe_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
         observations = observe_sampled(
@@ -186,7 +186,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         return rollout, Step(stored, observations.present, stored_actions, acts, rewards, end.done)
 
     def _round(self, state: FMaddpgState, key: Array) -> tuple[FMaddpgState, dict[str, Array]]:
-        """Run every world, remember its steps, and learn after `learning_starts` steps."""
+        """Run every env, store its steps, and learn after `learning_starts` steps."""
         collect_key, learn_key = jax.random.split(key)
         uniform = state.buffer.added * self.num_envs < self.learning_starts
 
@@ -215,7 +215,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
     # ---------------------------------------------------------------- learning
 
     def _reward_scale(self, state: FMaddpgState) -> Float[Array, " agents"]:
-        """Divisor of the rewards, for each trained agent."""
+        """Return the divisor of the rewards for each trained agent."""
         filled = state.buffer.filled[None, :, None]
         steps = jnp.float32(self.num_envs) * state.buffer.held
         rewards = jnp.where(filled, state.buffer.rows.rewards, 0.0)
@@ -227,7 +227,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
     def _descend(
         self, state: FMaddpgState, scale: Array, carry: PyTree, key: Array
     ) -> tuple[PyTree, dict[str, Array]]:
-        """One gradient step of critic and policies, and of the target networks after them."""
+        """Make one gradient step of critic and policies, then update the target networks."""
         trainable, targets, optimisers = carry
         step, later = state.buffer.sample(key, self.batch_size // self.num_envs)
         batch = step.replace(rewards=step.rewards / scale), later
@@ -253,7 +253,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
     def _loss(
         self, trainable: PyTree, targets: PyTree, state: FMaddpgState, batch: tuple[Step, Step]
     ) -> tuple[Array, dict[str, Array]]:
-        """The critic's error and minus the policies' values; neither pulls at the other's part."""
+        """Return the critic's loss minus the policies' values, with separate gradients."""
         nets, target_nets = (eqx.combine(part, state.static) for part in (trainable, targets))
         frozen = jax.tree.map(lambda x: lax.stop_gradient(x) if eqx.is_array(x) else x, nets.critic)
 
@@ -295,14 +295,14 @@ class FMaddpg(GradientLearner[FMaddpgState]):
 
 
 def _act(actor: PyTree, observation: Entities) -> tuple[Array, Array]:
-    """The action, and the mean square of its logits."""
+    """Return the action and the mean square of its logits."""
     logits = actor.logits(observation)
     penalty = actor.space.mean_over_elements(logits**2, observation.mask)
     return actor.space.from_logits(logits, observation.mask), penalty
 
 
 def _stored(observation: Entities, scaling: Standardiser) -> PyTree:
-    """Half the memory; standardised first, so that what is cut off is small beside the spread."""
+    """Return an observation in half the memory, standardised so that rounding errors are small."""
     features = (observation.features - scaling.shift) / scaling.scale
     return features.astype(jnp.bfloat16), observation.mask, observation.context
 

@@ -28,12 +28,12 @@ def map_episodes(
     Pure; meant to be called inside jit.
 
     Args:
-        function: a pure function of one entry, such as one episode.
-        items: a pytree whose leaves have equal first axes.
-        vmap_size: number of entries that are vmapped together. None: 1 on a CPU, where episodes
+        function: A pure function of one entry, such as one episode.
+        items: A pytree whose leaves have equal first axes.
+        vmap_size: Number of entries that are vmapped together. None: 1 on a CPU, where episodes
             that run one after another stay in the cache and stop when they end, and everything
             at once elsewhere.
-        env: the environment of the episodes; with few people in it None means 512 on a CPU, where
+        env: The environment of the episodes; with few people in it None means 512 on a CPU, where
             what surrounds a step takes longer than the step itself.
     """
     count = jax.tree.leaves(items)[0].shape[0]
@@ -67,9 +67,9 @@ def _in_batches(function: Callable[[PyTree], T], items: PyTree, size: int) -> T:
     """`jax.lax.map` with a `batch_size`, which fails where an entry's result has an empty array.
 
     Args:
-        function: a function of one entry.
-        items: at least `size` entries.
-        size: number of entries that are vmapped together.
+        function: A function of one entry.
+        items: At least `size` entries.
+        size: Number of entries that are vmapped together.
     """
     count = jax.tree.leaves(items)[0].shape[0]
     whole = count // size * size

@@ -91,10 +91,10 @@ class Discrete(Choice):
     """One of several options.
 
     Attributes:
-        options: meanings of the options, in order; a text is taken as the name of an `Element`.
+        options: Meanings of the options, in order; a text is taken as the name of an `Element`.
 
     Raises:
-        FairgymError: there are no options, or two of one name.
+        FairgymError: There are no options, or two of one name.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -126,9 +126,9 @@ class OneEntity(Choice):
     feature, since to choose somebody absent is an act as well.
 
     Attributes:
-        capacity: number of rows.
+        capacity: Number of rows.
         none: True if the agent may choose nobody, which is option number `capacity`.
-        present: name of the feature that is 1 for who is there and 0 for who is absent; "" if
+        present: Name of the feature that is 1 for who is there and 0 for who is absent; "" if
             nobody is ever absent.
 
     Examples:

@@ -22,10 +22,10 @@ class ComponentInfo:
     """Meaning of one component.
 
     Attributes:
-        description: meaning in plain words.
+        description: Meaning in plain words.
         unit: "people", "thousand dollars", ...
-        symbol: the symbol in the source.
-        used_by: agents whose reward or fairness function it belongs to; empty means all.
+        symbol: The symbol in the source.
+        used_by: Agents whose reward or fairness function it belongs to; empty means all.
         per: "" for one number, otherwise the axis, or axes, with an entry for each of its things
             ("group", "region"); see `EnvironmentSpec.axes`.
         nonnegative: True if it can never be below zero.
@@ -68,10 +68,10 @@ def group_count(
     """Declare a component with one number per group.
 
     Args:
-        description: in plain words.
-        symbol: the symbol in the source.
-        *used_by: agents whose reward or fairness function it belongs to; all of them by default.
-        unit: unit of the number.
+        description: In plain words.
+        symbol: The symbol in the source.
+        *used_by: Agents whose reward or fairness function it belongs to; all of them by default.
+        unit: Unit of the number.
         level: True for a state that is counted at every step.
     """
     return component(
@@ -96,9 +96,9 @@ def add_compensated(total: PyTree, lost: PyTree, value: PyTree) -> tuple[PyTree,
     """Neumaier summation, leaf by leaf: `total + lost` is the exact sum to about 48 bits.
 
     Args:
-        total: running sums, float32.
-        lost: rounding errors so far.
-        value: summand.
+        total: Running sums, float32.
+        lost: Rounding errors so far.
+        value: Summand.
 
     Returns:
         The new `(total, lost)`. A plain float32 sum would lose people beyond 2^24.
@@ -166,7 +166,7 @@ class Memory(Protocol):
         """The memory m_init at the start of an episode.
 
         Args:
-            like: components of the right shapes, all zero.
+            like: Components of the right shapes, all zero.
         """
         ...
 
@@ -191,7 +191,7 @@ class EnvironmentSpec:
         time_unit: Length of a step, in the plural ("months").
         failure: Meaning of an end before the horizon ("the bank fails").
         size_text: Size of the system in words, for titles; by default the number of groups.
-        data_checksum: sha256 of the data behind the system; "" without data.
+        data_checksum: Sha256 of the data behind the system; "" without data.
         periods: Number of steps between an agent's actions; agents not named act at every step.
             Such an agent acts in steps 0, k, 2k, ...; what is given for it in between is ignored.
         partitions: Further partitions of the people, besides the groups, that reports have a

@@ -48,7 +48,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """Check the constructor arguments that are declared by `param`.
 
         Raises:
-            FairgymError: one is of another type or out of its range.
+            FairgymError: One is of another type or out of its range.
         """
         check_params(self)
 
@@ -69,7 +69,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """Space of the agent's observations; the same object at every call.
 
         Raises:
-            FairgymError: an unknown agent (`fairgym.core.require_agent`).
+            FairgymError: An unknown agent (`fairgym.core.require_agent`).
         """
 
     @abc.abstractmethod
@@ -77,7 +77,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """Space of the agent's actions; the same object at every call.
 
         Raises:
-            FairgymError: an unknown agent (`fairgym.core.require_agent`).
+            FairgymError: An unknown agent (`fairgym.core.require_agent`).
         """
 
     @abc.abstractmethod
@@ -122,14 +122,14 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """Start an episode.
 
         Args:
-            key: a JAX key.
-            params: as `default_params`.
+            key: A JAX key.
+            params: As `default_params`.
 
         Returns:
             `(obs, state)`: the observation of each agent, and the state.
 
         Raises:
-            FairgymError: a parameter that may differ over parts has not one number for each.
+            FairgymError: A parameter that may differ over parts has not one number for each.
         """
         check_parts(self, params)
         state = self.initial_state(key, params)
@@ -141,7 +141,7 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """`step` without observations: clip the actions, sample the noise, make the transition.
 
         Raises:
-            FairgymError: an agent's action is missing, or there is an unknown agent.
+            FairgymError: An agent's action is missing, or there is an unknown agent.
         """
         require_agents(self, actions, "action")
         clipped = {agent: self.action_space(agent).clip(actions[agent]) for agent in self.agents}
@@ -155,17 +155,17 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """Make one step. Out-of-range actions are clipped, shares renormalised.
 
         Args:
-            key: a fresh JAX key.
-            state: as returned by `reset` or `step`.
-            actions: one array per agent, shaped as its action space.
-            params: as `default_params`.
+            key: A fresh JAX key.
+            state: As returned by `reset` or `step`.
+            actions: One array per agent, shaped as its action space.
+            params: As `default_params`.
 
         Returns:
             `(obs, state, components, terminated, truncated, info)`. There is no automatic reset,
             and what falls due is kept up to the horizon only: do not step beyond it.
 
         Raises:
-            FairgymError: an agent's action is missing, unknown or of the wrong shape.
+            FairgymError: An agent's action is missing, unknown or of the wrong shape.
         """
         check_actions(self, actions)
         state, components, terminated = self.advance(key, state, actions, params)
@@ -277,10 +277,10 @@ def count_people(
     One number per person where the state says so (`PopulationState.by_person`).
 
     Args:
-        who: one entry per person.
-        state: the state, for the groups.
-        groups: number of groups.
-        rows: the people of the entries, if these are not everybody; nobody twice.
+        who: One entry per person.
+        state: The state, for the groups.
+        groups: Number of groups.
+        rows: The people of the entries, if these are not everybody; nobody twice.
     """
     values = who.astype(jnp.float32)
     if not state.by_person:
@@ -296,8 +296,8 @@ def no_components(env: Environment, params: Params) -> PyTree:
     Nothing is computed: shapes are those of an abstract step.
 
     Args:
-        env: an environment.
-        params: as `env.default_params`.
+        env: An environment.
+        params: As `env.default_params`.
     """
 
     def step(key: PRNGKeyArray) -> PyTree:
@@ -326,10 +326,10 @@ def in_groups(
     """Components that were counted person by person, summed up within groups.
 
     Args:
-        env: the environment.
-        counts: components, or sums of them, with one number per person in place of each group's.
-        group: group of each person, theirs or any other.
-        groups: number of groups; that of the environment's if None.
+        env: The environment.
+        counts: Components, or sums of them, with one number per person in place of each group's.
+        group: Group of each person, theirs or any other.
+        groups: Number of groups; that of the environment's if None.
     """
     groups = len(env.spec.groups) if groups is None else groups
     sums = {name: by_group(getattr(counts, name), group, groups) for name in group_counts(env)}

@@ -45,10 +45,10 @@ def require_number(what: str, value: object, low: float, high: float | None = No
     """Raise a FairgymError unless a value is a number in a range.
 
     Args:
-        what: name of the value.
-        value: the value.
-        low: lower end, allowed.
-        high: upper end, allowed; None for no upper end.
+        what: Name of the value.
+        value: The value.
+        low: Lower end, allowed.
+        high: Upper end, allowed; None for no upper end.
     """
     if not is_number(value) or value < low or (high is not None and value > high):
         takes = f"from {low:g}" + ("" if high is None else f" to {high:g}")

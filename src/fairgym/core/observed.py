@@ -16,9 +16,9 @@ class Entities(Struct):
     """An observation: one row per person the agent sees, in arbitrary order.
 
     Attributes:
-        features: one row per place, zero where no person is; units are the space's.
+        features: One row per place, zero where no person is; units are the space's.
         mask: True where a row holds a person.
-        context: numbers that are the same for everybody (time, budget, beds).
+        context: Numbers that are the same for everybody (time, budget, beds).
 
     Examples:
         >>> import jax.numpy as jnp
@@ -69,13 +69,13 @@ class Feature:
     population itself does not vary in that feature. Values may lie outside.
 
     Attributes:
-        name: slug, unique among the features (or the context) of an agent.
-        low: lower end of the range.
-        high: upper end of the range.
+        name: Slug, unique among the features (or the context) of an agent.
+        low: Lower end of the range.
+        high: Upper end of the range.
         unit: "months", "dollars", ...; "" for a plain number.
-        source: the source's name for it, in words.
-        of: the categorical variable of which this column marks one value, such as "region".
-        levels: number of values, evenly spaced from `low` to `high`; 0 for a continuous feature.
+        source: The source's name for it, in words.
+        of: The categorical variable of which this column marks one value, such as "region".
+        levels: Number of values, evenly spaced from `low` to `high`; 0 for a continuous feature.
             Tables and networks with inputs in bits code a feature by it.
         fixed: True if it never changes and depends on the row alone, such as the group of person i;
             tables and networks that know the rows apart leave it out.
@@ -97,7 +97,7 @@ class Feature:
         """Check the number of values.
 
         Raises:
-            FairgymError: it is negative, or 1.
+            FairgymError: It is negative, or 1.
         """
         if self.levels < 0 or self.levels == 1:
             raise FairgymError(
@@ -111,9 +111,9 @@ class EntitySpace:
     """Observations of one agent: up to `capacity` people, and a context.
 
     Attributes:
-        capacity: the smallest number of rows that is always enough.
-        features: columns of `Entities.features`.
-        context: elements of `Entities.context`.
+        capacity: The smallest number of rows that is always enough.
+        features: Columns of `Entities.features`.
+        context: Elements of `Entities.context`.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -139,14 +139,14 @@ class EntitySpace:
         """Build the observation from named arrays; this space puts them in order.
 
         Args:
-            columns: feature name -> one number per row; features that the agent does not see are
+            columns: Feature name -> one number per row; features that the agent does not see are
                 left out.
             mask: True where a row holds a person.
-            context: context name -> number, exactly those declared.
-            rows: entries of the columns that are the rows; all of them in order by default.
+            context: Context name -> number, exactly those declared.
+            rows: Entries of the columns that are the rows; all of them in order by default.
 
         Raises:
-            FairgymError: a declared feature is missing, or the context has other names than those
+            FairgymError: A declared feature is missing, or the context has other names than those
                 declared.
         """
         shared = {name: jnp.asarray(x, jnp.float32) for name, x in (context or {}).items()}

@@ -19,8 +19,8 @@ class Policy(Protocol):
         """The action for this observation, shaped as the agent's action space.
 
         Args:
-            observation: the agent's observation.
-            key: a fresh JAX key, for policies that choose at random.
+            observation: The agent's observation.
+            key: A fresh JAX key, for policies that choose at random.
         """
         ...
 
@@ -44,9 +44,9 @@ class RecurrentPolicy(Protocol):
         """The action for this observation, and the next hidden state.
 
         Args:
-            observation: the agent's observation.
-            key: a fresh JAX key, for policies that choose at random.
-            hidden: hidden state, as `initial` or the last call returned it.
+            observation: The agent's observation.
+            key: A fresh JAX key, for policies that choose at random.
+            hidden: Hidden state, as `initial` or the last call returned it.
         """
         ...
 
@@ -69,10 +69,10 @@ def decide(
     """The action of a policy with or without hidden state, and its next hidden state.
 
     Args:
-        policy: the policy.
-        observation: the agent's observation.
-        key: a fresh JAX key.
-        hidden: hidden state; None for a policy without.
+        policy: The policy.
+        observation: The agent's observation.
+        key: A fresh JAX key.
+        hidden: Hidden state; None for a policy without.
 
     Returns:
         `(action, hidden)`; the hidden state is None for a policy without.

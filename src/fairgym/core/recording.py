@@ -19,12 +19,12 @@ class RecordedStep(Struct):
     """One step with all that goes in and comes out.
 
     Attributes:
-        before: the state before the step.
-        noise: the step's random numbers.
-        actions: the clipped action of every agent; that of an agent which does not act in this
+        before: The state before the step.
+        noise: The step's random numbers.
+        actions: The clipped action of every agent; that of an agent which does not act in this
             step (`EnvironmentSpec.periods`) is what its policy says, and changes nothing.
-        after: the state after the step.
-        components: the step's components.
+        after: The state after the step.
+        components: The step's components.
         terminated: True if the episode would end with this step; the record goes on.
     """
 
@@ -53,20 +53,20 @@ def record(
     differentiation passes through it.
 
     Args:
-        env: the environment.
-        params: as `env.default_params`.
-        policies: agent -> policy, with or without a hidden state.
-        key: a JAX key.
-        steps: number of steps, at most `env.horizon`, which is the default.
-        pick: a pure function of a step whose result is stacked along a first axis `steps`; the
+        env: The environment.
+        params: As `env.default_params`.
+        policies: Agent -> policy, with or without a hidden state.
+        key: A JAX key.
+        steps: Number of steps, at most `env.horizon`, which is the default.
+        pick: A pure function of a step whose result is stacked along a first axis `steps`; the
             rest is not kept.
-        script: agent -> actions given beforehand, one per step, instead of a policy.
+        script: Agent -> actions given beforehand, one per step, instead of a policy.
 
     Returns:
         The results of `pick`, stacked.
 
     Raises:
-        FairgymError: an agent without policy and script, an unknown agent, steps out of range.
+        FairgymError: An agent without policy and script, an unknown agent, steps out of range.
 
     Examples:
         >>> import jax

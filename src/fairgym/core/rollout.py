@@ -28,20 +28,20 @@ class Episode(Struct):
     """Result of one episode.
 
     Attributes:
-        totals: discounted sums of the components, exact to float32 rounding of the final sum.
-        length: number of steps made.
+        totals: Discounted sums of the components, exact to float32 rounding of the final sum.
+        length: Number of steps made.
         terminated: True if the episode failed before its horizon.
-        final_state: the state after the last step.
-        mean_actions: per agent the mean action over the episode: a vector for group-level
+        final_state: The state after the last step.
+        mean_actions: Per agent the mean action over the episode: a vector for group-level
             actions; for per-person actions one number, the mean over the people present.
-        trace: the components of each step, stacked along a first axis `horizon` and zero after
+        trace: The components of each step, stacked along a first axis `horizon` and zero after
             the end; None unless asked for.
-        watched: results of `watch` of the state at the start and after each step, stacked along a
+        watched: Results of `watch` of the state at the start and after each step, stacked along a
             first axis `horizon` + 1 and zero after the end; None without `watch`.
-        memories: what each memory holds after the last step, by name.
-        tallies: the totals with one number per person in place of each group's; None unless asked
+        memories: What each memory holds after the last step, by name.
+        tallies: The totals with one number per person in place of each group's; None unless asked
             for.
-        part_totals: the totals with one number per part in place of each group's, for each of
+        part_totals: The totals with one number per part in place of each group's, for each of
             `env.spec.partitions`: everything counts for the part that a person is in when the step
             begins. Empty without tallies.
     """
@@ -101,21 +101,21 @@ def rollout(
     reason, not a scan: reverse-mode differentiation does not pass through it.
 
     Args:
-        env: the environment.
-        params: as `env.default_params`.
-        policies: agent -> policy, with or without a hidden state (`RecurrentPolicy`).
-        key: a JAX key.
-        horizon: number of steps, at most `env.horizon`, which is the default.
-        discount: gamma of the sums, 1 for plain sums.
+        env: The environment.
+        params: As `env.default_params`.
+        policies: Agent -> policy, with or without a hidden state (`RecurrentPolicy`).
+        key: A JAX key.
+        horizon: Number of steps, at most `env.horizon`, which is the default.
+        discount: Gamma of the sums, 1 for plain sums.
         trace: True if to return the components of every step.
-        watch: a pure function of the state whose result is to be returned for every step.
-        memories: memories by name that are folded over the components of the steps;
+        watch: A pure function of the state whose result is to be returned for every step.
+        memories: Memories by name that are folded over the components of the steps;
             `env.spec.schemes` by default.
         tally: True if to return the component sums person by person too, which takes an
             environment with `counts_people`.
 
     Raises:
-        FairgymError: an agent without a policy, an unknown agent, a horizon out of range, or
+        FairgymError: An agent without a policy, an unknown agent, a horizon out of range, or
             tallies of an environment that does not count person by person.
 
     Examples:

@@ -15,10 +15,10 @@ def highest(
     """The `count` eligible rows with the highest scores; ties are broken by `priority`.
 
     Args:
-        scores: any finite numbers.
-        eligible: rows that may be chosen.
-        count: number of rows to choose.
-        priority: independent uniform numbers in [0, 1); of the rows tied at the last place those
+        scores: Any finite numbers.
+        eligible: Rows that may be chosen.
+        count: Number of rows to choose.
+        priority: Independent uniform numbers in [0, 1); of the rows tied at the last place those
             with the highest priority are chosen, so random priorities break ties at random.
 
     Returns:
@@ -45,9 +45,9 @@ def sample_rows(
     """Sample `count` eligible rows without replacement (all of them if there are fewer).
 
     Args:
-        priority: independent uniform numbers in [0, 1), fresh for this sample.
-        eligible: rows that may be sampled.
-        count: size of the sample.
+        priority: Independent uniform numbers in [0, 1), fresh for this sample.
+        eligible: Rows that may be sampled.
+        count: Size of the sample.
 
     Returns:
         `(rows, taken)` as in `highest`.
@@ -70,11 +70,11 @@ def fill_places(
     found by narrowing it down, in every group at once.
 
     Args:
-        scores: any finite numbers.
-        eligible: rows that may have a place.
-        group: group (region) of each row.
-        places: whole number of free places of each group; below zero counts as none.
-        priority: independent uniform numbers in [0, 1), which break ties.
+        scores: Any finite numbers.
+        eligible: Rows that may have a place.
+        group: Group (region) of each row.
+        places: Whole number of free places of each group; below zero counts as none.
+        priority: Independent uniform numbers in [0, 1), which break ties.
 
     Returns:
         A flag for each row that has a place: in each group as many as there are places, or all

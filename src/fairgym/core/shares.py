@@ -19,11 +19,11 @@ class Shares(ActionSpace):
     """One or more simplexes laid end to end: each block is non-negative and sums to 1.
 
     Attributes:
-        blocks: the shares of each simplex, in order; a text is taken as the name of an `Element`.
+        blocks: The shares of each simplex, in order; a text is taken as the name of an `Element`.
             A block whose elements name another one in `of` splits that share further.
 
     Raises:
-        FairgymError: a block splits a share that no earlier one has.
+        FairgymError: A block splits a share that no earlier one has.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -150,7 +150,7 @@ def apportion(shares: Float[Array, " places"], units: int) -> Int[Array, " place
     to the largest remainders, one unit each. Of equal ones the first place is served first.
 
     Args:
-        shares: one for each place; they sum to 1.
+        shares: One for each place; they sum to 1.
         units: N, the number of units.
 
     Examples:
@@ -172,11 +172,11 @@ class Allocation(ActionSpace):
     """Whole units divided over places, all of them.
 
     Attributes:
-        units: number of units.
-        elements: the places, in order; a text is taken as the name of an `Element`.
+        units: Number of units.
+        elements: The places, in order; a text is taken as the name of an `Element`.
 
     Raises:
-        FairgymError: no place, two of one name, or a number of units that is out of range.
+        FairgymError: No place, two of one name, or a number of units that is out of range.
 
     Examples:
         >>> import jax.numpy as jnp

@@ -29,12 +29,12 @@ class Element:
     """One number of an action.
 
     Attributes:
-        name: slug, unique within the action; it is used in log keys and files.
-        label: words for the number, without group; those of the name if empty.
-        group: the group, or part of a partition, that it is for; "" if it is for all.
-        of: name of the element (share of a budget) that this one is a split of.
-        unit: unit of the value; "" for a plain number in [0, 1].
-        meaning: what a higher value does, for readers of reports; "" where the name says it.
+        name: Slug, unique within the action; it is used in log keys and files.
+        label: Words for the number, without group; those of the name if empty.
+        group: The group, or part of a partition, that it is for; "" if it is for all.
+        of: Name of the element (share of a budget) that this one is a split of.
+        unit: Unit of the value; "" for a plain number in [0, 1].
+        meaning: What a higher value does, for readers of reports; "" where the name says it.
     """
 
     name: str
@@ -67,12 +67,12 @@ def per_group(
     """One element for each group, or a single one without groups.
 
     Args:
-        name: slug of what is decided; that of an element is NAME_GROUP.
-        groups: names of the groups, or of the parts that a budget is split over.
-        label: words for the number; those of the name if empty.
-        of: name of the element that these split.
-        unit: unit of the values.
-        meaning: what a higher value does.
+        name: Slug of what is decided; that of an element is NAME_GROUP.
+        groups: Names of the groups, or of the parts that a budget is split over.
+        label: Words for the number; those of the name if empty.
+        of: Name of the element that these split.
+        unit: Unit of the values.
+        meaning: What a higher value does.
 
     Examples:
         >>> from fairgym.core import per_group
@@ -108,8 +108,8 @@ class ActionSpace(abc.ABC):
             mean the share of steps in which each was chosen.
         chooses_row: True if the options are rows of the observation. The agent then sees everybody,
             row i is entity i, and no row is masked.
-        dtype: type of the numbers of an action.
-        elements: meanings of the numbers of a mean action; one for all rows of a per-entity action.
+        dtype: Type of the numbers of an action.
+        elements: Meanings of the numbers of a mean action; one for all rows of a per-entity action.
     """
 
     per_entity: ClassVar[bool] = False
@@ -161,8 +161,8 @@ class ActionSpace(abc.ABC):
         """An action in which the numbers of some elements hold, brought to the sums of the space.
 
         Args:
-            action: one number from 0 to `largest` per element, of NumPy or JAX.
-            held: places of the elements that hold; where they leave nothing for the others of
+            action: One number from 0 to `largest` per element, of NumPy or JAX.
+            held: Places of the elements that hold; where they leave nothing for the others of
                 their sum, or no others are there, they are divided by the sum.
         """
         return action
@@ -172,7 +172,7 @@ class ActionSpace(abc.ABC):
         """The action that a network's outputs stand for.
 
         Args:
-            logits: any real numbers, shaped as an action; of a choice one for each option.
+            logits: Any real numbers, shaped as an action; of a choice one for each option.
             mask: True for the rows of the observation that hold a person.
         """
 

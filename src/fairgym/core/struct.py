@@ -21,7 +21,7 @@ class Struct(eqx.Module):
         """Return a copy with some fields changed.
 
         Raises:
-            FairgymError: a name is not a field of this struct.
+            FairgymError: A name is not a field of this struct.
         """
         names = [field.name for field in dataclasses.fields(self)]
         for name in changes:
@@ -47,7 +47,7 @@ class State(Struct):
     """State of an environment; subclasses add their own fields.
 
     Attributes:
-        time: number of steps made.
+        time: Number of steps made.
     """
 
     time: Int[Array, ""]
@@ -57,8 +57,8 @@ class PopulationState(State):
     """State of an environment of people. Per-person fields have the axis name "people".
 
     Attributes:
-        group: place of each person's group in `env.spec.groups`.
-        stage: place of each person's stage in `env.spec.stages`.
+        group: Place of each person's group in `env.spec.groups`.
+        stage: Place of each person's stage in `env.spec.stages`.
         by_person: True to count components with a number per group person by person instead
             (`PopulationEnvironment.counting_people`); what happens does not depend on it.
     """

@@ -35,8 +35,8 @@ class PerEntity(_UnitInterval):
     """One number in [0, 1] for each row of the agent's observation.
 
     Attributes:
-        capacity: number of rows, people and empty places alike.
-        element: meaning of the number; a text is taken as the name of an `Element`.
+        capacity: Number of rows, people and empty places alike.
+        element: Meaning of the number; a text is taken as the name of an `Element`.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -100,7 +100,7 @@ class Unit(_UnitInterval):
     """A short vector of numbers in [0, 1].
 
     Attributes:
-        elements: meanings of the numbers, in order; a text is taken as the name of an `Element`.
+        elements: Meanings of the numbers, in order; a text is taken as the name of an `Element`.
 
     Examples:
         >>> import jax.numpy as jnp

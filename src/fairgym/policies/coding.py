@@ -22,7 +22,7 @@ class _Code:
     """Common part: the declared numbers of an observation in a row.
 
     Attributes:
-        space: the space of the observations.
+        space: The space of the observations.
     """
 
     space: EntitySpace
@@ -57,10 +57,10 @@ class TableCode(_Code):
     """Number of an observation among all that the declared values make.
 
     Attributes:
-        space: the space of the observations; every feature has a number of values.
+        space: The space of the observations; every feature has a number of values.
 
     Raises:
-        FairgymError: a feature is continuous.
+        FairgymError: A feature is continuous.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -105,7 +105,7 @@ class Inputs(_Code):
     """Inputs of a network.
 
     Attributes:
-        space: the space of the observations.
+        space: The space of the observations.
         code: "scaled" divides each number by its declared range; "binary" writes a feature with
             a number of values in bits, the lowest first, as many as the largest value takes (7 for
             101 values), and scales continuous ones.

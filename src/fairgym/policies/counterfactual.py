@@ -18,9 +18,9 @@ class Flips(NamedTuple):
     """Decisions about people as they are and with their group flipped, NumPy arrays.
 
     Attributes:
-        own: action about each person as they are.
-        flipped: action about the same person seen as one of another group.
-        group: code of each person's own group.
+        own: Action about each person as they are.
+        flipped: Action about the same person seen as one of another group.
+        group: Code of each person's own group.
     """
 
     own: np.ndarray
@@ -55,19 +55,19 @@ def group_flips(
     matter (counterfactual fairness with respect to the observed attribute).
 
     Args:
-        env: an environment of people.
-        params: as `env.default_params`.
-        policies: agent -> policy without hidden state.
-        state: state in which the agents decide, such as the last one of a rollout.
-        key: a JAX key.
-        people: number of people whose group is flipped, fewer where an agent sees fewer.
+        env: An environment of people.
+        params: As `env.default_params`.
+        policies: Agent -> policy without hidden state.
+        state: State in which the agents decide, such as the last one of a rollout.
+        key: A JAX key.
+        people: Number of people whose group is flipped, fewer where an agent sees fewer.
 
     Returns:
         Agent -> flips; agents without an action per person, or that see no two groups, are left
         out.
 
     Raises:
-        FairgymError: a missing policy, or one with a hidden state.
+        FairgymError: A missing policy, or one with a hidden state.
 
     Examples:
         >>> import fairgym, jax

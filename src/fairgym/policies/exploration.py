@@ -42,11 +42,11 @@ def explore(
     """Sample around the logits of the network, or one of the options.
 
     Args:
-        space: the agent's action space.
-        logits: outputs of the network.
-        log_std: log standard deviation of each element.
+        space: The agent's action space.
+        logits: Outputs of the network.
+        log_std: Log standard deviation of each element.
         mask: True for the rows of the observation that hold a person.
-        key: a JAX key.
+        key: A JAX key.
 
     Returns:
         What `act` makes an action of, and `log_probability` takes.
@@ -71,10 +71,10 @@ def log_probability(
     """Log-density of explored logits (sum over elements, or mean over people), or of the option.
 
     Args:
-        space: the agent's action space.
-        logits: outputs of the network.
-        log_std: log standard deviation of each element.
-        raw: what was sampled.
+        space: The agent's action space.
+        logits: Outputs of the network.
+        log_std: Log standard deviation of each element.
+        raw: What was sampled.
         mask: True for the rows of the observation that hold a person.
     """
     if space.discrete:
@@ -105,8 +105,8 @@ class Sampled(eqx.Module):
     """A policy that chooses each option with its probability; `sampled` makes it.
 
     Attributes:
-        policy: the policy, a network with logits.
-        space: its action space; static.
+        policy: The policy, a network with logits.
+        space: Its action space; static.
     """
 
     policy: Any
@@ -130,11 +130,11 @@ def sampled(env: Environment, policies: Mapping[str, AnyPolicy]) -> dict[str, An
     probable option. Numbers stay the mean of what is explored, and rules stay as they are.
 
     Args:
-        env: the environment.
-        policies: agent -> policy.
+        env: The environment.
+        policies: Agent -> policy.
 
     Raises:
-        FairgymError: no learned policy of an agent that chooses.
+        FairgymError: No learned policy of an agent that chooses.
 
     Examples:
         >>> import fairgym, jax

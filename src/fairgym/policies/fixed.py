@@ -27,13 +27,13 @@ class Constant(eqx.Module):
     """The same action at every step; may be made inside jit and vmap.
 
     Args:
-        space: the agent's action space.
-        value: one number for all elements, or one per element; of a choice the number of an
+        space: The agent's action space.
+        value: One number for all elements, or one per element; of a choice the number of an
             option. Numbers that are traced, as those that vmap varies, are known only when the
             program runs: they are not checked, and environments clip them.
 
     Raises:
-        FairgymError: the value is not a number, or does not fit the space.
+        FairgymError: The value is not a number, or does not fit the space.
 
     Examples:
         >>> from fairgym.core import Unit
@@ -68,7 +68,7 @@ class Random(eqx.Module):
     """A uniform sample of the action space at every step.
 
     Attributes:
-        space: the agent's action space.
+        space: The agent's action space.
     """
 
     space: ActionSpace = eqx.field(static=True)
@@ -99,21 +99,21 @@ def fixed_policies(
     """Build fixed policies from plain values, as in `env.spec.baselines` and in run configurations.
 
     Args:
-        env: the environment.
-        specification: agent -> "random", the name of one of `fairgym.policies.rules`
+        env: The environment.
+        specification: Agent -> "random", the name of one of `fairgym.policies.rules`
             ("first-come"), a rule of one's own, one number, one number per element of the action,
             or a mapping. An agent that chooses takes the name of an option,
             or its number. A rule of one's own is named "module:function": a pure JAX function
             `rule(observation, key) -> action`, imported from the current folder or wherever Python
             finds modules. A mapping gives numbers to elements, or to all elements
             of a group, by name; shares that it does not name divide the rest evenly.
-        params: parameters of the environment, for rules that know them; its defaults if None.
+        params: Parameters of the environment, for rules that know them; its defaults if None.
 
     Returns:
         Agent -> policy, for the agents named.
 
     Raises:
-        FairgymError: an unknown agent, word or element, a rule that cannot be imported or returns
+        FairgymError: An unknown agent, word or element, a rule that cannot be imported or returns
             no action, or a value that does not fit the agent's space.
 
     Examples:

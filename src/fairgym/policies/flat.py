@@ -19,10 +19,10 @@ class FlatNetwork(eqx.Module):
     """A multi-layer perceptron over the numbers of an observation in a row.
 
     Attributes:
-        layers: the layers; the last one has one output per option or element of the action.
-        inputs: the code of the observations; static.
-        space: the action space; static.
-        activation: what the hidden units apply, "relu" or "tanh"; static.
+        layers: The layers; the last one has one output per option or element of the action.
+        inputs: The code of the observations; static.
+        space: The action space; static.
+        activation: What the hidden units apply, "relu" or "tanh"; static.
     """
 
     layers: tuple[eqx.nn.Linear, ...]
@@ -41,11 +41,11 @@ class FlatNetwork(eqx.Module):
         """Draw the weights, uniformly within one over the square root of the number of inputs.
 
         Args:
-            inputs: the code of the observations.
-            space: the agent's action space.
-            hidden: number of units of each hidden layer.
-            key: a JAX key.
-            activation: what the hidden units apply.
+            inputs: The code of the observations.
+            space: The agent's action space.
+            hidden: Number of units of each hidden layer.
+            key: A JAX key.
+            activation: What the hidden units apply.
         """
         sizes = (inputs.size, *hidden, len(space.elements))
         self.layers = linear_layers(sizes, key)
@@ -71,11 +71,11 @@ class RecurrentNetwork(eqx.Module):
     https://arxiv.org/abs/1406.1078.
 
     Attributes:
-        layers: the layers below the GRU.
-        cell: the GRU.
-        head: the layer above it, with one output per option or element of the action.
-        inputs: the code of the observations; static.
-        space: the action space; static.
+        layers: The layers below the GRU.
+        cell: The GRU.
+        head: The layer above it, with one output per option or element of the action.
+        inputs: The code of the observations; static.
+        space: The action space; static.
     """
 
     layers: tuple[eqx.nn.Linear, ...]
@@ -95,11 +95,11 @@ class RecurrentNetwork(eqx.Module):
         """Draw the weights.
 
         Args:
-            inputs: the code of the observations.
-            space: the agent's action space.
-            hidden: number of units of each layer below the GRU.
-            units: size of the GRU's hidden state.
-            key: a JAX key.
+            inputs: The code of the observations.
+            space: The agent's action space.
+            hidden: Number of units of each layer below the GRU.
+            units: Size of the GRU's hidden state.
+            key: A JAX key.
         """
         layer_key, cell_key, head_key = jax.random.split(key, 3)
         sizes = (inputs.size, *hidden)
@@ -148,9 +148,9 @@ class Table(eqx.Module):
     """One number for each option in each observation; acts by the largest.
 
     Attributes:
-        values: the numbers.
-        code: the code of the observations; static.
-        space: the action space; static.
+        values: The numbers.
+        code: The code of the observations; static.
+        space: The action space; static.
     """
 
     values: Float[Array, "observations options"]

@@ -58,14 +58,14 @@ def massaged(
     `sampled` one, as in training. Policies without logits, such as rules, act as before.
 
     Args:
-        env: the environment.
-        params: its parameters, as far as they are known to the agents.
-        policies: agent -> policy.
-        threshold: tau, from 0 to 1, below which two probabilities are close enough.
-        measure: short-term fairness, of which more is better, or its name in `env.spec.measures`.
+        env: The environment.
+        params: Its parameters, as far as they are known to the agents.
+        policies: Agent -> policy.
+        threshold: Tau, from 0 to 1, below which two probabilities are close enough.
+        measure: Short-term fairness, of which more is better, or its name in `env.spec.measures`.
 
     Raises:
-        FairgymError: a threshold or measure that is none; no policy that can be massaged, an agent
+        FairgymError: A threshold or measure that is none; no policy that can be massaged, an agent
             that neither chooses an option nor divides units, or an environment without
             `expected_components`.
 
@@ -108,8 +108,8 @@ def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
     """Raise a FairgymError unless the actions of this agent can be massaged.
 
     Args:
-        env: the environment.
-        agent: the agent.
+        env: The environment.
+        agent: The agent.
         oracle: True if outcomes are known, so that none has to be expected.
     """
     space = env.action_space(agent)
@@ -136,12 +136,12 @@ def massage(
     """The action in place of the chosen one, or the same (equation 6).
 
     Args:
-        space: the agent's action space.
-        seen: what it sees.
-        logits: outputs of its network.
-        raw: what was chosen, as `fairgym.policies.exploration.explore` samples it.
-        threshold: tau, below which two probabilities are close enough.
-        unfairness: short-term unfairness after a step with this action.
+        space: The agent's action space.
+        seen: What it sees.
+        logits: Outputs of its network.
+        raw: What was chosen, as `fairgym.policies.exploration.explore` samples it.
+        threshold: Tau, below which two probabilities are close enough.
+        unfairness: Short-term unfairness after a step with this action.
     """
 
     def after(raw: Array) -> Float[Array, ""]:
@@ -216,11 +216,11 @@ class Massaged(eqx.Module):
     """A policy whose actions are massaged; `massaged` makes it.
 
     Attributes:
-        policy: the policy, a network with logits.
-        params: parameters of the environment that it takes for the true ones.
-        threshold: tau.
-        env: the environment, with the window in its state; static.
-        agent: the agent; static.
+        policy: The policy, a network with logits.
+        params: Parameters of the environment that it takes for the true ones.
+        threshold: Tau.
+        env: The environment, with the window in its state; static.
+        agent: The agent; static.
     """
 
     policy: Any
@@ -253,8 +253,8 @@ class _AsBefore(eqx.Module):
     """A policy, with or without a hidden state, that is not shown the window.
 
     Attributes:
-        policy: the policy.
-        env: the environment, with the window in its state; static.
+        policy: The policy.
+        env: The environment, with the window in its state; static.
     """
 
     policy: Any

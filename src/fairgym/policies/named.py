@@ -21,10 +21,10 @@ def with_fixed(
     """A specification of fixed policies with some policies, or elements of them, changed.
 
     Args:
-        env: the environment.
-        specification: agent -> policy, as `fixed_policies` takes it, such as one of
+        env: The environment.
+        specification: Agent -> policy, as `fixed_policies` takes it, such as one of
             `env.spec.baselines`.
-        changes: pairs of a name and a value. AGENT replaces the agent's policy. AGENT.ELEMENT
+        changes: Pairs of a name and a value. AGENT replaces the agent's policy. AGENT.ELEMENT
             changes this number of a constant policy; AGENT.GROUP those of all elements of a
             group, and AGENT.LABEL those of one kind for all groups (relief). A text such as "+30%"
             changes them by so much of what they are. Changes of one agent
@@ -36,7 +36,7 @@ def with_fixed(
         A new specification, of plain data.
 
     Raises:
-        FairgymError: an unknown agent or element, a value that is no number of the
+        FairgymError: An unknown agent or element, a value that is no number of the
             space, or a
             change of some elements of a policy that has none, such as "random".
 
@@ -74,7 +74,7 @@ def agent_of(env: Environment, name: str) -> str:
     """The agent of this name, whatever its capital letters.
 
     Raises:
-        FairgymError: there is none.
+        FairgymError: There is none.
     """
     for agent in env.agents:
         if slug(agent) == slug(name):
@@ -103,12 +103,12 @@ def named_action(
     """A constant action with some of its elements given by name.
 
     Args:
-        space: the agent's action space.
-        agent: its name, for messages.
-        values: pairs of a name (of an element, a group, or the label that elements of several
+        space: The agent's action space.
+        agent: Its name, for messages.
+        values: Pairs of a name (of an element, a group, or the label that elements of several
             groups share) and a number, which may be a text or a relative change; those of one
             element are taken one after the other.
-        base: the action that the other elements come from; None if there is none: then the other
+        base: The action that the other elements come from; None if there is none: then the other
             shares divide what remains evenly, and of other spaces all elements must be named.
 
     Returns:
@@ -117,7 +117,7 @@ def named_action(
         their sum.
 
     Raises:
-        FairgymError: an unknown name, a number that no element can have, or an agent that chooses.
+        FairgymError: An unknown name, a number that no element can have, or an agent that chooses.
     """
     _require_numbers(space, agent)
     held: dict[int, Any] = {}

@@ -43,10 +43,10 @@ class Standardiser(eqx.Module):
     """Shifts and scales that bring features and context to mean 0 and spread 1. Not learned.
 
     Attributes:
-        shift: subtracted from each feature.
-        scale: divisor of each feature.
-        context_shift: subtracted from each element of the context.
-        context_scale: divisor of each element of the context.
+        shift: Subtracted from each feature.
+        scale: Divisor of each feature.
+        context_shift: Subtracted from each element of the context.
+        context_scale: Divisor of each element of the context.
     """
 
     shift: Float[Array, " features"]
@@ -103,12 +103,12 @@ class EquivariantPolicy(eqx.Module):
     simplex, options to the one with the highest logit.
 
     Attributes:
-        first, first_bias: layer 1, `[hidden, features]` and `[hidden]`.
-        of_context: layer 1 on the context, `[hidden, context]`.
-        of_pooled: layer 1 on the mean features, `[hidden, features]`; None unless pooled.
-        second, second_bias: layer 2, `[outputs, hidden]` and `[outputs]`.
-        scaling: the standardiser; not learned.
-        space: the action space; static.
+        first, first_bias: Layer 1, `[hidden, features]` and `[hidden]`.
+        of_context: Layer 1 on the context, `[hidden, context]`.
+        of_pooled: Layer 1 on the mean features, `[hidden, features]`; None unless pooled.
+        second, second_bias: Layer 2, `[outputs, hidden]` and `[outputs]`.
+        scaling: The standardiser; not learned.
+        space: The action space; static.
     """
 
     first: Float[Array, "hidden features"]
@@ -131,11 +131,11 @@ class EquivariantPolicy(eqx.Module):
         """Draw the weights; biases start at 0.
 
         Args:
-            scaling: standardiser of the agent's observations.
-            space: the agent's action space.
-            key: a JAX key.
-            hidden: number of hidden units.
-            pooled: whether each person's units see the mean features of all people present.
+            scaling: Standardiser of the agent's observations.
+            space: The agent's action space.
+            key: A JAX key.
+            hidden: Number of hidden units.
+            pooled: Whether each person's units see the mean features of all people present.
         """
         features, context = scaling.shift.size, scaling.context_shift.size
         outputs = space.outputs
@@ -196,12 +196,12 @@ def equivariant(
     """One learnable policy per agent, features standardised on the environment at reset.
 
     Args:
-        env: the environment.
-        key: a JAX key for the weights. The standardisation is taken from a reset with a fixed
+        env: The environment.
+        key: A JAX key for the weights. The standardisation is taken from a reset with a fixed
             key, so that it is the same for every seed.
-        hidden: number of hidden units.
+        hidden: Number of hidden units.
         pooled: True if each person's units also see the mean features of all people present.
-        params: parameters of the reset; `env.default_params` if None.
+        params: Parameters of the reset; `env.default_params` if None.
 
     Returns:
         Agent -> policy.

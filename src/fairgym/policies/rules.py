@@ -20,13 +20,13 @@ class FirstCome(eqx.Module):
     """First come, first served: the longest-waiting person has the highest score.
 
     Args:
-        env: the environment.
-        agent: the agent that orders a queue.
-        params: not used.
-        feature: name of the observed time.
+        env: The environment.
+        agent: The agent that orders a queue.
+        params: Not used.
+        feature: Name of the observed time.
 
     Raises:
-        FairgymError: the agent does not score people, or does not see the feature.
+        FairgymError: The agent does not score people, or does not see the feature.
     """
 
     column: int = eqx.field(static=True)
@@ -95,9 +95,9 @@ class AlternateGroups(Chooser):
     chosen equally often, the person of highest merit of them all, the first of several.
 
     Attributes:
-        groups: number of groups.
-        group: column of the group.
-        merit: column of the merit.
+        groups: Number of groups.
+        group: Column of the group.
+        merit: Column of the merit.
     """
 
     groups: int = eqx.field(static=True)
@@ -110,7 +110,7 @@ class AlternateGroups(Chooser):
         """Find the columns; `merit` is the name of the feature that says whom to prefer.
 
         Raises:
-            FairgymError: the agent does not choose one row, or does not see groups or merit.
+            FairgymError: The agent does not choose one row, or does not see groups or merit.
         """
         super().__init__(env, agent, params)
         self.groups = len(env.spec.groups)

@@ -52,8 +52,8 @@ class AugmentedState(Struct):
     It shows what every state has, and `replace` passes other names on to that of the environment.
 
     Attributes:
-        env_state: state of the environment inside.
-        memory: the memory of the steps so far.
+        env_state: State of the environment inside.
+        memory: The memory of the steps so far.
     """
 
     env_state: PyTree
@@ -83,7 +83,7 @@ class Augmented(Wrapper):
     anyway. Made by `augmented`.
 
     Attributes:
-        memory: what is remembered.
+        memory: What is remembered.
     """
 
     memory: ShownMemory
@@ -92,7 +92,7 @@ class Augmented(Wrapper):
         """Check that agents can see the memory.
 
         Raises:
-            FairgymError: it is no memory, or one that is not shown; an agent does not see all
+            FairgymError: It is no memory, or one that is not shown; an agent does not see all
                 people, or has a feature of that name already.
         """
         super().__post_init__()
@@ -151,9 +151,9 @@ class Augmented(Wrapper):
         """Observation of each agent in a state, with this memory or any other.
 
         Args:
-            env_state: state of the environment inside.
-            memory: a memory, counterfactual or not.
-            params: as `default_params`.
+            env_state: State of the environment inside.
+            memory: A memory, counterfactual or not.
+            params: As `default_params`.
         """
         axis, features = self._features
         numbers = [jnp.asarray(x, jnp.float32) for x in self.memory.shown(memory).values()]
@@ -245,11 +245,11 @@ def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
     policies that use the memory need no hidden state.
 
     Args:
-        env: the environment.
-        memory: a memory, or the name of one of `env.spec.memories`.
+        env: The environment.
+        memory: A memory, or the name of one of `env.spec.memories`.
 
     Raises:
-        FairgymError: an unknown name; a memory that cannot be shown to all agents.
+        FairgymError: An unknown name; a memory that cannot be shown to all agents.
 
     Examples:
         >>> import fairgym

@@ -37,7 +37,7 @@ class Wrapper(Environment):
     all fields can be hashed (arrays cannot: make such a wrapper inside the compiled function).
 
     Attributes:
-        env: the environment inside.
+        env: The environment inside.
     """
 
     _outermost: ClassVar[bool] = False  # True for a wrapper that none may be put around
@@ -48,7 +48,7 @@ class Wrapper(Environment):
         """Refuse to hide a wrapper that is to be the outermost one.
 
         Raises:
-            FairgymError: the environment inside is an `AutoReset`.
+            FairgymError: The environment inside is an `AutoReset`.
         """
         if isinstance(self.env, Wrapper) and self.env._outermost:
             inside = type(self.env).__name__
@@ -89,7 +89,7 @@ class StartsFrom(Wrapper):
     """The environment with a given state as the start of every episode.
 
     Attributes:
-        state: a state of the environment inside; an episode starts at its `time`.
+        state: A state of the environment inside; an episode starts at its `time`.
     """
 
     state: PyTree
@@ -141,8 +141,8 @@ class MoreMetrics(Wrapper):
     """The environment with further metrics and fairness schemes after its own.
 
     Attributes:
-        more: name and metric of each; functions of the environment's components.
-        more_schemes: name and scheme of each; folds over the environment's components.
+        more: Name and metric of each; functions of the environment's components.
+        more_schemes: Name and scheme of each; folds over the environment's components.
     """
 
     more: tuple[tuple[str, Any], ...]
@@ -164,10 +164,10 @@ class StepOutcome(Struct):
     """One step with its end, kept apart from the start of the next episode.
 
     Attributes:
-        components: components of the step.
+        components: Components of the step.
         terminated: True if the episode failed with this step.
         truncated: True if it has reached the horizon.
-        final_state: the state after the step and before a reset.
+        final_state: The state after the step and before a reset.
     """
 
     components: PyTree
@@ -200,10 +200,10 @@ class AutoReset(Wrapper):
         """One step without observations, and a reset where the episode ends with it.
 
         Args:
-            key: a fresh JAX key.
-            state: as returned by `reset` or this function.
-            actions: one array per agent, shaped as its action space.
-            params: as `default_params`.
+            key: A fresh JAX key.
+            state: As returned by `reset` or this function.
+            actions: One array per agent, shaped as its action space.
+            params: As `default_params`.
 
         Returns:
             `(state, outcome)`: the state to go on from, and what the step came to.
@@ -224,7 +224,7 @@ class AutoReset(Wrapper):
         """One step as `Environment.step`, and a reset where the episode ends with it.
 
         Raises:
-            FairgymError: an agent's action is missing, unknown or of the wrong shape.
+            FairgymError: An agent's action is missing, unknown or of the wrong shape.
         """
         check_actions(self, actions)
         state, end = self.step_autoreset(key, state, actions, params)

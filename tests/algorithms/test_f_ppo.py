@@ -375,7 +375,7 @@ def test_signals_begin_anew_with_every_episode():
         (
             Toy(population=8, horizon=5, places=3),
             {"network": "equivariant"} | dict.fromkeys(("short_term", "long_term"), TREATED),
-            "massage is asked of 'level', who decides 2 numbers in .*; it takes an agent that ch",
+            "massage is requested for 'level', .* 2 numbers in .*; it takes an agent that",
         ),
     ],
 )

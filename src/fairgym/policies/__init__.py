@@ -1,4 +1,4 @@
-"""Policies: learnable equivariant networks and fixed rules."""
+"""Policies: trainable equivariant networks and fixed rules."""
 
 from fairgym.policies.counterfactual import Flips, group_flips
 from fairgym.policies.exploration import Sampled, sampled

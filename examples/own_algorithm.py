@@ -1,9 +1,9 @@
-"""An algorithm of one's own: evolution strategies, in under 150 lines.
+"""A custom algorithm: evolution strategies, in under 150 lines.
 
 Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017),
-https://arxiv.org/abs/1703.03864: the parameters of all policies are perturbed in antithetic pairs,
-every candidate plays an episode, and the ranks of the scores weigh the perturbations into a
-gradient, which Adam climbs. Running this file checks the algorithm, trains, and compares.
+https://arxiv.org/abs/1703.03864. It perturbs the parameters of all policies in antithetic pairs and
+runs one episode per candidate. The ranks of the scores weight the perturbations into a gradient for
+Adam. Run this file to check the algorithm, train it and compare the policies.
 """
 
 import dataclasses
@@ -18,22 +18,22 @@ import fairgym
 from fairgym import algorithms as fa
 from fairgym.core import param
 from fairgym.fairness import Objective
-from fairgym.policies import equivariant, split_learned
+from fairgym.policies import equivariant, split_trainable
 from fairgym.testing import check_algorithm
 
 
-# 1. What is learned, beside what every training state has: arrays, which checkpoints keep.
+# 1. The state: the fields of every training state and the arrays to train. Checkpoints save them.
 class EvolutionState(fa.TrainState):
     """The training state.
 
     Attributes:
-        mean: the learned parameters: agent -> policy with only its learned arrays.
-        skeleton: the policies without their learned arrays.
-        optimiser: state of Adam.
+        mean: Trainable parameters: agent -> policy without its static part.
+        static: Static part of the policies.
+        optimiser: State of Adam.
     """
 
     mean: dict[str, Any]
-    skeleton: dict[str, Any]
+    static: dict[str, Any]
     optimiser: Any
 
 
@@ -43,13 +43,15 @@ class EvolutionState(fa.TrainState):
 class EvolutionStrategies(fa.Algorithm[EvolutionState]):
     """Hyperparameters of evolution strategies."""
 
-    extended_by: ClassVar[str] = "epochs"  # more of them extend a finished run
-    epochs: int = param(20, "Number of gradient steps, each of which is logged.", low=1)
-    pairs: int = param(16, "Antithetic pairs of candidates per epoch, an episode each.", low=1)
+    extended_by: ClassVar[str] = "epochs"  # a larger value extends a finished run
+    epochs: int = param(20, "Number of gradient steps; each is logged.", low=1)
+    pairs: int = param(
+        16, "Antithetic pairs of candidates per epoch, one episode each.", low=1
+    )
     perturbation_std: float = param(0.3, "Standard deviation of perturbations.", low=0, above=True)
-    learning_rate: float = param(0.1, "Adam's learning rate.", low=0, above=True)
-    hidden: int = param(8, "Number of hidden units of the two-layer policies.", low=1)
-    evaluation_episodes: int = param(4, "Episodes per epoch that measure the policy.", low=1)
+    learning_rate: float = param(0.1, "Learning rate of Adam.", low=0, above=True)
+    hidden: int = param(8, "Hidden units of the two-layer policies.", low=1)
+    evaluation_episodes: int = param(4, "Evaluation episodes per epoch.", low=1)
 
     @property
     def num_updates(self):
@@ -59,23 +61,23 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
     def _optimiser(self):
         return optax.adam(self.learning_rate)
 
-    # 3. The state before the first update.
+    # 3. The initial state.
     def init(self, key, env, objective, *, params=None, fixed=None):
         fields = fa.init_fields(key, env, objective, params, fixed)
-        # folded: the key itself is what the updates split theirs from
+        # fold_in: updates split the key itself
         made = equivariant(env, jax.random.fold_in(key, 1), self.hidden, params=fields["params"])
-        mean, skeleton = split_learned({agent: made[agent] for agent, _ in fields["objectives"]})
+        mean, static = split_trainable({agent: made[agent] for agent, _ in fields["objectives"]})
         optimiser = self._optimiser.init(mean)
-        return EvolutionState(**fields, mean=mean, skeleton=skeleton, optimiser=optimiser)
+        return EvolutionState(**fields, mean=mean, static=static, optimiser=optimiser)
 
     def policies(self, state):
         return self._policies(state, state.mean)
 
-    def _policies(self, state, learned):
-        policies = eqx.combine(learned, state.skeleton) | state.fixed
+    def _policies(self, state, trainable):
+        policies = eqx.combine(trainable, state.static) | state.fixed
         return {agent: policies[agent] for agent in state.env.agents}
 
-    # 4. The next state and what to log. Put on all devices, as an epoch leaves it: compiled once.
+    # 4. The next state and the log. The state is put on all devices, so an epoch is compiled once.
     def update(self, state):
         return self._epoch(fa.replicated(state))
 
@@ -83,7 +85,7 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
     def _epoch(self, state):
         key, next_key = state.next_key()
         noise_key, episode_key, mean_key = jax.random.split(key, 3)
-        # candidates in antithetic pairs, both of which face the same people and the same luck
+        # candidates in antithetic pairs; both get the same people and the same noise
         leaves, structure = jax.tree.flatten(state.mean)
         keys = jax.random.split(noise_key, len(leaves))
         shapes = [(self.pairs, *leaf.shape) for leaf in leaves]
@@ -93,30 +95,30 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
         episodes = fa.run_candidates(
             state.env,
             state.params,
-            lambda learned: self._policies(state, learned),
+            lambda trainable: self._policies(state, trainable),
             candidates,
             jnp.tile(jax.random.split(episode_key, self.pairs), 2),
         )
-        # the gradient of each agent's own score, of which only the ranks count
+        # gradient of each agent's score, from the ranks of the candidates
         gradient = {}
         for agent, objective in state.objectives:
             scores = jax.vmap(objective.score)(episodes.totals, episodes.memories)
             scores = jnp.where(jnp.isfinite(scores), scores, -jnp.inf)
             weights = jnp.argsort(jnp.argsort(scores)) / (scores.size - 1) - 0.5
-            scale = -1.0 / (scores.size * self.perturbation_std)  # minus: optimisers descend
+            scale = -1.0 / (scores.size * self.perturbation_std)  # minus, since optimisers descend
             gradient[agent] = jax.tree.map(
                 lambda z, w=weights, s=scale: s * jnp.tensordot(w, z, 1), noise[agent]
             )
         change, optimiser = self._optimiser.update(gradient, state.optimiser)
-        learned = {"mean": optax.apply_updates(state.mean, change), "optimiser": optimiser}
-        state = state.replace(**learned, key=next_key, updates=state.updates + 1)
-        # the log is that of the learned policies in episodes of their own
+        trainable = {"mean": optax.apply_updates(state.mean, change), "optimiser": optimiser}
+        state = state.replace(**trainable, key=next_key, updates=state.updates + 1)
+        # log separate evaluation episodes of the updated policies
         keys = jax.random.split(mean_key, self.evaluation_episodes)
         measured = fa.run_episodes(state.env, state.params, self.policies(state), keys)
         return state, fa.log_episodes(state.env, state.objectives, measured)
 
 
-# 5. Check it small, train it larger, and compare with the policies that it began with.
+# 5. Check it on a small environment, train on a larger one, compare with the initial policies.
 def main(epochs=20, seed=0):
     small = fairgym.make("loan_simple", population=40, horizon=5)
     check_algorithm(EvolutionStrategies(pairs=2, evaluation_episodes=2), small)

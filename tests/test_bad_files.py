@@ -172,7 +172,7 @@ MISFITS = {
     "train bank_loans --algorithm f-ppo --window=-1": "window is -1; it takes a whole number",
     # massaging
     "train doughnut --algorithm f-ppo --short-term handed_out --long-term handed_out": (
-        "massage is asked of 'server', but doughnut declares no expected components; it"
+        "massage is requested for 'server', but doughnut declares no expected components; it"
     ),
     # agents that choose
     "train attention --algorithm dqn": "dispatcher",

@@ -55,15 +55,15 @@ def learner(name, **changes):
 
 @eqx.filter_jit
 def collected(some: Any, state: Any, key: Any) -> Any:
-    """The steps of every world, as a round of learning collects them."""
+    """The steps of every environment, as a round of learning collects them."""
 
-    def run(world: Any, key: Any) -> Any:
+    def run(rollout: Any, key: Any) -> Any:
         if isinstance(some, FMappo):
-            return some._run(state, (world, key))[1]
+            return some._run(state, (rollout, key))[1]
         keys = jax.random.split(key, some.num_steps)
-        return lax.scan(lambda w, k: some._step(state, w, k, jnp.array(False)), world, keys)[1]
+        return lax.scan(lambda r, k: some._step(state, r, k, jnp.array(False)), rollout, keys)[1]
 
-    return jax.vmap(run)(state.worlds, jax.random.split(key, some.num_envs))
+    return jax.vmap(run)(state.rollouts, jax.random.split(key, some.num_envs))
 
 
 def pulled(gradient: Any) -> set[str]:

@@ -19,8 +19,8 @@ GIVEN = Objective(dict(SHOP.metrics), {"handed_out": 1.0})
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("f-maddpg", "F-MADDPG takes agents whose actions are numbers"),
-        ("grid-search", "'server' chooses among options: give it a fixed policy"),
+        ("f-maddpg", "F-MADDPG trains agents with continuous actions"),
+        ("grid-search", "'server' has discrete actions: give it a fixed policy"),
     ],
 )
 def test_refusals(name, message):

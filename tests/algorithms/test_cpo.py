@@ -101,7 +101,7 @@ def test_only_steps_in_which_the_agent_acts_teach_the_policy(excess):
     (found, log), (known, known_log) = step(state, with_acts), step(state, alone)
     (others, _) = step(state, everywhere)
     moved = [
-        ravel_pytree(s.learned.actors)[0] - ravel_pytree(state.learned.actors)[0]
+        ravel_pytree(s.trainable.actors)[0] - ravel_pytree(state.trainable.actors)[0]
         for s in (found, known, others)
     ]
     reach = np.abs(moved[1]).max()
@@ -119,7 +119,7 @@ def test_far_from_the_limit_it_is_a_step_along_the_natural_gradient():
     state = learner.init(jax.random.key(0), Desk(), Objective.direct(Desk()))
     # options of different chances
     other = jax.tree.map(lambda x: x + jnp.cos(3.0 * jnp.arange(x.size)).reshape(x.shape), state)
-    state = eqx.tree_at(lambda s: s.learned.actors, state, other.learned.actors)
+    state = eqx.tree_at(lambda s: s.trainable.actors, state, other.trainable.actors)
     _, batch, _ = eqx.filter_jit(learner._experience)(state, jax.random.key(1))
     advantage = np.random.default_rng(0).normal(size=(2, 30, 2)).astype(np.float32)
     batch = batch.replace(
@@ -128,10 +128,10 @@ def test_far_from_the_limit_it_is_a_step_along_the_natural_gradient():
     )
     moved, log = eqx.filter_jit(learner._step_policy)(state, batch)
 
-    start, restored = ravel_pytree(state.learned.actors["clerk"])
+    start, restored = ravel_pytree(state.trainable.actors["clerk"])
 
     def log_chances(numbers):
-        network = eqx.combine(restored(numbers), state.skeleton.actors["clerk"])
+        network = eqx.combine(restored(numbers), state.static.actors["clerk"])
         logits = jax.vmap(jax.vmap(network.logits))(batch.steps.observations["clerk"])
         return jax.nn.log_softmax(logits).reshape(60, 2)
 
@@ -146,7 +146,7 @@ def test_far_from_the_limit_it_is_a_step_along_the_natural_gradient():
     gradient = (own[:, None] * scores[np.arange(60), chosen]).mean(axis=0)
     along = np.linalg.solve(fisher, gradient)
     step = along * np.sqrt(2 * learner.trust_region / (gradient @ along))
-    found = np.asarray(ravel_pytree(moved.learned.actors["clerk"])[0] - start, float)
+    found = np.asarray(ravel_pytree(moved.trainable.actors["clerk"])[0] - start, float)
     np.testing.assert_allclose(
         found, float(log["step_size"]) * step, atol=0.03 * np.abs(step).max()
     )
@@ -160,9 +160,9 @@ def test_far_from_the_limit_it_is_a_step_along_the_natural_gradient():
             Toy(population=8, horizon=5, places=3),
             {"network": "equivariant"}
             | dict.fromkeys(("short_term", "long_term"), "treated_disparity"),
-            "cpo would train .* with equivariant networks; it takes one agent and flat networks",
+            "cpo would train .* with equivariant networks; it trains one agent with flat networks",
         ),
-        (Desk(), {"short_term": "x"}, "short_term is 'x', which desk does not measure"),
+        (Desk(), {"short_term": "x"}, "short_term is 'x', which desk does not have"),
     ],
 )
 def test_what_cannot_be_learned_is_refused(env, settings, message):

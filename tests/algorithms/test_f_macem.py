@@ -70,8 +70,8 @@ def same_bits(a, b):
 def scores_by_hand(state, candidates, luck):
     """The score of every candidate under each agent's objective; all have the same luck."""
 
-    def one(learned):
-        policies = eqx.combine(learned, state.skeleton) | state.fixed
+    def one(trainable):
+        policies = eqx.combine(trainable, state.static) | state.fixed
         totals = fairgym.rollout(ENV, state.params, policies, luck).totals
         return [
             objective.score(totals, None, multipliers)
@@ -124,7 +124,7 @@ def test_it_starts_at_nothing_with_the_init_std():
     state = FMacem(init_std=2.5, hidden=3).init(jax.random.key(0), ENV, DIRECT)
     assert not any(np.any(leaf) for leaf in jax.tree.leaves(state.mean))
     assert all(np.all(leaf == 2.5) for leaf in jax.tree.leaves(state.spread))
-    level = state.skeleton["level"]
+    level = state.static["level"]
     assert level.first is None and level.scaling is not None
 
 

@@ -60,9 +60,9 @@ def measured(nets, log_std, steps):
 
 
 @eqx.filter_jit
-def loss_and_gradient(some, learned, state, batch):
+def loss_and_gradient(some, trainable, state, batch):
     """The loss, what it reports, and its gradient."""
-    return jax.value_and_grad(some._loss, has_aux=True)(learned, state, batch)
+    return jax.value_and_grad(some._loss, has_aux=True)(trainable, state, batch)
 
 
 def test_the_loss_of_f_mappo_is_the_clipped_surrogate(begun):
@@ -71,9 +71,9 @@ def test_the_loss_of_f_mappo_is_the_clipped_surrogate(begun):
     generator = np.random.default_rng(0)
     advantage, returns = generator.normal(size=(2, *steps.rewards.shape)).astype(np.float32)
     before, _ = measured(state.networks, state.log_std, steps)
-    moved = jax.tree.map(lambda x: np.asarray(x) + np.float32(0.05), state.learned)
+    moved = jax.tree.map(lambda x: np.asarray(x) + np.float32(0.05), state.trainable)
     stds = {agent: np.asarray(std) - np.float32(0.01) for agent, std in state.log_std.items()}
-    after, values = measured(eqx.combine(moved, state.skeleton), stds, steps)
+    after, values = measured(eqx.combine(moved, state.static), stds, steps)
     batch = Batch(steps, jnp.array(advantage), jnp.array(returns), before)
     (loss, found), _ = loss_and_gradient(some, (moved, stds), state, batch)
 
@@ -101,7 +101,7 @@ def test_agents_of_f_mappo_follow_their_own_advantages(begun):
         advantage = nothing.copy()
         advantage[..., index] = [1.0, -1.0, 2.0, 0.0]
         batch = Batch(steps, jnp.array(advantage), jnp.array(nothing), before)
-        _, gradient = loss_and_gradient(some, (state.learned, state.log_std), state, batch)
+        _, gradient = loss_and_gradient(some, (state.trainable, state.log_std), state, batch)
         assert pulled(gradient[0]) == {agent}
 
 

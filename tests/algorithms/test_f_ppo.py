@@ -134,25 +134,25 @@ class TestMassaging:
         assert moved > 10
 
     def test_an_oracle_takes_the_fairer_of_both_true_outcomes(self):
-        """Every step of a world, against both actions made with the noise of that step."""
+        """Every step of a rollout, against both actions made with the noise of that step."""
         env = fairgym.make("bank_loans", horizon=30)
         settings = {"oracle": True, "threshold_start": 0, "threshold_rate": 0.0, "num_steps": 60}
         learner = algorithms.get("f-ppo")(**SMALL | settings | {"short_term": "tpr_disparity"})
         state = learner.init(jax.random.key(0), env, Objective.direct(env))
         state = state.replace(carried={"rounds": jnp.int32(1)})  # tau is 0 in the first one
-        world = jax.tree.map(lambda x: x[0], state.worlds)
-        steps = eqx.filter_jit(learner._run)(state, (world, jax.random.key(1)))[1]
+        rollout = jax.tree.map(lambda x: x[0], state.rollouts)
+        steps = eqx.filter_jit(learner._run)(state, (rollout, jax.random.key(1)))[1]
         taken, unfairness = steps.actions["bank"], np.array(steps.signals[SHORT_TERM])
 
         @eqx.filter_jit
-        def sampled(world, key):
-            seen = env.observe(world, env.default_params)["bank"]
+        def sampled(env_state, key):
+            seen = env.observe(env_state, env.default_params)["bank"]
             logits = state.networks.actors["bank"].logits(seen)
             return explore(env.action_space("bank"), logits, jnp.zeros(0), seen.mask, key)
 
         advance = jax.jit(AutoReset(env).step)
         keys = jax.random.split(jax.random.split(jax.random.key(1))[1], 60)
-        inner, params, rows, both_ways = world.state, env.default_params, [], 0
+        inner, params, rows, both_ways = rollout.state, env.default_params, [], 0
         for number, key in enumerate(keys):
             _, act_key, _, key = jax.random.split(key, 4)
             own = int(sampled(inner, jax.random.split(act_key, 1)[0]))
@@ -241,7 +241,7 @@ class TestMassaging:
         state = learner.init(jax.random.key(0), env, Objective.published(env))
         for _ in range(2):
             state, _ = learner.update(state)
-        found = jax.tree.leaves((state.learned, state.log_std))
+        found = jax.tree.leaves((state.trainable, state.log_std))
         assert all(bool(jnp.all(jnp.isfinite(x))) for x in found)
 
     def test_the_published_thresholds(self):
@@ -342,8 +342,8 @@ def test_signals_begin_anew_with_every_episode():
 
     @eqx.filter_jit
     def collect(state):
-        world = jax.tree.map(lambda x: x[0], state.worlds)
-        return learner._run(state, (world, jax.random.key(1)))[1]
+        rollout = jax.tree.map(lambda x: x[0], state.rollouts)
+        return learner._run(state, (rollout, jax.random.key(1)))[1]
 
     steps = collect(state)
     done = np.array(steps.done)
@@ -358,9 +358,9 @@ def test_signals_begin_anew_with_every_episode():
 @pytest.mark.parametrize(
     ("env", "settings", "message"),
     [
-        (Bandit(), {}, "short_term is 'short_term', which bandit does not measure; it takes: poi"),
-        (DESK, {"long_term": ""}, "long_term is '', which desk does not measure; it takes: sho"),
-        (DESK, {"long_term": "x"}, "long_term is 'x', which desk does not measure; it takes: sho"),
+        (Bandit(), {}, "short_term is 'short_term', which bandit does not have; it takes: poi"),
+        (DESK, {"long_term": ""}, "long_term is '', which desk does not have; it takes: sho"),
+        (DESK, {"long_term": "x"}, "long_term is 'x', which desk does not have; it takes: sho"),
         (
             Bandit(),
             {"short_term": "points", "long_term": "points"},
@@ -375,7 +375,7 @@ def test_signals_begin_anew_with_every_episode():
         (
             Toy(population=8, horizon=5, places=3),
             {"network": "equivariant"} | dict.fromkeys(("short_term", "long_term"), TREATED),
-            "massage is asked of 'level', who decides 2 numbers in .*; it takes an agent that ch",
+            "massage is requested for 'level', .* 2 numbers in .*; it takes an agent that",
         ),
     ],
 )

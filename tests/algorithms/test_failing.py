@@ -86,7 +86,7 @@ def test_grid_search_finds_failure_or_life(failed_last):
 def test_a_failure_costs_every_agent_a_penalty(name):
     """In the step that it fails with and in no other."""
     state = learner(name).init(jax.random.key(0), ENV, DIRECT, fixed=FIXED)
-    world = jax.tree.map(lambda x: x[0], state.worlds)
+    rollout = jax.tree.map(lambda x: x[0], state.rollouts)
 
     @partial(jax.jit, static_argnames="penalty")
     def step(level, penalty):
@@ -95,7 +95,7 @@ def test_a_failure_costs_every_agent_a_penalty(name):
             "rank": jnp.zeros(ENV.places),
             "split": jnp.array([0.7, 0.3]),
         }
-        _, end, rewards = state.go_on(world, actions, world.hidden, jax.random.key(1), penalty)
+        _, end, rewards = state.step(rollout, actions, rollout.hidden, jax.random.key(1), penalty)
         return end.terminated, rewards
 
     for level, fails in ((0.1, True), (0.5, False)):

@@ -36,23 +36,25 @@ def stepped(learner, state, key):
     """A step of a learner, taken apart: its key, what happened and was learned from."""
     act_key, step_key, learn_key = jax.random.split(key, 3)
     experience_key, learn_key = jax.random.split(learn_key)
-    seen = state.env.observe(state.world.state, state.params)
-    epsilon = learner._epsilon(state, seen[state.agent])
-    logits = learner._policy(state).logits(seen[state.agent])
-    actions, hidden = learner._actions(state, seen, epsilon, logits, act_key)
-    state, happened, done = learner._advance(state, seen[state.agent], actions, hidden, step_key)
-    batch = learner._experiences(state, happened, experience_key)
+    observations = state.env.observe(state.rollout.state, state.params)
+    epsilon = learner._epsilon(state, observations[state.agent])
+    logits = learner._policy(state).logits(observations[state.agent])
+    actions, hidden = learner._actions(state, observations, epsilon, logits, act_key)
+    state, transition, done = learner._advance(
+        state, observations[state.agent], actions, hidden, step_key
+    )
+    batch = learner._experiences(state, transition, experience_key)
     state, _ = learner._learn(state, batch, learn_key)
-    return learner._ended(state, done), step_key, happened, batch
+    return learner._ended(state, done), step_key, transition, batch
 
 
 @eqx.filter_jit
-def remembering(env, objective, key, happened, memory):
-    """A step under the same noise from a world that remembers something else, rewarded as usual."""
-    before = AugmentedState(happened.before.state.env_state, memory)
-    _, end = AutoReset(env).step_autoreset(key, before, {"server": happened.action}, PARAMS)
-    judged = {n: j.replace(status=memory) for n, j in happened.before.scheme_states[0].items()}
-    _, reward = objective.step(judged, end.components)
+def remembering(env, objective, key, transition, memory):
+    """A step under the same noise from a state that remembers something else, rewarded as usual."""
+    before = AugmentedState(transition.before.state.env_state, memory)
+    _, end = AutoReset(env).step_autoreset(key, before, {"server": transition.action}, PARAMS)
+    schemes = {n: j.replace(status=memory) for n, j in transition.before.scheme_states[0].items()}
+    _, reward = objective.step(schemes, end.components)
     after = env.observe(end.final_state, PARAMS)["server"]
     return env.observe(before, PARAMS)["server"], after, reward, end.final_state.memory
 
@@ -60,14 +62,14 @@ def remembering(env, objective, key, happened, memory):
 def test_counterfactual_experiences_are_those_of_a_world_that_remembers_something_else():
     state, wasted = begun(TABULAR, objective=MIXED), 0
     for number in range(8):
-        before = np.asarray(state.world.state.memory)
-        state, key, happened, batch = stepped(TABULAR, state, jax.random.key(number))
-        wasted += int(happened.components.given.sum() == 0)
-        found = jax.tree.map(np.asarray, (batch.seen, batch.seen_after, batch.reward))
+        before = np.asarray(state.rollout.state.memory)
+        state, key, transition, batch = stepped(TABULAR, state, jax.random.key(number))
+        wasted += int(transition.components.given.sum() == 0)
+        found = jax.tree.map(np.asarray, (batch.observation, batch.next_observation, batch.reward))
         memories = [before, *(before + o for o in itertools.product((0, 1, 2), repeat=2))]
         assert batch.kept.tolist() == [True, False] + [True] * 8
         for place, memory in enumerate(memories[: len(batch.kept)]):
-            due = remembering(state.env, MIXED, key, happened, jnp.asarray(memory))
+            due = remembering(state.env, MIXED, key, transition, jnp.asarray(memory))
             for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(due[:3]), strict=True):
                 np.testing.assert_allclose(one[place], other, rtol=1e-6)
     assert 0 < wasted < 8, "steps of both kinds"
@@ -80,18 +82,20 @@ def test_a_memory_of_differences_does_for_parity():
     learner = algorithms.get("tabular-fair-qcm")(offsets=(-1, 1, 2))
     state = begun(learner, "min", objective)
     for number in range(6):
-        before = np.asarray(state.world.state.memory)
-        state, _, happened, batch = stepped(learner, state, jax.random.key(number))
-        given = np.asarray(happened.components.given)
+        before = np.asarray(state.rollout.state.memory)
+        state, _, transition, batch = stepped(learner, state, jax.random.key(number))
+        given = np.asarray(transition.components.given)
         kept, reward = np.asarray(batch.kept), np.asarray(batch.reward)
-        seen, seen_after = (np.asarray(s.features) for s in (batch.seen, batch.seen_after))
+        observations, next_observations = (
+            np.asarray(s.features) for s in (batch.observation, batch.next_observation)
+        )
         for place, offset in enumerate((0, -1, 1, 2)):
-            ahead = before + offset * (np.arange(2) == np.argmax(before))
-            assert bool(kept[place]) == bool((ahead >= 0).all())
-            np.testing.assert_array_equal(seen[place, :, 1], ahead)
-            after = ahead + given
+            furthest = before + offset * (np.arange(2) == np.argmax(before))
+            assert bool(kept[place]) == bool((furthest >= 0).all())
+            np.testing.assert_array_equal(observations[place, :, 1], furthest)
+            after = furthest + given
             assert float(reward[place]) == -abs(after[0] - after[1]) / 4.0
-            np.testing.assert_array_equal(seen_after[place, :, 1], after - after.min())
+            np.testing.assert_array_equal(next_observations[place, :, 1], after - after.min())
 
 
 def test_the_table_is_that_of_a_plain_rewrite():
@@ -99,10 +103,10 @@ def test_the_table_is_that_of_a_plain_rewrite():
     state, values, epsilon = begun(TABULAR, objective=MIXED), {}, {}
     time, counts, limit = 0, (0, 0), SHOP.horizon
     for number in range(40):
-        present = tuple(np.asarray(state.world.state.env_state.present).tolist())
-        state, _, happened, _ = stepped(TABULAR, state, jax.random.key(number))
-        action, time = int(happened.action), time + 1
-        following = tuple(np.asarray(happened.after.state.env_state.present).tolist())
+        present = tuple(np.asarray(state.rollout.state.env_state.present).tolist())
+        state, _, transition, _ = stepped(TABULAR, state, jax.random.key(number))
+        action, time = int(transition.action), time + 1
+        following = tuple(np.asarray(transition.after.state.env_state.present).tolist())
         epsilon[present, counts] = max(0.95 * epsilon.get((present, counts), 1.0), 0.2)
         others = [tuple(np.add(counts, o)) for o in itertools.product((0, 1, 2), repeat=2)]
         factor = 0.0 if time == limit else 0.99
@@ -113,15 +117,15 @@ def test_the_table_is_that_of_a_plain_rewrite():
                 continue  # no doughnuts are left for that many
             reward = 2.0 * np.log(np.add(after, 1.0)).sum() if present[action] else 0.0
             reward -= 0.5 * abs(after[0] - after[1])
-            ahead = max(values.get((following, after, a), 0.0) for a in (0, 1))
+            next_value = max(values.get((following, after, a), 0.0) for a in (0, 1))
             old = values.get((present, memory, action), 0.0)
-            changes[present, memory, action] = old + 0.1 * (reward + factor * ahead - old)
+            changes[present, memory, action] = old + 0.1 * (reward + factor * next_value - old)
         values |= changes
         counts = tuple((np.array(counts) + given).astype(int).tolist())
         counts, time = ((0, 0), 0) if time == limit else (counts, time)
     code, found = state.table.code, np.asarray(state.table.values)
-    seen = jax.jit(state.env.observation_space("server").sample)(KEY)
-    index = jax.jit(lambda rows: code.index(seen.replace(features=rows))[0])
+    observation = jax.jit(state.env.observation_space("server").sample)(KEY)
+    index = jax.jit(lambda rows: code.index(observation.replace(features=rows))[0])
     due = np.zeros_like(found)
     for (present, memory, action), value in values.items():
         due[index(np.stack([present, memory], axis=1).astype(np.float32)), action] = value
@@ -133,9 +137,9 @@ def test_the_table_is_that_of_a_plain_rewrite():
 
 
 @eqx.filter_jit
-def numbers(network, seen):
+def numbers(network, observation):
     """What a network computes on, of each of several observations."""
-    return jax.vmap(network.inputs)(seen)
+    return jax.vmap(network.inputs)(observation)
 
 
 def test_the_replay_buffer_holds_what_is_kept_and_no_more():
@@ -144,26 +148,34 @@ def test_the_replay_buffer_holds_what_is_kept_and_no_more():
     for number in range(6):
         state, _, _, batch = stepped(learner, state, jax.random.key(number))
         assert len(batch.kept) == 1 + 5 and batch.kept.all(), "5 of 8 legal ones, sampled"
-        due += list(np.asarray(numbers(state.skeleton, batch.seen)))
-        assert len(np.unique(np.asarray(batch.seen.features)[:, :, 1], axis=0)) == 6
+        due += list(np.asarray(numbers(state.static, batch.observation)))
+        assert len(np.unique(np.asarray(batch.observation.features)[:, :, 1], axis=0)) == 6
     assert int(state.buffer.added) == 36 and int(state.gradient_steps) == 3
     kept = {tuple(row) for row in np.asarray(state.buffer.rows.inputs)}
     assert kept == {tuple(row) for row in due[-24:]}
     # the values of what came after are those of the target network
-    target = eqx.combine(state.target, state.skeleton)
-    ahead = jax.jit(lambda rows: jax.vmap(target.outputs)(rows))(state.buffer.rows.inputs_after)
-    largest = np.asarray(ahead).max(axis=1)
-    np.testing.assert_allclose(state.buffer.rows.ahead, largest, atol=1e-6)
+    target = eqx.combine(state.target, state.static)
+    values = jax.jit(lambda rows: jax.vmap(target.outputs)(rows))(state.buffer.rows.next_inputs)
+    largest = np.asarray(values).max(axis=1)
+    np.testing.assert_allclose(state.buffer.rows.next_value, largest, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["tabular-fair-qcm", "fair-qcm"])
 @pytest.mark.parametrize(
     ("env", "objective", "error"),
     [
-        (SHOP, {"welfare": 1.0}, "shop remembers nothing; {} takes a memory .full, min, reset."),
-        (augmented(SHOP, "min"), {"welfare": 1.0}, "reward of the scheme 'welfare' is no function"),
-        (augmented(SHOP, "reset"), {"parity": 1.0}, "has no status, so that rewards are no"),
-        (augmented(SHOP, "full"), {"last": 1.0}, "the scheme 'last' is no sum of what a status"),
+        (
+            SHOP,
+            {"welfare": 1.0},
+            "shop has no memory in its state; {} needs one of: full, min, reset",
+        ),
+        (
+            augmented(SHOP, "min"),
+            {"welfare": 1.0},
+            "does not determine the reward of the scheme .welfare.",
+        ),
+        (augmented(SHOP, "reset"), {"parity": 1.0}, "has no method status .so rewards are not"),
+        (augmented(SHOP, "full"), {"last": 1.0}, "the scheme .last. is not a sum over steps"),
     ],
 )
 def test_memories_that_do_not_tell_the_reward(name, env, objective, error):
@@ -192,15 +204,15 @@ class Alone(Reset):
 
 def test_a_memory_without_neighbours():
     env = augmented(SHOP, Alone("given"))
-    with pytest.raises(FairgymError, match="has no neighbours, which say what else it could hold"):
+    with pytest.raises(FairgymError, match="has no method neighbours"):
         check_memory("fair-qcm", env, PARAMS, WELFARE, (0, 1))
 
 
 @pytest.mark.parametrize(
     ("name", "settings", "error"),
     [
-        ("tabular-fair-qcm", {"offsets": ()}, "offsets is .*; it takes one or several whole"),
-        ("fair-qcm", {"offsets": (1, 1)}, "offsets is .*; it takes one or several whole"),
+        ("tabular-fair-qcm", {"offsets": ()}, "offsets is .*; it takes one or more distinct"),
+        ("fair-qcm", {"offsets": (1, 1)}, "offsets is .*; it takes one or more distinct"),
         ("fair-qcm", {"counterfactuals": -1}, "counterfactuals is -1; it takes a whole number"),
         ("fair-qcm", {"buffer_size": 32}, "buffer_size is 32; it takes more than the counterf"),
         ("dqn", {"learning_starts": 401}, "learning_starts is 401; it takes a whole number from 1"),
@@ -225,7 +237,7 @@ def test_a_table_that_is_too_large_and_a_buffer_that_holds_no_episode():
     env = augmented(Shop(horizon=100, people=5), "full")
     objective = Objective.weighted(env, {"welfare": 1.0})
     states = 2**5 * 101**5
-    with pytest.raises(FairgymError, match=f"tells {states:,} states apart; tabular-q takes at"):
+    with pytest.raises(FairgymError, match=f"has {states:,} distinct observations; tabular-q tak"):
         algorithms.get("tabular-q")().init(KEY, env, objective)
     with pytest.raises(FairgymError, match="buffer_size is 99; drqn takes at least the 100 steps"):
         algorithms.get("drqn")(buffer_size=99).init(KEY, env, objective)

@@ -74,7 +74,7 @@ def test_gaps_are_those_of_the_episodes_in_which_every_group_has_somebody():
 
 @pytest.mark.full
 def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order(begun):
-    """Also after it is full: who is drawn is followed by the next step of the same world."""
+    """Also after it is full: who is drawn is followed by the next step of the same environment."""
     ddpg, _, state, _ = begun("f-maddpg")
     draw = eqx.filter_jit(lambda buffer, key: buffer.sample(key, 3))
     seen = set()
@@ -116,9 +116,9 @@ def test_agents_that_act_now_and_then_learn_from_those_steps(name):
     fixed = {"split": FIXED["split"]}
     state = some.init(jax.random.key(0), env, Objective.uniform(env), fixed=fixed)
     steps = collected(some, state, jax.random.key(1))
-    for world in range(2):
-        assert steps.acts["level"][world].tolist() == [True, False, False, True]
-        assert steps.done[world].tolist() == [False, False, False, True]
+    for env in range(2):
+        assert steps.acts["level"][env].tolist() == [True, False, False, True]
+        assert steps.done[env].tolist() == [False, False, False, True]
     assert steps.acts["rank"].all()
     if name == "f-maddpg":
         does = np.abs(steps.actions["level"]).sum(axis=2) > 0
@@ -129,7 +129,7 @@ def test_agents_that_act_now_and_then_learn_from_those_steps(name):
 def test_conformance(name, begun):
     check_algorithm(learner(name), ENV, objective=BOUNDED, fixed=FIXED)
     some, before, state, _ = begun(name)
-    assert set(state.learned.actors) == {"level"} and state.trained == ("level",)
+    assert set(state.trainable.actors) == {"level"} and state.trained == ("level",)
     for policies in (some.policies(before), some.policies(state)):
         assert list(policies) == list(ENV.agents)
         assert all(eqx.tree_equal(policies[agent], policy) for agent, policy in FIXED.items())
@@ -155,7 +155,7 @@ def test_every_system_can_be_learned_in(name, environment):
     some = learner(name, learning_starts=0) if name == "f-maddpg" else learner(name)
     before = some.init(jax.random.key(0), env, Objective.uniform(env))
     state, log = eqx.filter_jit(type(some)._round)(some, before, jax.random.key(1))
-    check_learned(before.learned, state.learned)
+    check_learned(before.trainable, state.trainable)
     assert all(np.isfinite(value) for value in log.values())
     assert list(some.policies(state)) == list(env.agents)
 

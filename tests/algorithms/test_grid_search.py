@@ -70,7 +70,7 @@ def test_what_it_cannot_search():
     with pytest.raises(FairgymError, match="'split' divides shares: give it a fixed policy"):
         SEARCH.init(jax.random.key(0), ENV, DIRECT)
     own = {"level": DIRECT, "rank": Objective.uniform(ENV)}
-    with pytest.raises(FairgymError, match="grid search takes one objective for all agents"):
+    with pytest.raises(FairgymError, match="grid search needs the same objective for all agents"):
         SEARCH.init(jax.random.key(0), ENV, own, fixed=FIXED)
 
 

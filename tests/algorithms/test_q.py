@@ -105,8 +105,8 @@ def test_only_a_network_that_remembers_can_tell_what_was_seen():
 def test_what_q_learners_do_not_train(name):
     learner, env, key = algorithms.get(name)(), Toy(), jax.random.key(0)
     objective = Objective.uniform(env)
-    with pytest.raises(FairgymError, match=f"3 agents are to be trained: .*; {name} takes one"):
+    with pytest.raises(FairgymError, match=f"3 agents are to be trained: .*; {name} trains one"):
         learner.init(key, env, objective)
     fixed = {a: Constant(env.action_space(a), 0.5) for a in ("level", "split")}
-    with pytest.raises(FairgymError, match=f"'rank' is 5 numbers in .*; {name} takes an agent"):
+    with pytest.raises(FairgymError, match=f"'rank' is 5 numbers in .*; {name} needs an agent"):
         learner.init(key, env, objective, fixed=fixed)

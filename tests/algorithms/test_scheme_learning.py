@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from learners import learner
 from room import Room
 
-from fairgym.algorithms import algorithms, first_worlds, fixed_actions
+from fairgym.algorithms import algorithms, fixed_actions, initial_rollout_states
 from fairgym.core import Components, EntitySpace, Feature, Shares, State, component
 from fairgym.fairness import Direct, Full, Nash, Objective, Scheme
 from fairgym.wrappers import Augmented, augmented
@@ -79,26 +79,26 @@ class Alternating(eqx.Module):
 ENV = Stove()
 
 
-def test_rewards_of_running_worlds_are_gains_of_the_episode():
+def test_rewards_of_running_environments_are_gains_of_the_episode():
     """A fold in NumPy that begins anew with every episode; the heater itself is not trained."""
     some = learner("f-mappo")
     objective = Objective(ENV.metrics, {"course": 2.0}, schemes=ENV.spec.schemes)
     state = some.init(KEY, ENV, objective, fixed={"heater": Alternating()})
-    world = jax.tree.map(lambda x: x[0], state.worlds)
+    rollout = jax.tree.map(lambda x: x[0], state.rollouts)
 
     @jax.jit
-    def step(world, key):
-        seen = state.env.observe(world.state, state.params)
-        actions, hidden = fixed_actions(state.env, state.fixed, seen, key, world)
+    def step(rollout, key):
+        seen = state.env.observe(rollout.state, state.params)
+        actions, hidden = fixed_actions(state.env, state.fixed, seen, key, rollout)
         actions = actions | {"guest": jnp.array([0.5, 0.5])}
-        world, end, rewards = state.go_on(world, actions, hidden, key, 0.0)
-        return world, end.components.heat, rewards
+        rollout, end, rewards = state.step(rollout, actions, hidden, key, 0.0)
+        return rollout, end.components.heat, rewards
 
     had, total = np.zeros(2), []
     for number in range(10):
         if number % 4 == 0:
             had = np.zeros(2)
-        world, heat, rewards = step(world, jax.random.fold_in(KEY, number))
+        rollout, heat, rewards = step(rollout, jax.random.fold_in(KEY, number))
         np.testing.assert_array_equal(heat, [[2.0, 0.0], [0.0, 1.0]][number % 2])
         had += np.asarray(heat)
         # rewards are those of T steps like this one, as direct rewards are
@@ -108,14 +108,16 @@ def test_rewards_of_running_worlds_are_gains_of_the_episode():
     assert len({tuple(x) for x in total}) == 4
 
 
-def test_worlds_are_stacked_and_empty_without_schemes():
+def test_rollout_states_are_stacked_and_empty_without_schemes():
     keys = jax.random.split(KEY, 3)
     objectives = (("heater", Objective.direct(ENV)),)
-    world = first_worlds(ENV, ENV.default_params, objectives, {}, keys)
-    assert world.scheme_states == ({},) and world.hidden == {}
+    rollout = initial_rollout_states(ENV, ENV.default_params, objectives, {}, keys)
+    assert rollout.scheme_states == ({},) and rollout.hidden == {}
     objectives = (("heater", Objective(ENV.metrics, {"course": 1.0}, schemes=ENV.spec.schemes)),)
-    world = first_worlds(ENV, ENV.default_params, objectives, {"guest": Alternating()}, keys)
-    assert world.scheme_states[0]["course"].status.shape == (3, 2) and world.hidden[
+    rollout = initial_rollout_states(
+        ENV, ENV.default_params, objectives, {"guest": Alternating()}, keys
+    )
+    assert rollout.scheme_states[0]["course"].status.shape == (3, 2) and rollout.hidden[
         "guest"
     ].shape == (3,)
 

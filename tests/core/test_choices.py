@@ -134,7 +134,7 @@ class TestFixed:
         assert fixed_policies(SHOP, changed)["level"].action == 2
         changed = with_fixed(SHOP, {"level": "random"}, [("level", "1")])
         assert fixed_policies(SHOP, changed)["level"].action == 1
-        message = "'level' chooses one option, and has no numbers that could be changed one by one"
+        message = "'level' chooses one option and has no numbers to change one by one"
         for change in ([("level.person_2", "1")], [("level", {"person_2": 1.0})]):
             with pytest.raises(FairgymError, match=message):
                 fixed_policies(SHOP, with_fixed(SHOP, {"level": 0}, change))

@@ -84,7 +84,7 @@ def test_curves_are_those_of_the_log(made):
     runs, data = made
     for label in TRAINED:
         several, found = runs[f"loan/{label}"], data[label]
-        assert steps_per_epoch(several[0]) == 80  # two rounds of two worlds with 20 steps
+        assert steps_per_epoch(several[0]) == 80  # two rounds of two environments with 20 steps
         np.testing.assert_array_equal(found["steps"], [80, 160])
         for seed, run in enumerate(several):
             gaps = [-line[log_keys.metric("admission_disparity")] for line in run.metrics]

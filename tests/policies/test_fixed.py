@@ -125,7 +125,9 @@ class TestFirstCome:
 
     @pytest.mark.parametrize("agent", ["rank", "level"])
     def test_an_agent_that_cannot(self, agent):
-        with pytest.raises(FairgymError, match=f"sees 'time_waited'; '{agent}' sees: group, skill"):
+        with pytest.raises(
+            FairgymError, match=f"observes 'time_waited'; '{agent}' observes: group, skill"
+        ):
             FirstCome(Toy(), agent)
 
     def test_an_agent_that_sees_times_but_ranks_nobody(self):
@@ -204,7 +206,7 @@ class TestRules:
             ("nowhere_at_all:rule", "there is no module 'nowhere_at_all'"),
             ("broken_RULES:rule", "cannot be imported: ZeroDivisionError"),
             ("RULES:absent", "has no 'absent'"),
-            ("RULES:number", "of 'level' is no function; it takes one of"),
+            ("RULES:number", "of 'level' is not a function; it takes a f"),
             ("RULES:short", r"returns float32 of shape \(1,\); it takes float32 of shape \(2,\)"),
             ("RULES:whole", r"returns int32 of shape \(2,\); it takes float32"),
             ("RULES:nothing", "returns NoneType; it takes"),

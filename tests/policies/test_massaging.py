@@ -96,7 +96,7 @@ def test_what_is_drawn_is_massaged():
             plain = fairgym.evaluate(bank, params, drawn, KEY, 8)
             np.testing.assert_array_equal(courses.values("profit"), plain.values("profit"))
     assert gaps[1] < 0.5 * gaps[0]
-    with pytest.raises(FairgymError, match="policies has none of bank_loans that chooses"):
+    with pytest.raises(FairgymError, match="policies has no learned policy of bank_loans"):
         sampled(bank, fixed_policies(bank, bank.spec.baselines["threshold"]))
 
 
@@ -134,7 +134,7 @@ def test_units_are_those_of_an_enumeration():
     [
         ({"threshold": 1.5}, "threshold is 1.5; it takes a number from 0 to 1"),
         ({"measure": "gap"}, "measure is 'gap'; it takes a Windowed, or one of: short_term, long"),
-        ({"policies": {"bank": "threshold"}}, "policies has none with probabilities to compare"),
+        ({"policies": {"bank": "threshold"}}, "policies has no learned policy with probabilities"),
         ({"policies": {}}, "no policy for 'bank'; bank_loans has the agents: bank"),
     ],
 )

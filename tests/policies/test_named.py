@@ -103,7 +103,7 @@ class TestNamedAction:
                 {"": 0.4},
                 "unknown element '' of 'planner'; its elements are: beds,",
             ),
-            (TREE, BASE, {"East": 0.4}, "and those of a group: Northeast, Midwest, South, West"),
+            (TREE, BASE, {"East": 0.4}, "or all of a group: Northeast, Midwest, South, West"),
             (TREE, BASE, {"South": 1.5}, "planner.South is 1.5; it takes a number from 0 to 1"),
             (TREE, BASE, {"South": -0.1}, "planner.South is -0.1; it takes a number from 0 to 1"),
             (TREE, BASE, {"South": float("nan")}, "planner.South is nan; it takes a number"),
@@ -190,7 +190,7 @@ class TestWithFixed:
         made = with_fixed(Toy(), {}, [("level.first", 0.3), ("level.second", 0.4)])
         assert made == {"level": [0.3, 0.4]}
         assert with_fixed(Toy(), {}, [("rank.score", 0.3)]) == {"rank": 0.3}
-        with pytest.raises(FairgymError, match=r"but not level_second.*or a policy of the whole"):
+        with pytest.raises(FairgymError, match=r"but not level_second.*or first a policy"):
             with_fixed(Toy(), {}, [("level.first", 0.3)])
 
     @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toys import Toy
 
 from fairgym.core import Entities, EntitySpace, Feature, PerEntity, Shares, Unit
-from fairgym.policies import EquivariantPolicy, Standardiser, equivariant, split_learned
+from fairgym.policies import EquivariantPolicy, Standardiser, equivariant, split_trainable
 from fairgym.policies.networks import standard_normal
 
 SEEN = EntitySpace(
@@ -211,11 +211,11 @@ def test_agents_and_layers_have_weights_of_their_own():
 
 def test_partition_and_combine():
     made = equivariant(Toy(), KEY, 3, pooled=True)
-    learned, rest = split_learned(made)
-    assert eqx.tree_equal(eqx.combine(learned, rest), made)
-    names = {path[1].name for path, _ in jax.tree_util.tree_leaves_with_path(learned)}
+    trainable, rest = split_trainable(made)
+    assert eqx.tree_equal(eqx.combine(trainable, rest), made)
+    names = {path[1].name for path, _ in jax.tree_util.tree_leaves_with_path(trainable)}
     expected = {"first", "first_bias", "of_context", "of_pooled", "second", "second_bias"}
     assert names == expected
-    assert not any(isinstance(x, jax.Array) and x.size == 0 for x in jax.tree.leaves(learned))
+    assert not any(isinstance(x, jax.Array) and x.size == 0 for x in jax.tree.leaves(trainable))
     kept = {path[2].name for path, _ in jax.tree_util.tree_leaves_with_path(rest)}
     assert kept == {"shift", "scale", "context_shift", "context_scale"}

@@ -146,11 +146,11 @@ def test_other_observations_are_refused(run):
 def test_runs_without_massaging_are_refused(run, plain, command, capsys, tmp_path):
     assert command(["evaluate", str(run.folder), str(plain.folder), "--massage"]) == 2
     error = capsys.readouterr().err
-    assert f"{plain.folder} is a run of ppo; massage takes one of f-ppo that was trained" in error
+    assert f"{plain.folder} is a run of ppo; massage needs a run of f-ppo that was trained" in error
     assert "measuring" not in error
     for changes, message in (
-        ({"massage": False}, "is a run of f-ppo; massage takes one of f-ppo that"),
-        ({"threshold_start": 100}, "f-ppo; it ended before massaging began; massage takes"),
+        ({"massage": False}, "is a run of f-ppo; massage needs a run of f-ppo that"),
+        ({"threshold_start": 100}, "f-ppo; it ended before massaging began; massage needs"),
     ):
         other = dataclasses.replace(CONFIG, algorithm_args=F_PPO | changes)
         with pytest.raises(FairgymError, match=message):

@@ -195,7 +195,7 @@ def test_equal_environments_are_equal_and_wrappers_go_around():
         (House(), Sums, "it takes a memory that can be shown to agents"),
         (Toy(), Sums("served", "person"), "agent 'level' has 12 rows and the memory one number"),
         (Toy(), Sums("served", "group"), "the memory has the axis 'group'; it takes 'person'"),
-        (Toy(), Sums("served", "", ("a", "time")), "'level' sees a feature 'time' already"),
+        (Toy(), Sums("served", "", ("a", "time")), "'level' already observes a feature 'time'"),
         (AutoReset(House()), "heat", "AutoReset takes the outermost place"),
     ],
 )

@@ -1,10 +1,11 @@
-"""Algorithms that learn or search for policies: one module each, found by name.
+"""Algorithms that learn or search for policies, one module each, found by name.
 
-What the author of another one needs stands here too: the interface (`Algorithm`, `TrainState`), the
-fields that every state begins with, episodes of many policies side by side, logs, and the names of
-what is logged (`log_keys`). `fairgym.core.param` declares hyperparameters,
-`fairgym.wrappers.AutoReset` is for environments that run on, `fairgym.core.batching.map_episodes`
-maps anything else side by side. `examples/own_algorithm.py` is a complete one.
+The package also exports what a custom algorithm needs: the interface (`Algorithm`, `TrainState`),
+the fields that every training state begins with, batched episodes of many policies, logs, and the
+names of what is logged (`log_keys`). `fairgym.core.param` declares hyperparameters,
+`fairgym.wrappers.AutoReset` resets environments automatically, and
+`fairgym.core.batching.map_episodes` batches any other function of an episode. See
+`examples/own_algorithm.py` for a complete example.
 """
 
 from fairgym.algorithms import _log_keys as log_keys
@@ -26,13 +27,13 @@ from fairgym.algorithms._episodes import (
     survived,
 )
 from fairgym.algorithms._replay import ReplayBuffer
-from fairgym.algorithms._worlds import (
-    Seen,
-    World,
+from fairgym.algorithms._rollouts import (
+    RolloutState,
+    SampledObservations,
     acting,
     first_states,
-    first_worlds,
     fixed_actions,
+    initial_rollout_states,
     initial_scheme_states,
     observe_sampled,
     sample_people,
@@ -44,16 +45,16 @@ __all__ = [
     "Algorithm",
     "Objectives",
     "ReplayBuffer",
-    "Seen",
+    "RolloutState",
+    "SampledObservations",
     "TrainState",
-    "World",
     "acting",
     "algorithms",
     "as_arrays",
     "first_states",
-    "first_worlds",
     "fixed_actions",
     "init_fields",
+    "initial_rollout_states",
     "initial_scheme_states",
     "log_episodes",
     "log_keys",

@@ -1,4 +1,4 @@
-"""The interface of algorithms, which lets the training loop be written once."""
+"""The interface of algorithms, which lets one training loop serve all of them."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -37,21 +37,21 @@ Objectives = Objective | Mapping[str, Objective]
 
 StateT = TypeVar("StateT")
 
-# What no machine has the memory for, and a mistyped number soon exceeds.
+# Far more than fits in memory: catches mistyped numbers early.
 LARGEST_WIDTH = 16_384  # units of a hidden layer
 MOST_EPISODES = 1_000_000  # episodes, environments or steps of one update
 
 
 class TrainState(Struct):
-    """State of a run in progress; subclasses add what they learn.
+    """State of a training run; subclasses add what they learn.
 
     Attributes:
-        env: the environment; static.
-        objectives: pairs (agent, objective), one per trained agent; static.
-        params: the environment's parameters.
-        fixed: the policies of the agents that are not trained.
-        key: raw key data, advanced by every update.
-        updates: number of updates done.
+        env: The environment; static.
+        objectives: Pairs (agent, objective), one per trained agent; static.
+        params: The environment's parameters.
+        fixed: Policies of the agents that are not trained, by name.
+        key: Raw key data, advanced by every update.
+        updates: Number of updates so far.
     """
 
     env: Environment = eqx.field(static=True)
@@ -62,44 +62,48 @@ class TrainState(Struct):
     updates: Int[Array, ""]
 
     def next_key(self) -> tuple[PRNGKeyArray, UInt32[Array, "..."]]:
-        """A key for this update, and the raw key of the next."""
+        """Return a key for this update, and the raw key of the next update."""
         now, later = jax.random.split(jax.random.wrap_key_data(self.key))
         return now, jax.random.key_data(later)
 
-    def with_fixed(self, learned: Mapping[str, AnyPolicy]) -> dict[str, AnyPolicy]:
-        """Policies of all agents in acting order: these of the trained ones, and the fixed ones."""
-        everybody = {**learned, **self.fixed}
-        return {agent: everybody[agent] for agent in self.env.agents}
+    def with_fixed(self, trained: Mapping[str, AnyPolicy]) -> dict[str, AnyPolicy]:
+        """Return the policies of all agents in acting order: the given ones and the fixed ones.
+
+        Args:
+            trained: Trained agent -> policy.
+        """
+        policies = {**trained, **self.fixed}
+        return {agent: policies[agent] for agent in self.env.agents}
 
 
 @runtime_checkable
 class Algorithm(Protocol[StateT]):
     """A frozen dataclass of hyperparameters with these methods; generic in its training state.
 
-    `class Mine(Algorithm[MyState])` takes over what has a default here.
+    `class Mine(Algorithm[MyState])` inherits the defaults given here.
 
     Attributes:
-        extended_by: hyperparameter that sets `num_updates` and changes no update, so that a larger
-            value extends a run ("epochs"); empty where there is none, as with a learning rate that
-            is annealed over the whole run.
+        extended_by: Hyperparameter that sets `num_updates` and does not change any update, so that
+            a larger value extends a finished run ("epochs"). Empty if there is none, for example
+            because the learning rate is annealed over the whole run.
     """
 
     extended_by: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        """Raise a FairgymError unless every hyperparameter is in the range that `param` gives."""
+        """Raise a FairgymError unless every hyperparameter is in the range given by `param`."""
         check_params(self)
 
     @property
     def num_updates(self) -> int:
-        """Number of times that `update` is called in a whole run."""
+        """Number of calls of `update` in a whole run."""
         ...
 
     @property
     def score_discount(self) -> float:
-        """Discount factor of the component sums that the objective acts on; 1 for plain sums.
+        """Discount factor of the component sums that the objective scores; 1 for plain sums.
 
-        A gradient learner's `gamma`, of the rewards of its steps, is another thing.
+        It is not the `gamma` of gradient learners, which discounts step rewards.
         """
         return 1.0
 
@@ -112,27 +116,27 @@ class Algorithm(Protocol[StateT]):
         params: Params | None = None,
         fixed: Mapping[str, AnyPolicy] | None = None,
     ) -> StateT:
-        """State before the first update.
+        """Return the state before the first update.
 
         Args:
-            key: a JAX key; everything random follows from it.
-            env: the environment.
-            objective: one objective for all, or one per agent (non-cooperative).
-            params: the environment's parameters; its defaults if None.
-            fixed: policies of agents that are not to be trained.
+            key: A JAX key, the only source of randomness.
+            env: The environment.
+            objective: One objective for all agents, or one per agent (non-cooperative).
+            params: The environment's parameters; its defaults if None.
+            fixed: Policies of the agents that are not trained.
         """
         ...
 
     def update(self, state: StateT) -> tuple[StateT, dict[str, Float[Array, ""]]]:
-        """One epoch, or a fixed number of gradient steps: the next state, and what to log.
+        """Run one epoch, or a fixed number of gradient steps; return the next state and the log.
 
-        Compiled. The log is flat, its keys are those of `fairgym.algorithms.log_keys`: what
-        `log_episodes` makes, "objective" among it, and whatever else the algorithm reports.
+        Compiled. The log is a flat dictionary with the keys of `fairgym.algorithms.log_keys`: all
+        keys of `log_episodes` ("objective" among them), and whatever else the algorithm reports.
         """
         ...
 
     def policies(self, state: StateT) -> Mapping[str, AnyPolicy]:
-        """Policies of all agents, learned so far or fixed, by name of agent."""
+        """Return the current policies of all agents, trained and fixed, by name of agent."""
         ...
 
     def massaged(
@@ -143,23 +147,26 @@ class Algorithm(Protocol[StateT]):
         trained_in: Environment,
         updates: int,
     ) -> tuple[Environment, dict[str, AnyPolicy]]:
-        """Policies with action massaging, and an environment with what they then look at.
+        """Return the environment and the policies with action massaging.
+
+        The environment holds the measure state that massaging needs.
 
         Args:
-            env: the environment to act in.
-            params: its parameters.
-            policies: agent -> policy.
-            trained_in: the environment of the training.
-            updates: number of updates that were made.
+            env: The environment to act in.
+            params: Its parameters.
+            policies: Agent -> policy.
+            trained_in: The environment of the training.
+            updates: Number of updates so far.
 
         Raises:
-            FairgymError: it does not massage actions, or did not come to it.
+            FairgymError: The algorithm does not massage actions, or training ended before the first
+                massaged round.
         """
-        raise FairgymError("massage takes one of f-ppo that was trained with it")
+        raise FairgymError("massage needs a run of f-ppo that was trained with massaging")
 
 
 class Started(Algorithm[StateT]):
-    """An algorithm whose `init` begins with the fields that every state has."""
+    """Base of algorithms whose training state extends the fields of `TrainState`."""
 
     def init(
         self,
@@ -170,42 +177,42 @@ class Started(Algorithm[StateT]):
         params: Params | None = None,
         fixed: Mapping[str, AnyPolicy] | None = None,
     ) -> StateT:
-        """State before the first update.
+        """Return the state before the first update.
 
-        Arguments as in `Algorithm.init`.
+        Arguments are those of `Algorithm.init`.
 
         Raises:
-            FairgymError: as `init_fields`, or these agents of the environment cannot be trained.
+            FairgymError: As for `init_fields`, or the algorithm cannot train these agents.
         """
         return self._start(init_fields(key, env, objective, params, fixed), key)
 
     def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
-        """State before the first update.
+        """Return the state before the first update.
 
         Args:
-            fields: fields of `TrainState`, by name.
-            key: a JAX key.
+            fields: Fields of `TrainState`, by name.
+            key: A JAX key.
         """
         raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
 class Epochs(Started[StateT]):
-    """Hyperparameters of algorithms that learn epoch by epoch."""
+    """Base of algorithms that train in epochs, with their shared hyperparameters."""
 
     extended_by: ClassVar[str] = "epochs"
 
-    epochs: int = param(40, "Number of epochs of training, each of which is logged.", low=1)
+    epochs: int = param(40, "Number of training epochs; each is logged.", low=1)
     evaluation_episodes: int = param(
         4,
-        "Number of episodes per epoch that measure the learned policy.",
+        "Evaluation episodes of the learned policy in each epoch.",
         low=1,
         high=MOST_EPISODES,
     )
 
     @property
     def num_updates(self) -> int:
-        """One update for each epoch."""
+        """Number of updates: one per epoch."""
         return self.epochs
 
 
@@ -216,12 +223,12 @@ def init_fields(
     params: Params | None = None,
     fixed: Mapping[str, AnyPolicy] | None = None,
 ) -> dict[str, Any]:
-    """Fields of `TrainState` before the first update, by name.
+    """Return the fields of `TrainState` before the first update, by name.
 
-    Arguments as in `Algorithm.init`.
+    Arguments are those of `Algorithm.init`.
 
     Raises:
-        FairgymError: as `objectives_of`.
+        FairgymError: As for `objectives_of`.
     """
     fixed = dict(fixed or {})
     objectives = objectives_of(env, objective, fixed)
@@ -238,15 +245,15 @@ def init_fields(
 def objectives_of(
     env: Environment, objective: Objectives, fixed: Mapping[str, AnyPolicy]
 ) -> tuple[tuple[str, Objective], ...]:
-    """Pairs (agent, objective) of the trained agents, in acting order.
+    """Return pairs (agent, objective) of the trained agents, in acting order.
 
     Args:
-        env: the environment.
-        objective: one objective for all trained agents, or one per agent.
-        fixed: agents that are not trained -> their policies.
+        env: The environment.
+        objective: One objective for all trained agents, or one per agent.
+        fixed: Agent that is not trained -> its policy.
 
     Raises:
-        FairgymError: an unknown agent, a trained agent without an objective, or none to train.
+        FairgymError: Unknown agent, trained agent without an objective, or no agent to train.
     """
     given = objective if isinstance(objective, Mapping) else dict.fromkeys(env.agents, objective)
     for agent in [*given, *fixed]:
@@ -261,5 +268,5 @@ def objectives_of(
 
 
 def as_arrays(params: Params) -> PyTree:
-    """Parameters as arrays of a definite type, the type they have after a first compiled update."""
+    """Return parameters as float32 arrays, the type that they have after a compiled update."""
     return jax.tree.map(lambda x: jnp.asarray(np.asarray(x, np.float32)), params)

@@ -1,4 +1,4 @@
-"""Whole episodes of many policies, side by side, and the log that is made of them."""
+"""Batches of whole episodes of many policies, and the log made from them."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -22,9 +22,9 @@ def run_episodes(
     discount: float = 1.0,
     vmap_size: int = 0,
 ) -> Episode:
-    """One episode of the same policies, agent -> policy, for each key.
+    """Run one episode of the same policies (agent -> policy) for each key.
 
-    All else is as in `run_candidates`.
+    Everything else is as in `run_candidates`.
     """
     return run_candidates(
         env, params, lambda nothing: policies, (), keys, discount=discount, vmap_size=vmap_size
@@ -41,18 +41,18 @@ def run_candidates(
     discount: float = 1.0,
     vmap_size: int = 0,
 ) -> Episode:
-    """One episode for each candidate, spread over all devices.
+    """Run one episode for each candidate, distributed over all devices.
 
-    Pure; meant to be called inside jit.
+    Pure; call it inside jit.
 
     Args:
-        env: the environment.
-        params: its parameters.
-        policies_of: the policies of all agents that one candidate stands for.
-        candidates: a pytree of learned numbers, with a first axis over candidates.
-        keys: JAX keys, one per candidate; equal keys make common people and common luck.
-        discount: discount factor of the component sums.
-        vmap_size: number of episodes that are vmapped together; 0 chooses by device.
+        env: The environment.
+        params: Its parameters.
+        policies_of: Function from one candidate to the policies of all agents.
+        candidates: A pytree of trainable numbers, with a first axis over candidates.
+        keys: JAX keys, one per candidate; equal keys give the same people and the same noise.
+        discount: Discount factor of the component sums.
+        vmap_size: Number of episodes per vmap; 0 chooses by device.
 
     Returns:
         An `Episode` whose leaves have a first axis over candidates, without the final states.
@@ -69,17 +69,17 @@ def run_candidates(
 def log_episodes(
     env: Environment, objectives: Sequence[tuple[str, Objective]], episodes: Episode
 ) -> dict[str, Array]:
-    """Log of a policy, as means over the episodes that it ran.
+    """Return the log of a policy: means over its episodes.
 
     Args:
-        env: the environment.
-        objectives: pairs (agent, objective).
-        episodes: an `Episode` whose leaves have a first axis over episodes.
+        env: The environment.
+        objectives: Pairs (agent, objective).
+        episodes: An `Episode` whose leaves have a first axis over episodes.
 
     Returns:
-        "objective" (mean over agents, and "objective/AGENT" where they differ), "metrics/NAME",
+        "objective" (mean over agents, and "objective/AGENT" if they differ), "metrics/NAME",
         "terms/KIND", "gap/DISPARITY/GROUP", "actions/AGENT/ELEMENT" and "survived", the share of
-        episodes that did not fail.
+        episodes that did not terminate early.
     """
     own = {
         agent: jnp.mean(jax.vmap(objective.score)(episodes.totals, episodes.memories))
@@ -100,18 +100,17 @@ def log_episodes(
 def log_metrics(
     env: Environment, totals: Components, memories: Mapping[str, PyTree] | None = None
 ) -> dict[str, Array]:
-    """Means over episodes of every metric and scheme ("metrics/NAME") and of the sums of terms.
+    """Return means over episodes of every metric and scheme, and of the objective's terms.
 
-    The terms are `EnvironmentSpec.terms`, normalised and summed by kind ("terms/direct",
-    "terms/rate", "terms/fair"), and the normalised scores of schemes ("terms/scheme"). They do not
-    follow from the raw means: some normalisers are the episode's own
-    (`Disparity.normalise_by_sum`).
+    Metrics and schemes have the keys "metrics/NAME". The terms are `EnvironmentSpec.terms`,
+    normalised and summed by kind ("terms/direct", "terms/rate", "terms/fair"), and the normalised
+    scores of schemes ("terms/scheme"). They do not follow from the raw means, because some
+    normalisers depend on the episode (`Disparity.normalise_by_sum`).
 
     Args:
-        env: the environment.
-        totals: component sums of the episodes, with a first axis over them.
-        memories: memories of the schemes after the episodes (`Episode.memories`); without them
-            schemes are left out.
+        env: The environment.
+        totals: Component sums of the episodes, with a first axis over them.
+        memories: Scheme states after the episodes (`Episode.memories`); None leaves schemes out.
     """
     log = {
         log_keys.metric(name): jnp.mean(jax.vmap(metric.value)(totals))
@@ -131,14 +130,14 @@ def log_metrics(
 
 
 def log_gaps(env: Environment, totals: Components) -> dict[str, Array]:
-    """Signed gaps of the rates that disparities compare ("gap/DISPARITY/GROUP").
+    """Return signed gaps of the rates that disparities compare ("gap/DISPARITY/GROUP").
 
-    The rate of a group less that of the first one, as a mean over the episodes in which the
-    disparity is defined; NaN without one, which logs tell as null.
+    A gap is the rate of a group minus that of the first group, averaged over the episodes in which
+    the disparity is defined. It is NaN (null in logs) if there is no such episode.
 
     Args:
-        env: the environment.
-        totals: component sums of the episodes, with a first axis over them.
+        env: The environment.
+        totals: Component sums of the episodes, with a first axis over them.
     """
     log = {}
     for name, metric in env.metrics.items():
@@ -147,7 +146,7 @@ def log_gaps(env: Environment, totals: Components) -> dict[str, Array]:
             known = jax.vmap(metric.defined)(totals)
             gaps = jnp.where(known[:, None], rates[:, 1:] - rates[:, :1], 0.0)
             count = jnp.sum(known.astype(jnp.float32))
-            # a gap of 0 would read as parity
+            # NaN, because a gap of 0 would read as parity
             means = jnp.where(count > 0.0, ratio(jnp.sum(gaps, axis=0), count), jnp.nan)
             parts = metric.rate.parts_in(env.spec)[1:]
             log |= {log_keys.gap(name, p): x for p, x in zip(parts, means, strict=True)}
@@ -157,7 +156,12 @@ def log_gaps(env: Environment, totals: Components) -> dict[str, Array]:
 def log_multipliers(
     objectives: Sequence[tuple[str, Objective]], multipliers: Sequence[Float[Array, "..."]]
 ) -> dict[str, Array]:
-    """Multipliers of bounded objectives ("multipliers/AGENT/METRIC"), one array per agent."""
+    """Return the log of the multipliers of bounded objectives ("multipliers/AGENT/METRIC").
+
+    Args:
+        objectives: Pairs (agent, objective).
+        multipliers: One array per agent.
+    """
     return {
         log_keys.multiplier(agent, name): value
         for (agent, objective), own in zip(objectives, multipliers, strict=True)
@@ -171,13 +175,13 @@ def raised_multipliers(
     totals: Components,
     rate: float,
 ) -> tuple[Float[Array, "..."], ...]:
-    """Multipliers of bounded objectives after episodes of the learned policies, per agent.
+    """Return the updated multipliers of bounded objectives, per agent.
 
     Args:
-        objectives: pairs (agent, objective).
-        multipliers: those before, one array per agent.
-        totals: component sums of the episodes, with a first axis over them.
-        rate: step size.
+        objectives: Pairs (agent, objective).
+        multipliers: Current multipliers, one array per agent.
+        totals: Component sums of episodes of the learned policies, with a first axis over them.
+        rate: Step size.
     """
     return tuple(
         objective.raise_multipliers(
@@ -194,27 +198,33 @@ def ranked(
     *,
     failed_last: bool,
 ) -> Int[Array, " candidates"]:
-    """Candidates from the best to the worst; of equal ones the first comes first.
+    """Rank candidates from best to worst; ties keep their order.
 
-    A failure at once has neither losses nor disparities, and can outscore all that live on.
+    An episode that terminates at once has neither losses nor disparities, so it can outscore all
+    episodes that go on.
 
     Args:
-        scores: scores; one that is not a number is below all others.
-        survived: share of a candidate's episodes that did not fail.
-        length: mean number of steps of its episodes.
-        failed_last: True ranks by survival first, then by length, and only then by score.
+        scores: Scores; one that is not finite ranks below all others.
+        survived: Share of a candidate's episodes that did not terminate early.
+        length: Mean number of steps of its episodes.
+        failed_last: Whether to rank by survival first, then by length, and only then by score.
     """
     keys = (-jnp.where(jnp.isfinite(scores), scores, -jnp.inf),)
     return jnp.lexsort((*keys, -length, -survived) if failed_last else keys)
 
 
 def survived(episodes: Episode) -> Float[Array, ""]:
-    """Share of the episodes that did not fail."""
+    """Return the share of episodes that did not terminate early."""
     return jnp.mean(1.0 - episodes.terminated.astype(jnp.float32))
 
 
 def explained_variance(
-    error: Float[Array, "worlds steps values"], target: Float[Array, "worlds steps values"]
+    error: Float[Array, "envs steps values"], target: Float[Array, "envs steps values"]
 ) -> Float[Array, " values"]:
-    """Share of the variance of targets that the critic foresaw; `error` is what it did not."""
+    """Return the share of the variance of targets that the critic explains.
+
+    Args:
+        error: Targets minus values.
+        target: Targets.
+    """
     return 1.0 - jnp.var(error, (0, 1)) / (jnp.var(target, (0, 1)) + 1e-8)

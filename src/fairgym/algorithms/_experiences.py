@@ -1,11 +1,10 @@
-"""What is learned from a step: what happened, and what would have with another memory.
+"""Experiences to learn from: the observed transition, and counterfactual ones for other memories.
 
-Counterfactual experiences are those of Alamdari et al. 2024, https://arxiv.org/abs/2312.04772,
-section 5.2, equation (2): the world does not know what is remembered, so that a step from
-x = (s, m) to (s', mu(m)) tells as well what a step from (s, m') would have come to: (s', mu(m')),
-with the reward of the scheme in that memory. Here mu and W are the environment's memory and the
-objective's schemes themselves; filters and all other terms of the objective are those of the step
-as it happened, waste included.
+Counterfactual experiences follow Alamdari et al. 2024, https://arxiv.org/abs/2312.04772, section
+5.2, equation (2). The dynamics do not depend on the memory. So a step from x = (s, m) to
+(s', mu(m)) also gives the result of a step from (s, m'): (s', mu(m')), with the reward of the
+scheme in that memory. Here mu is the environment's memory and W the objective's scheme; filters and
+all other terms of the objective are those of the observed transition, waste included.
 """
 
 from collections.abc import Iterator
@@ -17,34 +16,34 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.algorithms._algorithm import TrainState
-from fairgym.algorithms._worlds import World
+from fairgym.algorithms._rollouts import RolloutState
 from fairgym.core import Entities, Environment, FairgymError, Params, Struct, no_components
 from fairgym.fairness import Objective
 from fairgym.wrappers.augmented import Augmented
 
-# Steps of random components along which a memory is compared with what schemes remember.
+# Steps with random components on which a memory is compared with the scheme states.
 COMPARED_STEPS = 24
 LARGEST_OFFSET = 1_000_000
 
 
-class Happened(Struct):
-    """One step of the world.
+class Transition(Struct):
+    """One transition of the environment.
 
     Attributes:
-        before: the world before the step.
-        after: the world after it, before a reset.
-        seen: the trained agent's observation before the step.
-        seen_after: its observation after the step, before a reset.
-        action: its action.
-        components: components of the step.
-        reward: its reward.
-        ends: True if nothing comes after this step.
+        before: The rollout state before the step.
+        after: The rollout state after the step, before a reset.
+        observation: The trained agent's observation before the step.
+        next_observation: The trained agent's observation after the step, before a reset.
+        action: The trained agent's action.
+        components: Components of the step.
+        reward: The trained agent's reward.
+        ends: Whether the value after this step is 0.
     """
 
-    before: World
-    after: World
-    seen: Entities
-    seen_after: Entities
+    before: RolloutState
+    after: RolloutState
+    observation: Entities
+    next_observation: Entities
     action: Int[Array, ""]
     components: PyTree
     reward: Float[Array, ""]
@@ -52,19 +51,19 @@ class Happened(Struct):
 
 
 class Experiences(Struct):
-    """Experiences (x, a, r, x') of one step: what happened first, then counterfactual ones.
+    """Experiences (x, a, r, x') of one step: the observed one first, then counterfactual ones.
 
     Attributes:
-        seen: observations x.
-        seen_after: observations x'.
-        action: the action a, of all of them.
-        reward: rewards r.
-        discount: factor of the value of x': gamma, or 0 where nothing comes after; of all of them.
-        kept: mask of the experiences to learn from.
+        observation: Observations x.
+        next_observation: Observations x'.
+        action: The action a, shared by all experiences.
+        reward: Rewards r.
+        discount: Factor of the value of x', shared by all experiences: gamma, or 0 at an end.
+        kept: Mask of the experiences to learn from.
     """
 
-    seen: Entities
-    seen_after: Entities
+    observation: Entities
+    next_observation: Entities
     action: Int[Array, ""]
     reward: Float[Array, " experiences"]
     discount: Float[Array, ""]
@@ -73,70 +72,72 @@ class Experiences(Struct):
 
 def with_counterfactuals(
     state: TrainState,
-    happened: Happened,
+    transition: Transition,
     real: Experiences,
     key: PRNGKeyArray,
     offsets: tuple[int, ...],
     most: int,
 ) -> Experiences:
-    """The experiences of a step with its counterfactual ones after what happened.
+    """Return the observed experience of a step followed by its counterfactual ones.
 
     Args:
-        state: the training state, before the step is learned from.
-        happened: the step.
-        real: the experience of it.
-        key: a JAX key, for sampling among too many memories.
-        offsets: offsets of the counterfactual memories from the true one.
-        most: largest number of them.
+        state: The training state before the update with this step.
+        transition: The observed transition.
+        real: The observed experience.
+        key: A JAX key, to sample memories if there are more than `most`.
+        offsets: Offsets of the counterfactual memories from the true one.
+        most: Largest number of counterfactual memories.
     """
     env = augmented_envs(state.env)[0]
-    memory: Any = env.memory  # of people, whose statuses it tells
+    memory: Any = env.memory
     (agent, objective), params = state.objectives[0], state.params
-    world, world_after = happened.before.state.env_state, happened.after.state.env_state
-    # chosen before the outcome is looked at, as theorem 5.7 demands
-    memories, kept = _chosen(memory, happened.before.state.memory, key, offsets, most)
-    after = jax.vmap(lambda m: memory.update(m, happened.components))(memories)
+    env_state, next_env_state = transition.before.state.env_state, transition.after.state.env_state
+    # chosen without the outcome, as theorem 5.7 requires
+    memories, kept = _chosen(memory, transition.before.state.memory, key, offsets, most)
+    after = jax.vmap(lambda m: memory.update(m, transition.components))(memories)
 
     def shown(state: PyTree, memories: PyTree) -> PyTree:
         return jax.vmap(lambda m: env.show(state, m, params)[agent])(memories)
 
     statuses = jax.vmap(memory.status)(after)
-    rewards = jax.vmap(lambda u: counterfactual_reward(objective, happened, u))(statuses)
-    parts = (shown(world, memories), shown(world_after, after), rewards, kept)
-    seen, seen_after, reward, kept = jax.tree.map(
+    rewards = jax.vmap(lambda u: counterfactual_reward(objective, transition, u))(statuses)
+    parts = (shown(env_state, memories), shown(next_env_state, after), rewards, kept)
+    observation, next_observation, reward, kept = jax.tree.map(
         lambda first, others: jnp.concatenate([first, others]),
-        (real.seen, real.seen_after, real.reward, real.kept),
+        (real.observation, real.next_observation, real.reward, real.kept),
         parts,
     )
-    return real.replace(seen=seen, seen_after=seen_after, reward=reward, kept=kept)
+    return real.replace(
+        observation=observation, next_observation=next_observation, reward=reward, kept=kept
+    )
 
 
 def _chosen(
     memory: PyTree, now: PyTree, key: PRNGKeyArray, offsets: tuple[int, ...], most: int
 ) -> tuple[PyTree, Bool[Array, " k"]]:
-    """Counterfactual memories, and which of them to learn from."""
+    """Return counterfactual memories and a mask of those to learn from."""
     others, legal = memory.neighbours(now, offsets)
     if legal.shape[0] <= most:
         return others, legal
-    # those that may be learned from come first, in random order
+    # valid memories first, in random order
     order = jnp.argsort(jax.random.uniform(key, legal.shape) + jnp.where(legal, 0.0, 1.0))
     order = order[:most]
     return jax.tree.map(lambda x: x[order], others), legal[order]
 
 
 def counterfactual_reward(
-    objective: Objective, happened: Happened, status: Float[Array, " stakeholders"]
+    objective: Objective, transition: Transition, status: Float[Array, " stakeholders"]
 ) -> Float[Array, ""]:
-    """Reward of a step whose stakeholder status was another one: W(U) with B as it happened."""
-    reward = objective.step_reward(happened.components)
+    """Return the reward of a step for another status U: W(U) with the observed filter B."""
+    reward = objective.step_reward(transition.components)
     for name, scheme in objective.weighed_schemes.items():
-        own = scheme.reward(status, happened.after.scheme_states[0][name].counts)
+        own = scheme.reward(status, transition.after.scheme_states[0][name].counts)
         reward = reward + objective.weights[name] * own * (1 / scheme.normaliser)
     return reward
 
 
 def augmented_envs(env: Environment) -> list[Augmented]:
-    """The environments with a memory inside of other wrappers, the outermost first."""
+    """Return the `Augmented` environments among the wrappers of `env`, outermost first."""
     found = []
     inner: Environment | None = env
     while inner is not None:
@@ -146,96 +147,96 @@ def augmented_envs(env: Environment) -> list[Augmented]:
 
 
 def check_agent(name: str, env: Environment, objectives: tuple[tuple[str, Objective], ...]) -> None:
-    """Raise a FairgymError unless one agent is trained, and it chooses among options.
+    """Raise a FairgymError unless exactly one agent is trained and its actions are discrete.
 
     Args:
-        name: the algorithm, for messages.
-        env: the environment.
-        objectives: pairs (agent, objective) of the trained agents.
+        name: The algorithm, for messages.
+        env: The environment.
+        objectives: Pairs (agent, objective) of the trained agents.
     """
     trained = [agent for agent, _ in objectives]
     if len(trained) > 1:
         raise FairgymError(
-            f"{len(trained)} agents are to be trained: {', '.join(trained)}; {name} takes one:"
+            f"{len(trained)} agents are to be trained: {', '.join(trained)}; {name} trains one:"
             " give all others a fixed policy"
         )
     (agent, objective), space = objectives[0], env.action_space(trained[0])
     if not space.discrete:
         raise FairgymError(
-            f"the action of {agent!r} is {space.takes}; {name} takes an agent that chooses one of"
-            " several options"
+            f"the action of {agent!r} is {space.takes}; {name} needs an agent with discrete actions"
         )
     if env.spec.periods.get(agent, 1) > 1:
         raise FairgymError(
-            f"{agent!r} acts every {env.spec.periods[agent]} steps; {name} takes an agent that acts"
+            f"{agent!r} acts every {env.spec.periods[agent]} steps; {name} needs an agent that acts"
             " at every step"
         )
     if objective.bounds:
         raise FairgymError(
-            f"the objective of {agent!r} has bounds ({', '.join(objective.bounds)}); {name} takes"
-            " one without"
+            f"the objective of {agent!r} has bounds ({', '.join(objective.bounds)}); {name} needs"
+            " an objective without bounds"
         )
 
 
 def check_memory(
     name: str, env: Environment, params: Params, objective: Objective, offsets: tuple[int, ...]
 ) -> None:
-    """Raise a FairgymError unless rewards are a function of the environment's memory.
+    """Raise a FairgymError unless the environment's memory determines the rewards.
 
     Args:
-        name: the algorithm, for messages.
-        env: the environment, augmented.
-        params: its parameters.
-        objective: the objective of the trained agent.
-        offsets: offsets of the counterfactual memories, of which there may be too many.
+        name: The algorithm, for messages.
+        env: The augmented environment.
+        params: Its parameters.
+        objective: The objective of the trained agent.
+        offsets: Offsets of the counterfactual memories.
     """
     found = augmented_envs(env)
     if not found:
         raise FairgymError(
-            f"{env.name} remembers nothing; {name} takes a memory ({', '.join(env.spec.memories)})"
+            f"{env.name} has no memory in its state; {name} needs one of:"
+            f" {', '.join(env.spec.memories)}"
             if env.spec.memories
-            else f"{env.name} has no memories; {name} takes an environment with a memory"
+            else f"{env.name} declares no memories; {name} needs an environment with a memory"
         )
     memory: PyTree = found[0].memory
     for missing, why in (
-        ("status", "so that rewards are no function of it"),
-        ("neighbours", "which say what else it could hold"),
+        ("status", "so rewards are not a function of it"),
+        ("neighbours", "its counterfactual values"),
     ):
         if not hasattr(memory, missing):
             raise FairgymError(
-                f"the memory {memory} has no {missing}, {why}; {name} takes a memory that has, such"
-                " as full"
+                f"the memory {memory} has no method {missing} ({why}); {name} needs a memory with"
+                " it, such as full"
             )
     like = no_components(env, params)
     jax.eval_shape(lambda: memory.neighbours(memory.initial(like), offsets))
     for scheme_name, scheme in objective.weighed_schemes.items():
         if not scheme.reward_like:
             raise FairgymError(
-                f"the scheme {scheme_name!r} is no sum of what a status is worth at each time;"
-                f" {name} takes one that is (reward-like), such as Scheme.anytime"
+                f"the scheme {scheme_name!r} is not a sum over steps (reward-like); {name} needs"
+                " one that is, such as Scheme.anytime"
             )
         if not _tells(memory, scheme, like):
             raise FairgymError(
-                f"the reward of the scheme {scheme_name!r} is no function of the memory {memory};"
-                f" {name} takes a memory of which it is one, such as full"
+                f"the memory {memory} does not determine the reward of the scheme {scheme_name!r};"
+                f" {name} needs a memory that does, such as full"
             )
         if scheme.when not in [one.memory for one in found] and _looks_back(scheme.when, like):
             raise FairgymError(
                 f"the filter {scheme.when} of the scheme {scheme_name!r} depends on earlier steps;"
-                f" {name} takes one of the step alone, or one that agents see as well: a memory in"
-                " the environment inside, as in augmented(env, Counter(12))"
+                f" {name} needs a filter of the current step, or one that agents observe as a"
+                " memory, as in augmented(env, Counter(12))"
             )
 
 
 def _random_rows(like: PyTree) -> Iterator[Any]:
-    """Some steps with random components."""
+    """Yield components of some steps, drawn at random."""
     random = np.random.default_rng(0)
     for _ in range(COMPARED_STEPS):
         yield jax.tree.map(lambda x: jnp.asarray(random.integers(0, 3, np.shape(x)), x.dtype), like)
 
 
 def _looks_back(when: Any, like: PyTree) -> bool:
-    """True if what a filter remembers after a step depends on the steps before it."""
+    """Return True if the state of a filter after a step depends on earlier steps."""
     start = past = when.initial(like)
     for row in _random_rows(like):
         past, alone = when.update(past, row), when.update(start, row)
@@ -246,7 +247,7 @@ def _looks_back(when: Any, like: PyTree) -> bool:
 
 
 def _tells(memory: PyTree, scheme: Any, like: PyTree) -> bool:
-    """True if W of the memory's status is W of the scheme's, along steps with random components."""
+    """Return True if the memory's status and the scheme's give the same W on random steps."""
     remembered, scheme_states = memory.initial(like), scheme.initial(like)
     for row in _random_rows(like):
         remembered, scheme_states = (

@@ -1,9 +1,9 @@
-"""The outer loop of learners that follow gradients: collect steps, learn from them, measure.
+"""The outer loop of gradient learners: collect steps, learn from them, evaluate the policy.
 
-The reward of a step is equation (5) of MAFE, appendix D.6: the objective on the step's own
-components (`Objective.step_reward`), and the gains of the fairness schemes that it weighs, whose
-memories are carried along (`Objective.step`). An episode's end, by failure or at the horizon, is
-the end of the sum that is maximised; the value after it is 0.
+The reward of a step is equation (5) of MAFE, appendix D.6: the objective on the step's components
+(`Objective.step_reward`), plus the gains of its fairness schemes, whose states are carried along
+(`Objective.step`). The sum of rewards ends with the episode, terminated or truncated: the value
+after the end is 0.
 """
 
 import dataclasses
@@ -30,9 +30,9 @@ from fairgym.algorithms._episodes import (
     run_episodes,
 )
 from fairgym.algorithms._networks import Networks
-from fairgym.algorithms._worlds import (
-    World,
-    first_worlds,
+from fairgym.algorithms._rollouts import (
+    RolloutState,
+    initial_rollout_states,
     initial_scheme_states,
     scan_state,
     spread_over_devices,
@@ -40,7 +40,7 @@ from fairgym.algorithms._worlds import (
 )
 from fairgym.core import AnyPolicy, Environment, Params, first_hidden, param
 from fairgym.core.batching import map_episodes, replicated
-from fairgym.policies import split_learned
+from fairgym.policies import split_trainable
 from fairgym.wrappers import AutoReset, StepOutcome
 
 
@@ -48,53 +48,53 @@ class GradientState(TrainState):
     """The training state of a gradient learner.
 
     Attributes:
-        worlds: copies of the environment in which experience is collected, stacked.
-        multipliers: per trained agent, one multiplier per bound of its objective.
-        learned: the learned arrays of actors and critic.
-        skeleton: the same networks without them.
+        rollouts: Rollout states of all envs, stacked.
+        multipliers: Per trained agent, one multiplier per bound of its objective.
+        trainable: Trainable parameters of actors and critic.
+        static: Static part of the same networks.
     """
 
-    worlds: World
+    rollouts: RolloutState
     multipliers: tuple[Float[Array, "..."], ...]
-    learned: PyTree
-    skeleton: PyTree
+    trainable: PyTree
+    static: PyTree
 
     @property
     def trained(self) -> tuple[str, ...]:
-        """The trained agents in the order of rewards and values (trees sort their keys)."""
+        """Trained agents in the order of rewards and values (pytrees sort their keys)."""
         return tuple(agent for agent, _ in self.objectives)
 
     @property
     def networks(self) -> Networks:
         """Actors and critic."""
-        return eqx.combine(self.learned, self.skeleton)
+        return eqx.combine(self.trainable, self.static)
 
-    def go_on(
+    def step(
         self,
-        world: World,
+        rollout: RolloutState,
         actions: Mapping[str, Array],
         hidden: PyTree,
         key: PRNGKeyArray,
         failure_penalty: float,
-    ) -> tuple[World, StepOutcome, Float[Array, " agents"]]:
-        """One step of a world, and a new episode where one ends with it.
+    ) -> tuple[RolloutState, StepOutcome, Float[Array, " agents"]]:
+        """Step one environment and start a new episode if this one ends.
 
         Args:
-            world: the world before the step.
-            actions: the actions of all agents.
-            hidden: hidden states of the agents that are not trained, after the step.
-            key: a JAX key.
-            failure_penalty: what a step is worth less for every agent if the episode fails with it.
+            rollout: The rollout state before the step.
+            actions: The actions of all agents.
+            hidden: Hidden states of the fixed policies after the step, by name of agent.
+            key: A JAX key.
+            failure_penalty: Amount subtracted from every agent's reward if the episode terminates.
 
         Returns:
-            `(world, outcome, rewards)`: the world to go on from, what the step came to, and the
-            reward of each trained agent for it (equation 5, and the gains of fairness schemes).
+            `(rollout, outcome, rewards)`: the next rollout state, the outcome of the step, and the
+            reward of each trained agent (equation 5, plus the gains of fairness schemes).
         """
-        state, end = AutoReset(self.env).step_autoreset(key, world.state, actions, self.params)
+        state, end = AutoReset(self.env).step_autoreset(key, rollout.state, actions, self.params)
         steps = [
             objective.step(scheme_states, end.components, self.env.horizon, multipliers)
             for (_, objective), scheme_states, multipliers in zip(
-                self.objectives, world.scheme_states, self.multipliers, strict=True
+                self.objectives, rollout.scheme_states, self.multipliers, strict=True
             )
         ]
         first = (
@@ -105,7 +105,7 @@ class GradientState(TrainState):
         rewards = jnp.stack([reward for _, reward in steps])
         if failure_penalty:
             rewards -= failure_penalty * end.terminated
-        return World(state, scheme_states, hidden), end, rewards
+        return RolloutState(state, scheme_states, hidden), end, rewards
 
 
 StateT = TypeVar("StateT", bound=GradientState)
@@ -113,112 +113,108 @@ StateT = TypeVar("StateT", bound=GradientState)
 
 @dataclasses.dataclass(frozen=True)
 class GradientLearner(Epochs[StateT]):
-    """Hyperparameters and outer loop; a subclass writes `_networks` and `_round`.
+    """Base of gradient learners; a subclass implements `_networks` and `_round`.
 
-    Objective, metrics and actions are logged of whole episodes of the learned policies without
-    exploration; `step_reward` is the mean reward (equation 5) of the steps that they learn from.
+    The logged objective, metrics and actions come from whole episodes of the learned policies
+    without exploration. `step_reward` is the mean reward (equation 5) of the training steps.
     """
 
     episodes_per_epoch: int = param(
-        100, "Whole episodes' worth of environment steps in each epoch.", low=1, high=MOST_EPISODES
+        100,
+        "Environment steps per epoch, in units of the episode length.",
+        low=1,
+        high=MOST_EPISODES,
     )
-    num_envs: int = param(
-        16, "Number of environments that run side by side.", low=1, high=MOST_EPISODES
-    )
+    num_envs: int = param(16, "Number of parallel environments.", low=1, high=MOST_EPISODES)
     num_steps: int = param(
-        100, "Steps of each environment between two rounds of learning.", low=1, high=MOST_EPISODES
+        100, "Steps of each environment per rollout, between updates.", low=1, high=MOST_EPISODES
     )
     gamma: float = param(0.99, "Discount factor of the step rewards.", low=0, high=1)
     failure_penalty: float = param(
         0.0,
-        "Loss of reward of every agent in a step with which an episode fails; a step's reward "
-        "is as large as the objective of an episode of such steps, so that 1 / (1 - gamma) "
-        "weighs as much as the objective of all steps ahead. F-MAPPO and F-MADDPG take 100 if "
-        "nothing is said.",
+        "Reward that every agent loses in the step in which an episode terminates. A step reward "
+        "is on the scale of an episode's objective, so 1 / (1 - gamma) weighs as much as the "
+        "objective of all later steps. The default of F-MAPPO and F-MADDPG is 100.",
         low=0,
     )
     max_grad_norm: float = param(
-        0.5, "Largest norm of a gradient; larger ones are scaled down.", low=0, above=True
+        0.5, "Maximum gradient norm; larger gradients are clipped.", low=0, above=True
     )
-    hidden: int = param(
-        32, "Number of hidden units of equivariant policies.", low=1, high=LARGEST_WIDTH
-    )
+    hidden: int = param(32, "Hidden units of equivariant policies.", low=1, high=LARGEST_WIDTH)
     critic_hidden: int = param(
-        32, "Number of hidden units of their critic.", low=1, high=LARGEST_WIDTH
+        32, "Hidden units of the critic of equivariant policies.", low=1, high=LARGEST_WIDTH
     )
     sampled_people: int = param(
         32,
-        "Number of people that a learner samples of an observation at each step; 0 for all, "
-        "which flat networks take.",
+        "Number of people sampled from each observation for learning; 0 uses all, as flat networks "
+        "require.",
         low=0,
     )
     multiplier_rate: float = param(
         1.0, "Step size of the multipliers of a bounded objective.", low=0
     )
-    vmap_size: int = param(
-        0, "Number of environments that are vmapped together; 0 chooses by device.", low=0
-    )
+    vmap_size: int = param(0, "Number of environments per vmap; 0 chooses by device.", low=0)
 
     def rounds(self, env: Environment) -> int:
-        """Rounds of collecting and learning per epoch: as many as have its environment steps."""
+        """Return the number of rounds (collect and learn) per epoch, from its environment steps."""
         steps = self.episodes_per_epoch * env.horizon
         return max(1, round(steps / (self.num_envs * self.num_steps)))
 
     def policies(self, state: StateT) -> dict[str, AnyPolicy]:
-        """The learned policies without exploration, and the fixed ones."""
+        """Return the learned policies without exploration, and the fixed ones."""
         return state.with_fixed(state.networks.actors)
 
     def update(self, state: StateT) -> tuple[StateT, dict[str, Array]]:
-        """One epoch: collect and learn in turns, then measure the policy."""
+        """Run one epoch: alternate collecting and learning, then evaluate the policy."""
         return self._epoch(replicated(state))
 
-    # ---------------------------------------------------------------- what a subclass writes
+    # ---------------------------------------------------------------- methods a subclass implements
 
     def _networks(
         self, env: Environment, params: Params, trained: tuple[str, ...], key: PRNGKeyArray
     ) -> Networks:
-        """Actors of the trained agents, and the critic.
+        """Return the actors of the trained agents, and the critic.
 
         Raises:
-            FairgymError: these agents of the environment cannot be trained.
+            FairgymError: The algorithm cannot train these agents.
         """
         raise NotImplementedError
 
     def _round(self, state: StateT, key: PRNGKeyArray) -> tuple[StateT, dict[str, Array]]:
-        """Collect `num_steps` steps in every world and learn: the next state, and what to log."""
+        """Collect `num_steps` steps per env and learn; return the next state and the log."""
         raise NotImplementedError
 
-    # ---------------------------------------------------------------- what subclasses call
+    # ---------------------------------------------------------------- methods subclasses call
 
     def _with_networks(self, fields: dict[str, Any], key: PRNGKeyArray) -> dict[str, Any]:
-        """Fields of a `GradientState` before the first update, of those of a `TrainState`.
+        """Extend the fields of a `TrainState` to those of a `GradientState`.
 
         Raises:
-            FairgymError: as `_networks`.
+            FairgymError: As for `_networks`.
         """
         env, numbers, objectives = fields["env"], fields["params"], fields["objectives"]
         trained = tuple(agent for agent, _ in objectives)
-        # folded first: the two keys that updates split from this one are not used for anything else
-        net_key, world_key = jax.random.split(jax.random.fold_in(key, 2))
-        learned, skeleton = split_learned(self._networks(env, numbers, trained, net_key))
+        # fold_in first: updates split this key, and their two keys must not be reused
+        net_key, env_key = jax.random.split(jax.random.fold_in(key, 2))
+        trainable, static = split_trainable(self._networks(env, numbers, trained, net_key))
         return fields | {
-            "worlds": first_worlds(
+            "rollouts": initial_rollout_states(
                 env,
                 numbers,
                 objectives,
                 fields["fixed"],
-                jax.random.split(world_key, self.num_envs),
+                jax.random.split(env_key, self.num_envs),
             ),
             "multipliers": tuple(o.initial_multipliers() for _, o in objectives),
-            "learned": learned,
-            "skeleton": skeleton,
+            "trainable": trainable,
+            "static": static,
         }
 
     def _collect(
         self, state: StateT, run: Callable[[tuple[PyTree, PRNGKeyArray]], PyTree], key: PRNGKeyArray
     ) -> PyTree:
-        """`run((world, key))` for every world, each result left on its device."""
-        items = (state.worlds, jax.random.split(key, self.num_envs))
+        """Map `run((rollout, key))` over all envs; each result stays on its device."""
+        items = (state.rollouts, jax.random.split(key, self.num_envs))
         found = map_episodes(run, items, self.vmap_size or None)
         return spread_over_devices(found, self.num_envs)
 
@@ -246,11 +242,11 @@ class GradientLearner(Epochs[StateT]):
 
 
 def apply_gradients(
-    optimiser: optax.GradientTransformation, gradient: PyTree, state: PyTree, learned: PyTree
+    optimiser: optax.GradientTransformation, gradient: PyTree, state: PyTree, trainable: PyTree
 ) -> tuple[PyTree, PyTree]:
-    """Learned arrays and state of the optimiser after one gradient step."""
+    """Return trainable parameters and optimiser state after one gradient step."""
     change, state = optimiser.update(gradient, state)
-    return jax.tree.map(jnp.add, learned, change), state
+    return jax.tree.map(jnp.add, trainable, change), state
 
 
 __all__ = ["GradientLearner", "GradientState", "apply_gradients"]

@@ -1,8 +1,8 @@
 """Networks of gradient learners: actors and a centralised critic, over sets of people or flat.
 
 The critic is that of centralised training with decentralised execution (Lowe et al. 2017,
-https://arxiv.org/abs/1706.02275); its encoders are deep sets (Zaheer et al. 2017,
-https://arxiv.org/abs/1703.06114), so that it does not know an order of the people.
+https://arxiv.org/abs/1706.02275). Its encoders are deep sets (Zaheer et al. 2017,
+https://arxiv.org/abs/1703.06114), so it is invariant to the order of the people.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,16 +18,16 @@ from fairgym.policies.coding import Inputs
 from fairgym.policies.flat import FlatNetwork, linear_layers, perceptron
 from fairgym.policies.networks import Standardiser, standard_normal, standardiser
 
-OUTPUT_SCALE = 0.1  # of the output layer at the start: actions begin near the middle, smoothly
-FLAT_SCALE = 0.01  # of a flat actor's: all options are almost equally likely
+OUTPUT_SCALE = 0.1  # of the initial output layer: actions start near the middle of their range
+FLAT_SCALE = 0.01  # of a flat actor's initial output layer: options start almost equally likely
 
 
 class Networks(Struct):
     """Actors and critic.
 
     Attributes:
-        actors: the policies of the trained agents, by name.
-        critic: a `CentralCritic`, or another function of what all agents see.
+        actors: The policies of the trained agents, by name.
+        critic: A `CentralCritic` or another function of all observations.
     """
 
     actors: dict[str, PyTree]
@@ -35,14 +35,14 @@ class Networks(Struct):
 
 
 class SetEncoder(eqx.Module):
-    """One layer over each person that an agent sees, averaged over the people (a deep set)."""
+    """One layer per observed person, averaged over the people (a deep set)."""
 
     first: Float[Array, "hidden features"]
     bias: Float[Array, " hidden"]
     scaling: Standardiser
 
     def __init__(self, scaling: Standardiser, extra: int, hidden: int, key: PRNGKeyArray) -> None:
-        """Draw the weights; `extra` numbers per person come besides the features."""
+        """Draw the weights for features plus `extra` numbers per person."""
         self.first = standard_normal(key, (hidden, scaling.shift.size + extra))
         self.bias = jnp.zeros((hidden,))
         self.scaling = scaling
@@ -50,7 +50,7 @@ class SetEncoder(eqx.Module):
     def __call__(
         self, observation: Entities, extra: Float[Array, "people extra"] | None
     ) -> Float[Array, " code"]:
-        """Mean code of the people, and the context."""
+        """Return the mean code of the people, followed by the context."""
         scaling = self.scaling
         rows = (observation.features - scaling.shift) / scaling.scale
         if extra is not None:
@@ -63,10 +63,10 @@ class SetEncoder(eqx.Module):
 
 
 class CentralCritic(eqx.Module):
-    """Centralised critic: a value for each trained agent, or more, from what all agents see.
+    """Centralised critic: one or more values per trained agent from all observations.
 
-    Invariant under permutations of the people. With actions it is a Q-function: a per-person
-    action stands beside the person, a group-level one beside the agent's pooled code.
+    Invariant to permutations of the people. With actions it is a Q-function: a per-person action is
+    an input beside the person's features, a group-level action beside the agent's pooled code.
     """
 
     encoders: dict[str, SetEncoder]
@@ -87,13 +87,13 @@ class CentralCritic(eqx.Module):
         """Draw the weights.
 
         Args:
-            env: the environment; features are standardised on its people at reset.
-            params: its parameters.
-            actors: the policies of the trained agents.
-            hidden: units of each encoder and of the layer above them.
-            key: a JAX key.
-            values: number of values; those of the trained agents come first.
-            with_actions: whether the trained agents' actions are given too.
+            env: The environment; features are standardised on the people at reset.
+            params: Its parameters.
+            actors: The policies of the trained agents.
+            hidden: Units of each encoder and of the joint layer.
+            key: A JAX key.
+            values: Number of values; those of the trained agents come first.
+            with_actions: Whether to also take the trained agents' actions.
         """
         joint_key, head_key, *keys = jax.random.split(key, len(env.agents) + 2)
         self.encoders, size = {}, len(env.agents)
@@ -114,12 +114,12 @@ class CentralCritic(eqx.Module):
         present: Float[Array, " all_agents"],
         actions: Mapping[str, Float[Array, "..."]] | None = None,
     ) -> Float[Array, " values"]:
-        """The values; those of the trained agents, in acting order, come first.
+        """Return the values; those of the trained agents come first, in acting order.
 
         Args:
-            observations: observations of all agents; samples of the people do.
-            present: share of places that hold a person, for each agent in acting order.
-            actions: actions of the trained agents, for a Q-function.
+            observations: Observations of all agents, possibly samples of the people.
+            present: Share of rows that hold a person, for each agent in acting order.
+            actions: Actions of the trained agents, for a Q-function.
         """
         parts = [present]
         for agent, encoder in self.encoders.items():
@@ -143,17 +143,17 @@ def make_networks(
     values: int,
     with_actions: bool,
 ) -> Networks:
-    """Actors with small outputs at the start, and the centralised critic of all of them.
+    """Make actors with small initial outputs, and their centralised critic.
 
     Args:
-        env: the environment.
-        params: its parameters.
-        trained: the trained agents.
-        hidden: number of hidden units of the actors.
-        critic_hidden: number of hidden units of the critic.
-        key: a JAX key.
-        values: number of values of the critic.
-        with_actions: whether the critic is a Q-function.
+        env: The environment.
+        params: Its parameters.
+        trained: The trained agents.
+        hidden: Number of hidden units of the actors.
+        critic_hidden: Number of hidden units of the critic.
+        key: A JAX key.
+        values: Number of values of the critic.
+        with_actions: Whether to make the critic a Q-function.
     """
     actor_key, critic_key = jax.random.split(key)
     made = equivariant(env, actor_key, hidden, params=params)
@@ -168,11 +168,11 @@ def make_networks(
 
 
 class FlatCritic(eqx.Module):
-    """A multi-layer perceptron over what all agents see: a value for each trained agent, or more.
+    """A multi-layer perceptron over all observations: one or more values per trained agent.
 
     Attributes:
-        layers: the layers.
-        inputs: per agent, the code of its observations; static.
+        layers: Linear layers.
+        inputs: Per agent, the encoding of its observations; static.
     """
 
     layers: tuple[eqx.nn.Linear, ...]
@@ -184,10 +184,10 @@ class FlatCritic(eqx.Module):
         """Draw the weights.
 
         Args:
-            env: the environment.
-            values: number of values.
-            hidden: number of units of each hidden layer.
-            key: a JAX key.
+            env: The environment.
+            values: Number of values.
+            hidden: Number of units of each hidden layer.
+            key: A JAX key.
         """
         self.inputs = tuple((agent, Inputs(env.observation_space(agent))) for agent in env.agents)
         size = sum(code.size for _, code in self.inputs)
@@ -196,7 +196,7 @@ class FlatCritic(eqx.Module):
     def __call__(
         self, observations: Mapping[str, Entities], present: Float[Array, " all_agents"]
     ) -> Float[Array, " agents"]:
-        """The values; those of the trained agents, in acting order, come first."""
+        """Return the values; those of the trained agents come first, in acting order."""
         units = [code(observations[agent]) for agent, code in self.inputs]
         return perceptron(self.layers, jnp.concatenate(units), "tanh")
 
@@ -210,18 +210,18 @@ def make_flat_networks(
     *,
     values: int,
 ) -> Networks:
-    """Multi-layer perceptrons over numbers in a row, for systems whose rows stay the same entities.
+    """Make multi-layer perceptrons over flat observations, for environments with a fixed row order.
 
     Args:
-        env: the environment.
-        trained: the trained agents.
-        layers: number of units of each hidden layer of an actor.
-        critic_layers: number of units of each hidden layer of the critic.
-        key: a JAX key.
-        values: number of values of the critic.
+        env: The environment.
+        trained: The trained agents.
+        layers: Number of units of each hidden layer of an actor.
+        critic_layers: Number of units of each hidden layer of the critic.
+        key: A JAX key.
+        values: Number of values of the critic.
 
     Raises:
-        FairgymError: an agent scores each of the people.
+        FairgymError: An agent has a per-person action.
     """
     actor_key, critic_key = jax.random.split(key)
     keys = jax.random.split(actor_key, len(trained))
@@ -230,8 +230,8 @@ def make_flat_networks(
         space = env.action_space(agent)
         if space.per_entity:
             raise FairgymError(
-                f"network is 'flat', but {agent!r} of {env.name} scores each of its people; it"
-                " takes 'equivariant'"
+                f"network is 'flat', but {agent!r} of {env.name} scores each person; use"
+                " 'equivariant'"
             )
         actor = FlatNetwork(Inputs(env.observation_space(agent)), space, layers, own, "tanh")
         small = jax.tree.map(lambda x: FLAT_SCALE * x, actor.layers[-1])

@@ -1,4 +1,4 @@
-"""What learners on policy hold and learn from: their state, advantages, likelihoods."""
+"""State and batches of on-policy learners, advantages and likelihoods."""
 
 import jax
 import jax.numpy as jnp
@@ -6,31 +6,31 @@ from jax import lax
 from jaxtyping import Array, Float, PyTree
 
 from fairgym.algorithms._gradient import GradientState
-from fairgym.algorithms._worlds import Step
+from fairgym.algorithms._rollouts import Step
 from fairgym.core import Entities, Struct
 from fairgym.policies.exploration import entropy, gaussian_entropy, log_probability
 
-VALUE_DECAY = 0.99  # of the running moments of returns, per round
+VALUE_DECAY = 0.99  # decay per round of the running moments of returns
 
 
 class Batch(Struct):
-    """Steps of a round, or of a minibatch of it, as they are learned from.
+    """Steps of a rollout or minibatch, with their learning targets.
 
     Attributes:
-        steps: the steps.
-        advantage: generalised advantage estimates.
-        returns: what the critic learns.
-        before: per agent, log-probabilities of what was explored when it was.
+        steps: The steps.
+        advantage: Generalised advantage estimates.
+        returns: Targets of the critic, normalised.
+        before: Per agent, log-probabilities of the explored actions at collection time.
     """
 
     steps: Step
-    advantage: Float[Array, "worlds steps agents"]
-    returns: Float[Array, "worlds steps values"]
-    before: dict[str, Float[Array, "worlds steps"]]
+    advantage: Float[Array, "envs steps agents"]
+    returns: Float[Array, "envs steps values"]
+    before: dict[str, Float[Array, "envs steps"]]
 
 
 class Moments(Struct):
-    """Running moments of returns, which the critic learns less their mean, over their deviation.
+    """Running moments of returns; the critic learns returns normalised by them.
 
     Attributes:
         mean: Running mean of each value's returns, times the weight.
@@ -44,15 +44,15 @@ class Moments(Struct):
 
     @property
     def scale(self) -> tuple[Float[Array, " values"], Float[Array, " values"]]:
-        """Mean and standard deviation of returns; 0 and 1 before the first."""
+        """Mean and standard deviation of returns; 0 and 1 before the first update."""
         known = self.weight > 0.0
         weight = jnp.where(known, self.weight, 1.0)
         mean = self.mean / weight
         spread = jnp.sqrt(jnp.maximum(self.square / weight - mean**2, 1e-6))
         return jnp.where(known, mean, 0.0), jnp.where(known, spread, 1.0)
 
-    def after(self, returns: Float[Array, "worlds steps values"]) -> "Moments":
-        """The moments with the returns of a round."""
+    def after(self, returns: Float[Array, "envs steps values"]) -> "Moments":
+        """Return the moments updated with the returns of a round."""
         keep, axes = VALUE_DECAY, (0, 1)
         return Moments(
             keep * self.mean + (1.0 - keep) * jnp.mean(returns, axes),
@@ -65,11 +65,11 @@ class PpoState(GradientState):
     """The training state of PPO.
 
     Attributes:
-        log_std: per trained agent, log standard deviation of its exploration, one number per
-            element of the action (one in all for per-person actions, none for choices).
-        optimiser: state of Adam over `learned` and `log_std`.
-        moments: running moments of the returns of each value.
-        carried: what the terms carry from round to round.
+        log_std: Per trained agent, log standard deviation of its exploration: one number per
+            element of the action, a single one for per-person actions, none for discrete ones.
+        optimiser: State of Adam over `trainable` and `log_std`.
+        moments: Running moments of the returns of each value.
+        carried: Numbers that the terms keep between rounds, by name.
     """
 
     log_std: dict[str, Float[Array, " elements"]]
@@ -79,16 +79,16 @@ class PpoState(GradientState):
 
 
 def standardised(
-    values: Float[Array, "worlds steps"],
-    weight: Float[Array, "worlds steps"],
+    values: Float[Array, "envs steps"],
+    weight: Float[Array, "envs steps"],
     total: Float[Array, ""],
-) -> Float[Array, "worlds steps"]:
-    """Values less their weighted mean, over their weighted standard deviation.
+) -> Float[Array, "envs steps"]:
+    """Return values standardised with their weighted mean and standard deviation.
 
     Args:
-        values: the values.
-        weight: weights of the steps.
-        total: sum of the weights.
+        values: The values.
+        weight: Weights of the steps.
+        total: Sum of the weights.
     """
     centre = jnp.sum(weight * values) / total
     scale = jnp.sqrt(jnp.sum(weight * (values - centre) ** 2) / total)
@@ -98,56 +98,58 @@ def standardised(
 def generalised_advantages(
     rewards: Float[Array, "steps agents"],
     values: Float[Array, "steps agents"],
-    following: Float[Array, "steps agents"],
+    next_values: Float[Array, "steps agents"],
     last: Float[Array, " steps"],
     done: Float[Array, " steps"],
     gamma: float | Float[Array, " agents"],
     gae_lambda: float,
 ) -> Float[Array, "steps agents"]:
-    """Generalised advantage estimates (Schulman et al. 2016, equation 16).
+    """Return generalised advantage estimates (Schulman et al. 2016, equation 16).
 
     https://arxiv.org/abs/1506.02438: delta_t = r_t + gamma (1 - last_t) V'_t - V_t,
     A_t = delta_t + gamma lambda (1 - done_t) A_{t+1}.
 
     Args:
-        rewards: r, of each step and agent.
-        values: V, of what was seen before each step.
-        following: V', of what was seen after it, before a new episode.
-        last: 1 where nothing comes after the step.
-        done: 1 where the next row is of another episode.
-        gamma: discount factor, or one for each column.
-        gae_lambda: lambda.
+        rewards: Rewards r of each step and agent.
+        values: Values V of the observations before each step.
+        next_values: Values V' of the observations after each step, before a reset.
+        last: 1 where the value after the step is 0.
+        done: 1 where the next row belongs to another episode.
+        gamma: Discount factor, or one for each column.
+        gae_lambda: GAE parameter lambda.
     """
 
     def back(later: Array, now: tuple[Array, ...]) -> tuple[Array, Array]:
-        reward, value, following, last, done = now
-        delta = reward + gamma * (1.0 - last) * following - value
+        reward, value, next_value, last, done = now
+        delta = reward + gamma * (1.0 - last) * next_value - value
         advantage = delta + gamma * gae_lambda * (1.0 - done) * later
         return advantage, advantage
 
-    rows = (rewards, values, following, last, done)
+    rows = (rewards, values, next_values, last, done)
     return lax.scan(back, jnp.zeros_like(rewards[0]), rows, reverse=True)[1]
 
 
 def explored_log_probability(
     actor: PyTree, log_std: Array, steps: Step, agent: str
-) -> Float[Array, "worlds steps"]:
-    """Log-probability of one agent's explored actions, for each world and step."""
+) -> Float[Array, "envs steps"]:
+    """Return the log-probability of one agent's explored actions, per env and step."""
 
-    def one(seen: Entities, explored: Array) -> Array:
-        return log_probability(actor.space, actor.logits(seen), log_std, explored, seen.mask)
+    def one(observation: Entities, explored: Array) -> Array:
+        return log_probability(
+            actor.space, actor.logits(observation), log_std, explored, observation.mask
+        )
 
     return jax.vmap(jax.vmap(one))(steps.observations[agent], steps.actions[agent])
 
 
 def mean_entropy(
-    actor: PyTree, log_std: Array, steps: Step, agent: str, weight: Float[Array, "worlds steps"]
+    actor: PyTree, log_std: Array, steps: Step, agent: str, weight: Float[Array, "envs steps"]
 ) -> Float[Array, ""]:
-    """Entropy of one agent's exploration, in the mean over steps where they differ in it."""
+    """Return the entropy of one agent's exploration, averaged over steps for discrete actions."""
     if not actor.space.discrete:
         return gaussian_entropy(log_std)
 
-    def one(seen: Entities) -> Array:
-        return entropy(actor.space, actor.logits(seen), log_std, seen.mask)
+    def one(observation: Entities) -> Array:
+        return entropy(actor.space, actor.logits(observation), log_std, observation.mask)
 
     return jnp.sum(weight * jax.vmap(jax.vmap(one))(steps.observations[agent]))

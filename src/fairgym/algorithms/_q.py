@@ -1,12 +1,12 @@
-"""The outer loop of Q-learners: act epsilon-greedily in one world, learn at each step, measure.
+"""The outer loop of Q-learners: act epsilon-greedily in one env, learn at each step, evaluate.
 
-Watkins and Dayan 1992, https://doi.org/10.1007/BF00992698: Q(x, a) is moved towards
-r + gamma max_a' Q(x', a'). The reward of a step is that of `Objective.step`: for a fairness scheme
-the change of its score, so that rewards without discount sum to the score of the episode.
+Watkins and Dayan 1992, https://doi.org/10.1007/BF00992698: Q(x, a) moves towards
+r + gamma max_a' Q(x', a'). The reward of a step is that of `Objective.step`. For a fairness scheme
+it is the change of its score, so undiscounted rewards sum to the score of the episode.
 
-One agent is trained, which chooses among options (`Discrete`, `OneEntity`) and sees the same
-entities in the same order at every step. All arrays lie on one device: what is learned at a step
-decides the next one, and there is nothing to be spread over others.
+One agent is trained. Its actions are discrete (`Discrete`, `OneEntity`), and it observes the same
+entities in the same order at every step. All arrays are on one device: each step depends on what
+was learned at the last one, so nothing can be distributed.
 """
 
 import dataclasses
@@ -29,15 +29,15 @@ from fairgym.algorithms._episodes import log_episodes
 from fairgym.algorithms._experiences import (
     LARGEST_OFFSET,
     Experiences,
-    Happened,
+    Transition,
     check_agent,
     check_memory,
     with_counterfactuals,
 )
-from fairgym.algorithms._worlds import (
-    World,
-    first_world,
+from fairgym.algorithms._rollouts import (
+    RolloutState,
     fixed_actions,
+    initial_rollout_state,
     initial_scheme_states,
     scan_state,
     where,
@@ -62,19 +62,19 @@ class QState(TrainState):
     """The training state of a Q-learner; subclasses add what they learn.
 
     Attributes:
-        world: the world that it acts in.
+        rollout: State of the rollout that it learns from.
     """
 
-    world: World
+    rollout: RolloutState
 
     @property
     def agent(self) -> str:
-        """The trained agent."""
+        """Name of the trained agent."""
         return self.objectives[0][0]
 
     @property
     def objective(self) -> Objective:
-        """Its objective."""
+        """Objective of the trained agent."""
         return self.objectives[0][1]
 
 
@@ -83,46 +83,43 @@ StateT = TypeVar("StateT", bound=QState)
 
 @dataclasses.dataclass(frozen=True)
 class QLearner(Epochs[StateT]):
-    """Hyperparameters and outer loop; a subclass writes what is to be learned, and how.
+    """Base of Q-learners; a subclass implements what is learned and how.
 
-    Objective, metrics and actions are logged of whole episodes of the greedy policy; `step_reward`
-    is the mean reward of the steps that are learned from.
+    The logged objective, metrics and actions come from whole episodes of the greedy policy.
+    `step_reward` is the mean reward of the training steps.
     """
 
     name: ClassVar[str] = "Q-learning"
 
     epochs: int = 100
-    gamma: float = param(0.99, "Discount factor of the rewards.", low=0, high=1)
-    epsilon_start: float = param(1.0, "Probability of a random action at the start.", low=0, high=1)
-    epsilon_decay: float = param(
-        0.95, "Factor of this probability at each of its decays.", low=0, high=1
-    )
+    gamma: float = param(0.99, "Discount factor of the step rewards.", low=0, high=1)
+    epsilon_start: float = param(1.0, "Initial probability of a random action.", low=0, high=1)
+    epsilon_decay: float = param(0.95, "Decay factor of this probability.", low=0, high=1)
     epsilon_end: float = param(0.2, "Smallest probability of a random action.", low=0, high=1)
     bootstrap_truncated: bool = param(
         True,
-        "Bootstrapping past the horizon: the last observation of an episode is worth what "
-        "would come after it. Without, nothing comes after the horizon; then agents should "
-        "see the time.",
+        "Use time limit bootstrapping: the value after a truncated episode is that of its last "
+        "observation. If off, it is 0, and agents should observe the time.",
     )
     evaluation_episodes: int = param(
         1,
-        "Number of episodes that measure the greedy policy, each time.",
+        "Episodes per evaluation of the greedy policy.",
         low=1,
         high=MOST_EPISODES,
     )
 
     offsets: tuple[int, ...] = param(
         (1, 2),
-        "Offsets of the counterfactual memories from the true one, in all combinations over the "
-        "stakeholders (memory full: 1,2 in the paper); of a memory of differences, offsets of the "
-        "one furthest ahead.",
+        "Offsets of counterfactual memories from the true one, in all combinations over the "
+        "stakeholders (memory full: 1,2 in the paper). For a memory of differences, offsets of its "
+        "largest entry.",
         low=-LARGEST_OFFSET,
         high=LARGEST_OFFSET,
     )
     counterfactuals: int = param(
         0,
-        "Largest number of counterfactual memories that a step is also learned from (FairQCM); of "
-        "more, so many are sampled at each step.",
+        "Maximum number of counterfactual memories to learn from at each step (FairQCM); if there "
+        "are more, they are sampled.",
         low=0,
         high=LARGEST_OFFSET,
     )
@@ -132,7 +129,7 @@ class QLearner(Epochs[StateT]):
         super().__post_init__()
         if self.counterfactuals and len(set(self.offsets)) < max(1, len(self.offsets)):
             raise FairgymError(
-                f"offsets is {list(self.offsets)}; it takes one or several whole numbers, each once"
+                f"offsets is {list(self.offsets)}; it takes one or more distinct whole numbers"
             )
         if self.epsilon_end > self.epsilon_start:
             raise FairgymError(
@@ -141,77 +138,86 @@ class QLearner(Epochs[StateT]):
             )
 
     def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
-        """A world at its start, and nothing learned.
+        """Return the initial training state.
 
         Raises:
-            FairgymError: several agents are to be trained, the agent does not choose among options
-                at every step, its objective has bounds, or what the subclass refuses.
+            FairgymError: Several agents are to be trained, the agent's actions are not discrete, it
+                does not act at every step, its objective has bounds, or the subclass refuses it.
         """
         env, numbers, objectives = fields["env"], fields["params"], fields["objectives"]
         check_agent(self.name, env, objectives)
         if self.counterfactuals:
             check_memory(self.name, env, numbers, objectives[0][1], self.offsets)
-        # folded first: the two keys that updates split from this one are not used for anything else
-        world_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
-        fields["world"] = first_world(env, numbers, objectives, fields["fixed"], world_key)
+        # fold_in first: updates split this key, and their two keys must not be reused
+        env_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
+        fields["rollout"] = initial_rollout_state(
+            env, numbers, objectives, fields["fixed"], env_key
+        )
         return self._begin(fields, start_key)
 
     def policies(self, state: StateT) -> dict[str, AnyPolicy]:
-        """The greedy policy, and the fixed ones."""
+        """Return the greedy policy and the fixed ones."""
         return state.with_fixed({state.agent: self._policy(state)})
 
     def update(self, state: StateT) -> tuple[StateT, dict[str, Array]]:
-        """One epoch: act and learn, and measure the policy in between."""
+        """Run one epoch: act and learn, and evaluate the policy after each round."""
         return self._epoch(state)
 
-    # ---------------------------------------------------------------- what a subclass writes
+    # ---------------------------------------------------------------- methods a subclass implements
 
     def _rounds(self, env: Environment) -> tuple[int, int]:
-        """Number of rounds per epoch, after each of which the policy is measured; steps in each."""
+        """Return the rounds per epoch, each followed by an evaluation, and the steps per round."""
         raise NotImplementedError
 
     def _begin(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
-        """The state before the first update."""
+        """Return the state before the first update."""
         raise NotImplementedError
 
     def _policy(self, state: StateT) -> PyTree:
-        """The greedy policy."""
+        """Return the greedy policy."""
         raise NotImplementedError
 
-    def _epsilon(self, state: StateT, seen: Entities) -> Float[Array, ""]:
-        """Probability of a random action in this observation."""
+    def _epsilon(self, state: StateT, observation: Entities) -> Float[Array, ""]:
+        """Return the probability of a random action for this observation."""
         raise NotImplementedError
 
     def _mean_epsilon(self, state: StateT) -> Float[Array, ""]:
-        """Mean probability of a random action, for the log."""
+        """Return the mean probability of a random action, for the log."""
         raise NotImplementedError
 
     def _learn(
         self, state: StateT, batch: Experiences, key: PRNGKeyArray
     ) -> tuple[StateT, dict[str, Array]]:
-        """The state after it has learned from a step, and what to log."""
+        """Learn from the experiences of a step; return the next state and the log."""
         raise NotImplementedError
 
-    # ---------------------------------------------------------------- what a subclass may change
+    # ---------------------------------------------------------------- a subclass may override
 
-    def _experiences(self, state: StateT, happened: Happened, key: PRNGKeyArray) -> Experiences:
-        """Experiences to learn from: what happened, and would have with another memory."""
-        alone = (happened.seen, happened.seen_after, happened.reward, jnp.array(True))
-        seen, after, reward, kept = jax.tree.map(lambda x: x[None], alone)
+    def _experiences(self, state: StateT, transition: Transition, key: PRNGKeyArray) -> Experiences:
+        """Return the observed experience and counterfactual ones."""
+        alone = (
+            transition.observation,
+            transition.next_observation,
+            transition.reward,
+            jnp.array(True),
+        )
+        observation, after, reward, kept = jax.tree.map(lambda x: x[None], alone)
         real = Experiences(
-            seen=seen,
-            seen_after=after,
-            action=happened.action,
+            observation=observation,
+            next_observation=after,
+            action=transition.action,
             reward=reward,
-            discount=jnp.where(happened.ends, 0.0, self.gamma),
+            discount=jnp.where(transition.ends, 0.0, self.gamma),
             kept=kept,
         )
         if not self.counterfactuals:
             return real
-        return with_counterfactuals(state, happened, real, key, self.offsets, self.counterfactuals)
+        return with_counterfactuals(
+            state, transition, real, key, self.offsets, self.counterfactuals
+        )
 
     def _ended(self, state: StateT, done: Bool[Array, ""]) -> StateT:
-        """The state after a step with which an episode may have ended."""
+        """Return the state after a step, updated if an episode ended with it."""
         return state
 
     # ---------------------------------------------------------------- epochs
@@ -235,11 +241,11 @@ class QLearner(Epochs[StateT]):
         return state.replace(key=next_key, updates=state.updates + 1), log
 
     def _round(self, state: StateT, keys: Key[Array, " steps"]) -> tuple[StateT, dict[str, Array]]:
-        """Act and learn at each of these keys: the next state, and what to log of each step."""
+        """Act and learn once for each key; return the next state and the log of each step."""
         return scan_state(self._step, state, keys)
 
     def _measured(self, state: StateT, key: PRNGKeyArray) -> Episode:
-        """Episodes of the greedy policy, one after another; a first axis goes over them."""
+        """Run episodes of the greedy policy one after another, stacked along a first axis."""
         policies = self.policies(state)
 
         def one(key: PRNGKeyArray) -> Episode:
@@ -249,57 +255,61 @@ class QLearner(Epochs[StateT]):
         return lax.map(one, jax.random.split(key, self.evaluation_episodes))
 
     def _step(self, state: StateT, key: PRNGKeyArray) -> tuple[StateT, dict[str, Array]]:
-        """One step: act, look at what happened, learn."""
+        """Make one step: act, observe the transition, learn from it."""
         act_key, step_key, learn_key = jax.random.split(key, 3)
         experience_key, learn_key = jax.random.split(learn_key)
-        seen = state.env.observe(state.world.state, state.params)
-        epsilon = self._epsilon(state, seen[state.agent])
-        logits = self._policy(state).logits(seen[state.agent])
-        actions, hidden = self._actions(state, seen, epsilon, logits, act_key)
-        state, happened, done = self._advance(state, seen[state.agent], actions, hidden, step_key)
-        batch = self._experiences(state, happened, experience_key)
+        observations = state.env.observe(state.rollout.state, state.params)
+        epsilon = self._epsilon(state, observations[state.agent])
+        logits = self._policy(state).logits(observations[state.agent])
+        actions, hidden = self._actions(state, observations, epsilon, logits, act_key)
+        state, transition, done = self._advance(
+            state, observations[state.agent], actions, hidden, step_key
+        )
+        batch = self._experiences(state, transition, experience_key)
         state, losses = self._learn(state, batch, learn_key)
-        return self._ended(state, done), losses | {log_keys.STEP_REWARD: happened.reward}
+        return self._ended(state, done), losses | {log_keys.STEP_REWARD: transition.reward}
 
     def _actions(
         self,
         state: StateT,
-        seen: Mapping[str, Entities],
+        observations: Mapping[str, Entities],
         epsilon: Float[Array, ""],
         logits: Float[Array, " options"],
         key: PRNGKeyArray,
     ) -> tuple[dict[str, Array], dict[str, PyTree]]:
-        """Actions of all agents, of the trained one epsilon-greedily; hidden states of others."""
+        """Return actions of all agents (epsilon-greedy if trained) and next hidden states."""
         fixed_key, coin_key, sample_key = jax.random.split(key, 3)
         space = state.env.action_space(state.agent)
         sampled = CERTAIN * jax.nn.one_hot(space.sample(sample_key), logits.shape[0])
-        # a choice of logits, so that the action is the result of a single reduction: the compiler
-        # would repeat a cheaper choice wherever it is used, and so read tables again
+        # select logits, not actions, so that the action is the result of a single reduction: the
+        # compiler would inline a cheaper selection at each use and read the table again
         logits = jnp.where(jax.random.uniform(coin_key) < epsilon, sampled, logits)
-        action = space.from_logits(logits, seen[state.agent].mask)
-        others, hidden = fixed_actions(state.env, state.fixed, seen, fixed_key, state.world)
+        action = space.from_logits(logits, observations[state.agent].mask)
+        others, hidden = fixed_actions(
+            state.env, state.fixed, observations, fixed_key, state.rollout
+        )
         return others | {state.agent: action}, hidden
 
     def _advance(
         self,
         state: StateT,
-        seen: Entities,
+        observation: Entities,
         actions: Mapping[str, Array],
         hidden: dict[str, PyTree],
         key: PRNGKeyArray,
-    ) -> tuple[StateT, Happened, Bool[Array, ""]]:
-        """Make a step in the world: the state, what happened, and whether the episode ended."""
-        before = state.world
-        following, end = AutoReset(state.env).step_autoreset(
+    ) -> tuple[StateT, Transition, Bool[Array, ""]]:
+        """Step the environment; return the state, the transition and whether the episode ended."""
+        before = state.rollout
+        next_state, end = AutoReset(state.env).step_autoreset(
             key, before.state, actions, state.params
         )
         scheme_states, reward = state.objective.step(before.scheme_states[0], end.components)
-        after = World(end.final_state, (scheme_states,), hidden)
-        happened = Happened(
+        after = RolloutState(end.final_state, (scheme_states,), hidden)
+        transition = Transition(
             before=before,
             after=after,
-            seen=seen,
-            seen_after=state.env.observe(end.final_state, state.params)[state.agent],
+            observation=observation,
+            next_observation=state.env.observe(end.final_state, state.params)[state.agent],
             action=actions[state.agent],
             components=end.components,
             reward=reward,
@@ -309,5 +319,5 @@ class QLearner(Epochs[StateT]):
             initial_scheme_states(state.env, state.params, state.objectives),
             first_hidden(state.fixed),
         )
-        world = World(following, *where(end.done, first, ((scheme_states,), hidden)))
-        return state.replace(world=world), happened, end.done
+        rollout = RolloutState(next_state, *where(end.done, first, ((scheme_states,), hidden)))
+        return state.replace(rollout=rollout), transition, end.done

@@ -1,4 +1,4 @@
-"""Replay buffers: the last rows of experience, any pytree, in a ring."""
+"""Replay buffers: ring buffers of the last rows of experience, as pytrees."""
 
 from typing import ClassVar
 
@@ -7,16 +7,16 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
-from fairgym.algorithms._worlds import spread_over_devices
+from fairgym.algorithms._rollouts import spread_over_devices
 from fairgym.core import Struct
 
 
 class Ring(Struct):
-    """The last rows, in places that are filled in turns.
+    """Base of ring buffers, which overwrite the oldest rows.
 
     Attributes:
-        rows: a pytree whose leaves have an axis over places.
-        added: number of rows added so far; of several worlds, of each.
+        rows: A pytree whose leaves have an axis over places.
+        added: Number of rows added so far (per env, if there are several).
     """
 
     PLACES: ClassVar[int] = 0  # the axis over places
@@ -26,35 +26,35 @@ class Ring(Struct):
 
     @property
     def places(self) -> int:
-        """Number of rows that it can hold; of several worlds, of each."""
+        """Capacity in rows (per env, if there are several)."""
         return jax.tree.leaves(self.rows)[0].shape[self.PLACES]
 
     @property
     def held(self) -> Int[Array, ""]:
-        """Number of rows that it holds; of several worlds, of each."""
+        """Number of rows held (per env, if there are several)."""
         return jnp.minimum(self.added, self.places)
 
 
 class ReplayBuffer(Ring):
-    """The last rows of every world: `rows` have the axes (worlds, places, ...)."""
+    """The last rows of every env; leaves of `rows` have the axes (envs, places, ...)."""
 
     PLACES: ClassVar[int] = 1
 
     @classmethod
-    def empty(cls, like: PyTree, worlds: int, places: int) -> "ReplayBuffer":
-        """A buffer without rows.
+    def empty(cls, like: PyTree, envs: int, places: int) -> "ReplayBuffer":
+        """Return an empty buffer.
 
         Args:
-            like: a pytree of shapes and dtypes, as of one row (`jax.eval_shape`).
-            worlds: number of worlds.
-            places: number of rows of each that it can hold.
+            like: A pytree of the shapes and dtypes of one row (`jax.eval_shape`).
+            envs: Number of environments.
+            places: Capacity in rows per env.
         """
-        rows = jax.tree.map(lambda x: jnp.zeros((worlds, places, *x.shape), x.dtype), like)
+        rows = jax.tree.map(lambda x: jnp.zeros((envs, places, *x.shape), x.dtype), like)
         return cls(rows=rows, added=jnp.int32(0))
 
     @property
-    def worlds(self) -> int:
-        """Number of worlds."""
+    def envs(self) -> int:
+        """Number of environments."""
         return jax.tree.leaves(self.rows)[0].shape[0]
 
     @property
@@ -63,34 +63,34 @@ class ReplayBuffer(Ring):
         return jnp.arange(self.places) < self.added
 
     def add(self, rows: PyTree) -> "ReplayBuffer":
-        """The buffer with new rows in place of the oldest ones.
+        """Return the buffer with new rows in place of the oldest ones.
 
         Args:
-            rows: with axes (worlds, steps, ...), in the order of time; `steps` divides `places`.
+            rows: Rows with axes (envs, steps, ...), in the order of time; `steps` divides `places`.
         """
         steps = jax.tree.leaves(rows)[0].shape[1]
         place = self.added % self.places
         return ReplayBuffer(
             rows=jax.tree.map(
                 lambda x, new: lax.dynamic_update_slice_in_dim(x, new, place, axis=1),
-                spread_over_devices(self.rows, self.worlds),
+                spread_over_devices(self.rows, self.envs),
                 rows,
             ),
             added=self.added + steps,
         )
 
     def sample(self, key: PRNGKeyArray, size: int) -> tuple[PyTree, PyTree]:
-        """Sample rows uniformly, and the rows that followed them in the same worlds.
+        """Sample rows uniformly, with the rows that follow them in the same env.
 
         Args:
-            key: a JAX key.
-            size: number of rows of each world; it holds at least two of each.
+            key: A JAX key.
+            size: Number of sampled rows per env. The buffer must hold at least two rows per env.
 
         Returns:
-            `(rows, following)` with axes (worlds, size, ...).
+            `(rows, next_rows)` with axes (envs, size, ...).
         """
-        # counted back from the newest row, which nothing has followed yet
-        back = jax.random.randint(key, (self.worlds, size), 2, self.held + 1)
+        # counted back from the newest row, which has no next row yet
+        back = jax.random.randint(key, (self.envs, size), 2, self.held + 1)
         places = (self.added - back) % self.places
 
         def at(places: Array) -> PyTree:
@@ -102,28 +102,28 @@ class ReplayBuffer(Ring):
 
 
 class ExperienceBuffer(Ring):
-    """The last experiences, each whole by itself: `rows` have a first axis over places."""
+    """The last experiences, each complete in one row; leaves have a first axis over places."""
 
     @classmethod
     def empty(cls, like: PyTree, places: int) -> "ExperienceBuffer":
-        """A buffer without rows.
+        """Return an empty buffer.
 
         Args:
-            like: a pytree of shapes and dtypes, as of one row (`jax.eval_shape`).
-            places: number of rows that it can hold.
+            like: A pytree of the shapes and dtypes of one row (`jax.eval_shape`).
+            places: Capacity in rows.
         """
         rows = jax.tree.map(lambda x: jnp.zeros((places, *x.shape), x.dtype), like)
         return cls(rows=rows, added=jnp.int32(0))
 
     def add(self, rows: PyTree, kept: Bool[Array, " rows"]) -> "ExperienceBuffer":
-        """The buffer with some of these rows in place of the oldest ones.
+        """Return the buffer with some of these rows in place of the oldest ones.
 
         Args:
-            rows: leaves with a first axis over rows, of which there are no more than places.
-            kept: mask of the rows to add; they keep their order.
+            rows: Leaves with a first axis over rows; at most as many rows as places.
+            kept: Mask of the rows to add; their order is kept.
         """
         count = kept.astype(jnp.int32)
-        # out of range, and so dropped, where a row is not kept
+        # out of range for rows that are not kept, so they are dropped
         place = jnp.where(kept, (self.added + jnp.cumsum(count) - 1) % self.places, self.places)
         return ExperienceBuffer(
             rows=jax.tree.map(
@@ -135,6 +135,6 @@ class ExperienceBuffer(Ring):
         )
 
     def sample(self, key: PRNGKeyArray, size: int) -> PyTree:
-        """Sample rows uniformly, with replacement; it holds at least one."""
+        """Sample rows uniformly with replacement; the buffer must hold at least one."""
         places = jax.random.randint(key, (size,), 0, jnp.maximum(self.held, 1))
         return jax.tree.map(lambda x: x[places], self.rows)

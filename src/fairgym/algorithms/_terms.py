@@ -1,4 +1,4 @@
-"""What a fair learner adds to PPO: the measures that it watches, and what it does about them."""
+"""Terms that fair learners add to PPO: fairness measures and their use in the updates."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from fairgym.algorithms._worlds import World, where
+from fairgym.algorithms._rollouts import RolloutState, where
 from fairgym.core import Entities, Environment, FairgymError, Params, no_components, param
 from fairgym.fairness import Windowed
 from fairgym.fairness.memories import LARGEST_PERIOD
@@ -15,30 +15,30 @@ from fairgym.wrappers import StepOutcome
 
 SHORT_TERM, LONG_TERM = "short_term", "long_term"
 
-Signals = Mapping[str, Array]  # further numbers of steps, by name
-Carried = Mapping[str, Array]  # numbers that are kept from round to round, by name
+Signals = Mapping[str, Array]  # additional numbers of steps, by name
+Carried = Mapping[str, Array]  # numbers that are kept between rounds, by name
 
 
 class Turn(NamedTuple):
-    """An agent that has explored an action, before it acts.
+    """Context of an agent's explored action, before it is applied.
 
     Attributes:
-        carried: what the learner keeps from round to round.
-        params: the environment's parameters.
-        world: the world before the step.
-        agent: the agent.
-        seen: what it acts on.
-        logits: outputs of its network.
-        raw: what was explored.
-        actions: actions of the agents that are not trained, and of those that acted before.
-        key: key of the step (`GradientState.go_on`).
+        carried: Numbers that the learner keeps between rounds.
+        params: The environment's parameters.
+        rollout: The rollout state before the step.
+        agent: The agent.
+        observation: Observation that the agent acts on.
+        logits: Outputs of the agent's network.
+        raw: Explored logits or option.
+        actions: Actions of the fixed policies, and of trained agents that acted before.
+        key: Key of the step (`GradientState.step`).
     """
 
     carried: Carried
     params: Params
-    world: World
+    rollout: RolloutState
     agent: str
-    seen: Entities
+    observation: Entities
     logits: Array
     raw: Array
     actions: Mapping[str, Array]
@@ -46,29 +46,32 @@ class Turn(NamedTuple):
 
 
 def as_explored(turn: Turn) -> Array:
-    """The action that was explored."""
+    """Return the explored action unchanged."""
     return turn.raw
 
 
 @dataclasses.dataclass(frozen=True)
 class Terms:
-    """What a fair learner watches, and its terms on reward, advantage and action; PPO has none.
+    """Fairness measures of a learner, and its terms in reward, advantage and action.
+
+    Plain PPO has none.
 
     Attributes:
-        measures: measures that are watched in every step. Unfairness after the step is the signal
-            of the same name; by how much it is less than before, `gain_of` it.
-        components: further signals: name -> component of the step.
-        valued: signals whose sums the critic values beside those of the rewards.
-        values: number of these further values.
-        undiscounted: whether these are sums over an episode, without discount, that end with it.
-        start: what is carried from round to round, at the start.
-        act: the action in place of what was explored.
-        reward: rewards with the term on them, of what is carried, the rewards and the signals.
-        combine: advantages of the agents, of the signals and the advantages of all values.
-        shape: advantages of an agent in a minibatch before they are normalised, of these and the
-            signals.
-        learn: what is carried on, and what to log, of what was carried and the log of a round.
-        largest_log_ratio: largest logarithm of a probability ratio; None for any.
+        measures: Fairness measures, updated in every step. The signal of the same name is the
+            unfairness after the step; the signal `gain_of(name)` is its decrease in the step.
+        components: Additional signals: name -> component of the step.
+        valued: Signals whose sums the critic predicts in addition to the returns.
+        values: Number of these additional values.
+        undiscounted: Whether these values are undiscounted sums that end with the episode.
+        start: Initial numbers to keep between rounds.
+        act: Function from a `Turn` to the action to take instead of the explored one.
+        reward: Function from carried numbers, rewards and signals to modified rewards.
+        combine: Function from signals and the advantages of all values to the agents' advantages.
+        shape: Function from an agent's minibatch advantages, before normalisation, and signals to
+            modified advantages.
+        learn: Function from carried numbers and a round's log to new carried numbers and new log
+            entries.
+        largest_log_ratio: Upper limit of the log probability ratio; None for no limit.
     """
 
     measures: Mapping[str, Windowed] = dataclasses.field(default_factory=dict)
@@ -88,30 +91,40 @@ class Terms:
     largest_log_ratio: float | None = None
 
     def first(self, env: Environment, params: Params) -> dict[str, PyTree]:
-        """Memories of the measures at the start of an episode."""
+        """Return the measure states at the start of an episode."""
         if not self.measures:
             return {}
         like = no_components(env, params)
         return {name: measure.initial(like) for name, measure in self.measures.items()}
 
-    def watch(
-        self, env: Environment, params: Params, before: World, after: World, end: StepOutcome
-    ) -> tuple[World, dict[str, Array]]:
-        """The world after a step with what is watched in it, and the signals of the step."""
-        watched: dict[str, PyTree] = {}
+    def measure_step(
+        self,
+        env: Environment,
+        params: Params,
+        before: RolloutState,
+        after: RolloutState,
+        end: StepOutcome,
+    ) -> tuple[RolloutState, dict[str, Array]]:
+        """Return the rollout state with updated measure states, and the signals of the step."""
+        measure_states: dict[str, PyTree] = {}
         signals = {name: getattr(end.components, own) for name, own in self.components.items()}
         for name, measure in self.measures.items():
-            watched[name] = measure.update(before.watched[name], end.components)
-            now, then = measure.value(watched[name]), measure.value(before.watched[name])
+            measure_states[name] = measure.update(before.measure_states[name], end.components)
+            now, then = (
+                measure.value(measure_states[name]),
+                measure.value(before.measure_states[name]),
+            )
             signals[name] = -now
-            # before the first step of an episode nothing is known that could have changed
+            # before the first step of an episode there is no value to compare with
             signals[gain_of(name)] = jnp.where(before.state.time == 0, 0.0, now - then)
-        return after.replace(watched=where(end.done, self.first(env, params), watched)), signals
+        return after.replace(
+            measure_states=where(end.done, self.first(env, params), measure_states)
+        ), signals
 
     def sums(
-        self, carried: Carried, rewards: Float[Array, "worlds steps agents"], signals: Signals
-    ) -> Float[Array, "worlds steps values"]:
-        """Terms of the sums that the critic values: rewards, and what is valued beside them."""
+        self, carried: Carried, rewards: Float[Array, "envs steps agents"], signals: Signals
+    ) -> Float[Array, "envs steps values"]:
+        """Return the summands of the critic's values: rewards, then the valued signals."""
         parts = [signals[name] for name in self.valued]
         parts = [x if x.ndim == rewards.ndim else x[..., None] for x in parts]
         rewards = self.reward(carried, rewards, signals)
@@ -119,36 +132,36 @@ class Terms:
 
 
 @dataclasses.dataclass(frozen=True)
-class Watching:
-    """Hyperparameters of learners that watch measures, beside those of PPO.
+class FairnessMeasures:
+    """Hyperparameters of learners that use fairness measures, in addition to those of PPO.
 
     Attributes:
-        needed: the measures that the learner does not do without.
+        needed: Measures that the learner requires.
     """
 
     needed: ClassVar[tuple[str, ...]] = (SHORT_TERM,)
 
     short_term: str = param(
-        "short_term", "The measure of short-term fairness: one of `env.spec.measures`, or a metric."
+        "short_term", "Measure of short-term fairness: one of `env.spec.measures`, or a metric."
     )
     long_term: str = param(
         "long_term_window",
-        'The measure of long-term fairness, likewise. "long_term_window" is estimated from the '
-        'last steps, as the paper trains; "long_term" is the truth; "" is none, for learners '
-        "that only log it.",
+        "Measure of long-term fairness: one of `env.spec.measures`, or a metric. "
+        '"long_term_window" is estimated from the last steps, as in the paper\'s training; '
+        '"long_term" is the true value; "" is none, for learners that only log it.',
     )
     window: int = param(
         300,
-        "Number of steps that a metric named as a measure is taken over; 0 for all so far.",
+        "Window, in steps, of a metric that is used as a measure; 0 for all steps so far.",
         low=0,
         high=LARGEST_PERIOD,
     )
 
     def measures(self, env: Environment) -> dict[str, Windowed]:
-        """The measures that are watched: "short_term", and "long_term" if one is named.
+        """Return the fairness measures: "short_term", and "long_term" if one is named.
 
         Raises:
-            FairgymError: the environment has no such measure.
+            FairgymError: The environment has no such measure.
         """
         named = {SHORT_TERM: self.short_term, LONG_TERM: self.long_term}
         return {
@@ -158,30 +171,30 @@ class Watching:
         }
 
     def _measure(self, env: Environment, what: str, name: str) -> Windowed:
-        """The measure of this name: one of `env.spec.measures`, or a metric over the window."""
+        """Return the measure of this name: one of `env.spec.measures`, or a windowed metric."""
         if name in env.spec.measures:
             return env.spec.measures[name]
         if name in env.metrics:
             return Windowed(env.metrics[name], self.window)
         known = [*env.spec.measures, *env.metrics]
         raise FairgymError(
-            f"{what} is {name!r}, which {env.name} does not measure; it takes: {', '.join(known)}"
+            f"{what} is {name!r}, which {env.name} does not have; it takes: {', '.join(known)}"
         )
 
 
 def gain_of(name: str) -> str:
-    """Name of the signal that says how much fairer a step has made a measure."""
+    """Return the name of the signal for the decrease of a measure's unfairness in a step."""
     return f"{name}_gain"
 
 
 SCALE = (
-    '"minibatch" brings advantages and the terms that are added to them to [0, 1] by their least '
-    'and largest within each minibatch, as Yu et al. (2022) do; "none" adds them as they are.'
+    'Scaling of advantages and of the terms added to them: "minibatch" applies min-max scaling '
+    'within each minibatch, as in Yu et al. (2022); "none" adds them unscaled.'
 )
 
 
-def scaled(values: Float[Array, "worlds steps"], scale: str) -> Float[Array, "worlds steps"]:
-    """Advantages, or a term beside them, as `scale` says; what is equal everywhere is 0."""
+def scaled(values: Float[Array, "envs steps"], scale: str) -> Float[Array, "envs steps"]:
+    """Return advantages, or a term added to them, scaled as `scale` says; constants become 0."""
     if scale == "none":
         return values
     low, high = jnp.min(values), jnp.max(values)

@@ -1,8 +1,8 @@
-"""Constrained policy optimisation: the best step within a trust region that keeps a bound.
+"""Constrained policy optimisation: the best step in a trust region that satisfies a bound.
 
 Achiam, Held, Tamar and Abbeel, "Constrained Policy Optimization" (2017),
-https://arxiv.org/abs/1705.10528. The step is that of equations 11 to 13 and of appendix 10.2, with
-conjugate gradients in place of the inverse of the Fisher matrix, and a backtracking line search.
+https://arxiv.org/abs/1705.10528. The step follows equations 11 to 13 and appendix 10.2, with
+conjugate gradients instead of the inverse Fisher matrix, and a backtracking line search.
 """
 
 import dataclasses
@@ -21,11 +21,11 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import algorithms
 from fairgym.algorithms._on_policy import Batch, PpoState, explored_log_probability, mean_entropy
-from fairgym.algorithms._terms import SHORT_TERM, Terms, Watching
+from fairgym.algorithms._terms import SHORT_TERM, FairnessMeasures, Terms
 from fairgym.algorithms.ppo import Ppo
 from fairgym.core import Entities, Environment, FairgymError, option_logits, param
 
-SHRINK = 0.8  # of the step at each try of the line search
+SHRINK = 0.8  # factor of the step at each trial of the line search
 TRIES = 10
 TINY = 1e-8
 
@@ -37,16 +37,17 @@ def constrained_step(
     solve: Callable[[Array], Array],
     radius: float,
 ) -> Float[Array, " numbers"]:
-    """The x that maximises g.x subject to c + b.x <= 0 and x.Hx / 2 <= delta (equation 11).
+    """Return the x that maximises g.x subject to c + b.x <= 0 and x.Hx / 2 <= delta (equation 11).
 
-    Where no x meets both, the one that lowers the cost most within the trust region (equation 14).
+    If no x satisfies both, return the one that reduces the cost most within the trust region
+    (equation 14).
 
     Args:
-        gradient: g, of the objective.
-        cost_gradient: b, of the cost.
-        excess: c, the cost less its limit.
-        solve: x = H^-1 y of a y.
-        radius: delta.
+        gradient: Gradient g of the objective.
+        cost_gradient: Gradient b of the cost.
+        excess: Cost minus its limit, c.
+        solve: Function from y to H^-1 y.
+        radius: Trust region radius delta.
     """
     v, w = solve(gradient), solve(cost_gradient)
     q, r, s = gradient @ v, gradient @ w, cost_gradient @ w + TINY
@@ -74,46 +75,46 @@ def constrained_step(
 
 @algorithms.register("cpo")
 @dataclasses.dataclass(frozen=True)
-class Cpo(Watching, Ppo):
-    """Hyperparameters of CPO, beside those of PPO; it trains one agent.
+class Cpo(FairnessMeasures, Ppo):
+    """Hyperparameters of CPO, in addition to those of PPO; it trains one agent.
 
-    The cost of a step is short-term unfairness after it. `learning_rate`, `update_epochs`,
-    `num_minibatches` and `max_grad_norm` are those of the critic. It has none of `clip_eps`,
-    `ent_coef` and `vf_coef`.
+    The cost of a step is the short-term unfairness after it. `learning_rate`, `update_epochs`,
+    `num_minibatches` and `max_grad_norm` apply to the critic. There is no `clip_eps`, `ent_coef`
+    or `vf_coef`.
     """
 
-    # no hyperparameters here: nothing is clipped, and actor and critic learn apart
+    # constants here: nothing is clipped, and actor and critic are trained separately
     clip_eps: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
     ent_coef: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
     vf_coef: ClassVar[float] = 1.0  # pyright: ignore[reportIncompatibleVariableOverride]
 
     gamma: float = 0.995
     learning_rate: float = 1e-3
-    cost_limit: float = param(0.05, "Largest mean of short-term unfairness over the steps.", low=0)
+    cost_limit: float = param(0.05, "Limit on mean short-term unfairness over the steps.", low=0)
     trust_region: float = param(
         0.01,
-        "Delta, the largest mean Kullback-Leibler divergence of a new policy from the old one.",
+        "Trust region delta: maximum mean KL divergence of the new policy from the old one.",
         low=0,
         above=True,
     )
-    damping: float = param(0.1, "Number that is added to the diagonal of the Fisher matrix.", low=0)
-    cg_iterations: int = param(10, "Number of iterations of conjugate gradients.", low=1)
+    damping: float = param(0.1, "Damping added to the diagonal of the Fisher matrix.", low=0)
+    cg_iterations: int = param(10, "Conjugate gradient iterations.", low=1)
 
     def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
-        """The cost, whose sum the critic values too."""
+        """Return the cost, whose discounted sum the critic also predicts."""
         measures = self.measures(env)
         if len(trained) > 1 or self.network != "flat":
             raise FairgymError(
-                f"cpo would train {', '.join(trained)} with {self.network} networks; it takes one"
-                " agent and flat networks"
+                f"cpo would train {', '.join(trained)} with {self.network} networks; it trains one"
+                " agent with flat networks"
             )
         return Terms(measures, valued=(SHORT_TERM,), values=1)
 
     def _loss(
-        self, learned: PyTree, state: PpoState, batch: Batch
+        self, trainable: PyTree, state: PpoState, batch: Batch
     ) -> tuple[Array, dict[str, Array]]:
-        """The critic's error alone: the actor makes steps of its own."""
-        nets = eqx.combine(learned[0], state.skeleton)
+        """Return the critic's loss only; the actor is updated separately."""
+        nets = eqx.combine(trainable[0], state.static)
         values = jax.vmap(jax.vmap(nets.critic))(batch.steps.observations, batch.steps.present)
         error = jnp.mean(optax.huber_loss(values, batch.returns))
         return error, {log_keys.VALUE_ERROR: error}
@@ -121,25 +122,25 @@ class Cpo(Watching, Ppo):
     def _improve(
         self, state: PpoState, batch: Batch, key: PRNGKeyArray
     ) -> tuple[PpoState, dict[str, Array]]:
-        """One step of the policy within the trust region, then the critic."""
+        """Update the policy within the trust region, then the critic."""
         state, found = self._step_policy(state, batch)
         state, losses = super()._improve(state, batch, key)
         return state, losses | found
 
     def _step_policy(self, state: PpoState, batch: Batch) -> tuple[PpoState, dict[str, Array]]:
-        """One step of the policy within the trust region.
+        """Update the policy by one step within the trust region.
 
-        Means are those of the steps in which the agent acts. The limit is one of all steps: the
-        less often the agent acts, the less it changes their mean cost.
+        Means are over the steps in which the agent acts. The cost limit is over all steps: the less
+        often the agent acts, the less it changes the mean cost.
         """
         (agent,) = state.trained
         steps, before = batch.steps, batch.before[agent]
-        actor = state.learned.actors[agent]
+        actor = state.trainable.actors[agent]
         start, restored = ravel_pytree((actor, state.log_std[agent]))
         acts = steps.acts[agent].astype(jnp.float32)
         total = jnp.maximum(jnp.sum(acts), 1.0)
 
-        def mean(values: Float[Array, "worlds steps"]) -> Float[Array, ""]:
+        def mean(values: Float[Array, "envs steps"]) -> Float[Array, ""]:
             return jnp.sum(acts * values) / total
 
         own, cost = (x - mean(x) for x in jnp.moveaxis(batch.advantage, 2, 0))
@@ -148,19 +149,23 @@ class Cpo(Watching, Ppo):
 
         def policy(numbers: Array) -> tuple[PyTree, Array]:
             arrays, log_std = restored(numbers)
-            return eqx.combine(arrays, state.skeleton.actors[agent]), log_std
+            return eqx.combine(arrays, state.static.actors[agent]), log_std
 
         def surrogate(numbers: Array, advantage: Array) -> Array:
             network, log_std = policy(numbers)
             now = explored_log_probability(network, log_std, steps, agent)
             return mean(jnp.exp(now - before) * advantage)
 
-        seen = steps.observations[agent]
-        old = jax.lax.stop_gradient(_outputs(*policy(start), seen))
+        observations = steps.observations[agent]
+        old = jax.lax.stop_gradient(_outputs(*policy(start), observations))
 
         def divergence(numbers: Array) -> Array:
             network, log_std = policy(numbers)
-            return mean(_divergence(network.space, old, _outputs(network, log_std, seen), seen))
+            return mean(
+                _divergence(
+                    network.space, old, _outputs(network, log_std, observations), observations
+                )
+            )
 
         slope = jax.grad(divergence)
 
@@ -191,8 +196,8 @@ class Cpo(Watching, Ppo):
         size = jnp.where(jnp.any(fine), sizes[jnp.argmax(fine)], 0.0)
         arrays, log_std = restored(start + size * step)
         log_std = jnp.minimum(log_std, math.log(self.max_std))
-        learned = eqx.tree_at(lambda nets: nets.actors[agent], state.learned, arrays)
-        state = state.replace(learned=learned, log_std={agent: log_std})
+        trainable = eqx.tree_at(lambda nets: nets.actors[agent], state.trainable, arrays)
+        state = state.replace(trainable=trainable, log_std={agent: log_std})
         apart, (network, after) = divergence(start + size * step), policy(start + size * step)
         return state, {
             "step_size": size,
@@ -202,15 +207,15 @@ class Cpo(Watching, Ppo):
         }
 
 
-def _outputs(network: PyTree, log_std: Array, seen: Entities) -> tuple[Array, Array]:
-    """Outputs of a network for each step, and its log standard deviations."""
-    return jax.vmap(jax.vmap(network.logits))(seen), log_std
+def _outputs(network: PyTree, log_std: Array, observations: Entities) -> tuple[Array, Array]:
+    """Return the network outputs for each step, and the log standard deviations."""
+    return jax.vmap(jax.vmap(network.logits))(observations), log_std
 
 
 def _divergence(
-    space: Any, old: PyTree, new: PyTree, seen: Entities
-) -> Float[Array, "worlds steps"]:
-    """Kullback-Leibler divergence of new exploration from the old one."""
+    space: Any, old: PyTree, new: PyTree, observations: Entities
+) -> Float[Array, "envs steps"]:
+    """Return the KL divergence of the new exploration from the old one, per step."""
     (old_logits, old_std), (logits, std) = old, new
     if space.discrete:
 
@@ -219,7 +224,7 @@ def _divergence(
             after = jax.nn.log_softmax(option_logits(space, logits, mask))
             return jnp.sum(jnp.exp(before) * (before - after))
 
-        return jax.vmap(jax.vmap(of_step))(old_logits, logits, seen.mask)
+        return jax.vmap(jax.vmap(of_step))(old_logits, logits, observations.mask)
     variance = jnp.exp(2.0 * old_std) + (logits - old_logits) ** 2
     each = std - old_std + 0.5 * variance * jnp.exp(-2.0 * std) - 0.5
     return jnp.sum(each, axis=-1)

@@ -1,9 +1,9 @@
 """Deep Q-networks: Q-learning with a network, a replay buffer and a target network.
 
 Mnih et al. 2015, https://doi.org/10.1038/nature14236. The defaults are those of the baselines Full,
-Min and Reset of Alamdari et al. 2024 (https://arxiv.org/abs/2312.04772), table 1, and where it is
-silent those of their code: Adam, the mean squared error, inputs in bits, one gradient step at each
-step once the replay buffer is full, a target network that is copied now and then.
+Min and Reset of Alamdari et al. 2024 (https://arxiv.org/abs/2312.04772), table 1. What the table
+leaves open follows their code: Adam, mean squared error, binary inputs, one gradient step at each
+environment step once the replay buffer is full, and a target network that is copied periodically.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from fairgym.algorithms._gradient import apply_gradients
 from fairgym.algorithms._q import QLearner, QState
 from fairgym.algorithms._replay import ExperienceBuffer
 from fairgym.core import Entities, Environment, FairgymError, Struct, check_shape, param
-from fairgym.policies import split_learned
+from fairgym.policies import split_trainable
 from fairgym.policies.coding import Inputs
 from fairgym.policies.flat import FlatNetwork
 
@@ -33,37 +33,37 @@ class Row(Struct):
     """One experience in the replay buffer.
 
     Attributes:
-        inputs: inputs of the network for the observation x.
-        inputs_after: inputs for the observation x'.
-        action: the action.
-        reward: the reward.
-        discount: factor of the value of x'.
-        ahead: the value of x', max_a' Q(x', a') by the target network.
+        inputs: Inputs of the network for the observation x.
+        next_inputs: Inputs of the network for the observation x'.
+        action: The action.
+        reward: The reward.
+        discount: Factor of the value of x'.
+        next_value: Value of x', max_a' Q(x', a') of the target network.
     """
 
     inputs: Float[Array, "... inputs"]
-    inputs_after: Float[Array, "... inputs"]
+    next_inputs: Float[Array, "... inputs"]
     action: Int[Array, "..."]
     reward: Float[Array, "..."]
     discount: Float[Array, "..."]
-    ahead: Float[Array, "..."]
+    next_value: Float[Array, "..."]
 
 
 class DqnState(QState):
     """The training state of DQN.
 
     Attributes:
-        learned: the learned arrays of the network.
-        skeleton: the network without them.
-        target: arrays of the target network.
-        optimiser: state of Adam.
-        buffer: the replay buffer.
-        epsilon: probability of a random action.
-        gradient_steps: number of gradient steps so far.
+        trainable: Trainable parameters of the network.
+        static: Static part of the network.
+        target: Parameters of the target network.
+        optimiser: State of Adam.
+        buffer: The replay buffer.
+        epsilon: Probability of a random action.
+        gradient_steps: Number of gradient steps so far.
     """
 
-    learned: PyTree
-    skeleton: PyTree
+    trainable: PyTree
+    static: PyTree
     target: PyTree
     optimiser: PyTree
     buffer: ExperienceBuffer
@@ -74,47 +74,48 @@ class DqnState(QState):
 @algorithms.register("dqn")
 @dataclasses.dataclass(frozen=True)
 class Dqn(QLearner[DqnState]):
-    """Hyperparameters of DQN, which is measured after each episode's worth of steps."""
+    """Hyperparameters of DQN. It is evaluated each time it has made the steps of one episode."""
 
     name: ClassVar[str] = "dqn"
 
     gamma: float = 0.95
     epsilon_decay: float = param(
         0.999,
-        "Factor of the probability of a random action after each episode; 0.998 comes to the "
-        "smallest one after 805 episodes.",
+        "Decay factor of the probability of a random action, per episode; 0.998 reaches the "
+        "minimum after 805 episodes.",
         low=0,
         high=1,
     )
     episodes_per_epoch: int = param(
-        10, "Whole episodes' worth of environment steps in each epoch.", low=1, high=MOST_EPISODES
+        10,
+        "Environment steps per epoch, in units of the episode length.",
+        low=1,
+        high=MOST_EPISODES,
     )
     hidden: tuple[int, ...] = param(
-        (32, 16, 8), "Number of units of each hidden layer.", low=1, high=LARGEST_WIDTH
+        (32, 16, 8), "Units of each hidden layer.", low=1, high=LARGEST_WIDTH
     )
     input_code: Literal["scaled", "binary"] = param(
         "binary",
-        '"binary" writes features with a number of values in bits; "scaled" divides all by '
-        "their ranges.",
+        'Input encoding: "binary" encodes features with a finite number of values in bits; '
+        '"scaled" divides all features by their ranges.',
     )
-    learning_rate: float = param(1e-4, "Adam's learning rate.", low=0, above=True)
-    buffer_size: int = param(
-        400, "Number of experiences that the replay buffer holds.", low=1, high=LARGEST_BUFFER
-    )
+    learning_rate: float = param(1e-4, "Learning rate of Adam.", low=0, above=True)
+    buffer_size: int = param(400, "Replay buffer size, in experiences.", low=1, high=LARGEST_BUFFER)
     batch_size: int = param(
         64,
-        "Number of experiences sampled from it for each gradient step.",
+        "Experiences sampled for each gradient step.",
         low=1,
         high=LARGEST_BUFFER,
     )
     learning_starts: int | None = param(
         None,
-        "Number of experiences in the replay buffer before learning starts; none: when it is full.",
+        "Experiences in the replay buffer before learning starts; none: a full buffer.",
         low=1,
     )
     target_network_frequency: int = param(
         1_000,
-        "Number of gradient steps between two copies of the network into the target network.",
+        "Gradient steps between updates of the target network.",
         low=1,
     )
 
@@ -125,7 +126,7 @@ class Dqn(QLearner[DqnState]):
             check_shape("learning_starts", self.learning_starts, 1, self.buffer_size)
         if self.buffer_size <= self.counterfactuals:
             raise FairgymError(
-                f"buffer_size is {self.buffer_size}; it takes more than the counterfactuals of a"
+                f"buffer_size is {self.buffer_size}; it takes more than the counterfactuals per"
                 f" step, {self.counterfactuals}"
             )
 
@@ -138,7 +139,7 @@ class Dqn(QLearner[DqnState]):
 
     @property
     def _enough(self) -> int:
-        """Number of experiences in the replay buffer with which learning starts."""
+        """Number of experiences in the replay buffer at which learning starts."""
         return self.buffer_size if self.learning_starts is None else self.learning_starts
 
     def _begin(self, fields: dict[str, Any], key: PRNGKeyArray) -> DqnState:
@@ -152,23 +153,23 @@ class Dqn(QLearner[DqnState]):
     def _with_network(
         self, fields: dict[str, Any], network: PyTree, buffer: ExperienceBuffer
     ) -> DqnState:
-        """The state before the first update, with a network that has learned nothing."""
-        learned, skeleton = split_learned(network)
+        """Return the initial training state with an untrained network."""
+        trainable, static = split_trainable(network)
         return DqnState(
             **fields,
-            learned=learned,
-            skeleton=skeleton,
-            target=jax.tree.map(jnp.copy, learned),
-            optimiser=self._optimiser.init(learned),
+            trainable=trainable,
+            static=static,
+            target=jax.tree.map(jnp.copy, trainable),
+            optimiser=self._optimiser.init(trainable),
             buffer=buffer,
             epsilon=jnp.float32(self.epsilon_start),
             gradient_steps=jnp.int32(0),
         )
 
     def _policy(self, state: DqnState) -> PyTree:
-        return eqx.combine(state.learned, state.skeleton)
+        return eqx.combine(state.trainable, state.static)
 
-    def _epsilon(self, state: DqnState, seen: Entities) -> Float[Array, ""]:
+    def _epsilon(self, state: DqnState, observation: Entities) -> Float[Array, ""]:
         return state.epsilon
 
     def _mean_epsilon(self, state: DqnState) -> Float[Array, ""]:
@@ -181,64 +182,64 @@ class Dqn(QLearner[DqnState]):
     def _learn(
         self, state: DqnState, batch: Experiences, key: PRNGKeyArray
     ) -> tuple[DqnState, dict[str, Array]]:
-        """Remember the experiences, and make a gradient step once there are enough."""
-        network: FlatNetwork = state.skeleton
-        after = jax.vmap(network.inputs)(batch.seen_after)
+        """Store the experiences, and make a gradient step once there are enough."""
+        network: FlatNetwork = state.static
+        after = jax.vmap(network.inputs)(batch.next_observation)
         rows = Row(
-            inputs=jax.vmap(network.inputs)(batch.seen),
-            inputs_after=after,
+            inputs=jax.vmap(network.inputs)(batch.observation),
+            next_inputs=after,
             action=jnp.broadcast_to(batch.action, batch.reward.shape),
             reward=batch.reward,
             discount=jnp.broadcast_to(batch.discount, batch.reward.shape),
-            ahead=self._ahead(state, state.target, after),
+            next_value=self._next_values(state, state.target, after),
         )
         state = state.replace(buffer=state.buffer.add(rows, batch.kept))
-        now = (state.learned, state.optimiser)
-        (learned, optimiser), error = lax.cond(
+        now = (state.trainable, state.optimiser)
+        (trainable, optimiser), error = lax.cond(
             state.buffer.held >= self._enough,
             lambda: self._descend(state, key),
             lambda: (now, jnp.float32(0.0)),
         )
         steps = state.gradient_steps + (state.buffer.held >= self._enough)
-        state = state.replace(learned=learned, optimiser=optimiser, gradient_steps=steps)
+        state = state.replace(trainable=trainable, optimiser=optimiser, gradient_steps=steps)
         return self._with_target(state, steps > 0), {"value_error": error}
 
     def _descend(self, state: DqnState, key: PRNGKeyArray) -> tuple[PyTree, Float[Array, ""]]:
-        """One gradient step on the mean squared error of a sample."""
+        """Make one gradient step on the mean squared error of a sample."""
         rows: Row = state.buffer.sample(key, self.batch_size)
-        target = rows.reward + rows.discount * rows.ahead
+        target = rows.reward + rows.discount * rows.next_value
 
-        def loss(learned: PyTree) -> Array:
-            network: FlatNetwork = eqx.combine(learned, state.skeleton)
+        def loss(trainable: PyTree) -> Array:
+            network: FlatNetwork = eqx.combine(trainable, state.static)
             values = jax.vmap(network.outputs)(rows.inputs)
-            # a product, whose derivative is one too, instead of places in memory
+            # a product, whose gradient is a product too, is faster than indexing
             chosen = jax.nn.one_hot(rows.action, values.shape[1], dtype=values.dtype)
             return jnp.mean((jnp.sum(values * chosen, axis=1) - target) ** 2)
 
-        error, gradient = jax.value_and_grad(loss)(state.learned)
-        return apply_gradients(self._optimiser, gradient, state.optimiser, state.learned), error
+        error, gradient = jax.value_and_grad(loss)(state.trainable)
+        return apply_gradients(self._optimiser, gradient, state.optimiser, state.trainable), error
 
     def _with_target(self, state: DqnState, begun: Bool[Array, ""]) -> DqnState:
-        """The state with the network copied into the target network, every so many steps.
+        """Return the state with the target network updated, if an update is due.
 
-        Values of x' by the target network change with it alone, so that they are kept with the
-        experiences and not computed for each sample.
+        The stored values of x' change only with the target network, so they are updated with it
+        instead of being computed for each sample.
         """
         due = begun & (state.gradient_steps % self.target_network_frequency == 0)
-        ahead = lax.cond(
+        next_value = lax.cond(
             due,
-            lambda: self._ahead(state, state.learned, state.buffer.rows.inputs_after),
-            lambda: state.buffer.rows.ahead,
+            lambda: self._next_values(state, state.trainable, state.buffer.rows.next_inputs),
+            lambda: state.buffer.rows.next_value,
         )
         target = jax.tree.map(
-            lambda new, old: jnp.where(due, new, old), state.learned, state.target
+            lambda new, old: jnp.where(due, new, old), state.trainable, state.target
         )
-        rows = state.buffer.rows.replace(ahead=ahead)
+        rows = state.buffer.rows.replace(next_value=next_value)
         return state.replace(target=target, buffer=state.buffer.replace(rows=rows))
 
-    def _ahead(
+    def _next_values(
         self, state: DqnState, arrays: PyTree, inputs: Float[Array, "rows inputs"]
     ) -> Float[Array, " rows"]:
-        """Largest Q of each of these observations, by the network with these arrays."""
-        network: FlatNetwork = eqx.combine(arrays, state.skeleton)
+        """Return the largest Q value for each row of inputs, with the given parameters."""
+        network: FlatNetwork = eqx.combine(arrays, state.static)
         return jnp.max(jax.vmap(network.outputs)(inputs), axis=1)

@@ -1,9 +1,9 @@
-"""Deep recurrent Q-networks: DQN whose network remembers the episode by itself.
+"""Deep recurrent Q-networks: DQN with a recurrent network that remembers the episode.
 
-Hausknecht and Stone 2015, https://arxiv.org/abs/1507.06527. The baseline RNN of Alamdari et al.
-2024, appendix A.4. What is replayed is whole episodes, from a hidden state of zero at their start
-("bootstrapped sequential updates"), so that the hidden state in training is the one that the policy
-has when it acts.
+Hausknecht and Stone 2015, https://arxiv.org/abs/1507.06527; the baseline RNN of Alamdari et al.
+2024, appendix A.4. The replay buffer holds whole episodes, replayed from a hidden state of zero
+("bootstrapped sequential updates"). So the hidden state in training is the same as when the policy
+acts.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import LARGEST_WIDTH, MOST_EPISODES, algorithms
 from fairgym.algorithms._gradient import apply_gradients
 from fairgym.algorithms._replay import ExperienceBuffer
-from fairgym.algorithms._worlds import World, first_world
+from fairgym.algorithms._rollouts import RolloutState, initial_rollout_state
 from fairgym.algorithms.dqn import LARGEST_BUFFER, Dqn, DqnState
 from fairgym.core import FairgymError, Struct, param
 from fairgym.policies.coding import Inputs
@@ -31,11 +31,11 @@ class Sequence(Struct):
     """One episode in the replay buffer.
 
     Attributes:
-        inputs: inputs of the network for each observation, the last one included.
-        action: the actions.
-        reward: the rewards.
-        discount: factors of the values of the observations after the steps.
-        lived: mask of the steps that the episode had.
+        inputs: Inputs of the network for each observation, including the last one.
+        action: Actions.
+        reward: Rewards.
+        discount: Discount factors of the next values.
+        lived: Mask of the steps before the episode ended.
     """
 
     inputs: Float[Array, "... steps_and_one inputs"]
@@ -48,40 +48,40 @@ class Sequence(Struct):
 @algorithms.register("drqn")
 @dataclasses.dataclass(frozen=True)
 class Drqn(Dqn):
-    """Hyperparameters of DRQN, beside those of DQN."""
+    """Hyperparameters of DRQN, in addition to those of DQN."""
 
     name: ClassVar[str] = "drqn"
-    # no hyperparameters here: what it remembers is no memory of the environment
+    # constants here: its hidden state is not a memory of the environment
     offsets: ClassVar[tuple[int, ...]] = ()  # pyright: ignore[reportIncompatibleVariableOverride]
     counterfactuals: ClassVar[int] = 0  # pyright: ignore[reportIncompatibleVariableOverride]
 
     hidden: tuple[int, ...] = param(
-        (32, 16), "Number of units of each layer below the GRU.", low=1, high=LARGEST_WIDTH
+        (32, 16), "Units of each layer below the GRU.", low=1, high=LARGEST_WIDTH
     )
-    recurrent_units: int = param(256, "Size of the GRU's hidden state.", low=1, high=LARGEST_WIDTH)
+    recurrent_units: int = param(256, "Hidden state size of the GRU.", low=1, high=LARGEST_WIDTH)
     learning_rate: float = 2e-3
     buffer_size: int = param(
         1_000,
-        "Number of steps that the replay buffer holds, in whole episodes.",
+        "Replay buffer size in steps; the buffer holds whole episodes.",
         low=1,
         high=LARGEST_BUFFER,
     )
     batch_size: int = param(
         256,
-        "Number of steps for each gradient step, in whole episodes (rounded up).",
+        "Steps sampled for each gradient step, rounded up to whole episodes.",
         low=1,
         high=LARGEST_BUFFER,
     )
     target_network_frequency: int = 100
     learning_starts: int | None = param(
         None,
-        "Number of steps in the replay buffer before learning starts; none: when it is full.",
+        "Steps in the replay buffer before learning starts; none: a full buffer.",
         low=1,
     )
     gradient_steps: int = param(
         10,
-        "Number of gradient steps after each episode. With one for each environment step, as "
-        "DQN makes them, training takes hours.",
+        "Gradient steps after each episode. With one per environment step, as in DQN, training "
+        "takes hours.",
         low=1,
         high=MOST_EPISODES,
     )
@@ -113,17 +113,19 @@ class Drqn(Dqn):
     def _round(
         self, state: DqnState, keys: Key[Array, " steps"]
     ) -> tuple[DqnState, dict[str, Array]]:
-        """One episode in a new world, and gradient steps after it."""
-        # folded: the keys themselves are those of the steps
+        """Run one episode from a new initial state, then make gradient steps."""
+        # fold_in: the keys themselves are used by the steps
         start_key, learn_key = jax.random.split(jax.random.fold_in(keys[0], 1))
-        world = first_world(state.env, state.params, state.objectives, state.fixed, start_key)
-        state, sequence = self._episode(state.replace(world=world), keys)
+        rollout = initial_rollout_state(
+            state.env, state.params, state.objectives, state.fixed, start_key
+        )
+        state, sequence = self._episode(state.replace(rollout=rollout), keys)
         one = jax.tree.map(lambda x: x[None], sequence)
         state = state.replace(buffer=state.buffer.add(one, jnp.ones((1,), bool)))
         state = self._ended(state, jnp.array(True))
         begun = state.buffer.held >= max(1, self._enough // state.env.horizon)
 
-        now = (state.learned, state.target, state.optimiser, state.gradient_steps)
+        now = (state.trainable, state.target, state.optimiser, state.gradient_steps)
 
         def learn() -> PyTree:
             learn_keys = jax.random.split(learn_key, self.gradient_steps)
@@ -132,60 +134,62 @@ class Drqn(Dqn):
             return after, jnp.mean(errors)
 
         wait = now, jnp.float32(0.0)
-        (learned, target, optimiser, steps), error = lax.cond(begun, learn, lambda: wait)
+        (trainable, target, optimiser, steps), error = lax.cond(begun, learn, lambda: wait)
         log = {
             "value_error": error,
             log_keys.STEP_REWARD: jnp.sum(sequence.reward) / jnp.sum(sequence.lived),
         }
         return state.replace(
-            learned=learned, target=target, optimiser=optimiser, gradient_steps=steps
+            trainable=trainable, target=target, optimiser=optimiser, gradient_steps=steps
         ), log
 
     def _episode(self, state: DqnState, keys: Key[Array, " steps"]) -> tuple[DqnState, Sequence]:
-        """One episode from its start; after an early end come steps that are masked."""
-        network: RecurrentNetwork = eqx.combine(state.learned, state.skeleton)
+        """Run one episode from its start; steps after an early end are masked."""
+        network: RecurrentNetwork = eqx.combine(state.trainable, state.static)
 
         def step(
-            carry: tuple[World, Array, Array], key: Key[Array, ""]
-        ) -> tuple[tuple[World, Array, Array], PyTree]:
-            world, remembered, alive = carry
+            carry: tuple[RolloutState, Array, Array], key: Key[Array, ""]
+        ) -> tuple[tuple[RolloutState, Array, Array], PyTree]:
+            rollout, remembered, alive = carry
             act_key, step_key = jax.random.split(key)
-            now = state.replace(world=world)
-            seen = state.env.observe(world.state, state.params)
-            inputs = network.inputs(seen[state.agent])
+            now = state.replace(rollout=rollout)
+            observations = state.env.observe(rollout.state, state.params)
+            inputs = network.inputs(observations[state.agent])
             logits, remembered = network.outputs(inputs, remembered)
-            actions, hidden = self._actions(now, seen, state.epsilon, logits, act_key)
-            now, happened, done = self._advance(now, seen[state.agent], actions, hidden, step_key)
-            discount = jnp.where(happened.ends, 0.0, self.gamma)
-            reward = jnp.where(alive, happened.reward, 0.0)
-            after = network.inputs(happened.seen_after)
-            row = (inputs, after, happened.action, reward, discount, alive)
-            return (now.world, remembered, alive & ~done), row
+            actions, hidden = self._actions(now, observations, state.epsilon, logits, act_key)
+            now, transition, done = self._advance(
+                now, observations[state.agent], actions, hidden, step_key
+            )
+            discount = jnp.where(transition.ends, 0.0, self.gamma)
+            reward = jnp.where(alive, transition.reward, 0.0)
+            after = network.inputs(transition.next_observation)
+            row = (inputs, after, transition.action, reward, discount, alive)
+            return (now.rollout, remembered, alive & ~done), row
 
-        start = (state.world, network.initial(), jnp.array(True))
-        (world, _, _), rows = lax.scan(step, start, keys)
+        start = (state.rollout, network.initial(), jnp.array(True))
+        (rollout, _, _), rows = lax.scan(step, start, keys)
         inputs, after, action, reward, discount, lived = rows
         last = jnp.sum(lived) - 1
-        # after an early end the input is the last observation, which nothing is learned from
+        # after an early end, the next input is the final observation
         inputs = jnp.concatenate([inputs, after[-1:]]).at[last + 1].set(after[last])
-        return state.replace(world=world), Sequence(inputs, action, reward, discount, lived)
+        return state.replace(rollout=rollout), Sequence(inputs, action, reward, discount, lived)
 
     # ---------------------------------------------------------------- learning
 
     def _descend_sequences(
         self, state: DqnState, now: tuple[PyTree, PyTree, PyTree, Array], key: PRNGKeyArray
     ) -> tuple[tuple[PyTree, PyTree, PyTree, Array], Float[Array, ""]]:
-        """One gradient step on the mean squared error of a sample of episodes."""
-        learned, target, optimiser, steps = now
+        """Make one gradient step on the mean squared error of a sample of episodes."""
+        trainable, target, optimiser, steps = now
         episodes = -(-self.batch_size // state.env.horizon)
         rows: Sequence = state.buffer.sample(key, episodes)
 
         def values(arrays: PyTree) -> Float[Array, "episodes steps_and_one options"]:
-            network: RecurrentNetwork = eqx.combine(arrays, state.skeleton)
+            network: RecurrentNetwork = eqx.combine(arrays, state.static)
             return jax.vmap(network.unrolled)(rows.inputs)
 
-        ahead = jnp.max(values(target)[:, 1:], axis=2)
-        due = rows.reward + rows.discount * ahead
+        next_value = jnp.max(values(target)[:, 1:], axis=2)
+        due = rows.reward + rows.discount * next_value
 
         def loss(arrays: PyTree) -> Array:
             found = values(arrays)[:, :-1]
@@ -193,9 +197,9 @@ class Drqn(Dqn):
             error = (jnp.sum(found * chosen, axis=2) - due) ** 2
             return jnp.sum(jnp.where(rows.lived, error, 0.0)) / jnp.sum(rows.lived)
 
-        error, gradient = jax.value_and_grad(loss)(learned)
-        learned, optimiser = apply_gradients(self._optimiser, gradient, optimiser, learned)
+        error, gradient = jax.value_and_grad(loss)(trainable)
+        trainable, optimiser = apply_gradients(self._optimiser, gradient, optimiser, trainable)
         steps = steps + 1
         copied = steps % self.target_network_frequency == 0
-        target = jax.tree.map(lambda new, old: jnp.where(copied, new, old), learned, target)
-        return (learned, target, optimiser, steps), error
+        target = jax.tree.map(lambda new, old: jnp.where(copied, new, old), trainable, target)
+        return (trainable, target, optimiser, steps), error

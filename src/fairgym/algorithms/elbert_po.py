@@ -1,4 +1,4 @@
-"""ELBERT-PO: PPO that keeps long-term benefit rates of groups equal.
+"""ELBERT-PO: PPO that equalises the long-term benefit rates of groups.
 
 Xu et al., "Adapting Static Fairness to Sequential Decision-Making: Bias Mitigation Strategies
 towards Equal Long-term Benefit Rate" (2024), https://arxiv.org/abs/2309.03426.
@@ -20,11 +20,11 @@ BENEFIT, DEMAND = "benefit", "demand"
 
 
 def soft_bias(rates: Float[Array, " groups"], beta: float) -> Float[Array, ""]:
-    """Largest less smallest rate; of more than two groups a smooth form of it (section 4.2).
+    """Return the largest minus the smallest rate, smoothed for more than two groups (section 4.2).
 
     Args:
-        rates: long-term benefit rates.
-        beta: sharpness of the smooth maximum and minimum, log-sum-exp(+-beta x) / beta.
+        rates: Long-term benefit rates.
+        beta: Sharpness of the smooth maximum and minimum, log-sum-exp(+-beta x) / beta.
     """
     if rates.shape[0] == 2:
         return jnp.abs(rates[0] - rates[1])
@@ -36,54 +36,57 @@ def soft_bias(rates: Float[Array, " groups"], beta: float) -> Float[Array, ""]:
 @algorithms.register("elbert-po")
 @dataclasses.dataclass(frozen=True)
 class ElbertPo(Ppo):
-    """Hyperparameters of ELBERT-PO, beside those of PPO.
+    """Hyperparameters of ELBERT-PO, in addition to those of PPO.
 
-    It maximises R - alpha b^2, with R the discounted rewards and b the largest difference of the
-    groups' long-term benefit rates U_g / B_g: sums of benefit and of demand over an episode,
-    undiscounted, each of which has a value of its own in the critic. Several agents share the bias.
+    It maximises R - alpha b^2. R is the sum of discounted rewards, and the bias b is the largest
+    difference between the groups' long-term benefit rates U_g / B_g: undiscounted sums of benefit
+    and demand over an episode. The critic predicts each of these sums. All agents share the bias.
     """
 
     disparity: str = param(
         "",
-        "The metric whose rate is equalised, a `Disparity` of `env.metrics`: its numerator is "
-        'the benefit, its denominator the demand; "" for the first one.',
+        "Metric whose rate is equalised, a `Disparity` of `env.metrics`: its numerator is the "
+        'benefit, its denominator the demand; "" is the first one.',
     )
     bias_weight: float = param(
-        2e5, "Alpha, the weight of the squared bias; the default is that of bank_loans.", low=0
+        2e5, "Weight alpha of the squared bias; the default is for bank_loans.", low=0
     )
     softness: float = param(
         20.0,
-        "Beta, the sharpness of the smooth maximum and minimum of more than two groups.",
+        "Sharpness beta of the smooth maximum and minimum for more than two groups.",
         low=0,
         above=True,
     )
 
     def rate(self, env: Environment) -> Rate:
-        """The long-term benefit rate.
+        """Return the long-term benefit rate.
 
         Raises:
-            FairgymError: the environment has no such disparity.
+            FairgymError: The environment has no such disparity.
         """
         known = {name: m.rate for name, m in env.metrics.items() if isinstance(m, Disparity)}
         if self.disparity in known:
             return known[self.disparity]
         if self.disparity or not known:
             raise FairgymError(
-                f"disparity is {self.disparity!r}; of {env.name} it takes a disparity of rates:"
+                f"disparity is {self.disparity!r}; for {env.name} it takes a disparity of rates:"
                 f" {', '.join(known) or 'there is none'}"
             )
         return next(iter(known.values()))
 
     def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
-        """Values of each group's benefits and demands, and what they add to the advantages."""
+        """Return values of each group's benefit and demand, and their term in the advantages."""
         rate, agents, groups = self.rate(env), len(trained), len(env.spec.groups)
 
         def combined(
-            signals: Signals, advantage: Float[Array, "worlds steps values"]
-        ) -> Float[Array, "worlds steps agents"]:
-            """A - 2 alpha b sum_g db/dr_g (A_U_g / B_g - U_g A_B_g / B_g^2), r_g = U_g / B_g."""
+            signals: Signals, advantage: Float[Array, "envs steps values"]
+        ) -> Float[Array, "envs steps agents"]:
+            """Return A - 2 alpha b sum_g db/dr_g (A_U_g / B_g - U_g A_B_g / B_g^2).
+
+            Here r_g = U_g / B_g.
+            """
             own, of_benefit, of_demand = jnp.split(advantage, [agents, agents + groups], axis=2)
-            # sums over an episode that lasts to its horizon, from the steps of all worlds
+            # sums over an episode of full length, estimated from the steps of all envs
             benefit, demand = (
                 env.horizon * jnp.mean(signals[name], axis=(0, 1)) for name in (BENEFIT, DEMAND)
             )

@@ -1,11 +1,11 @@
 """F-MACEM: the fair multi-agent cross-entropy method (MAFE, algorithm 1).
 
-The cross-entropy method is Rubinstein's, "The Cross-Entropy Method for Combinatorial and Continuous
-Optimization" (1999), https://doi.org/10.1023/A:1010091220143.
+The cross-entropy method is that of Rubinstein, "The Cross-Entropy Method for Combinatorial and
+Continuous Optimization" (1999), https://doi.org/10.1023/A:1010091220143.
 
-One Gaussian with diagonal covariance over the joint parameters of all agents' policies. Each
-epoch samples candidates (parameters of all policies), runs one episode with each, ranks them by the
-objective and fits the Gaussian to the elite. The result is the mean.
+The search distribution is a Gaussian with diagonal covariance over the joint parameters of all
+policies. Each epoch samples candidates (parameters of all policies), runs one episode with each,
+ranks them by the objective and fits the Gaussian to the elite. The result is the mean.
 
 | symbol | name here |
 | --- | --- |
@@ -43,22 +43,22 @@ from fairgym.algorithms._episodes import (
 )
 from fairgym.core import AnyPolicy, Episode, param
 from fairgym.core.batching import replicated
-from fairgym.policies import equivariant, split_learned
+from fairgym.policies import equivariant, split_trainable
 
 
 class FMacemState(TrainState):
     """The search distribution of F-MACEM.
 
     Attributes:
-        mean: mean of the learned parameters: agent -> policy with only its learned arrays.
-        spread: standard deviation, same structure.
-        skeleton: the policies without their learned arrays (standardisation, shapes).
-        multipliers: per trained agent, one multiplier per bound of its objective.
+        mean: Mean of the trainable parameters: agent -> policy without its static part.
+        spread: Standard deviation, with the same structure.
+        static: Static part of the policies (standardisation, shapes).
+        multipliers: Per trained agent, one multiplier per bound of its objective.
     """
 
     mean: dict[str, PyTree]
     spread: dict[str, PyTree]
-    skeleton: dict[str, PyTree]
+    static: dict[str, PyTree]
     multipliers: tuple[Float[Array, "..."], ...]
 
 
@@ -67,40 +67,36 @@ class FMacemState(TrainState):
 class FMacem(Epochs[FMacemState]):
     """Hyperparameters of F-MACEM (MAFE, algorithm 1); defaults are those of MAFE, table 8."""
 
-    epochs: int = param(
-        40, "Number of epochs, each of which updates the distribution once (table 8: 40).", low=1
-    )
+    epochs: int = param(40, "Epochs; each updates the distribution once (table 8: 40).", low=1)
     episodes_per_epoch: int = param(
         100,
-        "Number of candidates per epoch, with one episode each (table 8: 100).",
+        "Candidates per epoch, one episode each (table 8: 100).",
         low=2,
         high=MOST_EPISODES,
     )
     elite_share: float = param(
         0.2,
-        "Share of the candidates that the distribution is fitted to (table 8: 0.2).",
+        "Share of candidates in the elite, to which the distribution is fitted (table 8: 0.2).",
         low=0,
         high=1,
     )
-    hidden: int = param(
-        32, "Number of hidden units of the two-layer networks.", low=1, high=LARGEST_WIDTH
-    )
-    pooled: bool = param(False, "Addition of the mean person to what per-person networks see.")
-    init_std: float = param(1.0, "Standard deviation of every parameter at the start.", low=0)
+    hidden: int = param(32, "Hidden units of the two-layer networks.", low=1, high=LARGEST_WIDTH)
+    pooled: bool = param(False, "Also give per-person networks the mean over all people.")
+    init_std: float = param(1.0, "Initial standard deviation of every parameter.", low=0)
     noise_floor: float = param(
         0.0,
-        "Standard deviation that each update adds (in quadrature), against early collapse; 0 "
-        "is the plain method.",
+        "Standard deviation added in quadrature at each update, to prevent early collapse; 0 is "
+        "the plain method.",
         low=0,
     )
     smoothing: float = param(
         0.0,
-        "Share of the old mean and variance that an update keeps; 0 is the plain method.",
+        "Weight of the old mean and variance in an update; 0 is the plain method.",
         low=0,
         high=1,
     )
     common_random_numbers: bool = param(
-        False, "Common people and common luck for all candidates of an epoch."
+        False, "Use the same people and the same noise for all candidates of an epoch."
     )
     multiplier_rate: float = param(
         1.0, "Step size of the multipliers of a bounded objective.", low=0
@@ -108,45 +104,43 @@ class FMacem(Epochs[FMacemState]):
     discount: float = param(1.0, "Discount factor of the component sums (gamma).", low=0, high=1)
     failed_last: bool = param(
         True,
-        "Failed episodes rank below all others, among themselves by length; if not, by their "
-        "score alone.",
+        "Rank terminated episodes below all others, ordered by length. If off, rank all episodes "
+        "by score alone.",
     )
-    vmap_size: int = param(
-        0, "Number of episodes that are vmapped together; 0 chooses by device.", low=0
-    )
+    vmap_size: int = param(0, "Number of episodes per vmap; 0 chooses by device.", low=0)
 
     @property
     def score_discount(self) -> float:
-        """Discount factor of the component sums by which episodes are scored."""
+        """Discount factor of the component sums that the objective scores."""
         return self.discount
 
     @property
     def elites(self) -> int:
-        """Number of candidates that the update keeps, at least 1."""
+        """Number of candidates in the elite, at least 1."""
         return max(1, round(self.elite_share * self.episodes_per_epoch))
 
     def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> FMacemState:
-        """A standard normal distribution (times `init_std`) around zero parameters."""
+        """Return a normal distribution around zero with standard deviation `init_std`."""
         env, objectives = fields["env"], fields["objectives"]
         policies = equivariant(env, key, self.hidden, pooled=self.pooled, params=fields["params"])
-        learned, skeleton = split_learned({agent: policies[agent] for agent, _ in objectives})
+        trainable, static = split_trainable({agent: policies[agent] for agent, _ in objectives})
         return FMacemState(
             **fields,
-            mean=jax.tree.map(jnp.zeros_like, learned),
-            spread=jax.tree.map(lambda x: jnp.full_like(x, self.init_std), learned),
-            skeleton=skeleton,
+            mean=jax.tree.map(jnp.zeros_like, trainable),
+            spread=jax.tree.map(lambda x: jnp.full_like(x, self.init_std), trainable),
+            static=static,
             multipliers=tuple(o.initial_multipliers() for _, o in objectives),
         )
 
     def policies(self, state: FMacemState) -> dict[str, AnyPolicy]:
-        """The mean policy of each trained agent, and the fixed ones."""
+        """Return the mean policy of each trained agent, and the fixed ones."""
         return self._policies(state, state.mean)
 
-    def _policies(self, state: FMacemState, learned: PyTree) -> dict[str, AnyPolicy]:
-        return state.with_fixed(eqx.combine(learned, state.skeleton))
+    def _policies(self, state: FMacemState, trainable: PyTree) -> dict[str, AnyPolicy]:
+        return state.with_fixed(eqx.combine(trainable, state.static))
 
     def update(self, state: FMacemState) -> tuple[FMacemState, dict[str, Array]]:
-        """One epoch: sample, run, rank, fit, and measure the new mean."""
+        """Run one epoch: sample, run, rank, fit, and evaluate the new mean."""
         return self._epoch(replicated(state))
 
     @eqx.filter_jit
@@ -156,7 +150,7 @@ class FMacem(Epochs[FMacemState]):
 
         # Sample the candidates, run an episode with each
         count = self.episodes_per_epoch
-        # sampled as one array: one call for each leaf takes many times as long to compile
+        # sampled as one array: one call per leaf takes many times longer to compile
         flat, in_policies = ravel_pytree(state.mean)
         normals = jax.vmap(in_policies)(jax.random.normal(sample_key, (count, flat.size)))
         candidates = jax.tree.map(lambda m, s, z: m + s * z, state.mean, state.spread, normals)
@@ -178,14 +172,14 @@ class FMacem(Epochs[FMacemState]):
             best = jax.tree.map(lambda x, e=elite: x[e], candidates[agent])
             mean[agent], spread[agent] = self._fit(state.mean[agent], state.spread[agent], best)
 
-        # Measure the new mean policy
+        # Evaluate the new mean policy
         repeat = self.evaluation_episodes
         measured = self._episodes(
             state,
             jax.tree.map(lambda x: jnp.broadcast_to(x, (repeat, *x.shape)), mean),
             jax.random.split(mean_key, repeat),
         )
-        # A bound is the learned policy's to keep: an elite may do so by chance
+        # The bound applies to the learned policy; an elite may satisfy it by chance
         multipliers = raised_multipliers(
             state.objectives, state.multipliers, measured.totals, self.multiplier_rate
         )
@@ -202,11 +196,11 @@ class FMacem(Epochs[FMacemState]):
     def _episodes(
         self, state: FMacemState, candidates: PyTree, keys: Key[Array, " candidates"]
     ) -> Episode:
-        """One episode for each candidate."""
+        """Run one episode for each candidate."""
         return run_candidates(
             state.env,
             state.params,
-            lambda learned: self._policies(state, learned),
+            lambda trainable: self._policies(state, trainable),
             candidates,
             keys,
             discount=self.discount,

@@ -1,10 +1,10 @@
 """F-MAPPO: multi-agent PPO with fairness in the reward of every step (MAFE, appendix D.6).
 
-Agents act on their own observations; a centralised critic sees all of them (`CentralCritic`) and
-values the discounted sum of step rewards, equation (5), of each trained agent. The recipe is that
-of Yu et al., "The Surprising Effectiveness of PPO in Cooperative Multi-Agent Games" (2022),
-https://arxiv.org/abs/2103.01955: PPO with generalised advantage estimation, normalised values, an
-entropy bonus and clipped gradients.
+Agents act on their own observations. A centralised critic (`CentralCritic`) observes all of them
+and predicts the discounted sum of step rewards, equation (5), of each trained agent. The method is
+that of Yu et al., "The Surprising Effectiveness of PPO in Cooperative Multi-Agent Games" (2022),
+https://arxiv.org/abs/2103.01955: PPO with generalised advantage estimation, value normalisation, an
+entropy bonus and gradient clipping.
 """
 
 import dataclasses
@@ -18,9 +18,9 @@ from fairgym.core import param
 @algorithms.register("f-mappo")
 @dataclasses.dataclass(frozen=True)
 class FMappo(Ppo):
-    """PPO with equivariant networks and no value after the horizon, for the systems of MAFE."""
+    """PPO with equivariant networks and without time limit bootstrapping, for MAFE's systems."""
 
-    # no hyperparameters here: they are what makes it F-MAPPO
+    # constants here: they define F-MAPPO
     network: ClassVar[Literal["flat", "equivariant"]] = "equivariant"  # pyright: ignore[reportIncompatibleVariableOverride]
     bootstrap_truncated: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
     layers: ClassVar[tuple[int, ...]] = ()  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -32,13 +32,13 @@ class FMappo(Ppo):
     update_epochs: int = 4
     num_minibatches: int = 4
     sampled_people: int = 32
-    gamma: float = 0.997  # what is done about a loan shows over years
+    gamma: float = 0.997  # effects of decisions about a loan take years
     learning_rate: float = 1e-3
     gae_lambda: float = 0.98
-    failure_penalty: float = 100.0  # as much as the objective of a hundred steps
+    failure_penalty: float = 100.0  # the objective of a hundred steps
     ent_coef: float = param(
         0.0003,
-        "Weight of the entropy bonus. Ten times the default lets the exploration of loan's "
-        "admissions grow to `max_std`.",
+        "Entropy coefficient. With ten times the default, the exploration of loan's admissions "
+        "grows to `max_std`.",
         low=0,
     )

@@ -1,4 +1,4 @@
-"""F-PPO: short-term fairness by action massaging, long-term fairness by advantage regularisation.
+"""F-PPO: action massaging for short-term, advantage regularisation for long-term fairness.
 
 Hu, Lear and Zhang, "Striking a Balance in Fairness for Dynamic Systems Through Reinforcement
 Learning" (2023), https://arxiv.org/abs/2401.06318, section 5 and algorithm 1.
@@ -17,10 +17,10 @@ from fairgym.algorithms._terms import (
     LONG_TERM,
     SCALE,
     SHORT_TERM,
+    FairnessMeasures,
     Signals,
     Terms,
     Turn,
-    Watching,
     as_explored,
     gain_of,
     scaled,
@@ -30,62 +30,61 @@ from fairgym.core import AnyPolicy, Environment, FairgymError, Params, param
 from fairgym.policies.massaging import check_massaging, massage, massaged
 from fairgym.wrappers import AutoReset
 
-ROUNDS = "rounds"  # of collecting and learning so far
+ROUNDS = "rounds"  # number of rounds so far
 LARGEST_LOG_RATIO = 20.0
-FIRST_THRESHOLD = 0.01  # of the exponential schedule
+FIRST_THRESHOLD = 0.01  # initial threshold of the exponential schedule
 
 
 @algorithms.register("f-ppo")
 @dataclasses.dataclass(frozen=True)
-class FPpo(Watching, Ppo):
-    """Hyperparameters of F-PPO, beside those of PPO; defaults are those of bank_loans.
+class FPpo(FairnessMeasures, Ppo):
+    """Hyperparameters of F-PPO, in addition to those of PPO; the defaults are for bank_loans.
 
-    Without massaging it is F-PPO-L of the paper's figure 2, with `regularise` 0 its short-term half
-    alone (F-PPO-S).
+    Without massaging it is F-PPO-L of the paper's figure 2; with `regularise` 0 it is F-PPO-S.
     """
 
     needed: ClassVar[tuple[str, ...]] = (SHORT_TERM, LONG_TERM)
 
     scale: Literal["minibatch", "none"] = param("minibatch", SCALE)
-    massage: bool = param(True, "Action massaging (equation 6).")
+    massage: bool = param(True, "Use action massaging (equation 6).")
     oracle: bool = param(
         False,
-        "Massaging, while it learns, by the step's true outcome instead of the expected one, "
-        "as the authors' code does; of one trained agent.",
+        "Massage during training by the true outcome of a step instead of the expected one, as in "
+        "the authors' code; needs a single trained agent.",
     )
     threshold: float = param(
         1.0,
-        "The largest tau, the difference of two probabilities below which one action may take "
-        "the place of the other.",
+        "Maximum of tau; an action can replace another if their probabilities differ by less than "
+        "tau.",
         low=0,
         high=1,
     )
     threshold_schedule: Literal["saturating", "exponential"] = param(
         "saturating",
-        'Rise of tau from round `threshold_start`, i0, with `threshold_rate`, r: "saturating" '
-        "is threshold (1 - r^(i - i0)), as published for bank_loans (0.985) and, with r = 0, "
-        'attention; "exponential" is the lower one of threshold and 0.01 r^(i - i0), as '
-        "published for the epidemic (1.2).",
+        "Schedule of tau from round `threshold_start` (i0), with `threshold_rate` (r): "
+        '"saturating" is threshold (1 - r^(i - i0)), published for bank_loans (r = 0.985) and '
+        'attention (r = 0); "exponential" is min(threshold, 0.01 r^(i - i0)), published for '
+        "epidemic (r = 1.2).",
     )
-    threshold_start: int = param(17, "The first round with massaging; tau is 0 before it.", low=0)
-    threshold_rate: float = param(0.985, "Rate r of the schedule.", low=0)
+    threshold_start: int = param(17, "First round with massaging; tau is 0 before it.", low=0)
+    threshold_rate: float = param(0.985, "Rate r of the schedule of tau.", low=0)
     regularise: float = param(
-        1.0, "Lambda, the weight of the regularisation of advantages (equation 4).", low=0
+        1.0, "Weight lambda of the advantage regularisation (equation 4).", low=0
     )
     delta: float = param(
         0.05,
-        "Short-term unfairness above which a step that worsens the long term is penalised; "
-        "below it one that betters it is rewarded (equation 7).",
+        "Threshold of short-term unfairness: above it, steps that worsen long-term fairness are "
+        "penalised; below it, steps that improve it are rewarded (equation 7).",
         low=0,
     )
 
     def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
-        """Massaged actions and regularised advantages, in rounds that are counted."""
+        """Return action massaging, advantage regularisation and a round counter."""
         measures = self.measures(env)
         if self.massage and self.oracle and len(trained) > 1:
             raise FairgymError(
                 f"oracle is True, but {', '.join(trained)} of {env.name} are trained; it takes one"
-                " trained agent, since an outcome depends on the actions of all"
+                " trained agent, since the outcome depends on the actions of all agents"
             )
         for agent in trained if self.massage else ():
             check_massaging(env, agent, self.oracle)
@@ -95,15 +94,17 @@ class FPpo(Watching, Ppo):
             start={ROUNDS: jnp.int32(0)},
             shape=self._regularised,
             learn=lambda carried, log: ({ROUNDS: carried[ROUNDS] + 1}, {}),
-            # massaged units may have hardly any density, whose ratio would overflow
+            # massaged units may have a density near 0, and the ratio would overflow
             largest_log_ratio=LARGEST_LOG_RATIO,
         )
 
     def tau(self, rounds: Array) -> Float[Array, ""]:
-        """The threshold in this round, counted from 0."""
+        """Return the threshold in this round, counted from 0."""
         since = jnp.maximum(rounds - self.threshold_start, 0).astype(jnp.float32)
         rate = self.threshold_rate
-        power = jnp.float32(rate) ** since if rate else jnp.float32(0.0)  # at once, not 0^0 = 1
+        power = (
+            jnp.float32(rate) ** since if rate else jnp.float32(0.0)
+        )  # full threshold at once, not 0^0 = 1
         if self.threshold_schedule == "saturating":
             risen = self.threshold * (1.0 - power)
         else:
@@ -118,52 +119,52 @@ class FPpo(Watching, Ppo):
         trained_in: Environment,
         updates: int,
     ) -> tuple[Environment, dict[str, AnyPolicy]]:
-        """Policies massaged as in the last round, with the measure of the training."""
+        """Return policies massaged as in the last round, with the training's fairness measure."""
         if not self.massage:
             return super().massaged(env, params, policies, trained_in, updates)
         tau = self.last_tau(trained_in, updates)
         if tau == 0.0:
             raise FairgymError(
-                "it ended before massaging began; massage takes a run with more rounds than its"
+                "it ended before massaging began; massage needs a run with more rounds than its"
                 f" threshold_start of {self.threshold_start}"
             )
         return massaged(env, params, policies, tau, self.measures(env)[SHORT_TERM])
 
     def last_tau(self, env: Environment, updates: int | None = None) -> float:
-        """The threshold in the last round of training.
+        """Return the threshold in the last round of training.
 
         Args:
-            env: the environment of the training, whose horizon the number of rounds depends on.
-            updates: number of updates that were made; all by default.
+            env: The environment of the training; its horizon determines the number of rounds.
+            updates: Number of updates so far; all by default.
         """
         rounds = self.rounds(env) * (self.num_updates if updates is None else updates)
         return float(self.tau(jnp.int32(rounds - 1)))
 
     def _massaged(self, env: Environment, turn: Turn) -> Array:
-        """The fairer action in place of the explored one, if their probabilities are near."""
+        """Return a fairer action instead of the explored one, if their probabilities are close."""
         measure = self.measures(env)[SHORT_TERM]
-        remaining = measure.remaining(turn.world.watched[SHORT_TERM])
+        remaining = measure.remaining(turn.rollout.measure_states[SHORT_TERM])
 
         def unfairness(action: Array) -> Float[Array, ""]:
             if self.oracle:
-                everybody = {**turn.actions, turn.agent: action}
+                actions = {**turn.actions, turn.agent: action}
                 step = AutoReset(env).step_autoreset(
-                    turn.key, turn.world.state, everybody, turn.params
+                    turn.key, turn.rollout.state, actions, turn.params
                 )[1]
                 return -measure.value_after(remaining, step.components)
             assert env.spec.expected_components is not None
             expected = env.spec.expected_components(
-                {turn.agent: turn.seen}, {turn.agent: action}, turn.params
+                {turn.agent: turn.observation}, {turn.agent: action}, turn.params
             )
             return -measure.value_after(remaining, expected)
 
         tau, space = self.tau(turn.carried[ROUNDS]), env.action_space(turn.agent)
-        return massage(space, turn.seen, turn.logits, turn.raw, tau, unfairness)
+        return massage(space, turn.observation, turn.logits, turn.raw, tau, unfairness)
 
     def _regularised(
-        self, advantage: Float[Array, "worlds steps"], signals: Signals
-    ) -> Float[Array, "worlds steps"]:
-        """A + lambda R (equation 4), with R of equation 7."""
+        self, advantage: Float[Array, "envs steps"], signals: Signals
+    ) -> Float[Array, "envs steps"]:
+        """Return A + lambda R (equation 4), with R of equation 7."""
         gain = signals[gain_of(LONG_TERM)]
         unfair = signals[SHORT_TERM] > self.delta
         regular = jnp.where(unfair, jnp.minimum(gain, 0.0), jnp.maximum(gain, 0.0))

@@ -1,8 +1,8 @@
-"""The two-tier grid search for a fixed policy (MAFE, appendix D.3).
+"""Two-tier grid search for a fixed policy (MAFE, appendix D.3).
 
-Tier 1 looks for the best pair (or triple, ...) of global values: every group-level action gets
-one number for all its elements, from a grid over [0, 1]. Tier 2 looks for the best deviation of
-each element (each group) from its global value. Agents that score people queue them at random.
+Tier 1 searches a grid over [0, 1] for the best combination of global values: one number per agent
+for all elements of its group-level action. Tier 2 searches the best deviation of each element (each
+group) from the global value. Agents that score people rank them at random.
 """
 
 import dataclasses
@@ -27,7 +27,11 @@ from fairgym.policies import Constant, Random
 
 
 class GridSearchState(TrainState):
-    """The best actions so far: agent -> one number per element."""
+    """State of the search.
+
+    Attributes:
+        best: Best actions so far: agent -> one number per element.
+    """
 
     best: dict[str, Float[Array, " elements"]]
 
@@ -37,47 +41,45 @@ class GridSearchState(TrainState):
 class GridSearch(Started[GridSearchState]):
     """Two-tier grid search over constant actions."""
 
-    steps: int = param(21, "Number of values per agent in tier 1, evenly over [0, 1].", low=2)
+    steps: int = param(21, "Grid values per agent in tier 1, evenly spaced over [0, 1].", low=2)
     deviation: float | None = param(
         None,
-        "Largest deviation from the global value in tier 2; None: one step of tier 1.",
+        "Maximum deviation from the global value in tier 2; none: one grid step of tier 1.",
         low=0,
         high=1,
     )
     deviation_steps: int = param(
         5,
-        "Number of values per element in tier 2, evenly over plus and minus the deviation.",
+        "Grid values per element in tier 2, evenly spaced over plus and minus the deviation.",
         low=1,
     )
     episodes: int = param(
-        4, "Number of episodes per candidate, with common people and common luck for all.", low=1
+        4, "Episodes per candidate; all candidates share the same people and the same noise.", low=1
     )
     failed_last: bool = param(
         True,
-        "Candidates that fail rank below all others, by the share of episodes that they "
-        "survive and then by length; if not, by their score alone.",
+        "Rank candidates with terminated episodes below all others, by their share of full "
+        "episodes and then by length. If off, rank all candidates by score alone.",
     )
-    vmap_size: int = param(
-        0, "Number of episodes that are vmapped together; 0 chooses by device.", low=0
-    )
+    vmap_size: int = param(0, "Number of episodes per vmap; 0 chooses by device.", low=0)
 
     @property
     def num_updates(self) -> int:
-        """One update for each tier."""
+        """Number of updates: one per tier."""
         return 2
 
     def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> GridSearchState:
-        """Start with every element at one half.
+        """Return the initial state, with every element at one half.
 
         Raises:
-            FairgymError: the agents have different objectives, or one of them divides shares or
-                chooses among options.
+            FairgymError: The agents have different objectives, or an agent divides shares or has
+                discrete actions.
         """
         env: Environment = fields["env"]
         objectives: tuple[tuple[str, Any], ...] = fields["objectives"]
         policies: dict[str, AnyPolicy] = fields["fixed"]
         if len({objective for _, objective in objectives}) > 1:
-            raise FairgymError("grid search takes one objective for all agents")
+            raise FairgymError("grid search needs the same objective for all agents")
         best = {}
         for agent, _ in objectives:
             space = env.action_space(agent)
@@ -86,17 +88,17 @@ class GridSearch(Started[GridSearchState]):
             elif space.independent:
                 best[agent] = jnp.full(space.shape, 0.5)
             else:
-                does = "chooses among options" if space.discrete else "divides shares"
+                does = "has discrete actions" if space.discrete else "divides shares"
                 raise FairgymError(
-                    f"grid search takes agents that set numbers or score people;"
+                    f"grid search needs agents that set numbers or score people;"
                     f" {agent!r} {does}: give it a fixed policy"
                 )
         if not best:
-            raise FairgymError("grid search takes at least one trained agent that sets numbers")
+            raise FairgymError("grid search needs at least one trained agent that sets numbers")
         return GridSearchState(**fields, best=best)
 
     def policies(self, state: GridSearchState) -> dict[str, AnyPolicy]:
-        """Constant policies at the best values found."""
+        """Return constant policies with the best values so far."""
         found = {
             agent: Constant(state.env.action_space(agent), np.asarray(value))
             for agent, value in state.best.items()
@@ -104,7 +106,7 @@ class GridSearch(Started[GridSearchState]):
         return state.with_fixed(found)
 
     def candidates(self, state: GridSearchState) -> dict[str, Float[Array, "candidates elements"]]:
-        """The actions that the next update compares: tier 1 first, then tier 2."""
+        """Return the actions that the next update compares: first tier 1, then tier 2."""
         sizes = [value.size for value in state.best.values()]
         if int(state.updates) == 0:
             grid = np.linspace(0.0, 1.0, self.steps)
@@ -115,13 +117,13 @@ class GridSearch(Started[GridSearchState]):
             offsets = np.linspace(-reach, reach, self.deviation_steps)
             best = np.concatenate([np.asarray(value) for value in state.best.values()])
             table = best + np.array(list(itertools.product(offsets, repeat=best.size)))
-        # clipping at 0 and 1 makes equal candidates: keep one of each
+        # clipping to [0, 1] creates duplicates: keep one of each
         kept = np.unique(np.round(np.clip(table, 0.0, 1.0), 6), axis=0).astype(np.float32)
         parts = np.split(kept, np.cumsum(sizes)[:-1], axis=1)
         return {agent: jnp.asarray(part) for agent, part in zip(state.best, parts, strict=True)}
 
     def update(self, state: GridSearchState) -> tuple[GridSearchState, dict[str, Array]]:
-        """One tier: score all its candidates and keep the best."""
+        """Run one tier: score all its candidates and keep the best."""
         candidates = self.candidates(state)
         scores, episodes = self._measure(state, candidates)
         alive = 1.0 - jnp.mean(episodes.terminated, axis=1)
@@ -139,7 +141,7 @@ class GridSearch(Started[GridSearchState]):
     def _measure(
         self, state: GridSearchState, candidates: dict[str, Array]
     ) -> tuple[Float[Array, " candidates"], PyTree]:
-        """Mean score of each candidate, and its episodes; every tier uses the same keys."""
+        """Return each candidate's mean score and episodes; every tier uses the same keys."""
         keys = jax.random.split(jax.random.wrap_key_data(state.key), self.episodes)
         count = jax.tree.leaves(candidates)[0].shape[0]
 

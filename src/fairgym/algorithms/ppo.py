@@ -1,14 +1,14 @@
-"""Proximal policy optimisation of one agent or several, with one critic.
+"""Proximal policy optimisation (PPO) of one or several agents, with one critic.
 
 Schulman et al., "Proximal Policy Optimization Algorithms" (2017), https://arxiv.org/abs/1707.06347:
-steps of worlds that run side by side, generalised advantage estimation, clipped probability ratios,
-several epochs of minibatches over the same steps. Several agents have an actor each, and one critic
-of what all of them see.
+rollouts of parallel environments, generalised advantage estimation, clipped probability ratios, and
+several epochs of minibatches over the same steps. Each agent has its own actor; the critic observes
+what all agents observe.
 
-The critic learns returns less their mean, over their deviation (van Hasselt et al., "Learning
-Values Across Many Orders of Magnitude", 2016, https://arxiv.org/abs/1602.07714). Exploration is
-Gaussian noise on what a policy's sigmoid or softmax is applied to, or a random draw of one of the
-options (`fairgym.policies.exploration`). A fair learner is PPO with terms (`Terms`).
+The critic learns standardised returns (van Hasselt et al., "Learning Values Across Many Orders of
+Magnitude", 2016, https://arxiv.org/abs/1602.07714). Exploration adds Gaussian noise to a policy's
+logits, or samples one of its options (`fairgym.policies.exploration`). Fair learners are PPO with
+`Terms`.
 """
 
 import dataclasses
@@ -37,8 +37,8 @@ from fairgym.algorithms._on_policy import (
     mean_entropy,
     standardised,
 )
+from fairgym.algorithms._rollouts import RolloutState, Step, acting, fixed_actions, observe_sampled
 from fairgym.algorithms._terms import Terms, Turn
-from fairgym.algorithms._worlds import Step, World, acting, fixed_actions, observe_sampled
 from fairgym.core import Environment, FairgymError, Params, check_shape, param
 from fairgym.policies.exploration import act, explore, init_log_std
 
@@ -46,59 +46,54 @@ from fairgym.policies.exploration import act, explore, init_log_std
 @algorithms.register("ppo")
 @dataclasses.dataclass(frozen=True)
 class Ppo(GradientLearner[PpoState]):
-    """Hyperparameters of PPO; a fair learner is a subclass that says its `terms`."""
+    """Hyperparameters of PPO; a fair learner is a subclass that defines `terms`."""
 
     sampled_people: int = 0
     num_envs: int = 8
     num_steps: int = 256
     episodes_per_epoch: int = 8
-    update_epochs: int = param(10, "Number of times that a round goes through its steps.", low=1)
-    num_minibatches: int = param(
-        8, "Number of parts of a round's steps, each of which makes one gradient step.", low=1
-    )
-    learning_rate: float = param(3e-4, "Adam's learning rate.", low=0, above=True)
-    clip_eps: float = param(
-        0.2, "Largest deviation of a probability ratio from 1 that is rewarded (epsilon).", low=0
-    )
+    update_epochs: int = param(10, "Passes over each batch of rollouts.", low=1)
+    num_minibatches: int = param(8, "Minibatches per pass; each makes one gradient step.", low=1)
+    learning_rate: float = param(3e-4, "Learning rate of Adam.", low=0, above=True)
+    clip_eps: float = param(0.2, "PPO clipping parameter epsilon.", low=0)
     gae_lambda: float = param(
-        0.95, "Lambda of the generalised advantage estimation.", low=0, high=1
+        0.95, "Parameter lambda of generalised advantage estimation (GAE).", low=0, high=1
     )
-    ent_coef: float = param(0.0, "Weight of the entropy bonus.", low=0)
-    vf_coef: float = param(0.5, "Weight of the critic's error.", low=0)
+    ent_coef: float = param(0.0, "Entropy coefficient.", low=0)
+    vf_coef: float = param(0.5, "Weight of the critic's loss.", low=0)
     init_std: float = param(
         0.5,
-        "Standard deviation of the exploration at the start, before squashing.",
+        "Initial standard deviation of the exploration noise, before squashing.",
         low=0,
         above=True,
     )
     max_std: float = param(
         1.0,
-        "Largest standard deviation of the exploration. Over a crowd it hardly shows in the "
-        "mean of the log-probabilities, so that nothing but the entropy bonus would pull at "
-        "it.",
+        "Maximum standard deviation of the exploration noise. With many people it hardly changes "
+        "the mean log-probability, so without a limit only the entropy bonus would drive it.",
         low=0,
         above=True,
     )
 
     network: Literal["flat", "equivariant"] = param(
         "flat",
-        '"flat" for multi-layer perceptrons over an observation\'s numbers in a row, for '
-        'systems in which row i is always the same entity; "equivariant" for networks that '
-        "treat all rows alike, as those of F-MAPPO.",
+        'Network architecture: "flat" is a multi-layer perceptron over the flattened observation, '
+        'for systems in which row i is always the same entity; "equivariant" treats all rows '
+        "alike, as in F-MAPPO.",
     )
     layers: tuple[int, ...] = param(
-        (64, 64), "Number of units of each hidden layer of a flat actor.", low=1, high=LARGEST_WIDTH
+        (64, 64), "Units of each hidden layer of a flat actor.", low=1, high=LARGEST_WIDTH
     )
     critic_layers: tuple[int, ...] = param(
         (64, 64),
-        "Number of units of each hidden layer of a flat critic.",
+        "Units of each hidden layer of a flat critic.",
         low=1,
         high=LARGEST_WIDTH,
     )
     bootstrap_truncated: bool = param(
         True,
-        "Value of what would come after the horizon; without it nothing comes, which agents "
-        "cannot know that do not see the time.",
+        "Use time limit bootstrapping: the value after a truncated episode is predicted by the "
+        "critic. If off, it is 0, which agents can only learn if they observe the time.",
     )
 
     def __post_init__(self) -> None:
@@ -111,43 +106,45 @@ class Ppo(GradientLearner[PpoState]):
             )
         if self.network == "flat" and self.sampled_people:
             raise FairgymError(
-                f"sampled_people is {self.sampled_people}; a flat network takes 0: it sees all rows"
+                f"sampled_people is {self.sampled_people}; a flat network takes 0: it uses all rows"
             )
 
     def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
-        """What is watched, and terms on reward, advantage and action: none by default.
+        """Return fairness measures and terms in reward, advantage and action; none by default.
 
         Args:
-            env: the environment.
-            trained: the trained agents, in acting order.
+            env: The environment.
+            trained: The trained agents, in acting order.
 
         Raises:
-            FairgymError: these agents of the environment cannot be trained.
+            FairgymError: The algorithm cannot train these agents.
         """
         return Terms()
 
     def _terms(self, state: PpoState) -> Terms:
         return self.terms(state.env, state.trained)
 
-    # ---------------------------------------------------------------- the start
+    # ---------------------------------------------------------------- initial state
 
     def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> PpoState:
-        """Networks that know nothing, and worlds at their start.
+        """Return the initial training state.
 
         Raises:
-            FairgymError: as `terms`, or a flat network of an agent that scores each of the people.
+            FairgymError: As for `terms`, or a flat network for an agent with a per-person action.
         """
         fields = self._with_networks(fields, key)
         env, trained = fields["env"], tuple(agent for agent, _ in fields["objectives"])
         terms = self.terms(env, trained)
         first = terms.first(env, fields["params"])
-        watched = jax.tree.map(lambda x: jnp.broadcast_to(x, (self.num_envs, *x.shape)), first)
+        measure_states = jax.tree.map(
+            lambda x: jnp.broadcast_to(x, (self.num_envs, *x.shape)), first
+        )
         log_std = {agent: init_log_std(env.action_space(agent), self.init_std) for agent in trained}
         zeros = jnp.zeros((len(trained) + terms.values,))
         return PpoState(
-            **fields | {"worlds": fields["worlds"].replace(watched=watched)},
+            **fields | {"rollouts": fields["rollouts"].replace(measure_states=measure_states)},
             log_std=log_std,
-            optimiser=self._optimiser.init((fields["learned"], log_std)),
+            optimiser=self._optimiser.init((fields["trainable"], log_std)),
             moments=Moments(zeros, zeros, jnp.zeros(())),
             carried=dict(terms.start),
         )
@@ -170,51 +167,61 @@ class Ppo(GradientLearner[PpoState]):
 
     # ---------------------------------------------------------------- experience
 
-    def _run(self, state: PpoState, item: tuple[World, PRNGKeyArray]) -> tuple[World, Step, PyTree]:
-        """Run one world: the world after `num_steps` steps, these, and the last observations."""
-        (world, key), actors, terms = item, state.networks.actors, self._terms(state)
+    def _run(
+        self, state: PpoState, item: tuple[RolloutState, PRNGKeyArray]
+    ) -> tuple[RolloutState, Step, PyTree]:
+        """Run one env for `num_steps` steps; return its state, the steps and last observations."""
+        (rollout, key), actors, terms = item, state.networks.actors, self._terms(state)
 
-        def observe(world: World, key: PRNGKeyArray) -> PyTree:
-            return observe_sampled(state.env, state.params, world.state, key, self.sampled_people)
+        def observe(rollout: RolloutState, key: PRNGKeyArray) -> PyTree:
+            return observe_sampled(state.env, state.params, rollout.state, key, self.sampled_people)
 
-        def step(world: World, key: PRNGKeyArray) -> tuple[World, Step]:
-            seen_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
-            seen = observe(world, seen_key)
-            everybody = seen.everybody
-            actions, hidden = fixed_actions(state.env, state.fixed, everybody, fixed_key, world)
+        def step(rollout: RolloutState, key: PRNGKeyArray) -> tuple[RolloutState, Step]:
+            observe_key, act_key, fixed_key, step_key = jax.random.split(key, 4)
+            observations = observe(rollout, observe_key)
+            actions, hidden = fixed_actions(
+                state.env, state.fixed, observations.full, fixed_key, rollout
+            )
             explored = {}
             keys = jax.random.split(act_key, len(actors))
             for (agent, actor), agent_key in zip(actors.items(), keys, strict=True):
-                own = seen.to_act_on(agent, actor.space)
+                own = observations.to_act_on(agent, actor.space)
                 space, log_std = actor.space, state.log_std[agent]
                 logits = actor.logits(own)
                 raw = explore(space, logits, log_std, own.mask, agent_key)
-                turn = (state.carried, state.params, world, agent, own, logits, raw, actions)
+                turn = (state.carried, state.params, rollout, agent, own, logits, raw, actions)
                 raw = terms.act(Turn(*turn, step_key))
                 actions[agent] = act(space, raw, own.mask)
-                explored[agent] = space.at_rows(raw, seen.rows[agent])
-            acts = {agent: acting(state.env, agent, world.state) for agent in actors}
-            after, end, rewards = state.go_on(
-                world, actions, hidden, step_key, self.failure_penalty
+                explored[agent] = space.at_rows(raw, observations.rows[agent])
+            acts = {agent: acting(state.env, agent, rollout.state) for agent in actors}
+            after, end, rewards = state.step(
+                rollout, actions, hidden, step_key, self.failure_penalty
             )
-            after, signals = terms.watch(state.env, state.params, world, after, end)
-            ahead = None
+            after, signals = terms.measure_step(state.env, state.params, rollout, after, end)
+            next_observation = None
             if self.bootstrap_truncated:
-                final = observe(world.replace(state=end.final_state), seen_key)
-                ahead = final.samples, final.present, end.terminated
+                final = observe(rollout.replace(state=end.final_state), observe_key)
+                next_observation = final.samples, final.present, end.terminated
             return after, Step(
-                seen.samples, seen.present, explored, acts, rewards, end.done, ahead, signals
+                observations.samples,
+                observations.present,
+                explored,
+                acts,
+                rewards,
+                end.done,
+                next_observation,
+                signals,
             )
 
         last_key, key = jax.random.split(key)
-        world, steps = lax.scan(step, world, jax.random.split(key, self.num_steps))
-        last = observe(world, last_key)
-        return world, steps, (last.samples, last.present)
+        rollout, steps = lax.scan(step, rollout, jax.random.split(key, self.num_steps))
+        last = observe(rollout, last_key)
+        return rollout, steps, (last.samples, last.present)
 
     # ---------------------------------------------------------------- learning
 
     def _round(self, state: PpoState, key: PRNGKeyArray) -> tuple[PpoState, dict[str, Array]]:
-        """Run every world and learn from its steps."""
+        """Run every env and learn from its steps."""
         collect_key, improve_key = jax.random.split(key)
         state, batch, found = self._experience(state, collect_key)
         state, losses = self._improve(state, batch, improve_key)
@@ -231,38 +238,38 @@ class Ppo(GradientLearner[PpoState]):
     def _experience(
         self, state: PpoState, key: PRNGKeyArray
     ) -> tuple[PpoState, Batch, dict[str, Array]]:
-        """Run every world: the state after it, what is to be learned from, and what to log."""
+        """Run every env; return the state after it, a batch to learn from, and the log."""
         terms, agents = self._terms(state), len(state.trained)
-        worlds, steps, last = self._collect(state, functools.partial(self._run, state), key)
+        rollouts, steps, last = self._collect(state, functools.partial(self._run, state), key)
 
-        # values, advantages, returns: axes (worlds, steps, values)
+        # values, advantages, returns: axes (envs, steps, values)
         mean, spread = state.moments.scale
-        seen = jax.tree.map(
+        critic_inputs = jax.tree.map(
             lambda x, end: jnp.concatenate([x, end[:, None]], axis=1),
             (steps.observations, steps.present),
             last,
         )
         value_of = jax.vmap(jax.vmap(state.networks.critic))
-        values = value_of(*seen) * spread + mean
-        following, done = values[:, 1:], steps.done.astype(jnp.float32)
+        values = value_of(*critic_inputs) * spread + mean
+        next_values, done = values[:, 1:], steps.done.astype(jnp.float32)
         last = done
-        if steps.ahead is not None:
-            *final, terminated = steps.ahead
-            following = jnp.where(
-                steps.done[..., None], value_of(*final) * spread + mean, following
+        if steps.next_observation is not None:
+            *final, terminated = steps.next_observation
+            next_values = jnp.where(
+                steps.done[..., None], value_of(*final) * spread + mean, next_values
             )
             last = terminated.astype(jnp.float32)
         values = values[:, :-1]
         gamma: Any = self.gamma
         if terms.undiscounted:
             gamma = jnp.concatenate([jnp.full((agents,), gamma), jnp.ones((terms.values,))])
-            whole = jnp.arange(following.shape[2]) >= agents
-            following = jnp.where(whole & (done[..., None] > 0.0), 0.0, following)
+            whole = jnp.arange(next_values.shape[2]) >= agents
+            next_values = jnp.where(whole & (done[..., None] > 0.0), 0.0, next_values)
         estimate = functools.partial(
             generalised_advantages, gamma=gamma, gae_lambda=self.gae_lambda
         )
         sums = terms.sums(state.carried, steps.rewards, steps.signals)
-        advantage = jax.vmap(estimate)(sums, values, following, last, done)
+        advantage = jax.vmap(estimate)(sums, values, next_values, last, done)
         returns = advantage + values
         state = state.replace(moments=state.moments.after(returns))
         mean, spread = state.moments.scale
@@ -271,18 +278,18 @@ class Ppo(GradientLearner[PpoState]):
             for agent, actor in state.networks.actors.items()
         }
         batch = Batch(
-            steps=steps.replace(ahead=None),
+            steps=steps.replace(next_observation=None),
             advantage=terms.combine(steps.signals, advantage),
             returns=(returns - mean) / spread,
             before=before,
         )
         explained = jnp.mean(explained_variance(advantage, returns)[:agents])
-        return state.replace(worlds=worlds), batch, {log_keys.EXPLAINED_VARIANCE: explained}
+        return state.replace(rollouts=rollouts), batch, {log_keys.EXPLAINED_VARIANCE: explained}
 
     def _improve(
         self, state: PpoState, batch: Batch, key: PRNGKeyArray
     ) -> tuple[PpoState, dict[str, Array]]:
-        """Descend on minibatches; every epoch takes the steps in a new order."""
+        """Make gradient steps on minibatches; every epoch uses a new order of steps."""
         size = self.num_steps // self.num_minibatches
         orders = jax.vmap(lambda k: jax.random.permutation(k, self.num_steps))(
             jax.random.split(key, self.update_epochs)
@@ -290,25 +297,25 @@ class Ppo(GradientLearner[PpoState]):
         parts = orders[:, : size * self.num_minibatches].reshape(-1, size)
 
         def descend(carry: PyTree, part: Array) -> tuple[PyTree, dict[str, Array]]:
-            learned, log_std, optimiser = carry
+            trainable, log_std, optimiser = carry
             (_, losses), gradient = jax.value_and_grad(self._loss, has_aux=True)(
-                (learned, log_std), state, jax.tree.map(lambda x: x[:, part], batch)
+                (trainable, log_std), state, jax.tree.map(lambda x: x[:, part], batch)
             )
-            (learned, log_std), optimiser = apply_gradients(
-                self._optimiser, gradient, optimiser, (learned, log_std)
+            (trainable, log_std), optimiser = apply_gradients(
+                self._optimiser, gradient, optimiser, (trainable, log_std)
             )
             log_std = jax.tree.map(lambda x: jnp.minimum(x, math.log(self.max_std)), log_std)
-            return (learned, log_std, optimiser), losses
+            return (trainable, log_std, optimiser), losses
 
-        carry = (state.learned, state.log_std, state.optimiser)
-        (learned, log_std, optimiser), losses = lax.scan(descend, carry, parts)
-        return state.replace(learned=learned, log_std=log_std, optimiser=optimiser), losses
+        carry = (state.trainable, state.log_std, state.optimiser)
+        (trainable, log_std, optimiser), losses = lax.scan(descend, carry, parts)
+        return state.replace(trainable=trainable, log_std=log_std, optimiser=optimiser), losses
 
     def _loss(
-        self, learned: PyTree, state: PpoState, batch: Batch
+        self, trainable: PyTree, state: PpoState, batch: Batch
     ) -> tuple[Array, dict[str, Array]]:
-        """The clipped surrogate of each agent, the critic's error, the entropy bonus."""
-        nets, log_std = eqx.combine(learned[0], state.skeleton), learned[1]
+        """Return the loss: clipped surrogate per agent, critic's loss, entropy bonus."""
+        nets, log_std = eqx.combine(trainable[0], state.static), trainable[1]
         steps, before, terms = batch.steps, batch.before, self._terms(state)
         surrogate = bonus = clipped_share = apart = jnp.float32(0.0)
         for index, agent in enumerate(state.trained):

@@ -12,7 +12,7 @@ from fairgym.algorithms.tabular_q import TabularQ
 class TabularFairQcm(TabularQ):
     """Tabular Q-learning with counterfactual memories.
 
-    The paper's offsets are 1 and 2; 0 and 1 learn more, since their memories are met sooner.
+    The paper's offsets are 1 and 2. Offsets 0 and 1 learn more, since their memories occur sooner.
     """
 
     name: ClassVar[str] = "tabular-fair-qcm"

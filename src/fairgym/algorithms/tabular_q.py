@@ -1,7 +1,7 @@
-"""Tabular Q-learning (Watkins and Dayan 1992), over what the agent observes.
+"""Tabular Q-learning (Watkins and Dayan 1992) over the agent's observations.
 
-With a memory that is shown to the agent it is the baseline of Alamdari et al. 2024, appendix A.2
-(https://arxiv.org/abs/2312.04772): Full, Min and Reset.
+With a memory in the observations it is a baseline of Alamdari et al. 2024, appendix A.2
+(https://arxiv.org/abs/2312.04772): Full, Min or Reset.
 """
 
 import dataclasses
@@ -26,8 +26,8 @@ class TabularQState(QState):
     """The training state of tabular Q-learning.
 
     Attributes:
-        table: Q, one number for each observation and option.
-        epsilon: probability of a random action, for each observation.
+        table: Q values, one for each observation and option.
+        epsilon: Probability of a random action, for each observation.
     """
 
     table: Table
@@ -37,28 +37,26 @@ class TabularQState(QState):
 @algorithms.register("tabular-q")
 @dataclasses.dataclass(frozen=True)
 class TabularQ(QLearner[TabularQState]):
-    """Hyperparameters of tabular Q-learning, beside those of `QLearner`.
+    """Hyperparameters of tabular Q-learning, in addition to those of `QLearner`.
 
-    The probability of a random action is one of each observation, and decays at each visit.
+    Each observation has its own probability of a random action, which decays at each visit.
     """
 
     name: ClassVar[str] = "tabular-q"
 
     learning_rate: float = param(
-        0.1, "Share of the way that Q moves towards its target (alpha).", low=0, high=1, above=True
+        0.1, "Learning rate alpha: step size of Q towards its target.", low=0, high=1, above=True
     )
     epsilon_decay: float = param(
         0.95,
-        "Factor of the probability of a random action in an observation, at each visit.",
+        "Decay factor of an observation's probability of a random action, per visit.",
         low=0,
         high=1,
     )
-    steps_per_epoch: int = param(
-        1_000, "Number of environment steps in each epoch.", low=1, high=MOST_EPISODES
-    )
+    steps_per_epoch: int = param(1_000, "Environment steps per epoch.", low=1, high=MOST_EPISODES)
     evaluation_episodes: int = param(
         20,
-        "Number of episodes that measure the greedy policy after each epoch.",
+        "Episodes per evaluation of the greedy policy, after each epoch.",
         low=1,
         high=MOST_EPISODES,
     )
@@ -77,11 +75,11 @@ class TabularQ(QLearner[TabularQState]):
     def _policy(self, state: TabularQState) -> Table:
         return state.table
 
-    def _epsilon(self, state: TabularQState, seen: Entities) -> Float[Array, ""]:
-        return state.epsilon[state.table.code.index(seen)[0]]
+    def _epsilon(self, state: TabularQState, observation: Entities) -> Float[Array, ""]:
+        return state.epsilon[state.table.code.index(observation)[0]]
 
     def _mean_epsilon(self, state: TabularQState) -> Float[Array, ""]:
-        """Mean over the observations that made it smaller, which is what meeting them does."""
+        """Return the mean over the observations visited so far."""
         met = (state.epsilon < self.epsilon_start).astype(jnp.float32)
         mean = jnp.sum(state.epsilon * met) / jnp.maximum(jnp.sum(met), 1.0)
         return jnp.where(jnp.any(met), mean, self.epsilon_start)
@@ -89,30 +87,30 @@ class TabularQ(QLearner[TabularQState]):
     def _learn(
         self, state: TabularQState, batch: Experiences, key: PRNGKeyArray
     ) -> tuple[TabularQState, dict[str, Array]]:
-        """Move Q(x, a) towards its target, for all experiences of the step at once.
+        """Move Q(x, a) towards its target for all experiences of the step at once.
 
-        An experience with an observation outside the table is none to learn from.
+        Experiences with an observation outside the table are skipped.
 
-        All that is read of a table goes into what is written to it: only then is the writing last
-        and done in place, else the compiler copies the table at every step.
+        Everything read from a table feeds into what is written to it. Only then is the write last
+        and in place; otherwise the compiler copies the table at every step.
         """
         values, code = state.table.values, state.table.code
-        index, known = jax.vmap(code.index)(batch.seen)
-        following, reached = jax.vmap(code.index)(batch.seen_after)
-        target = batch.reward + batch.discount * jnp.max(values[following], axis=1)
+        index, known = jax.vmap(code.index)(batch.observation)
+        next_index, reached = jax.vmap(code.index)(batch.next_observation)
+        target = batch.reward + batch.discount * jnp.max(values[next_index], axis=1)
         error = target - values[index, batch.action]
         change = jnp.where(batch.kept & known & reached, self.learning_rate * error, 0.0)
         table = Table(values.at[index, batch.action].add(change), code, state.table.space)
-        factor = jnp.where(batch.action >= 0, self.epsilon_decay, 1.0)  # it always is
+        factor = jnp.where(batch.action >= 0, self.epsilon_decay, 1.0)  # always true
         less = jnp.maximum(factor * state.epsilon[index[0]], self.epsilon_end)
         return state.replace(table=table, epsilon=state.epsilon.at[index[0]].set(less)), {}
 
 
 def table_code(name: str, env: Environment, agent: str) -> TableCode:
-    """The code of an agent's observations.
+    """Return the encoding of an agent's observations as table rows.
 
     Raises:
-        FairgymError: a feature is continuous, or the table would be too large.
+        FairgymError: A feature is continuous, or the table would be too large.
     """
     try:
         code = TableCode(env.observation_space(agent))
@@ -122,7 +120,7 @@ def table_code(name: str, env: Environment, agent: str) -> TableCode:
     if code.size * options > LARGEST_TABLE:
         size = f"{code.size:,}" if code.size < 10**15 else f"10^{math.log10(code.size):.0f}"
         raise FairgymError(
-            f"{agent!r} tells {size} states apart; {name} takes at most"
+            f"{agent!r} has {size} distinct observations; {name} takes at most"
             f" {LARGEST_TABLE // options:,} with {options} options"
         )
     return code

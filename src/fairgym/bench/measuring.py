@@ -17,7 +17,7 @@ from jaxtyping import Array, PyTree
 
 from fairgym.core import AnyPolicy, Environment, rollout
 from fairgym.core.batching import map_episodes
-from fairgym.policies import Constant, equivariant, split_learned
+from fairgym.policies import Constant, equivariant, split_trainable
 from fairgym.utils import make
 from fairgym.wrappers import NeverEnds, StartsFrom
 
@@ -185,10 +185,10 @@ def _warm_state(env: Environment, actions: dict[str, Array]) -> PyTree:
 def _candidates(env: Environment, count: int, networks: bool) -> tuple[PyTree, PyTree]:
     """`count` sets of policies: `(learned arrays, stacked; everything else)`."""
     if not networks:
-        learned, common = eqx.partition(_constant_policies(env), eqx.is_inexact_array)
-        return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), learned), common
-    learned, common = split_learned(equivariant(env, jax.random.key(0)))
-    flat, in_policies = ravel_pytree(learned)
+        trainable, common = eqx.partition(_constant_policies(env), eqx.is_inexact_array)
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), trainable), common
+    trainable, common = split_trainable(equivariant(env, jax.random.key(0)))
+    flat, in_policies = ravel_pytree(trainable)
     return jax.vmap(in_policies)(jax.random.normal(jax.random.key(1), (count, flat.size))), common
 
 
@@ -215,8 +215,8 @@ def _compile(
 
     def episodes(state: PyTree, items: PyTree) -> PyTree:
         def one(item: PyTree) -> PyTree:
-            learned, key = item
-            policies = eqx.combine(learned, workload.common)
+            trainable, key = item
+            policies = eqx.combine(trainable, workload.common)
             # from this state on, past any failure, so that all steps are made
             env = NeverEnds(StartsFrom(workload.env, state))
             episode = rollout(env, params, policies, key, steps)

@@ -1,4 +1,4 @@
-"""Many episodes at once, spread over devices and batched on each."""
+"""Batches of episodes, distributed over devices."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,8 +11,8 @@ from jaxtyping import PyTree
 from fairgym.core.environment import Environment, PopulationEnvironment
 
 T = TypeVar("T")
-FEW = 36  # people (the karate club), up to which episodes are vmapped on a CPU as well
-TOGETHER = 512  # episodes, then
+FEW = 36  # people (the karate club) up to which episodes are also vmapped on a CPU
+TOGETHER = 512  # episodes per vmap in that case
 
 
 def map_episodes(
@@ -24,17 +24,16 @@ def map_episodes(
 ) -> T:
     """Apply `function` to each entry along the first axis of `items` and stack the results.
 
-    The entries are split over all local devices; each device works through its share in batches.
-    Pure; meant to be called inside jit.
+    The entries are split over all local devices; each device processes its share in batches.
+    Pure; call it inside jit.
 
     Args:
-        function: a pure function of one entry, such as one episode.
-        items: a pytree whose leaves have equal first axes.
-        vmap_size: number of entries that are vmapped together. None: 1 on a CPU, where episodes
-            that run one after another stay in the cache and stop when they end, and everything
-            at once elsewhere.
-        env: the environment of the episodes; with few people in it None means 512 on a CPU, where
-            what surrounds a step takes longer than the step itself.
+        function: A pure function of one entry, such as one episode.
+        items: A pytree whose leaves have equal first axes.
+        vmap_size: Number of entries per vmap. None means 1 on a CPU, where sequential episodes stay
+            in the cache and stop when they end, and all entries elsewhere.
+        env: The environment of the episodes. With few people, None means 512 on a CPU, where the
+            overhead of a step takes longer than the step itself.
     """
     count = jax.tree.leaves(items)[0].shape[0]
     devices = jax.local_device_count() if count > 1 else 1
@@ -53,8 +52,8 @@ def map_episodes(
 
     if devices == 1:
         return run(items)
-    # All devices, also where they do not divide the entries: a program cannot mix arrays that lie
-    # on some of them with arrays that lie on all. The last entry fills up, and is cut off again.
+    # Use all devices even if their number does not divide the entries: a program cannot mix arrays
+    # on some devices with arrays on all. Repeats of the last entry pad the batch.
     places = jnp.minimum(jnp.arange(share * devices), count - 1)
     whole = items if share * devices == count else jax.tree.map(lambda x: x[places], items)
     spec = PartitionSpec("episodes")
@@ -64,12 +63,12 @@ def map_episodes(
 
 
 def _in_batches(function: Callable[[PyTree], T], items: PyTree, size: int) -> T:
-    """`jax.lax.map` with a `batch_size`, which fails where an entry's result has an empty array.
+    """Replace `jax.lax.map` with `batch_size`, which fails for results with an empty array.
 
     Args:
-        function: a function of one entry.
-        items: at least `size` entries.
-        size: number of entries that are vmapped together.
+        function: A function of one entry.
+        items: At least `size` entries.
+        size: Number of entries per vmap.
     """
     count = jax.tree.leaves(items)[0].shape[0]
     whole = count // size * size
@@ -83,7 +82,7 @@ def _in_batches(function: Callable[[PyTree], T], items: PyTree, size: int) -> T:
 
 
 def _rows(env: Environment) -> int:
-    """Number of people, or of rows that the agents see at most."""
+    """Return the number of people, or the largest number of observed rows."""
     if isinstance(env, PopulationEnvironment):
         return env.population
     return max(env.observation_space(agent).capacity for agent in env.agents)
@@ -92,8 +91,8 @@ def _rows(env: Environment) -> int:
 def replicated(tree: T) -> T:
     """Put the arrays of a pytree on all local devices, where `map_episodes` leaves its results.
 
-    A compiled program is tied to where its arguments lie: a state that always lies on all devices
-    is compiled for once.
+    A compiled program depends on the devices of its arguments. With this, the first call and later
+    ones share one program.
     """
     sharding = NamedSharding(episode_mesh(), PartitionSpec())
     return jax.tree.map(
@@ -102,6 +101,6 @@ def replicated(tree: T) -> T:
 
 
 def episode_mesh() -> Mesh:
-    """All local devices in a row."""
+    """Return a mesh of all local devices in one dimension."""
     devices = jax.local_devices()
     return jax.make_mesh((len(devices),), ("episodes",), (AxisType.Auto,), devices=devices)

@@ -1,7 +1,7 @@
-"""Actions that are choices: one option of several, or one row of an observation.
+"""Discrete actions: one of several options, or one row of an observation.
 
-An action is a whole number, the option's place. Its mean over an episode is the share of steps in
-which each option was chosen, so that every option is an element of the action.
+An action is a whole number, the option's index. Its mean over an episode is the share of steps in
+which each option was chosen, so every option is an element of the action.
 """
 
 import dataclasses
@@ -16,14 +16,14 @@ from fairgym.core.errors import FairgymError, check_shape
 from fairgym.core.params import LARGEST_INTEGER
 from fairgym.core.spaces import ActionSpace, Element, declared
 
-# In place of minus infinity, which makes derivatives that are no numbers.
+# Used instead of minus infinity, which gives NaN gradients.
 IMPOSSIBLE = -1e30
 
 
 def option_logits(
     space: ActionSpace, logits: Float[Array, " options"], mask: Bool[Array, " rows"]
 ) -> Float[Array, " options"]:
-    """Logits of the options of a choice; very low for rows of the observation that are masked."""
+    """Return the logits of the options; those of masked rows are very low."""
     if not space.chooses_row:
         return logits
     others = jnp.ones(logits.shape[0] - mask.shape[0], bool)  # "none" can always be chosen
@@ -31,7 +31,7 @@ def option_logits(
 
 
 class Choice(ActionSpace):
-    """Common part of `Discrete` and `OneEntity`: an action is the number of an option."""
+    """Base of `Discrete` and `OneEntity`: an action is the index of an option."""
 
     discrete: ClassVar[bool] = True
     dtype: ClassVar[DTypeLike] = jnp.int32
@@ -59,14 +59,14 @@ class Choice(ActionSpace):
         return jax.random.randint(key, (), 0, self.size)
 
     def contains(self, action: Array) -> Bool[Array, ""]:
-        """True if it is one whole number and an option has it."""
+        """Return True if the action is a whole number and the index of an option."""
         if jnp.shape(action) != ():
             return jnp.array(False)
         number = jnp.asarray(action)
         return (number >= 0) & (number < self.size) & (number == jnp.floor(number))
 
     def clip(self, action: Array) -> Int[Array, "..."]:
-        """The nearest option; not-a-number becomes option 0."""
+        """Return the nearest option; NaN becomes option 0."""
         action, last = jnp.asarray(action), self.size - 1
         if jnp.issubdtype(action.dtype, jnp.inexact):
             action = jnp.round(jnp.nan_to_num(action, nan=0.0, posinf=last, neginf=0.0))
@@ -75,14 +75,14 @@ class Choice(ActionSpace):
     def from_logits(
         self, logits: Float[Array, " options"], mask: Bool[Array, " rows"]
     ) -> Int[Array, ""]:
-        """The option with the highest logit, the first of several."""
+        """Return the option with the highest logit, the first in a tie."""
         place = jnp.argmax(option_logits(self, logits, mask)).astype(jnp.int32)
-        return jnp.minimum(place, self.size - 1)  # "none" stands behind however many masked rows
+        return jnp.minimum(place, self.size - 1)  # "none" follows any number of masked rows
 
     def counted(
         self, action: Int[Array, ""], mask: Bool[Array, " rows"]
     ) -> tuple[Float[Array, " options"], Float[Array, ""]]:
-        """1 for the option chosen and 0 for the others, which count once."""
+        """Return the one-hot encoding of the chosen option, with a count of 1."""
         return jax.nn.one_hot(action, self.size, dtype=jnp.float32), jnp.float32(1.0)
 
 
@@ -91,10 +91,10 @@ class Discrete(Choice):
     """One of several options.
 
     Attributes:
-        options: meanings of the options, in order; a text is taken as the name of an `Element`.
+        options: The options, in order; a string is the name of an `Element`.
 
     Raises:
-        FairgymError: there are no options, or two of one name.
+        FairgymError: There are no options, or two options have the same name.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -107,14 +107,14 @@ class Discrete(Choice):
     options: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        """Make elements of texts."""
+        """Convert strings to elements."""
         object.__setattr__(self, "options", declared(self.options))
         if not self.options:
             raise FairgymError("options is (); it takes at least one option")
 
     @property
     def elements(self) -> tuple[Element, ...]:  # type: ignore[override]
-        """The options."""
+        """Elements of the action: the options."""
         return self.options
 
 
@@ -122,14 +122,14 @@ class Discrete(Choice):
 class OneEntity(Choice):
     """One row of the agent's observation, or none of them.
 
-    The agent sees everybody, row i is entity i, and no row is masked: who is absent is told by a
-    feature, since to choose somebody absent is an act as well.
+    The agent observes everybody, row i is entity i, and no row is masked. A feature marks who is
+    absent, because choosing an absent person is a valid action too.
 
     Attributes:
-        capacity: number of rows.
-        none: True if the agent may choose nobody, which is option number `capacity`.
-        present: name of the feature that is 1 for who is there and 0 for who is absent; "" if
-            nobody is ever absent.
+        capacity: Number of rows.
+        none: Whether the agent may choose nobody, which is option number `capacity`.
+        present: Name of the feature that is 1 for people who are present and 0 for the others; ""
+            if nobody is ever absent.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -151,16 +151,16 @@ class OneEntity(Choice):
 
     @property
     def elements(self) -> tuple[Element, ...]:  # type: ignore[override]
-        """The rows, and none of them."""
+        """Elements of the action: the rows, and nobody if allowed."""
         rows = tuple(Element(f"person_{row}") for row in range(self.capacity))
         return (*rows, Element("none")) if self.none else rows
 
     @property
     def size(self) -> int:
-        """Number of rows, and one more for nobody."""
+        """Number of options: the rows, and one more for nobody if allowed."""
         return self.capacity + self.none
 
     @property
     def outputs(self) -> int:
-        """One for each row, and one for nobody."""
+        """Outputs of a network: one per row, and one for nobody if allowed."""
         return 2 if self.none else 1

@@ -1,7 +1,7 @@
-"""What environments declare: components, which a step counts, memories, and `EnvironmentSpec`.
+"""Declarations of environments: components counted in a step, memories, and `EnvironmentSpec`.
 
-An environment never computes a rate, a reward or a disparity. It counts; `fairgym.fairness`
-turns sums of these counts into measures.
+An environment never computes a rate, a reward or a disparity. It counts, and `fairgym.fairness`
+turns sums of these counts into metrics.
 """
 
 import dataclasses
@@ -22,15 +22,15 @@ class ComponentInfo:
     """Meaning of one component.
 
     Attributes:
-        description: meaning in plain words.
-        unit: "people", "thousand dollars", ...
-        symbol: the symbol in the source.
-        used_by: agents whose reward or fairness function it belongs to; empty means all.
-        per: "" for one number, otherwise the axis, or axes, with an entry for each of its things
-            ("group", "region"); see `EnvironmentSpec.axes`.
-        nonnegative: True if it can never be below zero.
-        level: True for a state that is counted at every step, such as people insured: divided by
-            the number of steps, its sum is a mean in the unit. False for events.
+        description: Meaning in plain words.
+        unit: Unit: "people", "thousand dollars", ...
+        symbol: The symbol in the source.
+        used_by: Agents whose reward or fairness function uses it; empty means all.
+        per: "" for a single number, otherwise the name or names of its axes ("group", "region");
+            see `EnvironmentSpec.axes`.
+        nonnegative: Whether it can never be below zero.
+        level: Whether it is a state that is counted at every step, such as people insured. The sum
+            of a level divided by the number of steps is a mean in its unit. False for events.
     """
 
     description: str
@@ -68,11 +68,11 @@ def group_count(
     """Declare a component with one number per group.
 
     Args:
-        description: in plain words.
-        symbol: the symbol in the source.
-        *used_by: agents whose reward or fairness function it belongs to; all of them by default.
-        unit: unit of the number.
-        level: True for a state that is counted at every step.
+        description: Meaning in plain words.
+        symbol: The symbol in the source.
+        *used_by: Agents whose reward or fairness function uses it; all of them by default.
+        unit: Unit of the number.
+        level: Whether it is a state that is counted at every step.
     """
     return component(
         description, unit=unit, symbol=symbol, used_by=used_by, per="group", level=level
@@ -80,11 +80,11 @@ def group_count(
 
 
 class Components(Struct):
-    """Base of the component structs: float32 fields, scalar or with the declared axes."""
+    """Base of component structs: float32 fields, scalar or with the declared axes."""
 
     @classmethod
     def info(cls) -> dict[str, ComponentInfo]:
-        """Meaning of each field, by name."""
+        """Return the meaning of each field, by name."""
         return {
             field.name: field.metadata["component"]
             for field in dataclasses.fields(cls)
@@ -93,15 +93,15 @@ class Components(Struct):
 
 
 def add_compensated(total: PyTree, lost: PyTree, value: PyTree) -> tuple[PyTree, PyTree]:
-    """Neumaier summation, leaf by leaf: `total + lost` is the exact sum to about 48 bits.
+    """Add with Neumaier summation, leaf by leaf: `total + lost` is exact to about 48 bits.
 
     Args:
-        total: running sums, float32.
-        lost: rounding errors so far.
-        value: summand.
+        total: Running sums, float32.
+        lost: Rounding errors so far.
+        value: Value to add.
 
     Returns:
-        The new `(total, lost)`. A plain float32 sum would lose people beyond 2^24.
+        The new `(total, lost)`. A plain float32 sum would lose counts above 2^24.
     """
 
     def one(s: jax.Array, c: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -122,7 +122,7 @@ def add_compensated(total: PyTree, lost: PyTree, value: PyTree) -> tuple[PyTree,
 
 @runtime_checkable
 class Counts(Protocol):
-    """Anything with components as attributes: `Components`, sums of them, a namespace in a test."""
+    """Any object with components as attributes: `Components`, sums of them, a namespace."""
 
     def __getattribute__(self, name: str, /) -> Array:
         """Return a component by its name."""
@@ -133,10 +133,10 @@ class Counts(Protocol):
 class Memory(Protocol):
     """A memory (M, m_init, mu) of an episode (Alamdari et al. 2024, definition 5.2).
 
-    mu takes the components of a step, which are a function of (s, a, s'), in place of (a, s').
+    Instead of (a, s'), mu takes the components of a step, which are a function of (s, a, s').
 
-    A frozen, hashable object whose methods are pure and of JAX operations only. The memory that it
-    hands out is a pytree of arrays, whose shapes and types no update changes.
+    An implementation is a frozen, hashable object whose methods are pure JAX functions. Its memory
+    is a pytree of arrays whose shapes and dtypes do not change.
 
     Examples:
         >>> import dataclasses, fairgym, jax
@@ -163,73 +163,71 @@ class Memory(Protocol):
     """
 
     def initial(self, like: Components) -> PyTree:
-        """The memory m_init at the start of an episode.
+        """Return the memory m_init at the start of an episode.
 
         Args:
-            like: components of the right shapes, all zero.
+            like: Components with the right shapes, all zero.
         """
         ...
 
     def update(self, memory: PyTree, components: Components) -> PyTree:
-        """The memory mu(m, ...) after a step with these components."""
+        """Return the memory mu(m, ...) after a step with these components."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EnvironmentSpec:
-    """Declaration of an environment, which a class fills in and a wrapper replaces in part.
+    """Declaration of an environment, set by its class and modified by wrappers.
 
     Attributes:
         agents: Names of the agents, in acting order.
         groups: Names of the groups that components have entries for.
-        components: The struct that `step` emits.
-        metrics: The published metrics by name: functions of summed components
-            (`fairgym.fairness`).
-        version: Number raised by one whenever the dynamics or defaults change, so that results of
-            different versions are not taken for the same.
-        group_word: Kind of the groups, in a word ("region").
+        components: The struct that `step` returns.
+        metrics: Published metrics by name: functions of summed components (`fairgym.fairness`).
+        version: Number that increases by one whenever the dynamics or defaults change, so that
+            results of different versions are not mixed up.
+        group_word: Word for a group ("region").
         time_unit: Length of a step, in the plural ("months").
-        failure: Meaning of an end before the horizon ("the bank fails").
+        failure: Meaning of termination ("the bank is bankrupt").
         size_text: Size of the system in words, for titles; by default the number of groups.
-        data_checksum: sha256 of the data behind the system; "" without data.
+        data_checksum: sha256 of the system's data; "" without data.
         periods: Number of steps between an agent's actions; agents not named act at every step.
-            Such an agent acts in steps 0, k, 2k, ...; what is given for it in between is ignored.
-        partitions: Further partitions of the people, besides the groups, that reports have a
-            table for: the name of a feature in `people` -> the names of its codes 0, 1, 2, ...
-        parts: Further kinds of parts that components and parameters have an entry each for: the
-            word of a kind ("person") -> names of its parts.
-        terms: Names of the metrics that objectives such as "uniform" weigh; the others are
-            measured. By default all metrics.
+            An agent with period k acts in steps 0, k, 2k, ...; its actions in between are ignored.
+        partitions: Additional attributes of the people that reports have a table for: name of a
+            feature in `people` -> names of its codes 0, 1, 2, ...
+        parts: Additional axes of components and parameters: word for one entry ("person") -> names
+            of the entries.
+        terms: Names of the metrics in objectives such as "uniform"; the others are only measured.
+            By default all metrics.
         schemes: Fairness schemes by name (`fairgym.fairness.Scheme`), scored in every rollout.
-        measures: Measures of fairness in the course of an episode (`fairgym.fairness.Windowed`),
-            by name. Learners that use them take "short_term", "long_term" as it really is, and
-            "long_term_window" as it can be estimated from the last steps.
-        memories: Memories by name that a run may put into the state
-            (`fairgym.wrappers.augmented`).
+        measures: Fairness measures during an episode (`fairgym.fairness.Windowed`), by name.
+            Learners use "short_term", "long_term" (the true value), and "long_term_window"
+            (estimated from the last steps).
+        memories: Memories by name that a run may add to the state (`fairgym.wrappers.augmented`).
         published: Weights of the published objective, over metrics and schemes by name.
         default_objective: Name of the objective of runs that do not name one
             (`fairgym.fairness.Objective.named`).
-        benefit: Component that measures what each stakeholder received, the default of welfare
-            objectives; "" where there is none.
+        benefit: Component that measures what each stakeholder received; the default for welfare
+            objectives. "" if there is none.
         baselines: Fixed joint policies to compare with: name -> agent -> specification. Names are
             slugs. A specification is "random", the name of a rule ("first-come"), a rule
             "module:function", the name of an option, one number, one number per element of the
             action, or numbers by the names of the elements (`fairgym.policies.fixed_policies`
             builds them). By default random actions of all agents.
         expected_components: Function of (observations, actions, params) that returns the
-            expected components of a step given what the agents observe; those that cannot be
-            expected are 0. None if the environment has no such function.
-        stages: Names of the stages that a person can be in, by stage code.
+            expected components of a step given what the agents observe; components without an
+            expectation are 0. None if the environment has no such function.
+        stages: Names of the stages of a person, by stage code.
         core_attribute: Key of `people` whose distribution shows the groups' starting points.
-        waits: Stage in which people wait -> the key of `people` with the whole steps that they
-            have waited so far; reports tell how many wait, and the median of their times.
-        finished_only: Measure of a rate that leaves out what has not come to its end, such as the
-            wait of those who were served -> measure of the share that has. Who has less to wait
-            because fewer are served is not called better off.
-        exchangeable: Whether people may be numbered differently; False if a person's number means
-            something, such as a place in a network.
-        counts_people: Whether all that components count per group is counted by `count_people`,
-            so that it can be told person by person.
+        waits: Stage in which people wait -> key of `people` with the steps waited so far. Reports
+            show how many people wait and their median wait.
+        finished_only: Metric that counts only finished cases, such as the wait of people who were
+            served -> metric of the share of finished cases. A shorter wait because fewer people are
+            served is not reported as better.
+        exchangeable: Whether people can be renumbered; False if a person's number has a meaning,
+            such as a place in a network.
+        counts_people: Whether `count_people` counts all components with one number per group, so
+            that they are available per person.
     """
 
     agents: tuple[str, ...]
@@ -262,7 +260,7 @@ class EnvironmentSpec:
     counts_people: bool = False
 
     def __post_init__(self) -> None:
-        """Fill in what follows from other fields."""
+        """Fill in defaults that depend on other fields."""
         if not self.terms:
             object.__setattr__(self, "terms", tuple(self.metrics))
         if not self.baselines:
@@ -272,27 +270,27 @@ class EnvironmentSpec:
 
     @property
     def component_info(self) -> dict[str, ComponentInfo]:
-        """For each component its description, unit, symbol and the agents that it concerns."""
+        """Description, unit, symbol and agents of each component, by name."""
         return self.components.info()
 
     @property
     def axes(self) -> dict[str, tuple[str, ...]]:
-        """Kinds of parts that components and parameters may have an entry each for.
+        """Axes that components and parameters can have: word -> names of the entries, in order.
 
-        The word of a kind ("group", "person") -> names of its parts, in the order of the entries.
+        Words are "group", the environment's word for it, and those of `partitions` and `parts`.
         """
         groups = {"group": self.groups, self.group_word: self.groups}
         return {**groups, **self.partitions, **self.parts}
 
     def parts_of(self, kind: str) -> tuple[str, ...]:
-        """Names of the parts of a kind that parameters may differ over, one number each.
+        """Return the names of the entries of an axis.
 
         Args:
-            kind: A word of `axes`, such as "group".
+            kind: A key of `axes`, such as "group".
 
         Raises:
-            FairgymError: There is no such kind.
+            FairgymError: There is no such axis.
         """
         if kind not in self.axes:
-            raise FairgymError(f"no parts of the kind {kind!r}; there are: {', '.join(self.axes)}")
+            raise FairgymError(f"unknown axis {kind!r}; there are: {', '.join(self.axes)}")
         return self.axes[kind]

@@ -1,7 +1,7 @@
 """The base class of all environments.
 
-A subclass writes four pure functions (`initial_state`, `observe`, `noise`, `transition`) and
-declares the rest in `spec` and the spaces; `reset` and `step` are here.
+A subclass implements four pure functions (`initial_state`, `observe`, `noise`, `transition`) and
+declares everything else in `spec` and the spaces. `reset` and `step` are implemented here.
 """
 
 import abc
@@ -29,14 +29,14 @@ ComponentsT = TypeVar("ComponentsT", bound=Components)
 
 
 class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
-    """A system in which several agents act; generic in its state, parameters and components.
+    """A system with several agents; generic in its state, parameters and components.
 
-    Subclasses are frozen dataclasses whose fields are shapes (horizon, ...): two environments with
-    equal fields are equal and share compiled programs. A system of people derives from
+    Subclasses are frozen dataclasses whose fields are shapes (horizon, ...). Environments with
+    equal fields are equal and share compiled programs. Systems of people derive from
     `PopulationEnvironment`.
 
     Attributes:
-        name: Name that it is registered under.
+        name: Registered name.
         horizon: Number of steps after which an episode is truncated.
     """
 
@@ -48,36 +48,36 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
         """Check the constructor arguments that are declared by `param`.
 
         Raises:
-            FairgymError: one is of another type or out of its range.
+            FairgymError: An argument has the wrong type or is out of its range.
         """
         check_params(self)
 
-    # ------------------------------------------------------------------ what a subclass writes
+    # ------------------------------------------------------------------ for subclasses
 
     @cached_property
     @abc.abstractmethod
     def spec(self) -> EnvironmentSpec:
-        """What is declared: agents, groups, components, metrics, baselines, words for reports."""
+        """Declaration: agents, groups, components, metrics, baselines, words for reports."""
 
     @property
     @abc.abstractmethod
     def default_params(self) -> ParamsT:
-        """The published numbers."""
+        """Published values of the parameters."""
 
     @abc.abstractmethod
     def observation_space(self, agent: str) -> EntitySpace:
-        """Space of the agent's observations; the same object at every call.
+        """Return the space of the agent's observations; the same object at every call.
 
         Raises:
-            FairgymError: an unknown agent (`fairgym.core.require_agent`).
+            FairgymError: Unknown agent (`fairgym.core.require_agent`).
         """
 
     @abc.abstractmethod
     def action_space(self, agent: str) -> ActionSpace:
-        """Space of the agent's actions; the same object at every call.
+        """Return the space of the agent's actions; the same object at every call.
 
         Raises:
-            FairgymError: an unknown agent (`fairgym.core.require_agent`).
+            FairgymError: Unknown agent (`fairgym.core.require_agent`).
         """
 
     @abc.abstractmethod
@@ -86,22 +86,22 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 
     @abc.abstractmethod
     def observe(self, state: StateT, params: ParamsT) -> Observations:
-        """Observation of each agent in this state."""
+        """Return the observation of each agent in this state."""
 
     @abc.abstractmethod
     def noise(self, key: PRNGKeyArray, params: ParamsT) -> PyTree:
-        """All the randomness of one step: a pytree of arrays."""
+        """Sample all random numbers of one step: a pytree of arrays."""
 
     @abc.abstractmethod
     def transition(
         self, noise: PyTree, state: StateT, actions: Actions, params: ParamsT
     ) -> tuple[StateT, ComponentsT, Bool[Array, ""]]:
-        """One step in the order of the source: `(state, components, terminated)`.
+        """Make one step in the order of the source; return `(state, components, terminated)`.
 
-        Actions are inside their spaces already. Advances `state.time` by one.
+        Actions are already inside their spaces. The step increases `state.time` by one.
         """
 
-    # ------------------------------------------------------------------ what everybody calls
+    # ------------------------------------------------------------------ methods for users
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -110,26 +110,26 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 
     @property
     def metrics(self) -> Mapping[str, Any]:
-        """The published metrics by name (`spec.metrics`)."""
+        """Published metrics by name (`spec.metrics`)."""
         return self.spec.metrics
 
     @property
     def unwrapped(self) -> "Environment":
-        """The environment itself; that inside all of them for a wrapper."""
+        """The environment itself; for a wrapper, the environment inside all wrappers."""
         return self
 
     def reset(self, key: PRNGKeyArray, params: ParamsT) -> tuple[Observations, StateT]:
         """Start an episode.
 
         Args:
-            key: a JAX key.
-            params: as `default_params`.
+            key: A JAX key.
+            params: Parameters, such as `default_params`.
 
         Returns:
             `(obs, state)`: the observation of each agent, and the state.
 
         Raises:
-            FairgymError: a parameter that may differ over parts has not one number for each.
+            FairgymError: A parameter with one number per group or region has another length.
         """
         check_parts(self, params)
         state = self.initial_state(key, params)
@@ -138,10 +138,10 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     def advance(
         self, key: PRNGKeyArray, state: StateT, actions: Actions, params: ParamsT
     ) -> tuple[StateT, ComponentsT, Bool[Array, ""]]:
-        """`step` without observations: clip the actions, sample the noise, make the transition.
+        """Make a step without observations: clip actions, sample noise, apply the transition.
 
         Raises:
-            FairgymError: an agent's action is missing, or there is an unknown agent.
+            FairgymError: An agent's action is missing, or an agent is unknown.
         """
         require_agents(self, actions, "action")
         clipped = {agent: self.action_space(agent).clip(actions[agent]) for agent in self.agents}
@@ -152,20 +152,21 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
     ) -> tuple[
         Observations, StateT, ComponentsT, Bool[Array, ""], Bool[Array, ""], dict[str, PyTree]
     ]:
-        """Make one step. Out-of-range actions are clipped, shares renormalised.
+        """Make one step. Out-of-range actions are clipped, and shares are renormalised.
 
         Args:
-            key: a fresh JAX key.
-            state: as returned by `reset` or `step`.
-            actions: one array per agent, shaped as its action space.
-            params: as `default_params`.
+            key: A fresh JAX key.
+            state: State returned by `reset` or `step`.
+            actions: One array per agent, with the shape of its action space.
+            params: Parameters, such as `default_params`.
 
         Returns:
-            `(obs, state, components, terminated, truncated, info)`. There is no automatic reset,
-            and what falls due is kept up to the horizon only: do not step beyond it.
+            `(obs, state, components, terminated, truncated, info)`. There is no automatic reset. Do
+            not step beyond the horizon: scheduled events are stored only up to it.
 
         Raises:
-            FairgymError: an agent's action is missing, unknown or of the wrong shape.
+            FairgymError: An agent's action is missing or has the wrong shape, or an agent is
+                unknown.
         """
         check_actions(self, actions)
         state, components, terminated = self.advance(key, state, actions, params)
@@ -174,12 +175,12 @@ class Environment(abc.ABC, Generic[StateT, ParamsT, ComponentsT]):
 
 
 def time_of(state: PyTree) -> Int[Array, ""]:
-    """Number of steps made, which every state has (`State.time`)."""
+    """Return the number of steps made so far (`State.time`)."""
     return state.time
 
 
 def check_parts(env: Environment, params: Params) -> None:
-    """Raise a FairgymError unless parameters with several numbers have one for each part."""
+    """Raise a FairgymError unless array parameters have one number per entry of their axis."""
     for name, info in params.info().items():
         shape = jnp.shape(getattr(params, name))
         if info.per and shape and shape != (len(env.spec.parts_of(info.per)),):
@@ -230,11 +231,10 @@ def by_group(
 
 
 class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
-    """A society of people in which several agents act.
+    """A population of people with several agents.
 
-    Its state is a `PopulationState`: every person has a group and a stage.
-
-    Its `spec` names the stages and the core attribute.
+    Its state is a `PopulationState`: every person has a group and a stage. Its `spec` names the
+    stages and the core attribute.
 
     Attributes:
         population: Number of people.
@@ -244,24 +244,24 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
 
     @abc.abstractmethod
     def people(self, state: StateT) -> dict[str, Float[Array, " population"]]:
-        """Every feature of every person by name, for reports, tests and plots."""
+        """Return every feature of every person by name, for reports, tests and plots."""
 
     def counting_people(self, state: PyTree) -> PyTree:
-        """The state from which on components are counted person by person, at an episode's start.
+        """Return the initial state of an episode whose components are counted per person.
 
-        For environments whose spec `counts_people`; one whose state keeps counts per group for
-        later makes room for those of every person.
+        For environments whose spec has `counts_people`. An environment whose state stores counts
+        per group overrides this method to store them per person.
         """
         return state.replace(by_person=True)
 
     def _count(
         self, who: Array, state: PopulationState, rows: Int[Array, " n"] | None = None
     ) -> Float[Array, " groups"]:
-        """Component of the True entries (or of the numbers): `count_people`."""
+        """Count the True entries (or sum the numbers) with `count_people`."""
         return count_people(who, state, len(self.spec.groups), rows)
 
     def census(self, state: PyTree) -> dict[str, Int[Array, " groups"]]:
-        """Number of people per stage (key) and group (entry)."""
+        """Return the number of people per stage (key) and group (entry)."""
         group = jnp.arange(len(self.spec.groups))[:, None] == state.group[None, :]
         return {
             stage: jnp.sum(group & (state.stage == code)[None, :], axis=1, dtype=jnp.int32)
@@ -272,15 +272,15 @@ class PopulationEnvironment(Environment[StateT, ParamsT, ComponentsT]):
 def count_people(
     who: Array, state: PopulationState, groups: int, rows: Int[Array, " n"] | None = None
 ) -> Float[Array, " groups"]:
-    """Number of people (or sum of a number of theirs) in each group, for the components.
+    """Count people, or sum a number of each person, per group, for a component.
 
-    One number per person where the state says so (`PopulationState.by_person`).
+    Return one number per person instead if the state says so (`PopulationState.by_person`).
 
     Args:
-        who: one entry per person.
-        state: the state, for the groups.
-        groups: number of groups.
-        rows: the people of the entries, if these are not everybody; nobody twice.
+        who: One entry per person.
+        state: The state, with the group of each person.
+        groups: Number of groups.
+        rows: Row numbers of the people in `who`, without duplicates; everybody if None.
     """
     values = who.astype(jnp.float32)
     if not state.by_person:
@@ -291,13 +291,13 @@ def count_people(
 
 
 def no_components(env: Environment, params: Params) -> PyTree:
-    """Components of nothing, all zero, in the shapes that the environment emits.
+    """Return components with the environment's shapes, all zero.
 
-    Nothing is computed: shapes are those of an abstract step.
+    Shapes come from an abstract step; nothing is computed.
 
     Args:
-        env: an environment.
-        params: as `env.default_params`.
+        env: An environment.
+        params: Parameters, such as `env.default_params`.
     """
 
     def step(key: PRNGKeyArray) -> PyTree:
@@ -309,13 +309,13 @@ def no_components(env: Environment, params: Params) -> PyTree:
 
 
 def counts_people(env: Environment) -> bool:
-    """True if the system inside all wrappers can count its components person by person."""
+    """Return True if the system inside all wrappers can count its components per person."""
     system = env.unwrapped
     return isinstance(system, PopulationEnvironment) and system.spec.counts_people
 
 
 def group_counts(env: Environment) -> tuple[str, ...]:
-    """Names of the components that have one number per group."""
+    """Return the names of the components with one number per group."""
     words = (("group",), (env.spec.group_word,))
     return tuple(name for name, info in env.spec.component_info.items() if info.axes in words)
 
@@ -323,13 +323,13 @@ def group_counts(env: Environment) -> tuple[str, ...]:
 def in_groups(
     env: Environment, counts: ComponentsT, group: Int[Array, " people"], groups: int | None = None
 ) -> ComponentsT:
-    """Components that were counted person by person, summed up within groups.
+    """Sum components that were counted per person within groups.
 
     Args:
-        env: the environment.
-        counts: components, or sums of them, with one number per person in place of each group's.
-        group: group of each person, theirs or any other.
-        groups: number of groups; that of the environment's if None.
+        env: The environment.
+        counts: Components, or sums of them, with one number per person instead of per group.
+        group: Group of each person, the person's own or any other.
+        groups: Number of groups; that of the environment if None.
     """
     groups = len(env.spec.groups) if groups is None else groups
     sums = {name: by_group(getattr(counts, name), group, groups) for name in group_counts(env)}
@@ -337,7 +337,7 @@ def in_groups(
 
 
 def in_parts(env: Environment, counts: ComponentsT, state: PyTree) -> dict[str, ComponentsT]:
-    """Such components, summed up within the parts of each partition, as they are in this state."""
+    """Sum such components within each value of each attribute in `spec.partitions`."""
     people = cast(PopulationEnvironment, env).people(state) if env.spec.partitions else {}
     return {
         name: in_groups(env, counts, people[name].astype(jnp.int32), len(parts))

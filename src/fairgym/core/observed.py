@@ -13,12 +13,12 @@ from fairgym.core.struct import Struct
 
 
 class Entities(Struct):
-    """An observation: one row per person the agent sees, in arbitrary order.
+    """An observation: one row per observed person, in arbitrary order.
 
     Attributes:
-        features: one row per place, zero where no person is; units are the space's.
+        features: One row per place, zero if it holds no person; the space declares the units.
         mask: True where a row holds a person.
-        context: numbers that are the same for everybody (time, budget, beds).
+        context: Numbers shared by all people (time, budget, beds).
 
     Examples:
         >>> import jax.numpy as jnp
@@ -44,8 +44,8 @@ class Entities(Struct):
     ) -> "Entities":
         """Build an observation from one array per feature, with masked rows set to zero.
 
-        The columns are stacked as rows and then transposed: the compiler stores a population
-        feature by feature, which is the layout that the networks read fastest.
+        The columns are stacked as rows and then transposed. So the compiler stores a population
+        feature by feature, the layout that networks read fastest.
         """
         stacked = jnp.where(mask, jnp.stack([jnp.asarray(c, jnp.float32) for c in columns]), 0.0)
         return cls(
@@ -57,7 +57,7 @@ class Entities(Struct):
         )
 
     def permuted(self, order: jax.Array) -> "Entities":
-        """The same people in another order; `order` is a permutation of the rows."""
+        """Return the same people in another order; `order` is a permutation of the rows."""
         return Entities(self.features[order], self.mask[order], self.context)
 
 
@@ -65,22 +65,22 @@ class Entities(Struct):
 class Feature:
     """One observed number.
 
-    The range says where values normally lie; it scales the inputs of networks when the
-    population itself does not vary in that feature. Values may lie outside.
+    The range is where values normally lie; values outside are allowed. It scales the inputs of
+    networks if the feature does not vary in the population.
 
     Attributes:
-        name: slug, unique among the features (or the context) of an agent.
-        low: lower end of the range.
-        high: upper end of the range.
-        unit: "months", "dollars", ...; "" for a plain number.
-        source: the source's name for it, in words.
-        of: the categorical variable of which this column marks one value, such as "region".
-        levels: number of values, evenly spaced from `low` to `high`; 0 for a continuous feature.
-            Tables and networks with inputs in bits code a feature by it.
-        fixed: True if it never changes and depends on the row alone, such as the group of person i;
-            tables and networks that know the rows apart leave it out.
-        tells_group: True if it (nearly) determines a person's group, the group itself or a proxy;
-            agents that are not to see groups read 0.
+        name: Slug, unique among the features (or the context) of an agent.
+        low: Lower end of the range.
+        high: Upper end of the range.
+        unit: Unit: "months", "dollars", ...; "" for a plain number.
+        source: Name in the source, in words.
+        of: Categorical variable of which this column indicates one value, such as "region".
+        levels: Number of values, evenly spaced from `low` to `high`; 0 for a continuous feature.
+            Tables and networks with binary inputs encode the feature with it.
+        fixed: Whether it is constant and depends only on the row, such as the group of person i.
+            Tables and networks that distinguish rows leave it out.
+        tells_group: Whether it (nearly) determines a person's group: the group itself or a proxy.
+            It is 0 for agents that must not observe groups.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Feature:
         """Check the number of values.
 
         Raises:
-            FairgymError: it is negative, or 1.
+            FairgymError: It is negative, or 1.
         """
         if self.levels < 0 or self.levels == 1:
             raise FairgymError(
@@ -111,9 +111,9 @@ class EntitySpace:
     """Observations of one agent: up to `capacity` people, and a context.
 
     Attributes:
-        capacity: the smallest number of rows that is always enough.
-        features: columns of `Entities.features`.
-        context: elements of `Entities.context`.
+        capacity: Number of rows, enough for all people that the agent can observe.
+        features: Columns of `Entities.features`.
+        context: Elements of `Entities.context`.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -136,17 +136,16 @@ class EntitySpace:
         context: Mapping[str, ArrayLike] | None = None,
         rows: Int[Array, " capacity"] | None = None,
     ) -> Entities:
-        """Build the observation from named arrays; this space puts them in order.
+        """Build an observation from named arrays, in the order of this space.
 
         Args:
-            columns: feature name -> one number per row; features that the agent does not see are
-                left out.
+            columns: Feature name -> one number per person; undeclared features are ignored.
             mask: True where a row holds a person.
-            context: context name -> number, exactly those declared.
-            rows: entries of the columns that are the rows; all of them in order by default.
+            context: Context name -> number, exactly the declared names.
+            rows: Indices into the columns for each row; all entries in order by default.
 
         Raises:
-            FairgymError: a declared feature is missing, or the context has other names than those
+            FairgymError: A declared feature is missing, or the names of the context are not those
                 declared.
         """
         shared = {name: jnp.asarray(x, jnp.float32) for name, x in (context or {}).items()}
@@ -171,7 +170,7 @@ class EntitySpace:
         return Entities.from_columns(seen, mask, [shared[feature.name] for feature in self.context])
 
     def sample(self, key: PRNGKeyArray) -> Entities:
-        """Sample an observation: each feature uniform within its range, each row taken or not."""
+        """Sample an observation: features uniform within their ranges, rows masked at random."""
         k_features, k_mask, k_context = jax.random.split(key, 3)
 
         def uniform(
@@ -190,7 +189,7 @@ class EntitySpace:
         )
 
     def contains(self, observation: Entities) -> Bool[Array, ""]:
-        """True if shapes fit, everything is finite and masked rows are zero."""
+        """Return True if shapes match, all numbers are finite and masked rows are zero."""
         expected = ((self.capacity, len(self.features)), (self.capacity,), (len(self.context),))
         found = tuple(
             jnp.shape(x) for x in (observation.features, observation.mask, observation.context)

@@ -1,7 +1,7 @@
 """Declared numbers: fields with a default, a meaning, a unit and an allowed range.
 
-The parameters of an environment, its constructor arguments and the hyperparameters of an algorithm
-are declared by one helper, `param`, and checked in one place.
+`param` declares the parameters of an environment, its constructor arguments and the hyperparameters
+of an algorithm. All are checked here.
 """
 
 import dataclasses
@@ -20,11 +20,11 @@ from jaxtyping import Float
 from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
 
-# The largest number of single precision, in which everything is computed.
+# The largest number in single precision, which all computations use.
 LARGEST_NUMBER = float(np.finfo(np.float32).max)
 LARGEST_INTEGER = 2**31 - 1
 
-# A parameter that may differ over parts, such as regions: one number for all, or one for each.
+# A parameter that may differ between groups or regions: one number for all, or one for each.
 Number = float | Float[jax.Array, "..."]
 
 
@@ -34,13 +34,13 @@ class ParamInfo:
 
     Attributes:
         description: Meaning in plain words, with the symbol of the source.
-        unit: "per year", "months", ...
+        unit: Unit: "per year", "months", ...
         low: Smallest allowed value.
         high: Largest allowed value, or the name of the field that holds it.
-        above: Whether `low` itself is refused.
-        choices: The allowed values, where they are few.
-        per: Parts that a parameter may differ over, one number each: "group", the environment's
-            word for its groups, or one of its partitions ("region"); "" for one number for all.
+        above: Whether to exclude `low` itself.
+        choices: Allowed values, if they are few.
+        per: Axis along which the parameter may vary: "group", the environment's word for its
+            groups, or another of its axes ("region"); "" for a single number.
     """
 
     description: str
@@ -53,7 +53,7 @@ class ParamInfo:
 
     @property
     def range(self) -> str:
-        """The range in short: "from 0 to 1", "above 0", "at most 5"; "" for any number."""
+        """Range in words: "from 0 to 1", "above 0", "at most 5"; "" for any number."""
         low = "" if self.low == -math.inf else f"{self.low:,.12g}"
         high = self.high.replace("_", " ") if isinstance(self.high, str) else f"{self.high:,.12g}"
         if not low:
@@ -74,23 +74,23 @@ def param(
     choices: tuple[object, ...] = (),
     per: str = "",
 ) -> Any:
-    """Declare a field with its default, meaning and range, as `ParamInfo`.
+    """Declare a field with its default, meaning and range (`ParamInfo`).
 
-    For the fields of a `Params` struct, of an environment and of an algorithm.
+    Use it for the fields of a `Params` struct, an environment or an algorithm.
     """
     info = ParamInfo(description, unit, low, high, above, choices, per)
     return eqx.field(default=default, metadata={"param": info})
 
 
 def fraction(default: object, description: str, *, unit: str = "", per: str = "") -> Any:
-    """Declare a number from 0 to 1 with its meaning: a share, a chance, a score (`param`)."""
+    """Declare a number from 0 to 1 with `param`, such as a share, a probability or a score."""
     return param(default, description, unit=unit, low=0.0, high=1.0, per=per)
 
 
 def params_info(cls: type) -> dict[str, ParamInfo]:
-    """Return meaning and range of each declared field of a dataclass, by name.
+    """Return the meaning and range of each declared field of a dataclass, by name.
 
-    A class that gives an inherited field another default keeps its meaning and range.
+    A subclass that changes only the default of a field inherits its meaning and range.
     """
     bases = [base.__dict__.get("__dataclass_fields__", {}) for base in cls.__mro__]
     found = {}
@@ -103,17 +103,17 @@ def params_info(cls: type) -> dict[str, ParamInfo]:
 
 
 def check_params(declaring: object) -> None:
-    """Raise a FairgymError unless every declared field of a dataclass is of its type and range.
+    """Raise a FairgymError unless every declared field has its declared type and range.
 
-    The type is that of the annotation: `int`, `float`, `bool`, `str`, `Literal[...]`, a tuple of
-    numbers, each alone or with None. Fields that are not declared by `param` are left alone.
+    The type is that of the annotation: `int`, `float`, `bool`, `str`, `Literal[...]` or a tuple of
+    numbers, each optionally with None. Fields without `param` are not checked.
 
     Args:
         declaring: An instance, such as an environment or an algorithm.
     """
     declared = params_info(type(declaring))
     hints = typing.get_type_hints(type(declaring)) if declared else {}
-    # fields that others are bounded by come first
+    # first the fields that bound other fields
     for name, info in sorted(declared.items(), key=lambda item: isinstance(item[1].high, str)):
         if isinstance(info.high, str):
             info = dataclasses.replace(info, high=getattr(declaring, info.high))
@@ -121,7 +121,7 @@ def check_params(declaring: object) -> None:
 
 
 def _check(name: str, value: object, kind: object, info: ParamInfo) -> None:
-    """Raise a FairgymError unless one value is of its type and range."""
+    """Raise a FairgymError unless one value has its type and range."""
     kinds = (
         typing.get_args(kind)
         if typing.get_origin(kind) in (typing.Union, types.UnionType)
@@ -130,7 +130,7 @@ def _check(name: str, value: object, kind: object, info: ParamInfo) -> None:
     if value is None and type(None) in kinds:
         return
     kind, *others = [one for one in kinds if one is not type(None)]
-    if others:  # the owner checks it itself
+    if others:  # checked by the class itself
         return
     choices = info.choices or (
         typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
@@ -152,14 +152,14 @@ def _check(name: str, value: object, kind: object, info: ParamInfo) -> None:
 
 
 def _bounds(kind: object, info: ParamInfo) -> tuple[float, float]:
-    """Return the range, with the ends of the type where none are declared."""
+    """Return the range, with the limits of the type where none are declared."""
     most = LARGEST_INTEGER if kind is int else LARGEST_NUMBER
     assert not isinstance(info.high, str)
     return max(info.low, -most), min(info.high, most)
 
 
 def _fits(value: object, kind: object, info: ParamInfo) -> bool:
-    """True for a number of this type within the range."""
+    """Return True for a number of this type within the range."""
     low, high = _bounds(kind, info)
     if isinstance(value, bool) or not isinstance(value, int | float if kind is float else int):
         return False
@@ -167,7 +167,7 @@ def _fits(value: object, kind: object, info: ParamInfo) -> bool:
 
 
 def _takes(kind: object, info: ParamInfo, plural: bool = False) -> str:
-    """Return what a number takes, in words."""
+    """Return a description of the allowed numbers."""
     low, high = _bounds(kind, info)
     start = f"{'above' if info.above else 'from'} {low:g}"
     if kind is int:
@@ -176,10 +176,10 @@ def _takes(kind: object, info: ParamInfo, plural: bool = False) -> str:
 
 
 class Params(Struct):
-    """Base of the parameter structs: a frozen pytree of numbers, checked when it is made.
+    """Base of parameter structs: a frozen pytree of numbers, checked on construction.
 
-    Values may be Python numbers or arrays (to vmap over, or with one number per part where the
-    parameter is declared so); traced arrays are not checked.
+    Values may be Python numbers or arrays (to vmap over, or with one number per group or region if
+    declared so). Traced arrays are not checked.
 
     Examples:
         >>> from fairgym.core import Params, param
@@ -193,14 +193,14 @@ class Params(Struct):
     """
 
     def __check_init__(self) -> None:
-        """Raise a FairgymError for a value that is not a number or out of its range."""
+        """Raise a FairgymError for a value that is not a number or is out of range."""
         for field in dataclasses.fields(self):
             info = field.metadata.get("param")
             value = getattr(self, field.name)
             if info is None or isinstance(value, Tracer):
                 continue
             if isinstance(value, jax.Array):
-                value = np.asarray(value)  # under jit a comparison in JAX would be traced
+                value = np.asarray(value)  # a JAX comparison would be traced under jit
             number = isinstance(value, numbers.Real) or (
                 isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
             )
@@ -217,5 +217,5 @@ class Params(Struct):
 
     @classmethod
     def info(cls) -> dict[str, ParamInfo]:
-        """Meaning and range of each field, by name."""
+        """Return the meaning and range of each field, by name."""
         return params_info(cls)

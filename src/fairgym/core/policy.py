@@ -1,4 +1,4 @@
-"""The interfaces of policies, with and without a hidden state."""
+"""Interfaces of policies, with and without a hidden state."""
 
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
@@ -10,43 +10,43 @@ from fairgym.core.observed import Entities
 
 @runtime_checkable
 class Policy(Protocol):
-    """A function from an observation to an action, pure and of JAX operations only.
+    """A pure JAX function from an observation to an action.
 
-    Learnable policies are equinox modules; a plain function will do for the rest.
+    Trainable policies are equinox modules; others can be plain functions.
     """
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """The action for this observation, shaped as the agent's action space.
+        """Return the action for an observation, with the shape of the agent's action space.
 
         Args:
-            observation: the agent's observation.
-            key: a fresh JAX key, for policies that choose at random.
+            observation: The agent's observation.
+            key: A fresh JAX key, for stochastic policies.
         """
         ...
 
 
 @runtime_checkable
 class RecurrentPolicy(Protocol):
-    """A policy with a hidden state, carried from one action to the next of an episode.
+    """A policy with a hidden state, carried from one action to the next within an episode.
 
-    Its methods are pure and of JAX operations only. It is for hidden states that are learned (a
-    recurrent network) or private (a rule that counts by itself). A memory that everybody may know
-    belongs to the environment: `fairgym.wrappers.augmented`.
+    Its methods are pure JAX functions. Use it for hidden states that are learned (a recurrent
+    network) or private (a rule with its own counter). A memory that all agents may observe belongs
+    to the environment: `fairgym.wrappers.augmented`.
     """
 
     def initial(self) -> PyTree:
-        """Hidden state at the start of an episode: a pytree of arrays."""
+        """Return the hidden state at the start of an episode: a pytree of arrays."""
         ...
 
     def __call__(
         self, observation: Entities, key: PRNGKeyArray, hidden: PyTree
     ) -> tuple[Array, PyTree]:
-        """The action for this observation, and the next hidden state.
+        """Return the action for an observation, and the next hidden state.
 
         Args:
-            observation: the agent's observation.
-            key: a fresh JAX key, for policies that choose at random.
-            hidden: hidden state, as `initial` or the last call returned it.
+            observation: The agent's observation.
+            key: A fresh JAX key, for stochastic policies.
+            hidden: Hidden state returned by `initial` or the last call.
         """
         ...
 
@@ -55,7 +55,7 @@ AnyPolicy = Policy | RecurrentPolicy
 
 
 def first_hidden(policies: Mapping[str, AnyPolicy]) -> dict[str, PyTree]:
-    """Hidden states at the start of an episode, by name of agent; only of those that have one."""
+    """Return initial hidden states by name of agent, for policies that have one."""
     return {
         agent: policy.initial()
         for agent, policy in policies.items()
@@ -66,16 +66,16 @@ def first_hidden(policies: Mapping[str, AnyPolicy]) -> dict[str, PyTree]:
 def decide(
     policy: AnyPolicy, observation: Entities, key: PRNGKeyArray, hidden: PyTree = None
 ) -> tuple[Array, PyTree]:
-    """The action of a policy with or without hidden state, and its next hidden state.
+    """Call a policy with or without a hidden state; return its action and next hidden state.
 
     Args:
-        policy: the policy.
-        observation: the agent's observation.
-        key: a fresh JAX key.
-        hidden: hidden state; None for a policy without.
+        policy: The policy.
+        observation: The agent's observation.
+        key: A fresh JAX key.
+        hidden: Hidden state; None for a policy without one.
 
     Returns:
-        `(action, hidden)`; the hidden state is None for a policy without.
+        `(action, hidden)`; `hidden` is None for a policy without a hidden state.
     """
     if isinstance(policy, RecurrentPolicy):
         return policy(observation, key, hidden)

@@ -1,4 +1,4 @@
-"""Episodes of full length as a scan that hands out every step."""
+"""Episodes of fixed length, with every step recorded."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,16 +16,16 @@ from fairgym.core.struct import Struct
 
 
 class RecordedStep(Struct):
-    """One step with all that goes in and comes out.
+    """One step with all its inputs and outputs.
 
     Attributes:
-        before: the state before the step.
-        noise: the step's random numbers.
-        actions: the clipped action of every agent; that of an agent which does not act in this
-            step (`EnvironmentSpec.periods`) is what its policy says, and changes nothing.
-        after: the state after the step.
-        components: the step's components.
-        terminated: True if the episode would end with this step; the record goes on.
+        before: State before the step.
+        noise: Random numbers of the step.
+        actions: Clipped action of every agent. For an agent that does not act in this step
+            (`EnvironmentSpec.periods`), it is the policy's output, which has no effect.
+        after: State after the step.
+        components: Components of the step.
+        terminated: Whether the environment terminates with this step; the recording continues.
     """
 
     before: PyTree
@@ -46,27 +46,28 @@ def record(
     pick: Callable[[RecordedStep], PyTree] = lambda step: step,
     script: Mapping[str, Array] | None = None,
 ) -> PyTree:
-    """Run the same number of steps whatever fails, and stack a part of each.
+    """Run a fixed number of steps, even past termination, and stack a part of each step.
 
-    `rollout` stops where the environment terminates and keeps sums; this goes on, so that
-    episodes are compared over the same time. Pure: it jits and vmaps, and reverse-mode
-    differentiation passes through it.
+    `rollout` stops when the environment terminates and keeps sums. `record` continues, so episodes
+    can be compared over the same time. It is pure and supports jit, vmap and reverse-mode
+    differentiation.
 
     Args:
-        env: the environment.
-        params: as `env.default_params`.
-        policies: agent -> policy, with or without a hidden state.
-        key: a JAX key.
-        steps: number of steps, at most `env.horizon`, which is the default.
-        pick: a pure function of a step whose result is stacked along a first axis `steps`; the
-            rest is not kept.
-        script: agent -> actions given beforehand, one per step, instead of a policy.
+        env: The environment.
+        params: Parameters, such as `env.default_params`.
+        policies: Agent -> policy, with or without a hidden state.
+        key: A JAX key.
+        steps: Number of steps, at most `env.horizon`, which is the default.
+        pick: Pure function of a step; its results are stacked along a first axis `steps`, and
+            nothing else is kept.
+        script: Agent -> predefined actions, one per step, instead of a policy.
 
     Returns:
         The results of `pick`, stacked.
 
     Raises:
-        FairgymError: an agent without policy and script, an unknown agent, steps out of range.
+        FairgymError: An agent has neither policy nor script, an agent is unknown, or `steps` is out
+            of range.
 
     Examples:
         >>> import jax
@@ -90,7 +91,7 @@ def record(
         before, hidden = carry
         hidden = dict(hidden)
         policy_key, noise_key = jax.random.split(given[0])
-        observations = env.observe(before, params)  # compiled away where nobody looks
+        observations = env.observe(before, params)  # removed by the compiler if unused
         actions = {}
         for place, agent in enumerate(env.agents):
             if agent in script:
@@ -100,7 +101,7 @@ def record(
                 action, new = decide(
                     policies[agent], observations[agent], agent_key, hidden.get(agent)
                 )
-                if agent in hidden:  # kept by an agent that does not act in this step
+                if agent in hidden:  # unchanged if the agent does not act in this step
                     acts = before.time % env.spec.periods.get(agent, 1) == 0
                     hidden[agent] = jax.tree.map(partial(jnp.where, acts), new, hidden[agent])
             actions[agent] = env.action_space(agent).clip(action)

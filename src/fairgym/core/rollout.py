@@ -28,22 +28,20 @@ class Episode(Struct):
     """Result of one episode.
 
     Attributes:
-        totals: discounted sums of the components, exact to float32 rounding of the final sum.
-        length: number of steps made.
-        terminated: True if the episode failed before its horizon.
-        final_state: the state after the last step.
-        mean_actions: per agent the mean action over the episode: a vector for group-level
-            actions; for per-person actions one number, the mean over the people present.
-        trace: the components of each step, stacked along a first axis `horizon` and zero after
-            the end; None unless asked for.
-        watched: results of `watch` of the state at the start and after each step, stacked along a
-            first axis `horizon` + 1 and zero after the end; None without `watch`.
-        memories: what each memory holds after the last step, by name.
-        tallies: the totals with one number per person in place of each group's; None unless asked
-            for.
-        part_totals: the totals with one number per part in place of each group's, for each of
-            `env.spec.partitions`: everything counts for the part that a person is in when the step
-            begins. Empty without tallies.
+        totals: Discounted sums of the components, exact to float32 rounding of the final sum.
+        length: Number of steps.
+        terminated: Whether the episode terminated before its horizon.
+        final_state: State after the last step.
+        mean_actions: Mean action over the episode, per agent: a vector for group-level actions, one
+            number (the mean over the people present) for per-person actions.
+        trace: Components of each step, stacked along a first axis `horizon` and zero after the end;
+            None unless requested.
+        watched: Results of `watch` for the initial state and after each step, stacked along a first
+            axis `horizon` + 1 and zero after the end; None without `watch`.
+        memories: Memories after the last step, by name.
+        tallies: Totals with one number per person instead of per group; None unless requested.
+        part_totals: Totals by each attribute in `env.spec.partitions` instead of by group, with a
+            person's attribute at the start of each step. Empty without tallies.
     """
 
     totals: PyTree
@@ -76,7 +74,7 @@ class _Loop(Struct):
 
 
 def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArray]:
-    """The keys that `rollout` makes of its own: for the reset, the policies and the noise."""
+    """Split the key of `rollout` into keys for the reset, the policies and the noise."""
     reset, policies, noise = jax.random.split(key, 3)
     return reset, policies, noise
 
@@ -94,29 +92,29 @@ def rollout(
     memories: Mapping[str, Memory] | None = None,
     tally: bool = False,
 ) -> Episode:
-    """Run one episode. Pure: it jits, and vmaps over params, policies and keys.
+    """Run one episode. It is pure and supports jit, and vmap over params, policies and keys.
 
-    The loop ends as soon as the environment terminates, so a failed episode costs no more than
-    the steps that it lasted (under vmap: the steps of the longest). It is a while loop for that
-    reason, not a scan: reverse-mode differentiation does not pass through it.
+    The loop ends as soon as the environment terminates, so a terminated episode costs only its own
+    steps (under vmap: the steps of the longest episode). Therefore it is a while loop, not a scan,
+    and does not support reverse-mode differentiation.
 
     Args:
-        env: the environment.
-        params: as `env.default_params`.
-        policies: agent -> policy, with or without a hidden state (`RecurrentPolicy`).
-        key: a JAX key.
-        horizon: number of steps, at most `env.horizon`, which is the default.
-        discount: gamma of the sums, 1 for plain sums.
-        trace: True if to return the components of every step.
-        watch: a pure function of the state whose result is to be returned for every step.
-        memories: memories by name that are folded over the components of the steps;
-            `env.spec.schemes` by default.
-        tally: True if to return the component sums person by person too, which takes an
-            environment with `counts_people`.
+        env: The environment.
+        params: Parameters, such as `env.default_params`.
+        policies: Agent -> policy, with or without a hidden state (`RecurrentPolicy`).
+        key: A JAX key.
+        horizon: Number of steps, at most `env.horizon`, which is the default.
+        discount: Discount factor gamma of the sums; 1 for plain sums.
+        trace: Whether to return the components of every step.
+        watch: Pure function of the state; its result is returned for every step.
+        memories: Memories by name, updated with the components of every step; `env.spec.schemes` by
+            default.
+        tally: Whether to also return component sums per person; needs an environment with
+            `counts_people`.
 
     Raises:
-        FairgymError: an agent without a policy, an unknown agent, a horizon out of range, or
-            tallies of an environment that does not count person by person.
+        FairgymError: An agent has no policy, an agent is unknown, the horizon is out of range, or
+            tallies are requested from an environment that does not count per person.
 
     Examples:
         >>> import jax
@@ -134,7 +132,7 @@ def rollout(
     if tally and not counts_people(env):
         raise FairgymError(
             f"tally is True in {env.name}, which counts by group only; it takes an environment"
-            " that counts person by person (counts_people)"
+            " that counts per person (counts_people)"
         )
     folded: Mapping[str, Memory] = env.spec.schemes if memories is None else memories
     asked = _Asked(env, params, policies, steps, discount, trace, watch, folded, tally)
@@ -148,7 +146,7 @@ def rollout(
 
 
 class _Acted(Struct):
-    """Actions of all agents; for each its sum over those it concerns, and how many these are."""
+    """Actions of all agents, with the sum and count that their means are computed from."""
 
     actions: dict[str, Array]
     sums: dict[str, Array]
@@ -157,7 +155,7 @@ class _Acted(Struct):
 
 
 class _Asked(NamedTuple):
-    """What `rollout` is asked for, and the parts of its loop."""
+    """The arguments of `rollout`, and the parts of its loop."""
 
     env: Environment
     params: Params
@@ -170,7 +168,7 @@ class _Asked(NamedTuple):
     tally: bool
 
     def start(self, reset_key: PRNGKeyArray, key: PRNGKeyArray) -> _Loop:
-        """Before the first step."""
+        """Return the loop state before the first step."""
         env = self.env
         state = env.initial_state(reset_key, self.params)
         if self.tally:
@@ -190,7 +188,7 @@ class _Asked(NamedTuple):
         return start
 
     def nothing(self, state: PyTree, hidden: dict[str, PyTree], key: PRNGKeyArray) -> _Loop:
-        """Nothing summed up, and no rows for traces."""
+        """Return a loop state with zero sums and no traces."""
 
         def step(state: PyTree) -> PyTree:
             acted = self.act(state, hidden, key)
@@ -217,9 +215,9 @@ class _Asked(NamedTuple):
         )
 
     def turn(self, loop: _Loop, policy_key: PRNGKeyArray, noise_key: PRNGKeyArray) -> _Loop:
-        """One step."""
+        """Make one step."""
         env, now = self.env, loop.step
-        # two separate keys: where no policy uses its key, making it costs nothing
+        # two separate keys: if no policy uses its key, the compiler removes it
         step_key = jax.random.fold_in(noise_key, now)
         acted = self.act(loop.state, loop.hidden, jax.random.fold_in(policy_key, now))
         state, components, terminated = env.advance(
@@ -253,7 +251,7 @@ class _Asked(NamedTuple):
         )
 
     def act(self, state: PyTree, hidden: Mapping[str, PyTree], key: PRNGKeyArray) -> _Acted:
-        """Every agent's action, where it acts now."""
+        """Return the actions of all agents that act now."""
         env = self.env
         keys = jax.random.split(key, len(env.agents))
         actions, sums, counts, after = {}, {}, {}, {}
@@ -262,7 +260,7 @@ class _Asked(NamedTuple):
             act_now = functools.partial(self.act_now, agent, state, before, agent_key)
             period = env.spec.periods.get(agent, 1)
             if period > 1:
-                # an agent that does not act now costs nothing, its observation included
+                # an agent that does not act now costs nothing, not even its observation
                 nothing = jax.tree.map(
                     lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(act_now)[0]
                 )
@@ -279,8 +277,8 @@ class _Asked(NamedTuple):
     def act_now(
         self, agent: str, state: PyTree, hidden: PyTree, key: PRNGKeyArray
     ) -> tuple[tuple[Array, Array, Array], PyTree]:
-        """One agent's action, its sum and count; and its next hidden state."""
-        # the other agents' observations are compiled away
+        """Return one agent's action, its sum and count, and its next hidden state."""
+        # the compiler removes the other agents' observations
         observation = self.env.observe(state, self.params)[agent]
         space = self.env.action_space(agent)
         action, hidden = decide(self.policies[agent], observation, key, hidden)
@@ -289,7 +287,7 @@ class _Asked(NamedTuple):
 
 
 def _episode(env: Environment, end: _Loop) -> Episode:
-    """The result of the last turn of the loop."""
+    """Return the result of the final loop state."""
     told = jax.tree.map(jnp.add, end.tallies, end.tallies_lost)
     tallies, part_totals = told or (None, {})
     return Episode(
@@ -310,12 +308,12 @@ def _episode(env: Environment, end: _Loop) -> Episode:
 
 
 def _empty_rows(values: PyTree, rows: int) -> PyTree:
-    """Zeros for as many rows of these values."""
+    """Return zeros for this number of rows of values."""
     return jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype), values)
 
 
 def _set_row(rows: PyTree, values: PyTree, row: Array) -> PyTree:
-    """The rows with one of them set."""
+    """Return the rows with one of them replaced."""
     return jax.tree.map(
         lambda many, x: lax.dynamic_update_index_in_dim(many, x, row, 0), rows, values
     )

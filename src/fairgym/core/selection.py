@@ -12,18 +12,18 @@ def highest(
     count: int,
     priority: Float[Array, " n"],
 ) -> tuple[Int[Array, " count"], Bool[Array, " count"]]:
-    """The `count` eligible rows with the highest scores; ties are broken by `priority`.
+    """Select the `count` eligible rows with the highest scores; `priority` breaks ties.
 
     Args:
-        scores: any finite numbers.
-        eligible: rows that may be chosen.
-        count: number of rows to choose.
-        priority: independent uniform numbers in [0, 1); of the rows tied at the last place those
-            with the highest priority are chosen, so random priorities break ties at random.
+        scores: Any finite numbers.
+        eligible: Mask of rows that may be selected.
+        count: Number of rows to select.
+        priority: Independent uniform numbers in [0, 1). Of the rows tied at the last place, those
+            with the highest priority are selected, so random priorities break ties at random.
 
     Returns:
-        `(rows, taken)`: row numbers, and whether each is really chosen (False where fewer than
-        `count` rows were eligible; such a row number means nothing).
+        `(rows, taken)`: row numbers, and whether each is selected. `taken` is False, and the row
+        number meaningless, if fewer than `count` rows are eligible.
     """
     ranked = jnp.where(eligible, scores, -jnp.inf)
     values, rows = lax.top_k(ranked, count)
@@ -42,12 +42,12 @@ def highest(
 def sample_rows(
     priority: Float[Array, " n"], eligible: Bool[Array, " n"], count: int
 ) -> tuple[Int[Array, " count"], Bool[Array, " count"]]:
-    """Sample `count` eligible rows without replacement (all of them if there are fewer).
+    """Sample `count` eligible rows without replacement, or all of them if there are fewer.
 
     Args:
-        priority: independent uniform numbers in [0, 1), fresh for this sample.
-        eligible: rows that may be sampled.
-        count: size of the sample.
+        priority: Independent uniform numbers in [0, 1), new for this sample.
+        eligible: Mask of rows that may be sampled.
+        count: Size of the sample.
 
     Returns:
         `(rows, taken)` as in `highest`.
@@ -65,20 +65,20 @@ def fill_places(
 ) -> Bool[Array, " n"]:
     """Give each group's places to its eligible rows with the highest scores.
 
-    For capacities that change from step to step (free beds of a region, free seats). Where the
-    number is fixed, `highest` is faster. Nothing is sorted: the score that still gets a place is
-    found by narrowing it down, in every group at once.
+    Use it for capacities that change between steps (free beds of a region, free seats). For a fixed
+    number `highest` is faster. Nothing is sorted: a search in all groups at once finds the lowest
+    score that gets a place.
 
     Args:
-        scores: any finite numbers.
-        eligible: rows that may have a place.
-        group: group (region) of each row.
-        places: whole number of free places of each group; below zero counts as none.
-        priority: independent uniform numbers in [0, 1), which break ties.
+        scores: Any finite numbers.
+        eligible: Mask of rows that may get a place.
+        group: Group (region) of each row.
+        places: Whole number of free places of each group; negative numbers count as 0.
+        priority: Independent uniform numbers in [0, 1), which break ties.
 
     Returns:
-        A flag for each row that has a place: in each group as many as there are places, or all
-        eligible rows.
+        Mask of the rows that get a place: in each group as many as there are places, or all
+        eligible rows if there are fewer.
     """
     member = eligible & (jnp.arange(places.shape[0])[:, None] == group)
     places = jnp.clip(places, 0.0, scores.shape[0]).astype(jnp.int32)
@@ -103,8 +103,8 @@ _LOWEST = jnp.iinfo(jnp.int32).min
 
 
 def _ordered(values: Float[Array, "..."]) -> Int[Array, "..."]:
-    """Whole numbers in the order of the floats (their bits, turned round below zero)."""
-    values = jnp.where(values == 0.0, 0.0, values)  # -0.0 and 0.0 are alike
+    """Return integers in the order of the floats (their bits, inverted below zero)."""
+    values = jnp.where(values == 0.0, 0.0, values)  # -0.0 equals 0.0
     bits = lax.bitcast_convert_type(values, jnp.int32)
     return bits ^ ((bits >> 31) & jnp.int32(0x7FFFFFFF))
 
@@ -112,7 +112,7 @@ def _ordered(values: Float[Array, "..."]) -> Int[Array, "..."]:
 def _cut(
     keys: Int[Array, "groups n"], places: Int[Array, " groups"]
 ) -> tuple[Int[Array, " groups"], Int[Array, " groups"]]:
-    """The lowest cut that no more keys than places lie above, and how many do, in each row."""
+    """Return, per row, the lowest cut with at most `places` keys above, and how many are."""
 
     def count(cut: Array) -> Array:
         return jnp.sum(keys > cut[:, None], axis=1, dtype=jnp.int32)
@@ -123,7 +123,7 @@ def _cut(
     low = jnp.maximum(low, _LOWEST + 1) - 1
     everybody = count(low)
     fits = everybody <= places
-    # above `low` lie too many, above `high` few enough; equal where nothing is to be found
+    # too many keys above `low`, few enough above `high`; both equal if there is nothing to search
     start = (
         jnp.int32(0),
         jnp.where(fits, low, high),
@@ -138,7 +138,7 @@ def _cut(
 
     def narrow(bounds: tuple[Array, ...]) -> tuple[Array, ...]:
         turn, high, low, above, below = bounds
-        # alternates interpolation, which is fast, with bisection, which is guaranteed
+        # alternate fast interpolation with bisection, which always converges
         share = (below - places) / jnp.maximum(below - above, 1)
         guess = low.astype(jnp.float32) * (1.0 - share) + high.astype(jnp.float32) * share
         half = (high & low) + ((high ^ low) >> 1)  # their mean without overflow

@@ -1,4 +1,4 @@
-"""Actions that divide: shares of a budget and of its parts, and whole units over places."""
+"""Actions that divide: shares of a budget, possibly nested, and whole units over places."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ class Shares(ActionSpace):
     """One or more simplexes laid end to end: each block is non-negative and sums to 1.
 
     Attributes:
-        blocks: the shares of each simplex, in order; a text is taken as the name of an `Element`.
-            A block whose elements name another one in `of` splits that share further.
+        blocks: Shares of each simplex, in order; a string is the name of an `Element`. A block
+            whose elements name another element in `of` splits that share further.
 
     Raises:
-        FairgymError: a block splits a share that no earlier one has.
+        FairgymError: A block splits a share that is not in an earlier block.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -37,7 +37,7 @@ class Shares(ActionSpace):
     blocks: tuple[tuple[Any, ...], ...]
 
     def __post_init__(self) -> None:
-        """Make elements of texts."""
+        """Convert strings to elements."""
         flat = iter(declared([element for block in self.blocks for element in block]))
         blocks = tuple(tuple(next(flat) for _ in block) for block in self.blocks)
         object.__setattr__(self, "blocks", blocks)
@@ -52,7 +52,7 @@ class Shares(ActionSpace):
 
     @property
     def elements(self) -> tuple[Element, ...]:  # type: ignore[override]
-        """The shares, block after block."""
+        """Elements of the action: the shares, block by block."""
         return tuple(element for block in self.blocks for element in block)
 
     @property
@@ -62,7 +62,7 @@ class Shares(ActionSpace):
         return ", then ".join(parts)
 
     def split(self, action: Numbers) -> list[Numbers]:
-        """Cut an action into its blocks."""
+        """Split an action into its blocks."""
         parts, start = [], 0
         for block in self.blocks:
             parts.append(action[start : start + len(block)])
@@ -70,11 +70,11 @@ class Shares(ActionSpace):
         return parts
 
     def by_name(self, action: Float[Array, " size"]) -> dict[str, Float[Array, ""]]:
-        """Name of each share -> its number."""
+        """Return a dictionary: name of each share -> its value."""
         return {name: action[place] for place, name in enumerate(self.names)}
 
     def splits(self, action: Float[Array, " size"]) -> dict[str, Float[Array, " parts"]]:
-        """Name of each share that is split further -> the shares of its parts."""
+        """Return a dictionary: name of each share that is split further -> its sub-shares."""
         blocks = zip(self.blocks, self.split(action), strict=True)
         return {block[0].of: part for block, part in blocks if block[0].of}
 
@@ -89,22 +89,22 @@ class Shares(ActionSpace):
         )
 
     def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
-        """True if the shape fits, no share is negative and every block sums to 1 (to 1e-4)."""
+        """Return True if the shape fits, no share is negative and blocks sum to 1 (to 1e-4)."""
         if jnp.shape(action) != self.shape:
             return jnp.array(False)
         sums = jnp.stack([jnp.sum(part) for part in self.split(action)])
         return jnp.all(action >= 0.0) & jnp.all(jnp.abs(sums - 1.0) < 1e-4)
 
     def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Set negative shares to 0 and divide each block by its sum; an empty block is uniform."""
+        """Set negative shares to 0 and divide blocks by their sums; zeros become uniform."""
         blocks = self.split(jnp.nan_to_num(action, nan=0.0))
         return jnp.concatenate([in_proportion(part) for part in blocks])
 
     def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
-        """Scale the shares that do not hold to what the others of their block leave.
+        """Keep the held shares and scale the others of each block to fill the rest.
 
-        They divide it evenly if all of them are 0. Shares that hold are divided by their sum if it
-        is above 1 or the block has no others; a block of zeros is uniform.
+        The others divide the rest evenly if all of them are 0. The held shares are divided by their
+        sum if it is above 1 or the block has no others. A block of zeros is uniform.
         """
         holds = np.isin(np.arange(len(self.elements)), np.array(held, int))
         blocks = zip(self.split(action), self.split(holds), strict=True)
@@ -114,13 +114,13 @@ class Shares(ActionSpace):
     def from_logits(
         self, logits: Float[Array, " size"], mask: Bool[Array, " people"]
     ) -> Float[Array, " size"]:
-        """A softmax for each block."""
+        """Apply a softmax to each block."""
         return jnp.concatenate([jax.nn.softmax(part) for part in self.split(logits)])
 
 
 def in_proportion(numbers: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Shares in proportion to these numbers, of which negative ones are 0; even if all are 0."""
-    # bounded and divided by the largest first: a sum of huge numbers would overflow
+    """Return shares proportional to numbers; negative ones count as 0, all zeros are uniform."""
+    # clipped and divided by the largest first, since a sum of huge numbers would overflow
     numbers = jnp.clip(numbers, 0.0, 1e30)
     largest = jnp.max(numbers)
     numbers = jnp.where(largest > 0.0, numbers / jnp.where(largest > 0.0, largest, 1.0), 1.0)
@@ -128,7 +128,7 @@ def in_proportion(numbers: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def filled(xp: Any, part: Numbers, holds: np.ndarray) -> Numbers:
-    """Shares in which some hold, brought to a sum of 1; `xp` is NumPy or JAX's."""
+    """Return shares scaled to a sum of 1, with some held; `xp` is `numpy` or `jax.numpy`."""
     given, others = xp.where(holds, part, 0.0), xp.where(holds, 0.0, part)
     others = xp.where(xp.sum(others) > 0.0, others, 1.0 - holds)
     total = xp.sum(given)
@@ -143,15 +143,15 @@ MOST_UNITS = 100_000
 
 
 def apportion(shares: Float[Array, " places"], units: int) -> Int[Array, " places"]:
-    """Whole units by shares: each goes to the largest share, of which 1/N is then taken away.
+    """Apportion whole units by shares: each unit goes to the largest share, which then loses 1/N.
 
-    The loop of Hu, Lear and Zhang (2023, section VI-B) in closed form, which is the method of
-    largest remainders: each place has the whole part of its N s_k units, and what is then left goes
-    to the largest remainders, one unit each. Of equal ones the first place is served first.
+    This is the loop of Hu, Lear and Zhang (2023, section VI-B) in closed form: the method of
+    largest remainders. Each place gets the whole part of its N s_k units; the remaining units go to
+    the largest remainders, one each. In a tie the first place comes first.
 
     Args:
-        shares: one for each place; they sum to 1.
-        units: N, the number of units.
+        shares: Share of each place; they sum to 1.
+        units: Number of units N.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -169,14 +169,15 @@ def apportion(shares: Float[Array, " places"], units: int) -> Int[Array, " place
 
 @dataclasses.dataclass(frozen=True)
 class Allocation(ActionSpace):
-    """Whole units divided over places, all of them.
+    """Whole units that are all divided over places.
 
     Attributes:
-        units: number of units.
-        elements: the places, in order; a text is taken as the name of an `Element`.
+        units: Number of units.
+        elements: The places, in order; a string is the name of an `Element`.
 
     Raises:
-        FairgymError: no place, two of one name, or a number of units that is out of range.
+        FairgymError: There is no place, two places have the same name, or the number of units is
+            out of range.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -192,7 +193,7 @@ class Allocation(ActionSpace):
     elements: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        """Check the units, and make elements of texts."""
+        """Check the units, and convert strings to elements."""
         check_shape("units", self.units, 1, MOST_UNITS)
         object.__setattr__(self, "elements", declared(self.elements))
         if not self.elements:
@@ -200,7 +201,7 @@ class Allocation(ActionSpace):
 
     @property
     def largest(self) -> float:
-        """All units."""
+        """Largest value of an element: all units."""
         return float(self.units)
 
     @property
@@ -212,14 +213,14 @@ class Allocation(ActionSpace):
         )
 
     def sample(self, key: PRNGKeyArray) -> Int[Array, " places"]:
-        """Sample uniformly from all ways to divide the units: bars among stars in a random row."""
+        """Sample uniformly from all ways to divide the units (stars and bars)."""
         places, units = len(self.elements), self.units
         row = jax.random.permutation(key, units + places - 1)[: places - 1]
         bars = jnp.concatenate([jnp.array([-1]), jnp.sort(row), jnp.array([units + places - 1])])
         return (jnp.diff(bars) - 1).astype(jnp.int32)
 
     def contains(self, action: Array) -> Bool[Array, ""]:
-        """True if the shape fits, and the numbers are whole, not negative, and sum to the units."""
+        """Return True for whole non-negative numbers of the right shape that sum to the units."""
         if jnp.shape(action) != self.shape:
             return jnp.array(False)
         number = jnp.asarray(action)
@@ -227,14 +228,14 @@ class Allocation(ActionSpace):
         return whole & (jnp.sum(number) == self.units)
 
     def clip(self, action: Array) -> Int[Array, "..."]:
-        """Divide the units in proportion; not-a-number and negatives become 0, zeros are even."""
+        """Divide the units in proportion; NaN and negatives become 0, all zeros are uniform."""
         number = jnp.nan_to_num(jnp.asarray(action, jnp.float32), nan=0.0)
         return apportion(in_proportion(number), self.units)
 
     def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
-        """Units that hold as they are; the others of their number in proportion to the rest.
+        """Keep the held units and divide the rest in proportion to the other numbers.
 
-        Units that hold are scaled if they are more than all, or no other place is there.
+        The held units are scaled if they exceed all units, or if there is no other place.
         """
         holds = np.isin(np.arange(len(self.elements)), np.array(held, int))
         xp = action.__array_namespace__()
@@ -244,11 +245,11 @@ class Allocation(ActionSpace):
     def from_logits(
         self, logits: Float[Array, " places"], mask: Bool[Array, " people"]
     ) -> Int[Array, " places"]:
-        """The units apportioned by a softmax."""
+        """Apportion the units by a softmax."""
         return apportion(jax.nn.softmax(logits), self.units)
 
     def counted(
         self, action: Array, mask: Bool[Array, " people"]
     ) -> tuple[Float[Array, " places"], Float[Array, ""]]:
-        """The numbers of units, which count once."""
+        """Return the numbers of units, with a count of 1."""
         return action.astype(jnp.float32), jnp.float32(1.0)

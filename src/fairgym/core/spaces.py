@@ -1,11 +1,11 @@
-"""The base of action spaces: what an agent decides, with the elements it declares.
+"""Base of action spaces, and the elements of actions.
 
-The spaces are in modules by family: numbers in [0, 1] (`unit`), shares of budgets and units divided
-over places (`shares`) and choices among options (`choices`). A space knows how
-actions are sampled, checked and clipped, how a network's outputs become an action (`from_logits`),
-and how actions are averaged (`counted`), so that nobody needs to ask which kind of space it is.
-`clip` brings any array of the right shape into the space; environments call it inside `step`, so
-that no policy can break the dynamics.
+Each family of spaces has a module: numbers in [0, 1] (`unit`), shares of budgets and units divided
+over places (`shares`), and discrete options (`choices`). A space defines how actions are sampled,
+checked and clipped, how a network's outputs become an action (`from_logits`), and how actions are
+averaged (`counted`). So other code does not depend on the kind of space. `clip` maps any array of
+the right shape into the space. Environments call it inside `step`, so no policy can break the
+dynamics.
 """
 
 import abc
@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core.errors import FairgymError
 
-Numbers = TypeVar("Numbers", bound=np.ndarray | jax.Array)  # an action of NumPy or JAX
+Numbers = TypeVar("Numbers", bound=np.ndarray | jax.Array)  # a NumPy or JAX action
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Element:
     """One number of an action.
 
     Attributes:
-        name: slug, unique within the action; it is used in log keys and files.
-        label: words for the number, without group; those of the name if empty.
-        group: the group, or part of a partition, that it is for; "" if it is for all.
-        of: name of the element (share of a budget) that this one is a split of.
-        unit: unit of the value; "" for a plain number in [0, 1].
-        meaning: what a higher value does, for readers of reports; "" where the name says it.
+        name: Slug, unique within the action; used in log keys and files.
+        label: Words for the number, without the group; derived from the name if empty.
+        group: Group, or subgroup, that it applies to; "" if it applies to all.
+        of: Name of the element (share of a budget) that this one is a part of.
+        unit: Unit of the value; "" for a plain number in [0, 1].
+        meaning: Effect of a higher value, for reports; "" if the name is clear.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Element:
 
     @property
     def title(self) -> str:
-        """Label and group: "threshold, advantaged"."""
+        """Label and group, such as "threshold, advantaged"."""
         return f"{self.label}, {self.group.replace('_', ' ')}" if self.group else self.label
 
 
@@ -64,15 +64,15 @@ def per_group(
     unit: str = "",
     meaning: str = "",
 ) -> tuple[Element, ...]:
-    """One element for each group, or a single one without groups.
+    """Make one element for each group, or a single one without groups.
 
     Args:
-        name: slug of what is decided; that of an element is NAME_GROUP.
-        groups: names of the groups, or of the parts that a budget is split over.
-        label: words for the number; those of the name if empty.
-        of: name of the element that these split.
-        unit: unit of the values.
-        meaning: what a higher value does.
+        name: Slug of the decision; the slug of an element is NAME_GROUP.
+        groups: Names of the groups, or of the entries that a budget is split over.
+        label: Words for the number; derived from the name if empty.
+        of: Name of the element that these elements split.
+        unit: Unit of the values.
+        meaning: Effect of a higher value.
 
     Examples:
         >>> from fairgym.core import per_group
@@ -89,27 +89,29 @@ def per_group(
 
 
 def declared(elements: Sequence[Element | str]) -> tuple[Element, ...]:
-    """Elements, where a plain text is the name of one."""
+    """Return elements, converting strings to elements with that name."""
     found = tuple(e if isinstance(e, Element) else Element(e) for e in elements)
     names = [element.name for element in found]
     for name in names:
         if names.count(name) > 1:
-            raise FairgymError(f"element {name!r} is declared twice; names differ within an action")
+            raise FairgymError(
+                f"element {name!r} is declared twice; names must be unique within an action"
+            )
     return found
 
 
 class ActionSpace(abc.ABC):
-    """Base of all action spaces; what it has itself is that of one short vector for everybody.
+    """Base of action spaces; its defaults are those of one short vector for everybody.
 
     Attributes:
-        per_entity: True if an action has one entry for each row of the observation.
-        independent: True if its numbers can be set independently of each other.
-        discrete: True if an action is the number of an option; its elements are the options, its
-            mean the share of steps in which each was chosen.
-        chooses_row: True if the options are rows of the observation. The agent then sees everybody,
-            row i is entity i, and no row is masked.
-        dtype: type of the numbers of an action.
-        elements: meanings of the numbers of a mean action; one for all rows of a per-entity action.
+        per_entity: Whether an action has one entry for each row of the observation.
+        independent: Whether the numbers of an action can be set independently of each other.
+        discrete: Whether an action is the index of an option. Its elements are the options, and its
+            mean is the share of steps in which each option was chosen.
+        chooses_row: Whether the options are rows of the observation. The agent then observes
+            everybody, row i is entity i, and no row is masked.
+        dtype: Data type of an action.
+        elements: Elements of a mean action; a single one for a per-entity action.
     """
 
     per_entity: ClassVar[bool] = False
@@ -122,7 +124,7 @@ class ActionSpace(abc.ABC):
 
     @property
     def largest(self) -> float:
-        """Largest number that an element of a mean action can have; the least is 0."""
+        """Largest value of an element of a mean action; the smallest is 0."""
         return 1.0
 
     @property
@@ -137,7 +139,7 @@ class ActionSpace(abc.ABC):
 
     @property
     def outputs(self) -> int:
-        """Number of outputs of a network that treats all rows alike."""
+        """Number of outputs of an equivariant network."""
         return len(self.elements)
 
     @property
@@ -151,57 +153,57 @@ class ActionSpace(abc.ABC):
 
     @abc.abstractmethod
     def contains(self, action: Array) -> Bool[Array, ""]:
-        """True if this array has the right shape and lies inside the space."""
+        """Return True if an array has the right shape and lies inside the space."""
 
     @abc.abstractmethod
     def clip(self, action: Array) -> Array:
-        """The nearest action of the space; not-a-number counts as 0."""
+        """Return the nearest action of the space; NaN counts as 0."""
 
     def holding(self, action: Numbers, held: Sequence[int]) -> Numbers:
-        """An action in which the numbers of some elements hold, brought to the sums of the space.
+        """Keep the values of some elements and adjust the others to the sums of the space.
 
         Args:
-            action: one number from 0 to `largest` per element, of NumPy or JAX.
-            held: places of the elements that hold; where they leave nothing for the others of
-                their sum, or no others are there, they are divided by the sum.
+            action: One number from 0 to `largest` per element, of NumPy or JAX.
+            held: Indices of the elements to keep. They are divided by their sum if they leave
+                nothing for the others of their sum, or if there are no others.
         """
         return action
 
     @abc.abstractmethod
     def from_logits(self, logits: Array, mask: Bool[Array, " people"]) -> Array:
-        """The action that a network's outputs stand for.
+        """Return the action for a network's outputs.
 
         Args:
-            logits: any real numbers, shaped as an action; of a choice one for each option.
+            logits: Any real numbers, shaped as an action; for discrete actions one per option.
             mask: True for the rows of the observation that hold a person.
         """
 
     def counted(self, action: Array, mask: Bool[Array, " people"]) -> tuple[Array, Array]:
-        """An action's contribution to a mean action: `(sum, count)`, the sum one per element."""
+        """Return an action's contribution to a mean action: `(sum per element, count)`."""
         return action, jnp.float32(1.0)
 
     def at_rows(self, action: Array, rows: Int[Array, " sample"]) -> Array:
-        """The part of an action that concerns these rows of the observation."""
+        """Return the part of an action for these rows of the observation."""
         return action
 
     def sum_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
-        """Sum of one value per element; a per-entity element has the mean over people present."""
+        """Sum one value per element; a per-entity element has the mean over people present."""
         return jnp.sum(values)
 
     def mean_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
-        """Mean of one value per element; a per-entity element has the mean over people present."""
+        """Average one value per element; a per-entity element has the mean over people present."""
         return jnp.mean(values)
 
 
 def mean_over_present(
     values: Float[Array, " people"], mask: Bool[Array, " people"]
 ) -> Float[Array, ""]:
-    """Mean over the rows that hold a person; 0 without any."""
+    """Return the mean over the rows that hold a person; 0 if there are none."""
     return jnp.sum(jnp.where(mask, values, 0.0)) / jnp.maximum(jnp.sum(mask), 1.0)
 
 
 def check_action(space: ActionSpace, agent: str, action: jax.Array) -> None:
-    """Raise a FairgymError unless the action has the shape that the space takes."""
+    """Raise a FairgymError unless the action has the shape of the space."""
     if jnp.shape(action) != space.shape:
         raise FairgymError(
             f"the action of agent {agent!r} has shape {jnp.shape(action)}; it takes {space.shape}:"

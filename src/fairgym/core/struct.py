@@ -1,4 +1,4 @@
-"""Frozen pytrees with named fields: the base of parameters and components, and of states."""
+"""Frozen pytrees with named fields: the base of parameters, components and states."""
 
 import dataclasses
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ class Struct(eqx.Module):
         """Return a copy with some fields changed.
 
         Raises:
-            FairgymError: a name is not a field of this struct.
+            FairgymError: A name is not a field of this struct.
         """
         names = [field.name for field in dataclasses.fields(self)]
         for name in changes:
@@ -34,11 +34,11 @@ class Struct(eqx.Module):
 
 
 def person_index(**kwargs: Any) -> Any:
-    """A state field whose values are row numbers of people.
+    """Declare a state field whose values are row numbers of people.
 
-    A field declared with the axis name "people", such as `Float[Array, " people"]`, has one entry
-    per person. A field declared with `person_index` holds references to people instead, whatever
-    its axes; `fairgym.testing` follows both when it numbers the people differently.
+    A field with the axis name "people", such as `Float[Array, " people"]`, has one entry per
+    person. A field declared with `person_index` refers to people instead, with any axes.
+    `fairgym.testing` handles both when it renumbers the people.
     """
     return eqx.field(metadata={"person_index": True}, **kwargs)
 
@@ -47,7 +47,7 @@ class State(Struct):
     """State of an environment; subclasses add their own fields.
 
     Attributes:
-        time: number of steps made.
+        time: Number of steps so far.
     """
 
     time: Int[Array, ""]
@@ -57,10 +57,10 @@ class PopulationState(State):
     """State of an environment of people. Per-person fields have the axis name "people".
 
     Attributes:
-        group: place of each person's group in `env.spec.groups`.
-        stage: place of each person's stage in `env.spec.stages`.
-        by_person: True to count components with a number per group person by person instead
-            (`PopulationEnvironment.counting_people`); what happens does not depend on it.
+        group: Index of each person's group in `env.spec.groups`.
+        stage: Index of each person's stage in `env.spec.stages`.
+        by_person: Whether to count components per person instead of per group
+            (`PopulationEnvironment.counting_people`); the dynamics do not depend on it.
     """
 
     group: Int[Array, " people"]

@@ -1,4 +1,4 @@
-"""Actions that are numbers in [0, 1]: one for each row of an observation, or a short vector."""
+"""Actions that are numbers in [0, 1]: one per row of an observation, or a short vector."""
 
 import dataclasses
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from fairgym.core.spaces import ActionSpace, Element, declared, mean_over_presen
 
 
 class _UnitInterval(ActionSpace):
-    """Common part of `PerEntity` and `Unit`: every number lies in [0, 1] by itself."""
+    """Base of `PerEntity` and `Unit`: independent numbers in [0, 1]."""
 
     independent: ClassVar[bool] = True
 
@@ -20,13 +20,13 @@ class _UnitInterval(ActionSpace):
         return jax.random.uniform(key, self.shape)
 
     def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
-        """True if the shape fits and every number lies in [0, 1]."""
+        """Return True if the shape fits and every number lies in [0, 1]."""
         if jnp.shape(action) != self.shape:
             return jnp.array(False)
         return jnp.all((action >= 0.0) & (action <= 1.0))
 
     def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Clip to [0, 1]; not-a-number becomes 0."""
+        """Clip to [0, 1]; NaN becomes 0."""
         return jnp.clip(jnp.nan_to_num(action, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
 
 
@@ -35,8 +35,8 @@ class PerEntity(_UnitInterval):
     """One number in [0, 1] for each row of the agent's observation.
 
     Attributes:
-        capacity: number of rows, people and empty places alike.
-        element: meaning of the number; a text is taken as the name of an `Element`.
+        capacity: Number of rows, including empty ones.
+        element: Meaning of the number; a string is the name of an `Element`.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -51,12 +51,12 @@ class PerEntity(_UnitInterval):
     element: Any = "score"
 
     def __post_init__(self) -> None:
-        """Make the element of a text."""
+        """Convert a string to an element."""
         object.__setattr__(self, "element", declared([self.element])[0])
 
     @property
     def elements(self) -> tuple[Element, ...]:  # type: ignore[override]
-        """The one element."""
+        """Elements of the mean action: a single one."""
         return (self.element,)
 
     @property
@@ -72,26 +72,26 @@ class PerEntity(_UnitInterval):
     def from_logits(
         self, logits: Float[Array, " people"], mask: Bool[Array, " people"]
     ) -> Float[Array, " people"]:
-        """Sigmoids, 0 for rows without a person."""
+        """Apply a sigmoid; rows without a person get 0."""
         return jnp.where(mask, jax.nn.sigmoid(logits), 0.0)
 
     def counted(
         self, action: Float[Array, " people"], mask: Bool[Array, " people"]
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Sum over the people present, and how many they are."""
+        """Sum over the people present, and count them."""
         present = jnp.sum(mask, dtype=jnp.float32)
         return jnp.sum(jnp.where(mask, action, 0.0)), present
 
     def at_rows(self, action: Array, rows: Int[Array, " sample"]) -> Array:
-        """The entries of these rows."""
+        """Return the entries of these rows."""
         return action[rows]
 
     def sum_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
-        """Mean over the people present: there is one element."""
+        """Average over the people present (there is one element)."""
         return mean_over_present(values, mask)
 
     def mean_over_elements(self, values: Array, mask: Bool[Array, " people"]) -> Float[Array, ""]:
-        """Mean over the people present."""
+        """Average over the people present."""
         return mean_over_present(values, mask)
 
 
@@ -100,7 +100,7 @@ class Unit(_UnitInterval):
     """A short vector of numbers in [0, 1].
 
     Attributes:
-        elements: meanings of the numbers, in order; a text is taken as the name of an `Element`.
+        elements: Elements of the vector, in order; a string is the name of an `Element`.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -115,7 +115,7 @@ class Unit(_UnitInterval):
     elements: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        """Make elements of texts."""
+        """Convert strings to elements."""
         object.__setattr__(self, "elements", declared(self.elements))
 
     @property
@@ -126,5 +126,5 @@ class Unit(_UnitInterval):
     def from_logits(
         self, logits: Float[Array, " size"], mask: Bool[Array, " people"]
     ) -> Float[Array, " size"]:
-        """Sigmoids."""
+        """Apply a sigmoid to each number."""
         return jax.nn.sigmoid(logits)

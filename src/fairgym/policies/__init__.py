@@ -1,11 +1,11 @@
-"""Policies: learnable equivariant networks and fixed rules."""
+"""Policies: trainable equivariant networks and fixed rules."""
 
 from fairgym.policies.counterfactual import Flips, group_flips
 from fairgym.policies.exploration import Sampled, sampled
 from fairgym.policies.fixed import Constant, Function, Random, fixed_policies
 from fairgym.policies.massaging import Massaged, massaged
 from fairgym.policies.named import with_fixed
-from fairgym.policies.networks import EquivariantPolicy, Standardiser, equivariant, split_learned
+from fairgym.policies.networks import EquivariantPolicy, Standardiser, equivariant, split_trainable
 from fairgym.policies.rules import FirstCome
 from fairgym.utils import rules
 
@@ -25,6 +25,6 @@ __all__ = [
     "massaged",
     "rules",
     "sampled",
-    "split_learned",
+    "split_trainable",
     "with_fixed",
 ]

@@ -1,7 +1,7 @@
-"""Codes of observations by their declared features: a row of a table, and a network's inputs.
+"""Encodings of observations from their declared features: table indices and network inputs.
 
-Rows stand in their order, feature by feature, then the context. So a code tells entities apart: it
-is meant for systems in which row i is always the same entity.
+An encoding lists the rows in order, feature by feature, then the context. It distinguishes
+entities, so use it only if row i is always the same entity.
 """
 
 import dataclasses
@@ -19,33 +19,33 @@ InputCode = Literal["scaled", "binary"]
 
 @dataclasses.dataclass(frozen=True)
 class _Code:
-    """Common part: the declared numbers of an observation in a row.
+    """Base of encodings: the declared numbers of an observation in a vector.
 
     Attributes:
-        space: the space of the observations.
+        space: Space of the observations.
     """
 
     space: EntitySpace
 
     @property
     def declared(self) -> tuple[Feature, ...]:
-        """Feature of each number: those of the rows one after another, then the context's.
+        """Feature of each number: those of all rows in order, then those of the context.
 
-        Fixed features are left out: the place of a row tells them.
+        Fixed features are left out, since the row determines them.
         """
         of_rows = tuple(feature for feature in self.space.features if not feature.fixed)
         return of_rows * self.space.capacity + self.space.context
 
     def numbers(self, observation: Entities) -> Float[Array, " numbers"]:
-        """Numbers of an observation in the order of `declared`."""
+        """Return the numbers of an observation in the order of `declared`."""
         kept = [place for place, feature in enumerate(self.space.features) if not feature.fixed]
         rows = observation.features[:, np.array(kept, int)]
         return jnp.concatenate([rows.reshape(-1), observation.context])
 
     def level(self, observation: Entities) -> Float[Array, " numbers"]:
-        """Place of each number among the values of its feature, from 0; any if out of range.
+        """Return the index of each number among the values of its feature, from 0.
 
-        Meaningless for continuous features.
+        The index is arbitrary for numbers out of range and meaningless for continuous features.
         """
         low, high = _ranges(self.declared)
         step = (high - low) / np.maximum([f.levels - 1 for f in self.declared], 1)
@@ -54,13 +54,13 @@ class _Code:
 
 @dataclasses.dataclass(frozen=True)
 class TableCode(_Code):
-    """Number of an observation among all that the declared values make.
+    """Index of an observation among all combinations of the declared values.
 
     Attributes:
-        space: the space of the observations; every feature has a number of values.
+        space: Space of the observations; every feature has a finite number of values.
 
     Raises:
-        FairgymError: a feature is continuous.
+        FairgymError: A feature is continuous.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -73,7 +73,7 @@ class TableCode(_Code):
     """
 
     def __post_init__(self) -> None:
-        """Check that there is something to count."""
+        """Check that every feature has a finite number of values."""
         for feature in self.declared:
             if not feature.levels:
                 raise FairgymError(
@@ -83,14 +83,14 @@ class TableCode(_Code):
 
     @property
     def size(self) -> int:
-        """Number of observations that can be told apart."""
+        """Number of distinct observations."""
         return math.prod(feature.levels for feature in self.declared)
 
     def index(self, observation: Entities) -> tuple[Int[Array, ""], Bool[Array, ""]]:
-        """Number of an observation from 0 to `size` - 1, and whether it is in the table at all.
+        """Return the index of an observation, from 0 to `size` - 1, and whether it is in the table.
 
-        An observation with a number outside its feature's range is not; its number is that of the
-        nearest one that is.
+        An observation with a number outside its feature's range is not in the table; its index is
+        that of the nearest observation in the table.
         """
         levels = np.array([feature.levels for feature in self.declared])
         places = np.cumprod(np.concatenate([[1], levels[:0:-1]]))[::-1]
@@ -105,17 +105,17 @@ class Inputs(_Code):
     """Inputs of a network.
 
     Attributes:
-        space: the space of the observations.
-        code: "scaled" divides each number by its declared range; "binary" writes a feature with
-            a number of values in bits, the lowest first, as many as the largest value takes (7 for
-            101 values), and scales continuous ones.
+        space: Space of the observations.
+        code: "scaled" divides each number by its declared range. "binary" encodes a feature with a
+            finite number of values in bits, lowest first, as many as the largest value needs (7
+            for 101 values), and scales continuous features.
     """
 
     code: InputCode = "scaled"
 
     @property
     def bits(self) -> tuple[int, ...]:
-        """Number of inputs of each declared number."""
+        """Number of inputs for each declared number."""
         if self.code == "scaled":
             return (1,) * len(self.declared)
         return tuple((f.levels - 1).bit_length() if f.levels else 1 for f in self.declared)
@@ -126,7 +126,7 @@ class Inputs(_Code):
         return sum(self.bits)
 
     def __call__(self, observation: Entities) -> Float[Array, " inputs"]:
-        """Inputs for an observation; where a value is out of range, its bits are the lowest."""
+        """Return the inputs for an observation; values out of range lose their highest bits."""
         low, high = _ranges(self.declared)
         scaled = (self.numbers(observation) - low) / (high - low)
         if self.code == "scaled":
@@ -142,7 +142,7 @@ class Inputs(_Code):
 def _ranges(
     features: tuple[Feature, ...],
 ) -> tuple[Float[np.ndarray, " numbers"], Float[np.ndarray, " numbers"]]:
-    """Lower and upper ends of the ranges, apart where they are declared equal."""
+    """Return the lower and upper ends of the ranges, one apart if they are equal."""
     low = np.array([feature.low for feature in features], np.float32)
     high = np.array([feature.high for feature in features], np.float32)
     return low, np.where(high > low, high, low + 1.0).astype(np.float32)

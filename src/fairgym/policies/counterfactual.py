@@ -1,4 +1,4 @@
-"""Counterfactual flips: what a policy decides about a person whose group is seen as another one."""
+"""Counterfactual flips: decisions about a person whose observed group is changed."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -15,12 +15,12 @@ from fairgym.core.policy import RecurrentPolicy
 
 
 class Flips(NamedTuple):
-    """Decisions about people as they are and with their group flipped, NumPy arrays.
+    """Decisions about people with their own group and with a flipped group, as NumPy arrays.
 
     Attributes:
-        own: action about each person as they are.
-        flipped: action about the same person seen as one of another group.
-        group: code of each person's own group.
+        own: Action about each person with the true group.
+        flipped: Action about the same person with another group.
+        group: Code of each person's true group.
     """
 
     own: np.ndarray
@@ -29,12 +29,12 @@ class Flips(NamedTuple):
 
     @property
     def change(self) -> np.ndarray:
-        """Flipped less own action, by person."""
+        """Flipped minus own action, per person."""
         return self.flipped - self.own
 
     @property
     def relative_change(self) -> float:
-        """Mean size of the change in standard deviations of the own actions; 0 if all are alike."""
+        """Mean absolute change in standard deviations of the own actions; 0 if all are equal."""
         spread = float(np.std(self.own)) if self.own.size else 0.0
         return float(np.mean(np.abs(self.change))) / spread if spread > 0.0 else 0.0
 
@@ -47,27 +47,26 @@ def group_flips(
     key: PRNGKeyArray,
     people: int = 100,
 ) -> dict[str, Flips]:
-    """Decisions of every agent that acts on persons one by one, with and without a flipped group.
+    """Compare decisions of agents with per-person actions, with and without a flipped group.
 
-    One person at a time gets the features that tell the group (`Feature.tells_group`) of a person
-    of another group, drawn among those whom the agent sees; nothing else changes. A decision that
-    depends on the group through nothing but these features does not change where they do not
-    matter (counterfactual fairness with respect to the observed attribute).
+    One person at a time gets the features that reveal the group (`Feature.tells_group`) from a
+    random observed person of another group; nothing else changes. Without a change in the decision,
+    the policy is counterfactually fair with respect to the observed attribute.
 
     Args:
-        env: an environment of people.
-        params: as `env.default_params`.
-        policies: agent -> policy without hidden state.
-        state: state in which the agents decide, such as the last one of a rollout.
-        key: a JAX key.
-        people: number of people whose group is flipped, fewer where an agent sees fewer.
+        env: An environment of people.
+        params: Parameters, such as `env.default_params`.
+        policies: Agent -> policy without hidden state.
+        state: State in which the agents decide, such as the final state of a rollout.
+        key: A JAX key.
+        people: Number of people whose group is flipped; fewer if an agent observes fewer.
 
     Returns:
-        Agent -> flips; agents without an action per person, or that see no two groups, are left
+        Agent -> flips. Agents without a per-person action, or that observe only one group, are left
         out.
 
     Raises:
-        FairgymError: a missing policy, or one with a hidden state.
+        FairgymError: A policy is missing or has a hidden state.
 
     Examples:
         >>> import fairgym, jax
@@ -87,14 +86,14 @@ def group_flips(
         policy, key = policies[agent], jax.random.fold_in(key, 1)
         if isinstance(policy, RecurrentPolicy):
             raise FairgymError(
-                f"the policy of {agent!r} has a hidden state; flips take policies without"
+                f"the policy of {agent!r} has a hidden state; group flips take policies without one"
             )
         features = env.observation_space(agent).features
         telling = np.flatnonzero([feature.tells_group for feature in features])
         if not isinstance(env.action_space(agent), PerEntity) or not telling.size:
             continue
         mask = np.asarray(seen.mask)
-        # rows are people in order, but those of applicants
+        # rows are people in order, except for agents that observe applicants
         of_rows = group[np.asarray(state.applicants)] if mask.size < group.size else group
         present = np.flatnonzero(mask)
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
@@ -110,7 +109,7 @@ def group_flips(
 def _pairs(
     present: np.ndarray, group: np.ndarray, people: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to flip, and for each the row of a person of another group; none in a single group."""
+    """Return rows to flip and, for each, a row of another group; none if there is one group."""
     chosen = rng.permutation(present)[:people]
     others = [present[group[present] != group[row]] for row in chosen]
     if not all(other.size for other in others):
@@ -127,7 +126,7 @@ def _decide(
     telling: tuple[int, ...],
     key: PRNGKeyArray,
 ) -> tuple[Array, Array]:
-    """Actions about the chosen rows as they are, and each alone with the donor's features."""
+    """Return actions about the chosen rows, unchanged and with their donors' features."""
     columns = jnp.array(telling)
 
     def one(row: Array, donor: Array) -> Array:

@@ -1,13 +1,13 @@
-"""Exploration of actions: Gaussian noise on numbers, random draws of choices; sampled policies.
+"""Exploration: Gaussian noise for continuous actions, sampling for discrete ones; sampled policies.
 
-What is explored is `raw`: the logits of a network with noise added, before the action space makes
-an action of them (`ActionSpace.from_logits`), so that whatever is explored lies inside the space;
-or, for an agent that chooses among options, the option itself.
+The explored quantity is `raw`. For continuous actions it is the logits plus noise, before
+`ActionSpace.from_logits` maps them to an action, so the action always lies inside the space. For
+discrete actions it is the option.
 
-Of numbers there is one standard deviation for each element of the action, learned as its
-logarithm. A per-entity action has a single element: its log-probability and entropy are means over
-the people present, so that a step with 3 people and one with 3,000 weigh alike. A choice has the
-probabilities of a softmax, and no standard deviations.
+Continuous actions have one standard deviation per element, learned as its logarithm. A per-entity
+action has a single element. Its log-probability and entropy are means over the people present, so
+steps with 3 and with 3,000 people weigh the same. Discrete actions have softmax probabilities and
+no standard deviations.
 """
 
 import math
@@ -27,7 +27,7 @@ HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 def init_log_std(space: ActionSpace, std: float) -> Float[Array, " elements"]:
-    """Log standard deviations of the exploration, all of the same size; none for a choice."""
+    """Return equal log standard deviations for all elements; none for discrete actions."""
     elements = 0 if space.discrete else len(space.elements)
     return jnp.full(elements, jnp.float32(math.log(std)))
 
@@ -39,17 +39,17 @@ def explore(
     mask: Bool[Array, " people"],
     key: PRNGKeyArray,
 ) -> Array:
-    """Sample around the logits of the network, or one of the options.
+    """Sample logits around those of the network, or one of the options.
 
     Args:
-        space: the agent's action space.
-        logits: outputs of the network.
-        log_std: log standard deviation of each element.
+        space: The agent's action space.
+        logits: Outputs of the network.
+        log_std: Log standard deviation of each element.
         mask: True for the rows of the observation that hold a person.
-        key: a JAX key.
+        key: A JAX key.
 
     Returns:
-        What `act` makes an action of, and `log_probability` takes.
+        The explored logits or option, for `act` and `log_probability`.
     """
     if space.discrete:
         return jax.random.categorical(key, option_logits(space, logits, mask)).astype(space.dtype)
@@ -57,7 +57,7 @@ def explore(
 
 
 def act(space: ActionSpace, raw: Array, mask: Bool[Array, " people"]) -> Array:
-    """The action that was explored."""
+    """Return the action for explored logits or an explored option."""
     return raw if space.discrete else space.from_logits(raw, mask)
 
 
@@ -68,13 +68,15 @@ def log_probability(
     raw: Array,
     mask: Bool[Array, " people"],
 ) -> Float[Array, ""]:
-    """Log-density of explored logits (sum over elements, or mean over people), or of the option.
+    """Return the log-probability of an option, or the log-density of explored logits.
+
+    The log-density is a sum over elements, or a mean over people.
 
     Args:
-        space: the agent's action space.
-        logits: outputs of the network.
-        log_std: log standard deviation of each element.
-        raw: what was sampled.
+        space: The agent's action space.
+        logits: Outputs of the network.
+        log_std: Log standard deviation of each element.
+        raw: Explored logits or option.
         mask: True for the rows of the observation that hold a person.
     """
     if space.discrete:
@@ -89,7 +91,7 @@ def entropy(
     log_std: Float[Array, " elements"],
     mask: Bool[Array, " people"],
 ) -> Float[Array, ""]:
-    """Entropy of the exploration: of the options, or differential and summed over elements."""
+    """Return the entropy of options, or the differential entropy summed over elements."""
     if space.discrete:
         log = jax.nn.log_softmax(option_logits(space, logits, mask))
         return -jnp.sum(jnp.exp(log) * log)
@@ -97,44 +99,44 @@ def entropy(
 
 
 def gaussian_entropy(log_std: Float[Array, " elements"]) -> Float[Array, ""]:
-    """Differential entropy of Gaussian noise, whatever it is added to, summed over elements."""
+    """Return the differential entropy of Gaussian noise, summed over elements."""
     return jnp.sum(log_std + 0.5 + HALF_LOG_2_PI)
 
 
 class Sampled(eqx.Module):
-    """A policy that chooses each option with its probability; `sampled` makes it.
+    """A policy that samples options with their probabilities; created by `sampled`.
 
     Attributes:
-        policy: the policy, a network with logits.
-        space: its action space; static.
+        policy: The policy, a network with logits.
+        space: Its action space; static.
     """
 
     policy: Any
     space: ActionSpace = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """One of the options, drawn with `key`."""
-        nothing = jnp.zeros((0,))  # a choice has no standard deviations
+        """Sample an option with `key`."""
+        nothing = jnp.zeros((0,))  # discrete actions have no standard deviations
         return explore(self.space, self.logits(observation), nothing, observation.mask, key)
 
     def logits(self, observation: Entities) -> Float[Array, " options"]:
-        """Outputs of the network."""
+        """Return the outputs of the network."""
         return self.policy.logits(observation)
 
 
 def sampled(env: Environment, policies: Mapping[str, AnyPolicy]) -> dict[str, AnyPolicy]:
-    """The policies, of which those that choose draw each option with its probability.
+    """Make learned policies with discrete actions sample their options.
 
-    What PPO and its relatives learn for an agent that chooses is a distribution over its options,
-    and it is this that keeps to a bound, or is fair; without more, a learned policy takes the most
-    probable option. Numbers stay the mean of what is explored, and rules stay as they are.
+    For an agent with discrete actions, PPO and related algorithms learn an action distribution. It
+    is this distribution that satisfies a bound or is fair. By default a learned policy takes its
+    mode. Continuous actions stay the mean of the exploration, and rules do not change.
 
     Args:
-        env: the environment.
-        policies: agent -> policy.
+        env: The environment.
+        policies: Agent -> policy.
 
     Raises:
-        FairgymError: no learned policy of an agent that chooses.
+        FairgymError: There is no learned policy with discrete actions.
 
     Examples:
         >>> import fairgym, jax
@@ -153,8 +155,8 @@ def sampled(env: Environment, policies: Mapping[str, AnyPolicy]) -> dict[str, An
     ]
     if not choosing:
         raise FairgymError(
-            f"policies has none of {env.name} that chooses among options with probabilities;"
-            " sampling takes a learned policy of one agent at least that does"
+            f"policies has no learned policy of {env.name} with discrete actions; sampling takes at"
+            " least one"
         )
     return {
         agent: Sampled(policy, env.action_space(agent)) if agent in choosing else policy
@@ -163,5 +165,5 @@ def sampled(env: Environment, policies: Mapping[str, AnyPolicy]) -> dict[str, An
 
 
 def has_logits(policy: Any) -> bool:
-    """True for a policy with probabilities and without a hidden state."""
+    """Return True for a policy with logits and without a hidden state."""
     return hasattr(policy, "logits") and not isinstance(policy, RecurrentPolicy)

@@ -1,4 +1,4 @@
-"""Policies that do not learn: the baselines of every comparison."""
+"""Fixed policies: the baselines of every comparison."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from fairgym.policies.named import named_action, option_of
 from fairgym.utils import rules
 from fairgym.utils.plugins import load_object, reason_of
 
-# What a fixed policy may be, in the words of messages.
+# Allowed specifications of a fixed policy, for messages.
 TAKES = (
     "'random', a rule by name or as 'module:function', the name of an option, a number, one number"
     " per element of the action, or numbers by the names of elements"
@@ -24,16 +24,16 @@ TAKES = (
 
 
 class Constant(eqx.Module):
-    """The same action at every step; may be made inside jit and vmap.
+    """The same action at every step. It can be created inside jit and vmap.
 
     Args:
-        space: the agent's action space.
-        value: one number for all elements, or one per element; of a choice the number of an
-            option. Numbers that are traced, as those that vmap varies, are known only when the
-            program runs: they are not checked, and environments clip them.
+        space: The agent's action space.
+        value: One number for all elements, or one per element; for discrete actions the index of an
+            option. Traced numbers, such as those under vmap, are not checked; environments clip
+            them.
 
     Raises:
-        FairgymError: the value is not a number, or does not fit the space.
+        FairgymError: The value is not a number, or does not fit the space.
 
     Examples:
         >>> from fairgym.core import Unit
@@ -45,10 +45,10 @@ class Constant(eqx.Module):
     action: Array
 
     def __init__(self, space: ActionSpace, value: Any) -> None:
-        """Check the value and spread it over the space's shape."""
+        """Check the value and broadcast it to the shape of the space."""
         traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(value))
         now = contextlib.nullcontext() if traced else jax.ensure_compile_time_eval()
-        with now:  # what is known is checked now, even while a program is traced
+        with now:  # check concrete values now, even during tracing
             try:
                 numbers = value if traced else np.asarray(value, dtype=np.float32)
                 action = jnp.broadcast_to(jnp.asarray(numbers, jnp.float32), space.shape)
@@ -60,21 +60,21 @@ class Constant(eqx.Module):
             self.action = space.clip(action) if space.dtype == jnp.int32 else action
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """The constant."""
+        """Return the constant."""
         return self.action
 
 
 class Random(eqx.Module):
-    """A uniform sample of the action space at every step.
+    """A uniform random action at every step.
 
     Attributes:
-        space: the agent's action space.
+        space: The agent's action space.
     """
 
     space: ActionSpace = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """A fresh sample."""
+        """Sample an action."""
         return self.space.sample(key)
 
 
@@ -82,14 +82,14 @@ class Function(eqx.Module):
     """A hand-written rule.
 
     Attributes:
-        rule: `rule(observation, key) -> action`, a pure JAX function that treats people alike
-            whatever their order.
+        rule: `rule(observation, key) -> action`, a pure JAX function that is equivariant to the
+            order of the people.
     """
 
     rule: Callable[[Entities, PRNGKeyArray], Array] = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """Result of the rule."""
+        """Return the action of the rule."""
         return self.rule(observation, key)
 
 
@@ -99,22 +99,21 @@ def fixed_policies(
     """Build fixed policies from plain values, as in `env.spec.baselines` and in run configurations.
 
     Args:
-        env: the environment.
-        specification: agent -> "random", the name of one of `fairgym.policies.rules`
-            ("first-come"), a rule of one's own, one number, one number per element of the action,
-            or a mapping. An agent that chooses takes the name of an option,
-            or its number. A rule of one's own is named "module:function": a pure JAX function
-            `rule(observation, key) -> action`, imported from the current folder or wherever Python
-            finds modules. A mapping gives numbers to elements, or to all elements
-            of a group, by name; shares that it does not name divide the rest evenly.
-        params: parameters of the environment, for rules that know them; its defaults if None.
+        env: The environment.
+        specification: Agent -> "random", the name of one of `fairgym.policies.rules`
+            ("first-come"), a custom rule, one number, one number per element of the action, or a
+            mapping. For discrete actions it is the name or index of an option. A custom rule is
+            "module:function": a pure JAX function `rule(observation, key) -> action`, imported from
+            the current folder or the Python path. A mapping assigns numbers to elements, or to all
+            elements of a group, by name; shares that it does not name divide the rest evenly.
+        params: Parameters of the environment, for rules that use them; its defaults if None.
 
     Returns:
-        Agent -> policy, for the agents named.
+        Agent -> policy, for the specified agents.
 
     Raises:
-        FairgymError: an unknown agent, word or element, a rule that cannot be imported or returns
-            no action, or a value that does not fit the agent's space.
+        FairgymError: Unknown agent, word or element, a rule that cannot be imported or does not
+            return an action, or a value that does not fit the agent's space.
 
     Examples:
         >>> import fairgym
@@ -156,11 +155,13 @@ def fixed_policies(
 
 
 def _rule(env: Environment, agent: str, name: str) -> Any:
-    """The policy of this name, if it makes actions of the agent."""
+    """Return the rule of this name, after checking that it returns actions of the agent."""
     what = f"the rule {name!r} of {agent!r}"
     rule = load_object(name)
     if not isinstance(rule, Callable):
-        raise FairgymError(f"{what} is no function; it takes one of an observation and a key")
+        raise FairgymError(
+            f"{what} is not a function; it takes a function of an observation and a key"
+        )
     observed, space = env.observation_space(agent), env.action_space(agent)
     try:
         made = jax.eval_shape(lambda key: rule(observed.sample(key), key), jax.random.key(0))

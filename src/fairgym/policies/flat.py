@@ -1,4 +1,4 @@
-"""Networks over observations whose rows are always the same entities, and tables over them."""
+"""Networks and tables over observations with a fixed order of rows."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -16,13 +16,13 @@ Activation = Literal["relu", "tanh"]
 
 
 class FlatNetwork(eqx.Module):
-    """A multi-layer perceptron over the numbers of an observation in a row.
+    """A multi-layer perceptron over a flattened observation.
 
     Attributes:
-        layers: the layers; the last one has one output per option or element of the action.
-        inputs: the code of the observations; static.
-        space: the action space; static.
-        activation: what the hidden units apply, "relu" or "tanh"; static.
+        layers: Linear layers; the last one has one output per option or element of the action.
+        inputs: Encoding of the observations; static.
+        space: Action space; static.
+        activation: Activation function of the hidden units, "relu" or "tanh"; static.
     """
 
     layers: tuple[eqx.nn.Linear, ...]
@@ -38,29 +38,29 @@ class FlatNetwork(eqx.Module):
         key: PRNGKeyArray,
         activation: Activation = "relu",
     ) -> None:
-        """Draw the weights, uniformly within one over the square root of the number of inputs.
+        """Draw the weights uniformly within plus and minus 1 / sqrt(number of inputs).
 
         Args:
-            inputs: the code of the observations.
-            space: the agent's action space.
-            hidden: number of units of each hidden layer.
-            key: a JAX key.
-            activation: what the hidden units apply.
+            inputs: Encoding of the observations.
+            space: The agent's action space.
+            hidden: Number of units of each hidden layer.
+            key: A JAX key.
+            activation: Activation function of the hidden units.
         """
         sizes = (inputs.size, *hidden, len(space.elements))
         self.layers = linear_layers(sizes, key)
         self.inputs, self.space, self.activation = inputs, space, activation
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """The action for this observation; `key` is not used (the policy is deterministic)."""
+        """Return the action for an observation; `key` is not used."""
         return self.space.from_logits(self.logits(observation), observation.mask)
 
     def logits(self, observation: Entities) -> Float[Array, " outputs"]:
-        """Outputs of the last layer."""
+        """Return the outputs of the last layer."""
         return self.outputs(self.inputs(observation))
 
     def outputs(self, inputs: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
-        """Outputs of the last layer for inputs that are coded already."""
+        """Return the outputs of the last layer for encoded inputs."""
         return perceptron(self.layers, inputs, self.activation)
 
 
@@ -71,11 +71,11 @@ class RecurrentNetwork(eqx.Module):
     https://arxiv.org/abs/1406.1078.
 
     Attributes:
-        layers: the layers below the GRU.
-        cell: the GRU.
-        head: the layer above it, with one output per option or element of the action.
-        inputs: the code of the observations; static.
-        space: the action space; static.
+        layers: Layers below the GRU.
+        cell: The GRU.
+        head: Linear layer above it, with one output per option or element of the action.
+        inputs: Encoding of the observations; static.
+        space: Action space; static.
     """
 
     layers: tuple[eqx.nn.Linear, ...]
@@ -95,11 +95,11 @@ class RecurrentNetwork(eqx.Module):
         """Draw the weights.
 
         Args:
-            inputs: the code of the observations.
-            space: the agent's action space.
-            hidden: number of units of each layer below the GRU.
-            units: size of the GRU's hidden state.
-            key: a JAX key.
+            inputs: Encoding of the observations.
+            space: The agent's action space.
+            hidden: Number of units of each layer below the GRU.
+            units: Size of the GRU's hidden state.
+            key: A JAX key.
         """
         layer_key, cell_key, head_key = jax.random.split(key, 3)
         sizes = (inputs.size, *hidden)
@@ -109,25 +109,25 @@ class RecurrentNetwork(eqx.Module):
         self.inputs, self.space = inputs, space
 
     def initial(self) -> Float[Array, " units"]:
-        """Hidden state at the start of an episode."""
+        """Return the hidden state at the start of an episode."""
         return jnp.zeros((self.cell.hidden_size,))
 
     def __call__(
         self, observation: Entities, key: PRNGKeyArray, hidden: Float[Array, " units"]
     ) -> tuple[Array, Float[Array, " units"]]:
-        """The action for this observation, and the hidden state after it."""
+        """Return the action for an observation, and the next hidden state."""
         outputs, hidden = self.outputs(self.inputs(observation), hidden)
         return self.space.from_logits(outputs, observation.mask), hidden
 
     def outputs(
         self, inputs: Float[Array, " inputs"], hidden: Float[Array, " units"]
     ) -> tuple[Float[Array, " outputs"], Float[Array, " units"]]:
-        """Outputs of the head for inputs that are coded already, and the next hidden state."""
+        """Return the outputs of the head for encoded inputs, and the next hidden state."""
         hidden = self.cell(self._below(inputs), hidden)
         return self.head(hidden), hidden
 
     def unrolled(self, inputs: Float[Array, "steps inputs"]) -> Float[Array, "steps outputs"]:
-        """Outputs of the head at every step of an episode from its start."""
+        """Return the outputs of the head at every step of an episode from its start."""
 
         def step(hidden: Array, units: Array) -> tuple[Array, Array]:
             hidden = self.cell(units, hidden)
@@ -137,7 +137,7 @@ class RecurrentNetwork(eqx.Module):
         return jax.vmap(self.head)(hidden)
 
     def _below(self, inputs: Float[Array, " inputs"]) -> Float[Array, " units"]:
-        """Units of the last layer below the GRU."""
+        """Return the outputs of the last layer below the GRU."""
         units = inputs
         for layer in self.layers:
             units = jax.nn.relu(layer(units))
@@ -145,12 +145,12 @@ class RecurrentNetwork(eqx.Module):
 
 
 class Table(eqx.Module):
-    """One number for each option in each observation; acts by the largest.
+    """A table with one value for each option and observation; takes the option with the largest.
 
     Attributes:
-        values: the numbers.
-        code: the code of the observations; static.
-        space: the action space; static.
+        values: The values.
+        code: Encoding of the observations; static.
+        space: Action space; static.
     """
 
     values: Float[Array, "observations options"]
@@ -158,18 +158,18 @@ class Table(eqx.Module):
     space: ActionSpace = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """The action for this observation; `key` is not used (the policy is deterministic)."""
+        """Return the action for an observation; `key` is not used."""
         return self.space.from_logits(self.logits(observation), observation.mask)
 
     def logits(self, observation: Entities) -> Float[Array, " options"]:
-        """The numbers of this observation."""
+        """Return the values of this observation."""
         return self.values[self.code.index(observation)[0]]
 
 
 def perceptron(
     layers: Sequence[eqx.nn.Linear], inputs: Float[Array, " inputs"], activation: Activation
 ) -> Float[Array, " outputs"]:
-    """Outputs of linear layers with an activation between them."""
+    """Return the outputs of linear layers with an activation between them."""
     units = inputs
     for layer in layers[:-1]:
         units = getattr(jax.nn, activation)(layer(units))
@@ -177,7 +177,7 @@ def perceptron(
 
 
 def linear_layers(sizes: Sequence[int], key: PRNGKeyArray) -> tuple[eqx.nn.Linear, ...]:
-    """Linear layers between these numbers of units."""
+    """Make linear layers between layers of these sizes."""
     keys = jax.random.split(key, max(len(sizes) - 1, 1))
     pairs = zip(sizes[:-1], sizes[1:], keys, strict=False)
     return tuple(eqx.nn.Linear(below, above, key=k) for below, above, k in pairs)

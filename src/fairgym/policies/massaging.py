@@ -1,9 +1,9 @@
-"""Action massaging: a fairer action in place of one that the policy is hardly surer of.
+"""Action massaging: replace an action by a fairer one of similar probability.
 
-Hu, Lear and Zhang (2023), section 5.2: of the actions whose probability differs from that of the
-chosen one by less than a threshold, the one after which short-term unfairness is least is taken,
-if it is less than after the chosen one (equation 6). F-PPO massages while it learns; `massaged`
-does so with policies that are learned already.
+Hu, Lear and Zhang (2023), section 5.2. Candidates are the actions whose probability differs from
+that of the chosen one by less than a threshold. The candidate with the least short-term unfairness
+replaces the chosen action if it is fairer (equation 6). F-PPO massages actions during training;
+`massaged` applies it to learned policies.
 """
 
 import dataclasses
@@ -36,9 +36,9 @@ from fairgym.fairness import Windowed
 from fairgym.policies.exploration import act, has_logits
 from fairgym.wrappers import Augmented, augmented
 
-ROUNDING = 1e-6  # smaller differences of unfairness are none
+ROUNDING = 1e-6  # differences of unfairness below this count as 0
 LEAST_SHARE = 1e-6
-LEAST_LEFT = 0.1  # of the share of a place that gives up its only unit
+LEAST_LEFT = 0.1  # minimum relative share left to a place that gives up its only unit
 
 
 def massaged(
@@ -48,26 +48,26 @@ def massaged(
     threshold: float,
     measure: Windowed | str = "short_term",
 ) -> tuple[Environment, dict[str, AnyPolicy]]:
-    """The policies with their actions massaged, and the environment in which they act.
+    """Return an environment and policies with action massaging.
 
-    That environment is `env` with what is left of the measure's window in its state, which
-    massaging looks at; its steps, components and metrics are the same. `rollout`, `record` and
-    `fairgym.evaluate` take both as any others. What comes of an action is what the decision-maker
-    can expect (`EnvironmentSpec.expected_components`). Observations do not change. The action that
-    is massaged is the one that the policy takes: the mode of a learned policy, or the sample of a
-    `sampled` one, as in training. Policies without logits, such as rules, act as before.
+    The environment is `env` with the measure's window in its state, which massaging needs. Its
+    steps, components and metrics are the same, and so are the observations of the given policies.
+    Use both with `rollout`, `record` and `fairgym.evaluate` as usual. The outcome of an action is
+    its expectation (`EnvironmentSpec.expected_components`). The massaged action is the one that the
+    policy takes: the mode of a learned policy, or the sample of a `sampled` one, as in training.
+    Policies without logits, such as rules, do not change.
 
     Args:
-        env: the environment.
-        params: its parameters, as far as they are known to the agents.
-        policies: agent -> policy.
-        threshold: tau, from 0 to 1, below which two probabilities are close enough.
-        measure: short-term fairness, of which more is better, or its name in `env.spec.measures`.
+        env: The environment.
+        params: Its parameters, as assumed by the agents.
+        policies: Agent -> policy.
+        threshold: Threshold tau from 0 to 1, for the difference of two probabilities.
+        measure: Measure of short-term fairness (higher is fairer), or its name in
+            `env.spec.measures`.
 
     Raises:
-        FairgymError: a threshold or measure that is none; no policy that can be massaged, an agent
-            that neither chooses an option nor divides units, or an environment without
-            `expected_components`.
+        FairgymError: Invalid threshold or measure, no learned policy, an agent that neither chooses
+            an option nor divides units, or an environment without `expected_components`.
 
     Examples:
         >>> import jax
@@ -89,8 +89,7 @@ def massaged(
     with_logits = [agent for agent in env.agents if has_logits(policies[agent])]
     if not with_logits:
         raise FairgymError(
-            "policies has none with probabilities to compare; massaging takes a learned policy of"
-            " one agent at least"
+            "policies has no learned policy with probabilities; massaging takes at least one"
         )
     for agent in with_logits:
         check_massaging(env, agent)
@@ -108,19 +107,19 @@ def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
     """Raise a FairgymError unless the actions of this agent can be massaged.
 
     Args:
-        env: the environment.
-        agent: the agent.
-        oracle: True if outcomes are known, so that none has to be expected.
+        env: The environment.
+        agent: The agent.
+        oracle: Whether outcomes are known, so no expected components are needed.
     """
     space = env.action_space(agent)
     if not (space.discrete or isinstance(space, Allocation)):
         raise FairgymError(
-            f"massage is asked of {agent!r}, who decides {space.takes}; it takes an agent"
+            f"massage is requested for {agent!r}, whose action is {space.takes}; it takes an agent"
             " that chooses an option or divides units"
         )
     if not oracle and env.spec.expected_components is None:
         raise FairgymError(
-            f"massage is asked of {agent!r}, but {env.name} declares no expected"
+            f"massage is requested for {agent!r}, but {env.name} declares no expected"
             " components; it takes an environment with `expected_components`"
         )
 
@@ -133,15 +132,15 @@ def massage(
     threshold: Float[Array, ""],
     unfairness: Callable[[Array], Float[Array, ""]],
 ) -> Array:
-    """The action in place of the chosen one, or the same (equation 6).
+    """Return a fairer action in place of the chosen one, or the same (equation 6).
 
     Args:
-        space: the agent's action space.
-        seen: what it sees.
-        logits: outputs of its network.
-        raw: what was chosen, as `fairgym.policies.exploration.explore` samples it.
-        threshold: tau, below which two probabilities are close enough.
-        unfairness: short-term unfairness after a step with this action.
+        space: The agent's action space.
+        seen: The agent's observation.
+        logits: Outputs of the agent's network.
+        raw: Chosen logits or option, as sampled by `fairgym.policies.exploration.explore`.
+        threshold: Threshold tau for the difference of two probabilities.
+        unfairness: Function from an action to short-term unfairness after the step.
     """
 
     def after(raw: Array) -> Float[Array, ""]:
@@ -150,7 +149,7 @@ def massage(
     raws, apart, possible = _alternatives(space, seen, logits, raw)
     found = jnp.where(possible & (apart < threshold), jax.vmap(after)(raws), jnp.inf)
     least = jnp.min(found)
-    # among equally fair ones that of the nearest probability
+    # of equally fair actions, the one with the closest probability
     nearest = jnp.argmin(jnp.where(found <= least + ROUNDING, apart, jnp.inf))
     return jnp.where(least < after(raw) - ROUNDING, raws[nearest], raw)
 
@@ -158,10 +157,10 @@ def massage(
 def _alternatives(
     space: Any, seen: Entities, logits: Float[Array, " outputs"], raw: Array
 ) -> tuple[Array, Float[Array, " others"], Bool[Array, " others"]]:
-    """Other actions, how far their probabilities are from that of the chosen one, and which exist.
+    """Return alternative actions, their distances in probability from the chosen one, and a mask.
 
-    Of a choice they are all options; of an allocation those with one unit moved from k1 to k2,
-    where the distance is that of P(k1) and P(k2) (section 6.2).
+    For discrete actions they are all options. For an allocation they move one unit from k1 to k2,
+    and the distance is that of P(k1) and P(k2) (section 6.2). The mask marks actions that exist.
     """
     if space.discrete:
         chances = jax.nn.softmax(option_logits(space, logits, seen.mask))
@@ -170,8 +169,10 @@ def _alternatives(
     shares, units, places = jax.nn.softmax(raw), space.units, raw.shape[0]
     given = space.from_logits(raw, seen.mask)
     giver, taker = (x.ravel() for x in jnp.indices((places, places)))
-    shares = jnp.maximum(shares, LEAST_SHARE)  # to one without any, no share could be added
-    # 1/N of the mass is moved, which moves one unit
+    shares = jnp.maximum(
+        shares, LEAST_SHARE
+    )  # otherwise a place without a share could never gain one
+    # moving 1/N of the mass moves one unit
     less = jnp.log(jnp.maximum(1.0 - 1.0 / (units * shares), LEAST_LEFT))
     more = jnp.log1p(1.0 / (units * shares))
     one_hot = jnp.eye(places)
@@ -187,20 +188,20 @@ def _alternatives(
 
 @dataclasses.dataclass(frozen=True)
 class _Left(Windowed):
-    """A window that shows what is still in it after another step, for massaging to look at."""
+    """A window that shows the sums that remain in it after another step, for massaging."""
 
     def shown(self, memory: PyTree) -> dict[str, Array]:
-        """Sums of the components by name, in alphabetical order."""
+        """Return the sums of the components by name, in alphabetical order."""
         return dict(sorted(vars(self.remaining(memory)).items()))
 
     def features(self, env: Environment) -> tuple[str, tuple[Feature, ...]]:
-        """The window's, by names of their own: agents may be shown another window as well."""
+        """Declare the window's features under separate names, since agents may observe a window."""
         axis, features = super().features(env)
         own = (dataclasses.replace(one, name=f"massaging_{one.name}") for one in features)
         return axis, tuple(own)
 
     def read(self, env: Environment, context: Float[Array, " numbers"]) -> PyTree:
-        """The sums by name, from numbers at the end of a context."""
+        """Return the sums by name, from the numbers at the end of a context."""
         info = env.spec.component_info
         names = sorted(self._components(info))
         shapes = [tuple(len(env.spec.parts_of(axis)) for axis in info[name].axes) for name in names]
@@ -213,14 +214,14 @@ class _Left(Windowed):
 
 
 class Massaged(eqx.Module):
-    """A policy whose actions are massaged; `massaged` makes it.
+    """A policy with action massaging; created by `massaged`.
 
     Attributes:
-        policy: the policy, a network with logits.
-        params: parameters of the environment that it takes for the true ones.
-        threshold: tau.
-        env: the environment, with the window in its state; static.
-        agent: the agent; static.
+        policy: The policy, a network with logits.
+        params: Parameters of the environment that massaging assumes.
+        threshold: Threshold tau.
+        env: The environment, with the window in its state; static.
+        agent: The agent; static.
     """
 
     policy: Any
@@ -230,7 +231,7 @@ class Massaged(eqx.Module):
     agent: str = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """The massaged action; `key` is used by a policy that draws its own."""
+        """Return the massaged action; a stochastic policy uses `key`."""
         inside, measure = self.env.env, self.env.memory
         assert isinstance(measure, _Left)
         remaining = measure.read(inside, observation.context)
@@ -238,7 +239,7 @@ class Massaged(eqx.Module):
         space, logits = inside.action_space(self.agent), self.policy.logits(seen)
 
         expected_components = inside.spec.expected_components
-        assert expected_components is not None  # `massaged` refuses such an environment
+        assert expected_components is not None  # checked by `massaged`
 
         def unfairness(action: Array) -> Float[Array, ""]:
             expected = expected_components({self.agent: seen}, {self.agent: action}, self.params)
@@ -250,22 +251,22 @@ class Massaged(eqx.Module):
 
 
 class _AsBefore(eqx.Module):
-    """A policy, with or without a hidden state, that is not shown the window.
+    """A policy, with or without a hidden state, that does not observe the window.
 
     Attributes:
-        policy: the policy.
-        env: the environment, with the window in its state; static.
+        policy: The policy.
+        env: The environment, with the window in its state; static.
     """
 
     policy: Any
     env: Augmented = eqx.field(static=True)
 
     def initial(self) -> PyTree:
-        """The policy's hidden state at the start of an episode, if it has one."""
+        """Return the policy's initial hidden state, if it has one."""
         return self.policy.initial() if isinstance(self.policy, RecurrentPolicy) else None
 
     def __call__(
         self, observation: Entities, key: PRNGKeyArray, hidden: PyTree
     ) -> tuple[Array, PyTree]:
-        """The policy's action."""
+        """Return the policy's action and next hidden state."""
         return decide(self.policy, self.env.without_memory(observation), key, hidden)

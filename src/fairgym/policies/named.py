@@ -1,4 +1,4 @@
-"""Actions by the names of their elements, and changes of fixed policies by name."""
+"""Actions and changes of fixed policies by the names of elements."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,27 +18,25 @@ Numbers = np.ndarray | Array
 def with_fixed(
     env: Environment, specification: Mapping[str, Any], changes: Iterable[tuple[str, Any]]
 ) -> dict[str, Any]:
-    """A specification of fixed policies with some policies, or elements of them, changed.
+    """Change policies, or elements of them, in a specification of fixed policies.
 
     Args:
-        env: the environment.
-        specification: agent -> policy, as `fixed_policies` takes it, such as one of
+        env: The environment.
+        specification: Agent -> policy, as in `fixed_policies`, such as one of
             `env.spec.baselines`.
-        changes: pairs of a name and a value. AGENT replaces the agent's policy. AGENT.ELEMENT
-            changes this number of a constant policy; AGENT.GROUP those of all elements of a
-            group, and AGENT.LABEL those of one kind for all groups (relief). A text such as "+30%"
-            changes them by so much of what they are. Changes of one agent
-            hold together: the shares that none of them names are scaled to fill what remains.
-            Without a policy before, all elements must be named; of shares, those that are not
-            divide the rest evenly. Small and capital letters are the same; numbers may be texts.
+        changes: Pairs (name, value). AGENT replaces the agent's policy. AGENT.ELEMENT changes one
+            number of a constant policy, AGENT.GROUP the numbers of all elements of a group, and
+            AGENT.LABEL those of one kind for all groups (relief). A string such as "+30%" is a
+            relative change. Changes of one agent apply together: shares without a change are scaled
+            to fill the rest. Without a previous policy, all elements must be named; shares that are
+            not named divide the rest evenly. Names are case-insensitive; numbers may be strings.
 
     Returns:
-        A new specification, of plain data.
+        A new specification of plain data.
 
     Raises:
-        FairgymError: an unknown agent or element, a value that is no number of the
-            space, or a
-            change of some elements of a policy that has none, such as "random".
+        FairgymError: Unknown agent or element, a value outside the space, or a change of some
+            elements of a policy without elements, such as "random".
 
     Examples:
         >>> import fairgym
@@ -71,10 +69,10 @@ def with_fixed(
 
 
 def agent_of(env: Environment, name: str) -> str:
-    """The agent of this name, whatever its capital letters.
+    """Return the agent with this name, ignoring case.
 
     Raises:
-        FairgymError: there is none.
+        FairgymError: There is none.
     """
     for agent in env.agents:
         if slug(agent) == slug(name):
@@ -86,7 +84,7 @@ def agent_of(env: Environment, name: str) -> str:
 
 
 def read_policy(text: str) -> Any:
-    """A fixed policy from a text: a number or several with commas between, or the text itself."""
+    """Parse a fixed policy: a number, comma-separated numbers, or the string itself."""
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
@@ -100,24 +98,23 @@ def named_action(
     values: Iterable[tuple[str, Any]],
     base: Float[np.ndarray, " elements"] | None = None,
 ) -> Numbers:
-    """A constant action with some of its elements given by name.
+    """Return a constant action with some elements given by name.
 
     Args:
-        space: the agent's action space.
-        agent: its name, for messages.
-        values: pairs of a name (of an element, a group, or the label that elements of several
-            groups share) and a number, which may be a text or a relative change; those of one
-            element are taken one after the other.
-        base: the action that the other elements come from; None if there is none: then the other
-            shares divide what remains evenly, and of other spaces all elements must be named.
+        space: The agent's action space.
+        agent: Its name, for messages.
+        values: Pairs (name, number). The name is that of an element, of a group, or a label shared
+            by elements of several groups. The number may be a string or a relative change. Several
+            values of one element apply in order.
+        base: Action that provides the other elements. If None, other shares divide the rest evenly,
+            and in other spaces all elements must be named.
 
     Returns:
-        One number per element, those of shares brought to a sum of 1: the shares given hold, and
-        the others are scaled; if nothing is left for them, or none is left, all are divided by
-        their sum.
+        One number per element. Shares sum to 1: the given shares are kept and the others scaled. If
+        nothing is left for the others, or there are none, all are divided by their sum.
 
     Raises:
-        FairgymError: an unknown name, a number that no element can have, or an agent that chooses.
+        FairgymError: Unknown name, a number out of range, or an agent with discrete actions.
     """
     _require_numbers(space, agent)
     held: dict[int, Any] = {}
@@ -129,8 +126,8 @@ def named_action(
     if base is None and missing and space.independent:
         raise FairgymError(
             f"the fixed policy of {agent!r} names some of its elements, but not"
-            f" {', '.join(missing)}; it takes all of {', '.join(space.names)}, or a policy of"
-            " the whole agent first, whose numbers the others keep"
+            f" {', '.join(missing)}; it takes all of {', '.join(space.names)}, or first a policy of"
+            " the whole agent, which provides the other numbers"
         )
     traced = any(isinstance(value, Tracer) for value in held.values())
     start = np.zeros(len(space.names)) if base is None else base
@@ -140,22 +137,22 @@ def named_action(
 
 
 def option_of(space: ActionSpace, text: str) -> Any:
-    """The number of the option of this name, or the text itself where there is none."""
+    """Return the index of the option with this name, or the string itself if there is none."""
     options = [place for place, name in enumerate(space.names) if slug(name) == slug(text)]
     return options[0] if options else text
 
 
 def _require_numbers(space: ActionSpace, agent: str) -> None:
-    """Raise a FairgymError if the agent chooses an option."""
+    """Raise a FairgymError if the agent has discrete actions."""
     if space.discrete:
         raise FairgymError(
-            f"{agent!r} chooses one option, and has no numbers that could be changed one by one; it"
-            f" takes {space.takes}"
+            f"{agent!r} chooses one option and has no numbers to change one by one; it takes"
+            f" {space.takes}"
         )
 
 
 def _places(space: ActionSpace, agent: str, name: object) -> list[int]:
-    """Places of the element of this name, or of all of this group, or of all of this label."""
+    """Return indices of the element with this name, or of all with this group or label."""
     wanted = slug(name)
     for words in ("name", "group", "label"):
         found = [p for p, e in enumerate(space.elements) if slug(getattr(e, words)) == wanted]
@@ -163,7 +160,7 @@ def _places(space: ActionSpace, agent: str, name: object) -> list[int]:
             return found
     groups = list(dict.fromkeys(element.group for element in space.elements if element.group))
     known = [*space.names, *groups]
-    further = f"; and those of a group: {', '.join(groups)}" if groups else ""
+    further = f"; or all of a group: {', '.join(groups)}" if groups else ""
     raise FairgymError(
         f"unknown element {str(name)!r} of {agent!r}{nearest(str(name), known)}; its elements"
         f" are: {', '.join(space.names)}{further}"
@@ -171,7 +168,7 @@ def _places(space: ActionSpace, agent: str, name: object) -> list[int]:
 
 
 def _whole(space: ActionSpace, agent: str, values: Iterable[tuple[str, Any]]) -> bool:
-    """True if the values are an action by themselves: all elements, none relative to another."""
+    """Return True if the values cover all elements and do not depend on a previous action."""
     known: set[int] = set()
     for name, value in values:
         places = set(_places(space, agent, name))
@@ -182,9 +179,9 @@ def _whole(space: ActionSpace, agent: str, values: Iterable[tuple[str, Any]]) ->
 
 
 def _number(what: str, given: Any, before: float | None, largest: float) -> Any:
-    """The number meant, from 0 to the largest; a traced one as it is."""
+    """Return the number, checked to be from 0 to the largest; traced numbers are not checked."""
     number = given if isinstance(given, Tracer) else changed_number(what, given, before)
-    if isinstance(number, Tracer):  # also of a relative change of a traced number
+    if isinstance(number, Tracer):  # also for a relative change of a traced number
         return number
     if not 0.0 <= number <= largest:
         of = f", which makes {number:g} of {before:g}" if is_relative(given) else ""
@@ -193,7 +190,7 @@ def _number(what: str, given: Any, before: float | None, largest: float) -> Any:
 
 
 def _constant(space: ActionSpace, agent: str, policy: Any) -> np.ndarray:
-    """The numbers of a constant policy, one per element."""
+    """Return the numbers of a constant policy, one per element."""
     policy = read_policy(policy) if isinstance(policy, str) else policy
     if isinstance(policy, Mapping):
         return np.asarray(named_action(space, agent, list(policy.items())))
@@ -204,7 +201,7 @@ def _constant(space: ActionSpace, agent: str, policy: Any) -> np.ndarray:
         return np.broadcast_to(np.asarray(policy, np.float64), (size,))
     except (TypeError, ValueError, OverflowError) as error:
         raise FairgymError(
-            f"the policy of {agent!r} is {policy!r}, which has no elements to change; give it one"
-            f" number or {size} numbers first, or name all of its elements:"
+            f"the policy of {agent!r} is {policy!r}, which has no elements to change; first give it"
+            f" one number or {size} numbers, or name all of its elements:"
             f" {', '.join(space.names)}"
         ) from error

@@ -1,8 +1,8 @@
 """Permutation-equivariant networks: policies that never depend on the order of the people.
 
 Weights are sampled from Normal(0, 1) and divided by the square root of the number of inputs when
-they are used, so that every parameter has the same scale whatever the layer: a search
-distribution of unit variance over the parameters is a sensible start.
+used. So all parameters have the same scale in every layer, and a search distribution with unit
+variance is a good start.
 """
 
 import math
@@ -24,13 +24,13 @@ from fairgym.core import (
     PopulationEnvironment,
 )
 
-_DRAWN = 2048  # numbers of one draw, of which shapes of fewer are a beginning
+_DRAWN = 2048  # numbers per draw; smaller shapes take its first numbers
 
 
 def standard_normal(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
-    """Draw from Normal(0, 1), as `jax.random.normal(key, shape)` to the bit.
+    """Draw from Normal(0, 1), bit-identical to `jax.random.normal(key, shape)`.
 
-    Small shapes take the beginning of a longer draw: one compiled program for all of them.
+    Small shapes take the first numbers of a longer draw, so one compiled program serves them all.
     """
     size = math.prod(shape)
     partitionable = jax.config.jax_threefry_partitionable  # pyright: ignore[reportAttributeAccessIssue]
@@ -40,13 +40,13 @@ def standard_normal(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
 
 
 class Standardiser(eqx.Module):
-    """Shifts and scales that bring features and context to mean 0 and spread 1. Not learned.
+    """Shifts and scales that standardise features and context. Not trainable.
 
     Attributes:
-        shift: subtracted from each feature.
-        scale: divisor of each feature.
-        context_shift: subtracted from each element of the context.
-        context_scale: divisor of each element of the context.
+        shift: Number subtracted from each feature.
+        scale: Divisor of each feature.
+        context_shift: Number subtracted from each element of the context.
+        context_scale: Divisor of each element of the context.
     """
 
     shift: Float[Array, " features"]
@@ -63,11 +63,10 @@ def _people_at_reset(
 
 
 def standardiser(env: Environment, agent: str, key: PRNGKeyArray, params: Params) -> Standardiser:
-    """Take mean and standard deviation of each feature over the people at reset.
+    """Compute mean and standard deviation of each feature over the people at reset.
 
-    A feature in which the people at reset do not differ (what only the dynamics make, such as a
-    loan's balance), the context, and everything in a system without people are scaled by the range
-    that the space declares for them.
+    The declared range of the space is used instead for features that do not vary at reset (such as
+    a loan's balance), for the context, and for systems without people.
     """
     found, system = {}, env.unwrapped
     if isinstance(system, PopulationEnvironment):
@@ -95,20 +94,20 @@ def standardiser(env: Environment, agent: str, key: PRNGKeyArray, params: Params
 class EquivariantPolicy(eqx.Module):
     """A two-layer network over a set of people.
 
-    Layer 1 maps each person's standardised features (and the context, and if `pooled` the mean
-    features of all people present) to `hidden` units. For a per-person action layer 2 maps each
-    person's units to that person's number, or to the logit of choosing this person. For a
-    group-level action the units are first averaged over the people present (a deep set), then
-    layer 2 maps the average to the action: numbers through a sigmoid, shares through a softmax per
-    simplex, options to the one with the highest logit.
+    Layer 1 maps each person's standardised features, the context and, if `pooled`, the mean
+    features of all people present to `hidden` units. For a per-person action, layer 2 maps each
+    person's units to that person's number, or to the logit of choosing that person. For a
+    group-level action, the units are averaged over the people present (a deep set), and layer 2
+    maps the average to the action: a sigmoid for numbers, a softmax per simplex for shares, the
+    highest logit for options.
 
     Attributes:
-        first, first_bias: layer 1, `[hidden, features]` and `[hidden]`.
-        of_context: layer 1 on the context, `[hidden, context]`.
-        of_pooled: layer 1 on the mean features, `[hidden, features]`; None unless pooled.
-        second, second_bias: layer 2, `[outputs, hidden]` and `[outputs]`.
-        scaling: the standardiser; not learned.
-        space: the action space; static.
+        first, first_bias: Layer 1, `[hidden, features]` and `[hidden]`.
+        of_context: Layer 1 for the context, `[hidden, context]`.
+        of_pooled: Layer 1 for the mean features, `[hidden, features]`; None unless pooled.
+        second, second_bias: Layer 2, `[outputs, hidden]` and `[outputs]`.
+        scaling: Standardiser; not trainable.
+        space: Action space; static.
     """
 
     first: Float[Array, "hidden features"]
@@ -131,11 +130,11 @@ class EquivariantPolicy(eqx.Module):
         """Draw the weights; biases start at 0.
 
         Args:
-            scaling: standardiser of the agent's observations.
-            space: the agent's action space.
-            key: a JAX key.
-            hidden: number of hidden units.
-            pooled: whether each person's units see the mean features of all people present.
+            scaling: Standardiser of the agent's observations.
+            space: The agent's action space.
+            key: A JAX key.
+            hidden: Number of hidden units.
+            pooled: Whether to also give each person's units the mean over all people present.
         """
         features, context = scaling.shift.size, scaling.context_shift.size
         outputs = space.outputs
@@ -150,11 +149,11 @@ class EquivariantPolicy(eqx.Module):
         self.space = space
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """The action for this observation; `key` is not used (the policy is deterministic)."""
+        """Return the action for an observation; `key` is not used."""
         return self.space.from_logits(self.logits(observation), observation.mask)
 
     def logits(self, observation: Entities) -> Float[Array, " outputs"]:
-        """Outputs of layer 2, any real numbers, which the space makes an action of."""
+        """Return the outputs of layer 2, from which the space computes the action."""
         scaling = self.scaling
         inputs = self.first.shape[1] + self.of_context.shape[1]
         if self.of_pooled is not None:
@@ -162,7 +161,7 @@ class EquivariantPolicy(eqx.Module):
         present = observation.mask.astype(jnp.float32)
         people = jnp.maximum(jnp.sum(present), 1.0)
 
-        # The standardisation is folded into the weights: one product over the population.
+        # The standardisation is folded into the weights: one matrix product over the population.
         weights = self.first / scaling.scale / jnp.sqrt(inputs)
         context = (observation.context - scaling.context_shift) / scaling.context_scale
         bias = (
@@ -193,15 +192,15 @@ def equivariant(
     pooled: bool = False,
     params: Params | None = None,
 ) -> dict[str, EquivariantPolicy]:
-    """One learnable policy per agent, features standardised on the environment at reset.
+    """Make one trainable policy per agent, with features standardised on the people at reset.
 
     Args:
-        env: the environment.
-        key: a JAX key for the weights. The standardisation is taken from a reset with a fixed
-            key, so that it is the same for every seed.
-        hidden: number of hidden units.
-        pooled: True if each person's units also see the mean features of all people present.
-        params: parameters of the reset; `env.default_params` if None.
+        env: The environment.
+        key: A JAX key for the weights. The standardisation uses a reset with a fixed key, so it is
+            the same for every seed.
+        hidden: Number of hidden units.
+        pooled: Whether to also give each person's units the mean over all people present.
+        params: Parameters of the reset; `env.default_params` if None.
 
     Returns:
         Agent -> policy.
@@ -232,14 +231,14 @@ def equivariant(
     }
 
 
-def split_learned(policies: PyTree) -> tuple[PyTree, PyTree]:
-    """Split policies into learned arrays and the rest (`equinox.combine` joins them again).
+def split_trainable(policies: PyTree) -> tuple[PyTree, PyTree]:
+    """Split policies into trainable parameters and a static part; `equinox.combine` joins them.
 
-    Arrays of floats are learned, except those of a `Standardiser`.
+    Float arrays are trainable, except those of a `Standardiser`.
     """
-    learned = jax.tree.map(
+    trainable = jax.tree.map(
         lambda leaf: not isinstance(leaf, Standardiser) and eqx.is_inexact_array(leaf),
         policies,
         is_leaf=lambda leaf: isinstance(leaf, Standardiser),
     )
-    return eqx.partition(policies, learned, is_leaf=lambda leaf: isinstance(leaf, Standardiser))
+    return eqx.partition(policies, trainable, is_leaf=lambda leaf: isinstance(leaf, Standardiser))

@@ -1,8 +1,8 @@
-"""Rules that serve several environments: who came first, whose turn it is, who is there.
+"""Rules for several environments: first come, taking turns, random choice.
 
-A rule is registered as a function of an environment, an agent's name and parameters (None for the
-environment's defaults) that makes the agent's policy; a class will do. `fixed_policies` looks words
-up in `fairgym.utils.rules`. Rules of one system are in its folder.
+A rule is registered as a function (or class) that makes an agent's policy from an environment, the
+agent's name and parameters (None for the environment's defaults). `fixed_policies` looks up names
+in `fairgym.utils.rules`. Rules for a single system are in its folder.
 """
 
 import equinox as eqx
@@ -20,13 +20,13 @@ class FirstCome(eqx.Module):
     """First come, first served: the longest-waiting person has the highest score.
 
     Args:
-        env: the environment.
-        agent: the agent that orders a queue.
-        params: not used.
-        feature: name of the observed time.
+        env: The environment.
+        agent: Agent that orders a queue.
+        params: Not used.
+        feature: Name of the observed waiting time.
 
     Raises:
-        FairgymError: the agent does not score people, or does not see the feature.
+        FairgymError: The agent does not score people, or does not observe the feature.
     """
 
     column: int = eqx.field(static=True)
@@ -43,33 +43,33 @@ class FirstCome(eqx.Module):
         names = [f.name for f in env.observation_space(agent).features]
         if feature not in names or not env.action_space(agent).per_entity:
             raise FairgymError(
-                f"first come, first served needs an agent that scores people and sees {feature!r};"
-                f" {agent!r} sees: {', '.join(names)}"
+                f"first come, first served needs an agent that scores people and observes"
+                f" {feature!r}; {agent!r} observes: {', '.join(names)}"
             )
         self.column = names.index(feature)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Float[Array, " capacity"]:
-        """Waiting time over waiting time plus one: rises with the wait, stays below 1."""
+        """Return t / (t + 1) for waiting time t: increases with the wait and stays below 1."""
         waited = jnp.maximum(observation.features[:, self.column], 0.0)
         return jnp.where(observation.mask, waited / (waited + 1.0), 0.0)
 
 
 @rules.register("take-turns")
 class TakeTurns(Chooser):
-    """The person present who was chosen least often so far (Alamdari et al. 2024, A.2 and A.4).
+    """Choose the present person with the fewest turns (Alamdari et al. 2024, A.2 and A.4).
 
-    The rule counts by itself, and so needs no memory in the environment; of several persons it
-    chooses the first. If nobody is there, nobody's turn has been.
+    The rule has its own counter, so it needs no memory in the environment. In a tie it chooses the
+    first person. If nobody is present, nobody gets a turn.
     """
 
     def initial(self) -> Float[Array, " rows"]:
-        """Turns that each person has had: none."""
+        """Return the number of turns of each person: 0."""
         return jnp.zeros((self.rows,))
 
     def __call__(
         self, observation: Entities, key: PRNGKeyArray, hidden: Float[Array, " rows"]
     ) -> tuple[Int[Array, ""], Float[Array, " rows"]]:
-        """The person, and the turns that each has had by then."""
+        """Return the chosen person, and the updated number of turns of each person."""
         present = self.present(observation)
         row = self.highest(-hidden, present)
         return row, hidden + jnp.where(present, jax.nn.one_hot(row, self.rows), 0.0)
@@ -77,27 +77,27 @@ class TakeTurns(Chooser):
 
 @rules.register("random-present")
 class RandomPresent(Chooser):
-    """One of the persons present, each with the same chance."""
+    """Choose one of the present people uniformly at random."""
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
-        """The person: the highest of random numbers."""
+        """Return the present person with the highest random number."""
         return self.highest(jax.random.uniform(key, (self.rows,)), self.present(observation))
 
 
-DECIMALS = 4  # merits that differ by less are equal: sums of tenths are rounded differently
+DECIMALS = 4  # merits are compared after rounding, since sums of tenths have rounding errors
 
 
 @rules.register("alternate-groups")
 class AlternateGroups(Chooser):
-    """The person of highest merit among those present of the group chosen least often so far.
+    """Choose the person with the highest merit in the group with the fewest turns.
 
-    If nobody of that group is there, of the group chosen least often of those that are; of groups
-    chosen equally often, the person of highest merit of them all, the first of several.
+    Only groups and people that are present count. In a tie between groups, all their people are
+    compared; in a tie of merit, the first person is chosen.
 
     Attributes:
-        groups: number of groups.
-        group: column of the group.
-        merit: column of the merit.
+        groups: Number of groups.
+        group: Column of the group.
+        merit: Column of the merit.
     """
 
     groups: int = eqx.field(static=True)
@@ -107,23 +107,23 @@ class AlternateGroups(Chooser):
     def __init__(
         self, env: Environment, agent: str, params: Params | None = None, *, merit: str = "credit"
     ) -> None:
-        """Find the columns; `merit` is the name of the feature that says whom to prefer.
+        """Find the columns; `merit` is the name of the feature to rank people by.
 
         Raises:
-            FairgymError: the agent does not choose one row, or does not see groups or merit.
+            FairgymError: The agent does not choose one row, or does not observe groups or merit.
         """
         super().__init__(env, agent, params)
         self.groups = len(env.spec.groups)
         self.group, self.merit = column_of(env, agent, "group"), column_of(env, agent, merit)
 
     def initial(self) -> Float[Array, " groups"]:
-        """Turns that each group has had: none."""
+        """Return the number of turns of each group: 0."""
         return jnp.zeros((self.groups,))
 
     def __call__(
         self, observation: Entities, key: PRNGKeyArray, hidden: Float[Array, " groups"]
     ) -> tuple[Int[Array, ""], Float[Array, " groups"]]:
-        """The person, and the turns that each group has had by then."""
+        """Return the chosen person, and the updated number of turns of each group."""
         present = self.present(observation)
         group = jnp.round(observation.features[:, self.group]).astype(jnp.int32)
         turns = jnp.where(present, hidden[group], jnp.inf)

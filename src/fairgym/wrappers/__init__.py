@@ -1,4 +1,4 @@
-"""Environments around an environment: another start or end, further metrics, a memory, resets."""
+"""Wrappers of environments: another start or end, additional metrics, a memory, resets."""
 
 from fairgym.wrappers.augmented import Augmented, AugmentedState, ShownMemory, augmented
 from fairgym.wrappers.wrappers import (

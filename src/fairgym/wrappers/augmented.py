@@ -1,4 +1,4 @@
-"""Memory-augmented environments: the state holds a memory of the episode, and agents see it."""
+"""Memory-augmented environments: the state holds a memory of the episode, which agents observe."""
 
 import dataclasses
 from functools import cached_property
@@ -27,21 +27,21 @@ PERSON = "person"
 
 @runtime_checkable
 class ShownMemory(Memory, Protocol):
-    """A memory that agents can see."""
+    """A memory that agents can observe."""
 
     def features(self, env: Environment) -> tuple[str, tuple[Feature, ...]]:
-        """Declaration of what agents see of it.
+        """Declare the features that agents observe.
 
         Returns:
-            `("person", features)` for columns of the rows of observations, row i of which is
-            person i; `("", features)` for numbers of the context.
+            `("person", features)` for columns of observations whose row i is person i, or
+            `("", features)` for numbers of the context.
         """
         ...
 
     def shown(self, memory: PyTree) -> dict[str, Array]:
-        """Numbers that agents see: arrays by name, which together follow the declared features.
+        """Return the observed numbers: arrays by name, in the order of the declared features.
 
-        Each is a column with one number per person, or one or several numbers of the context.
+        Each array is a column with one number per person, or one or several numbers of the context.
         """
         ...
 
@@ -49,24 +49,24 @@ class ShownMemory(Memory, Protocol):
 class AugmentedState(Struct):
     """State (s, m) of a memory-augmented environment.
 
-    It shows what every state has, and `replace` passes other names on to that of the environment.
+    Attributes of the environment's state are available here, and `replace` forwards their names.
 
     Attributes:
-        env_state: state of the environment inside.
-        memory: the memory of the steps so far.
+        env_state: State of the inner environment.
+        memory: Memory of the steps so far.
     """
 
     env_state: PyTree
     memory: PyTree
 
     def __getattr__(self, name: str) -> Any:
-        """What the environment's state has: its time, groups, stages, ..."""
+        """Return an attribute of the environment's state, such as its time, groups or stages."""
         if name.startswith("__") or name in ("env_state", "memory"):
             raise AttributeError(f"AugmentedState has no {name!r}")
         return getattr(self.env_state, name)
 
     def replace(self, **changes: PyTree) -> "AugmentedState":
-        """A copy with some fields changed, of this struct or of the environment's state."""
+        """Return a copy with changed fields of this struct or of the environment's state."""
         inside = {n: x for n, x in changes.items() if n not in ("env_state", "memory")}
         env_state = changes.get("env_state", self.env_state)
         return AugmentedState(
@@ -77,23 +77,23 @@ class AugmentedState(Struct):
 
 @dataclasses.dataclass(frozen=True)
 class Augmented(Wrapper):
-    """The memory-augmented environment of another one (Alamdari et al. 2024, definition 5.2).
+    """A memory-augmented environment (Alamdari et al. 2024, definition 5.2).
 
-    Its state is (s, m), an `AugmentedState`; every agent sees the memory beside what it sees
-    anyway. Made by `augmented`.
+    Its state is (s, m), an `AugmentedState`. Every agent observes the memory in addition to its
+    usual observation. Create it with `augmented`.
 
     Attributes:
-        memory: what is remembered.
+        memory: The memory.
     """
 
     memory: ShownMemory
 
     def __post_init__(self) -> None:
-        """Check that agents can see the memory.
+        """Check that agents can observe the memory.
 
         Raises:
-            FairgymError: it is no memory, or one that is not shown; an agent does not see all
-                people, or has a feature of that name already.
+            FairgymError: It is not a memory that agents can observe, an agent does not observe all
+                people, or an agent already has a feature with the same name.
         """
         super().__post_init__()
         if isinstance(self.memory, type) or not isinstance(self.memory, ShownMemory):
@@ -104,11 +104,11 @@ class Augmented(Wrapper):
         for agent in self.env.agents:
             self.observation_space(agent)
 
-    # ------------------------------------------------------------------ what agents see
+    # ------------------------------------------------------------------ observations
 
     @cached_property
     def _features(self) -> tuple[str, tuple[Feature, ...]]:
-        """The declared axis and features of the memory."""
+        """Declared axis and features of the memory."""
         axis, features = self.memory.features(self.env)
         if axis not in ("", PERSON):
             raise FairgymError(
@@ -122,14 +122,14 @@ class Augmented(Wrapper):
         return {agent: self._space(agent) for agent in self.env.agents}
 
     def _space(self, agent: str) -> EntitySpace:
-        """The space of the agent inside, with what it sees of the memory."""
+        """Return the agent's inner space extended by the features of the memory."""
         axis, features = self._features
         space = self.env.observation_space(agent)
         there = {feature.name for feature in (*space.features, *space.context)}
         for feature in features:
             if feature.name in there:
                 raise FairgymError(
-                    f"agent {agent!r} sees a feature {feature.name!r} already; a memory takes"
+                    f"agent {agent!r} already observes a feature {feature.name!r}; a memory takes"
                     " another name"
                 )
         if axis != PERSON:
@@ -138,22 +138,22 @@ class Augmented(Wrapper):
         if space.capacity != people:
             raise FairgymError(
                 f"agent {agent!r} has {space.capacity} rows and the memory one number for each of"
-                f" {people} people; it takes an agent that sees all of them in their order"
+                f" {people} people; it takes an agent that observes all of them in order"
             )
         return dataclasses.replace(space, features=(*space.features, *features))
 
     def observation_space(self, agent: str) -> EntitySpace:
-        """Space of an agent's observations, the memory included."""
+        """Return the space of an agent's observations, including the memory."""
         require_agent(self, agent)
         return self._spaces[agent]
 
     def show(self, env_state: PyTree, memory: PyTree, params: Params) -> Observations:
-        """Observation of each agent in a state, with this memory or any other.
+        """Return the observation of each agent in a state with any memory.
 
         Args:
-            env_state: state of the environment inside.
-            memory: a memory, counterfactual or not.
-            params: as `default_params`.
+            env_state: State of the inner environment.
+            memory: A memory, true or counterfactual.
+            params: Parameters, such as `default_params`.
         """
         axis, features = self._features
         numbers = [jnp.asarray(x, jnp.float32) for x in self.memory.shown(memory).values()]
@@ -164,17 +164,17 @@ class Augmented(Wrapper):
         if columns.shape[-1] != len(features):
             raise FairgymError(
                 f"the memory shows {columns.shape[-1]} numbers and declares {len(features)}"
-                " features; it takes one of each"
+                " features; it takes one number per feature"
             )
         seen = self.env.observe(env_state, params)
         return {agent: _beside(seen[agent], columns, axis) for agent in self.env.agents}
 
     def observe(self, state: AugmentedState, params: Params) -> Observations:
-        """Observation of each agent, the memory included."""
+        """Return the observation of each agent, including the memory."""
         return self.show(state.env_state, state.memory, params)
 
     def without_memory(self, observation: Entities) -> Entities:
-        """The observation of the environment inside, from one of this environment."""
+        """Remove the memory from an observation."""
         axis, features = self._features
         kind = "features" if axis == PERSON else "context"
         numbers = getattr(observation, kind)
@@ -182,7 +182,7 @@ class Augmented(Wrapper):
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What the environment inside declares; its expected components do not need the memory."""
+        """Declaration of the inner environment; its expected components do not need the memory."""
         inside = self.env.spec
         if inside.expected_components is None:
             return inside
@@ -191,7 +191,7 @@ class Augmented(Wrapper):
     def _expected_components(
         self, observations: Observations, actions: Actions, params: Params
     ) -> PyTree:
-        """The expected components of a step, by the environment inside."""
+        """Return the expected components of a step from the inner environment."""
         assert self.env.spec.expected_components is not None
         inside = {agent: self.without_memory(seen) for agent, seen in observations.items()}
         return self.env.spec.expected_components(inside, actions, params)
@@ -199,7 +199,7 @@ class Augmented(Wrapper):
     # ------------------------------------------------------------------ dynamics
 
     def initial_state(self, key: PRNGKeyArray, params: Params) -> AugmentedState:
-        """State at the start of an episode, of which nothing is remembered yet."""
+        """Return the state at the start of an episode, with the initial memory."""
         return AugmentedState(
             env_state=self.env.initial_state(key, params),
             memory=self.memory.initial(no_components(self.env, params)),
@@ -208,7 +208,7 @@ class Augmented(Wrapper):
     def transition(
         self, noise: PyTree, state: AugmentedState, actions: Actions, params: Params
     ) -> tuple[AugmentedState, Components, Bool[Array, ""]]:
-        """One step of the environment inside, and of the memory."""
+        """Make one step of the inner environment, and update the memory."""
         env_state, components, terminated = self.env.transition(
             noise, state.env_state, actions, params
         )
@@ -218,38 +218,38 @@ class Augmented(Wrapper):
         memory = self.memory.update(state.memory, counts)
         return AugmentedState(env_state=env_state, memory=memory), components, terminated
 
-    # ------------------------------------------------------------------ people, where there are any
+    # ------------------------------------------------------------------ populations
 
     @property
     def _inside(self) -> Any:
-        """The environment inside, taken to be one of people; another one lacks the members."""
+        """Inner environment, assumed to be a `PopulationEnvironment`; others lack the members."""
         return self.env
 
     def people(self, state: AugmentedState) -> dict[str, Float[Array, " population"]]:
-        """Every feature of every person by name."""
+        """Return every feature of every person by name."""
         return self._inside.people(state.env_state)
 
     def counting_people(self, state: AugmentedState) -> AugmentedState:
-        """The state from which on components are counted person by person."""
+        """Return the initial state of an episode whose components are counted per person."""
         return state.replace(env_state=self._inside.counting_people(state.env_state))
 
     def census(self, state: AugmentedState) -> dict[str, Int[Array, " groups"]]:
-        """Number of people per stage (key) and group (entry)."""
+        """Return the number of people per stage (key) and group (entry)."""
         return self._inside.census(state.env_state)
 
 
 def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
-    """The environment with a memory of the episode in its state, which every agent sees.
+    """Add a memory of the episode to an environment's state, observed by every agent.
 
-    Every algorithm, rollout, evaluation and report works on it as on any other environment, and
-    policies that use the memory need no hidden state.
+    Algorithms, rollouts, evaluations and reports work as for any other environment, and policies
+    that use the memory need no hidden state.
 
     Args:
-        env: the environment.
-        memory: a memory, or the name of one of `env.spec.memories`.
+        env: The environment.
+        memory: A memory, or a name in `env.spec.memories`.
 
     Raises:
-        FairgymError: an unknown name; a memory that cannot be shown to all agents.
+        FairgymError: Unknown name, or a memory that not all agents can observe.
 
     Examples:
         >>> import fairgym
@@ -265,11 +265,11 @@ def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
     if memory not in there:
         takes = f"it takes: {', '.join(there)}" if there else f"{env.name} declares none"
         raise FairgymError(f"memory is {memory!r}; {takes}")
-    return Augmented(env, cast(ShownMemory, there[memory]))  # which it checks
+    return Augmented(env, cast(ShownMemory, there[memory]))  # checked by Augmented
 
 
 def _beside(seen: Entities, columns: Array, axis: str) -> Entities:
-    """An observation with further columns, or further numbers of the context."""
+    """Return an observation with additional columns, or additional numbers of the context."""
     if axis != PERSON:
         return seen.replace(context=jnp.concatenate([seen.context, columns]))
     columns = jnp.where(seen.mask[:, None], columns, 0.0)

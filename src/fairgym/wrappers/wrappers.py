@@ -1,8 +1,8 @@
-"""Environments around an environment: another start, another end, further metrics.
+"""Wrappers of environments: another start, another end, additional metrics.
 
-A wrapper is an environment itself and passes every member on to the one inside. It overrides what
-a subclass of `Environment` writes (`initial_state`, `transition`, ...); `reset`, `advance` and
-`step` follow from these, so that rollouts and learners need not know of wrappers.
+A wrapper is an environment that forwards every member to the inner one. It overrides methods that a
+subclass of `Environment` implements (`initial_state`, `transition`, ...). `reset`, `advance` and
+`step` use these, so rollouts and learners do not depend on wrappers.
 """
 
 import dataclasses
@@ -22,33 +22,33 @@ from fairgym.core.struct import Struct
 
 
 def _inside(member: str) -> Any:
-    """A member that is that of the environment inside."""
+    """Return a property that forwards to the inner environment."""
     return property(lambda self: getattr(self.env, member))
 
 
 @dataclasses.dataclass(frozen=True)
 class Wrapper(Environment):
-    """An environment that behaves as another one; subclasses change a part of it.
+    """Base of wrappers: behaves as the inner environment; subclasses change a part of it.
 
-    It has the members of a `PopulationEnvironment` if the one inside is one, but is none itself:
-    `isinstance(env.unwrapped, PopulationEnvironment)` tells, of wrappers and others alike.
+    A wrapper of a `PopulationEnvironment` has its members but is not an instance of it. Use
+    `isinstance(env.unwrapped, PopulationEnvironment)` for wrapped and other environments alike.
 
-    Wrappers of equal environments with equal fields are equal, and share compiled programs where
-    all fields can be hashed (arrays cannot: make such a wrapper inside the compiled function).
+    Wrappers of equal environments with equal fields are equal, and share compiled programs if all
+    fields are hashable. Arrays are not: create such a wrapper inside the compiled function.
 
     Attributes:
-        env: the environment inside.
+        env: The inner environment.
     """
 
-    _outermost: ClassVar[bool] = False  # True for a wrapper that none may be put around
+    _outermost: ClassVar[bool] = False  # whether no other wrapper may be put around it
 
     env: Environment
 
     def __post_init__(self) -> None:
-        """Refuse to hide a wrapper that is to be the outermost one.
+        """Refuse to wrap a wrapper that must be the outermost one.
 
         Raises:
-            FairgymError: the environment inside is an `AutoReset`.
+            FairgymError: The inner environment is an `AutoReset`.
         """
         if isinstance(self.env, Wrapper) and self.env._outermost:
             inside = type(self.env).__name__
@@ -58,19 +58,19 @@ class Wrapper(Environment):
             )
 
     def __getattr__(self, name: str) -> Any:
-        """Members that only some environments have: those of one with people, and of one's own."""
+        """Return a member that only some environments have, such as those with people."""
         if name.startswith("_") or name == "env":
             raise AttributeError(f"{type(self).__name__} has no {name!r}")
         return getattr(self.env, name)
 
     @property
     def unwrapped(self) -> Environment:
-        """The environment inside all wrappers."""
+        """Environment inside all wrappers."""
         return self.env.unwrapped
 
     @property
     def default_params(self) -> Params:
-        """Published numbers."""
+        """Published values of the parameters."""
         return self.env.default_params
 
     name = _inside("name")
@@ -86,25 +86,25 @@ class Wrapper(Environment):
 
 @dataclasses.dataclass(frozen=True)
 class StartsFrom(Wrapper):
-    """The environment with a given state as the start of every episode.
+    """An environment whose episodes start from a given state.
 
     Attributes:
-        state: a state of the environment inside; an episode starts at its `time`.
+        state: A state of the inner environment; episodes start at its `time`.
     """
 
     state: PyTree
 
     def initial_state(self, key: PRNGKeyArray, params: Params) -> PyTree:
-        """The given state, whatever the key."""
+        """Return the given state; `key` is not used."""
         return self.state
 
 
 @dataclasses.dataclass(frozen=True)
 class EndsAfter(Wrapper):
-    """The environment, terminating at a given time at the latest.
+    """An environment that terminates at a given time at the latest.
 
     Attributes:
-        steps: `time` of the state with which the episode terminates; it may be traced.
+        steps: `time` of the state at which the episode terminates; may be traced.
 
     Examples:
         >>> import fairgym
@@ -119,30 +119,30 @@ class EndsAfter(Wrapper):
     def transition(
         self, noise: PyTree, state: PyTree, actions: Actions, params: Params
     ) -> tuple[PyTree, Components, Bool[Array, ""]]:
-        """One step, the last one if it reaches the given time."""
+        """Make one step, and terminate if it reaches the given time."""
         state, components, terminated = self.env.transition(noise, state, actions, params)
         return state, components, terminated | (state.time >= self.steps)
 
 
 @dataclasses.dataclass(frozen=True)
 class NeverEnds(Wrapper):
-    """The environment without termination: an episode goes on past a failure, to its horizon."""
+    """An environment that never terminates: episodes continue to the horizon."""
 
     def transition(
         self, noise: PyTree, state: PyTree, actions: Actions, params: Params
     ) -> tuple[PyTree, Components, Bool[Array, ""]]:
-        """One step, never the last one."""
+        """Make one step without terminating."""
         state, components, terminated = self.env.transition(noise, state, actions, params)
         return state, components, jnp.zeros_like(terminated)
 
 
 @dataclasses.dataclass(frozen=True)
 class MoreMetrics(Wrapper):
-    """The environment with further metrics and fairness schemes after its own.
+    """An environment with additional metrics and fairness schemes.
 
     Attributes:
-        more: name and metric of each; functions of the environment's components.
-        more_schemes: name and scheme of each; folds over the environment's components.
+        more: Pairs (name, metric); metrics are functions of the environment's components.
+        more_schemes: Pairs (name, scheme); schemes accumulate the environment's components.
     """
 
     more: tuple[tuple[str, Any], ...]
@@ -150,7 +150,7 @@ class MoreMetrics(Wrapper):
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """The declaration of the environment inside, with the further metrics and schemes."""
+        """Declaration of the inner environment with the additional metrics and schemes."""
         inside = self.env.spec
         return dataclasses.replace(
             inside,
@@ -161,13 +161,13 @@ class MoreMetrics(Wrapper):
 
 
 class StepOutcome(Struct):
-    """One step with its end, kept apart from the start of the next episode.
+    """Outcome of one step, separate from the start of the next episode.
 
     Attributes:
-        components: components of the step.
-        terminated: True if the episode failed with this step.
-        truncated: True if it has reached the horizon.
-        final_state: the state after the step and before a reset.
+        components: Components of the step.
+        terminated: Whether the episode terminated with this step.
+        truncated: Whether the episode reached the horizon.
+        final_state: State after the step, before a reset.
     """
 
     components: PyTree
@@ -177,19 +177,19 @@ class StepOutcome(Struct):
 
     @property
     def done(self) -> Bool[Array, ""]:
-        """True if the episode ended with this step, in one way or the other."""
+        """Whether the episode ended with this step, terminated or truncated."""
         return self.terminated | self.truncated
 
 
 @dataclasses.dataclass(frozen=True)
 class AutoReset(Wrapper):
-    """The environment with a new episode after each one that terminates or is truncated.
+    """An environment that starts a new episode after each one that terminates or is truncated.
 
-    `step` returns the first observation and state of the new episode in place of the last ones,
-    which are in `info` as "final_observation" and "final_state". `advance`, and `rollout` with
-    it, runs single episodes and does not reset.
+    If an episode ends, `step` returns the first observation and state of the new episode. The last
+    ones are in `info` as "final_observation" and "final_state". `advance`, and therefore `rollout`,
+    does not reset.
 
-    It is put around all other wrappers, which would otherwise hide the resets of its `step`.
+    It must be the outermost wrapper; others would hide the resets of its `step`.
     """
 
     _outermost: ClassVar[bool] = True
@@ -197,16 +197,17 @@ class AutoReset(Wrapper):
     def step_autoreset(
         self, key: PRNGKeyArray, state: PyTree, actions: Actions, params: Params
     ) -> tuple[PyTree, StepOutcome]:
-        """One step without observations, and a reset where the episode ends with it.
+        """Make one step without observations, and reset if the episode ends.
 
         Args:
-            key: a fresh JAX key.
-            state: as returned by `reset` or this function.
-            actions: one array per agent, shaped as its action space.
-            params: as `default_params`.
+            key: A fresh JAX key.
+            state: State returned by `reset` or this function.
+            actions: One array per agent, with the shape of its action space.
+            params: Parameters, such as `default_params`.
 
         Returns:
-            `(state, outcome)`: the state to go on from, and what the step came to.
+            `(state, outcome)`: the next state, after a reset if there was one, and the outcome of
+            the step.
         """
         step_key, reset_key = jax.random.split(key)
         final, components, terminated = self.env.advance(step_key, state, actions, params)
@@ -221,10 +222,11 @@ class AutoReset(Wrapper):
     ) -> tuple[
         Observations, PyTree, Components, Bool[Array, ""], Bool[Array, ""], dict[str, PyTree]
     ]:
-        """One step as `Environment.step`, and a reset where the episode ends with it.
+        """Make one step as `Environment.step`, and reset if the episode ends.
 
         Raises:
-            FairgymError: an agent's action is missing, unknown or of the wrong shape.
+            FairgymError: An agent's action is missing or has the wrong shape, or an agent is
+                unknown.
         """
         check_actions(self, actions)
         state, end = self.step_autoreset(key, state, actions, params)

@@ -1,4 +1,4 @@
-"""What learners see of environments that run on: samples of the people, new episodes."""
+"""What learners see of running environments: samples of the people, new episodes."""
 
 import math
 
@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from learners import ENV
 
-from fairgym.algorithms import first_worlds, sample_people
+from fairgym.algorithms import initial_rollout_states, sample_people
 from fairgym.core import Entities
 
 
@@ -44,6 +44,8 @@ def test_a_sample_of_many_gives_everybody_the_same_chance():
     np.testing.assert_allclose(chance[mask], 0.25, atol=4 * math.sqrt(0.25 * 0.75 / 4_000))
 
 
-def test_worlds_differ_from_the_start():
-    worlds = first_worlds(ENV, ENV.default_params, (), {}, jax.random.split(jax.random.key(0), 3))
-    assert np.unique(worlds.state.skill).size == 24
+def test_environments_differ_from_the_start():
+    rollouts = initial_rollout_states(
+        ENV, ENV.default_params, (), {}, jax.random.split(jax.random.key(0), 3)
+    )
+    assert np.unique(rollouts.state.skill).size == 24

@@ -160,9 +160,9 @@ MISFITS = {
     "train epidemic --graph 0-1,1-2 --population-size 2": "population takes at least 3",
     "simulate epidemic --fix clinic=40": "clinic.*40.0; it takes a whole number from 0 to 34",
     # distributions
-    "train bank_loans --params.start-advantaged 0.5,0.5,0.5,0,0,0,0": "has the sum 1.5 over 7",
-    "simulate bank_loans --params start_advantaged=+20%": "start_advantaged has the sum 1.2",
-    "simulate bank_loans --fix bank=equal-opportunity": "it takes bank_loans with informed=True",
+    "train bank_loans --params.start-advantaged 0.5,0.5,0.5,0,0,0,0": "got the sum 1.5",
+    "simulate bank_loans --params start_advantaged=+20%": "start_advantaged must sum to 1",
+    "simulate bank_loans --fix bank=equal-opportunity": "make bank_loans with informed=True",
     # units
     "simulate attention --units 0": "units is 0; it takes a whole number from 1 to 1000",
     "train attention --fix dispatcher=6,1,0,0,0": "it takes 5 whole numbers from 0 that sum to 6",

@@ -189,7 +189,7 @@ class EnvironmentSpec:
             different versions are not taken for the same.
         group_word: Kind of the groups, in a word ("region").
         time_unit: Length of a step, in the plural ("months").
-        failure: Meaning of an end before the horizon ("the bank fails").
+        failure: Meaning of an end before the horizon ("the bank goes bankrupt").
         size_text: Size of the system in words, for titles; by default the number of groups.
         data_checksum: sha256 of the data behind the system; "" without data.
         periods: Number of steps between an agent's actions; agents not named act at every step.

@@ -44,7 +44,7 @@ class Metric(Protocol):
 
     @property
     def sign(self) -> int:
-        """-1 if readers expect minus the value, of which less is better; else 1."""
+        """-1 if tables show minus the value, where less is better; else 1."""
         ...
 
     @property
@@ -229,7 +229,7 @@ class FairMetric(Comparison):
 
     Attributes:
         kind: Always "fair".
-        sign: Always -1: readers expect minus the value, of which less is better.
+        sign: Always -1: tables show minus the value, where less is better.
     """
 
     kind: Kind = dataclasses.field(default="fair", init=False)

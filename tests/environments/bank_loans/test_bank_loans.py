@@ -170,7 +170,7 @@ def state_of(group, score, shares, cash=10_000.0):
 
 @pytest.fixture(scope="module")
 def step():
-    """Makes one step of seven worlds, whose applicants repay as is said."""
+    """Return a function that makes one step of seven states with given repayments."""
 
     @jax.jit
     def run(group, score, shares, cash, repays, action):

@@ -1,9 +1,8 @@
 """Loan environment: one bank with three agents, or two banks that share the people.
 
-The agents are admissions, disbursement and debt management. One step is one month, in the order
-of MAFE, appendix F (`steps.py`, formulas in `dynamics.py`). Three parts can be exchanged: the
-market with one bank (`market.py`) or two (`pool.py`), what a bank learns from its loans
-(`selective.py`), and the groups (`groups.py`).
+One step is one month, in the order of MAFE, appendix F (`steps.py`, formulas in `dynamics.py`).
+Parts can be exchanged: the market with one bank (`market.py`) or two (`pool.py`), what a bank
+learns from its loans (`selective.py`), and the groups (`groups.py`).
 """
 
 import dataclasses
@@ -87,7 +86,9 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         low=1,
         high=4,
     )
-    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    population_source: str = param(
+        "built-in", 'Source of the people: "built-in", or the name of imported data.'
+    )
     observe_group: bool = param(True, "Whether agents observe each person's group.")
     selective_labels: bool = param(
         False,
@@ -284,10 +285,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     # ---------------------------------------------------------------- one month
 
     def noise(self, key: PRNGKeyArray, params: LoanParams) -> LoanNoise:
-        """Sample payment noise N ~ Normal(0, sigma^2) and a uniform priority for every person.
-
-        With two banks, also sample a uniform number for the choice of a bank.
-        """
+        """Sample payment noise N ~ Normal(0, sigma^2) and uniform numbers for every person."""
         return self._market.noise.sample(key, self.population, params.payment_noise)
 
     def transition(

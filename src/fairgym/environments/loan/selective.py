@@ -65,13 +65,13 @@ class SelectiveComponents(QueueComponents):
         "applicants who would keep up payments at this month's relief", "", "admissions"
     )
     approved_would_repay: Float[Array, " groups"] = group_count(
-        "those of them who were approved", "", "admissions"
+        "approved applicants who would keep up payments at this month's relief", "", "admissions"
     )
     estimated_would_repay: Float[Array, " groups"] = group_count(
         "applicants, each counted by the estimated probability to repay", "", "admissions"
     )
     estimated_approved_would_repay: Float[Array, " groups"] = group_count(
-        "those of them who were approved", "", "admissions"
+        "approved applicants, each counted by the estimated probability to repay", "", "admissions"
     )
 
 

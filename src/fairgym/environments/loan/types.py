@@ -139,7 +139,7 @@ class LoanComponents(Components):
         "people whose loan was paid out", "N_D", "disbursement"
     )
     waited: Float[Array, " groups"] = group_count(
-        "steps that those paid out had waited, summed",
+        "months that people paid out had waited, summed",
         "N_T",
         "disbursement",
         unit="people x months",

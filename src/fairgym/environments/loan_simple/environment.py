@@ -94,7 +94,9 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         low=1,
         high=2,
     )
-    population_source: str = param("built-in", '"built-in", or the name of imported data.')
+    population_source: str = param(
+        "built-in", 'Source of the people: "built-in", or the name of imported data.'
+    )
     observe_group: bool = param(True, "Whether agents observe each person's group.")
 
     def __post_init__(self) -> None:

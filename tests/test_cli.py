@@ -107,10 +107,7 @@ TRAIN = [
     ("train loan --bound gap=0.1", "unknown metric 'gap'; there are: profit"),
     ("train loan --fix admissions=0 --fix admissions=1", "fix names admissions twice; it takes"),
     ("train loan --bound wait_disparity=1 --bound wait_disparity=2", "bound names wait_disparity"),
-    (
-        "train loan --bound profit=1",
-        "bound must be on a disparity",
-    ),
+    ("train loan --bound profit=1", "bound must be on a disparity"),
     ("train loan --bound wait_disparity=-1", "'wait_disparity' must be 0 or more, got -1.0"),
     ("train loan --bound wait_disparity=low", "bound of 'wait_disparity' is 'low'; .* a number"),
     ("train loan --fix bank=0", "unknown agent 'bank'; loan has the agents: admissions"),

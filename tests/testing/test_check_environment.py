@@ -197,7 +197,7 @@ def traced(x):
 
 
 def ties_by_number(self, noise, state, actions, params):
-    """Serves the first of equal scores by place, not by luck."""
+    """Serves the first of equal scores by row, not at random."""
     return Toy.transition(
         self,
         noise.replace(tie=jnp.arange(self.population) / self.population),

@@ -239,7 +239,7 @@ class Sum:
     """Discounted sum, sum_k gamma^(k-1) w_k: the values as rewards (section 4.2).
 
     Attributes:
-        discount: gamma, per assessment.
+        discount: Discount factor gamma per assessment.
     """
 
     discount: float = 1.0

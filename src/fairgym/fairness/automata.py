@@ -30,9 +30,9 @@ class Automaton:
     """Deterministic finite automaton (Q, Sigma, delta, q0, Acc).
 
     Attributes:
-        transitions: delta: the next state by letter, for each state.
-        start: q0.
-        accepting: Acc, in increasing order.
+        transitions: Transition function delta: the next state by letter, for each state.
+        start: Initial state q0.
+        accepting: Accepting states Acc, in increasing order.
 
     Examples:
         >>> from fairgym.fairness.automata import Automaton

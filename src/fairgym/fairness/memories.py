@@ -60,7 +60,7 @@ class _PerStakeholder:
 
     Attributes:
         component: Name of the component that is summed.
-        discount: gamma_p, the share of the past that is kept after a step.
+        discount: Share gamma_p of the past that is kept after a step.
         most: Largest amount that a stakeholder normally gets in a step, for the declared range of
             the feature; a whole number if stakeholders get whole units.
     """

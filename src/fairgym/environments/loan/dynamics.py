@@ -153,8 +153,8 @@ def next_record(
     Args:
         record: `fico_low`, `fico_high` (points), `months_since_delinquency`.
         better: +1 for repaid, -1 for defaulted, 0 for no loan.
-        fico_change: c of both FICO columns.
-        delinquency_change: c of the months since the last delinquency.
+        fico_change: Constant c of both FICO columns.
+        delinquency_change: Constant c of the months since the last delinquency.
 
     Returns:
         The same columns. FICO stays within 300 to 850, and its upper end is never below its lower.
